@@ -1,0 +1,1 @@
+"""Alembic migrations of the signature store; `Store.open` runs them."""

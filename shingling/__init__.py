@@ -1,0 +1,67 @@
+"""Near-duplicate detection for Scrapy, with a signature store that outlives the crawl.
+
+The names are imported when they are first used: Scrapy loads this package on every
+`scrapy` command, also on those that have nothing to do with it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from shingling.errors import ShinglingError
+    from shingling.plugin.addon import Addon
+    from shingling.plugin.pipeline import DedupPipeline, DuplicatePage
+    from shingling.similarity import Comparison, compare
+    from shingling.sketch import Scheme, Signature, sign
+    from shingling.store import Match, Page, Rules, Store, Verdict
+    from shingling.text import canonical_words, extract
+
+__all__ = [
+    "Addon",
+    "Comparison",
+    "DedupPipeline",
+    "DuplicatePage",
+    "Match",
+    "Page",
+    "Rules",
+    "Scheme",
+    "ShinglingError",
+    "Signature",
+    "Store",
+    "Verdict",
+    "canonical_words",
+    "compare",
+    "extract",
+    "sign",
+]
+
+_MODULES = {
+    "Addon": "plugin.addon",
+    "Comparison": "similarity",
+    "DedupPipeline": "plugin.pipeline",
+    "DuplicatePage": "plugin.pipeline",
+    "Match": "store",
+    "Page": "store",
+    "Rules": "store",
+    "Scheme": "sketch",
+    "ShinglingError": "errors",
+    "Signature": "sketch",
+    "Store": "store",
+    "Verdict": "store",
+    "canonical_words": "text",
+    "compare": "similarity",
+    "extract": "text",
+    "sign": "sketch",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return getattr(import_module(f"shingling.{_MODULES[name]}"), name)
+    raise AttributeError(f"module 'shingling' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

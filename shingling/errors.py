@@ -1,0 +1,39 @@
+"""The errors that shingling raises; every one of them is a `ShinglingError`."""
+
+from __future__ import annotations
+
+
+class ShinglingError(Exception):
+    """Base of all errors of this package; the message is one line for a person."""
+
+
+class SettingsError(ShinglingError, ValueError):
+    """A `DEDUP_*` setting has an unknown name or a value that is not accepted."""
+
+
+class SchemeError(ShinglingError, ValueError):
+    """A scheme that cannot be, or signatures of two schemes used together."""
+
+
+class SignatureError(ShinglingError, ValueError):
+    """Bytes that are not a signature."""
+
+
+class ExtractionError(ShinglingError):
+    """The main text of a page could not be had; `reason` is a short name for it."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+class StoreError(ShinglingError):
+    """The store cannot be opened, read or written."""
+
+
+class StoreVersionError(StoreError):
+    """The store was written by a newer version of this package."""
+
+
+class BandingError(StoreError, ValueError):
+    """The threshold lies below what the bands of the store can find."""

@@ -1,0 +1,41 @@
+"""Fingerprints to minima (MinHash; Broder 1997)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from shingling.sketch._affine import MULTIPLIERS, OFFSETS
+
+if TYPE_CHECKING:
+    from shingling.sketch._shingles import Fingerprints
+
+Minima: TypeAlias = np.ndarray[tuple[int], np.dtype[np.uint32]]
+
+FUNCTIONS = 84
+_CHUNK = 1024  # fingerprints at a time: 84 x 1024 x 4 bytes stay in the cache
+
+_A = np.array(MULTIPLIERS, dtype=np.uint32)[:, np.newaxis]
+_B = np.array(OFFSETS, dtype=np.uint32)[:, np.newaxis]
+
+
+def minima(fingerprints: Fingerprints) -> Minima:
+    """Return the smallest value of each of the 84 functions over all fingerprints.
+
+    Args:
+        fingerprints: uint64[n], in any order.
+
+    Returns:
+        uint32[84]; all ones where there are no fingerprints.
+    """
+    keys = fingerprints.astype(np.uint32)
+    smallest = np.full(FUNCTIONS, 0xFFFFFFFF, dtype=np.uint32)
+    values = np.empty((FUNCTIONS, min(len(keys), _CHUNK)), dtype=np.uint32)
+    for start in range(0, len(keys), _CHUNK):
+        chunk = keys[start : start + _CHUNK]
+        part = values[:, : len(chunk)]
+        np.multiply(_A, chunk, out=part)
+        np.add(part, _B, out=part)
+        np.minimum(smallest, part.min(axis=1), out=smallest)
+    return smallest

@@ -1,0 +1,35 @@
+"""The signature store: tables, candidate search, the atomic check-and-insert."""
+
+from shingling.store._engine import parse_url, sqlite_path
+from shingling.store._store import Run, Store
+from shingling.store._values import (
+    DEFAULT_MIN_WORDS,
+    DEFAULT_THRESHOLD,
+    STATUSES,
+    Group,
+    Match,
+    Page,
+    Rules,
+    StoredPage,
+    Verdict,
+    safe_url,
+    site_of,
+)
+
+__all__ = [
+    "DEFAULT_MIN_WORDS",
+    "DEFAULT_THRESHOLD",
+    "STATUSES",
+    "Group",
+    "Match",
+    "Page",
+    "Rules",
+    "Run",
+    "Store",
+    "StoredPage",
+    "Verdict",
+    "parse_url",
+    "safe_url",
+    "site_of",
+    "sqlite_path",
+]

@@ -1,0 +1,68 @@
+"""Create and upgrade the tables of a store, by Alembic, from code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sqlalchemy import inspect, text
+
+import shingling
+from shingling.errors import StoreVersionError
+
+if TYPE_CHECKING:
+    from alembic.config import Config
+    from sqlalchemy import Connection
+
+HEAD = "0001"
+
+
+def current_revision(connection: Connection) -> str | None:
+    """Return the revision of the tables, or None for an empty database."""
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    revision: str | None = connection.scalar(text("SELECT version_num FROM alembic_version"))
+    return revision
+
+
+def upgrade(connection: Connection) -> tuple[str | None, str]:
+    """Bring the tables to this release's revision, within the connection's transaction.
+
+    Returns:
+        The revision before (None: there were no tables) and after.
+
+    Raises:
+        StoreVersionError: the store is newer than this release.
+    """
+    before = current_revision(connection)
+    if before == HEAD:  # the usual case, without the cost of importing Alembic
+        return before, HEAD
+    from alembic import command
+    from alembic.script import ScriptDirectory
+
+    config = alembic_config(connection)
+    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
+    if before is not None and before not in known:
+        raise StoreVersionError(
+            f"the store has revision {before}, this release of scrapy-shingling knows up to"
+            f" {HEAD}: install a newer one (pip install -U scrapy-shingling)"
+        )
+    command.upgrade(config, "head")
+    return before, HEAD
+
+
+def alembic_config(connection: Connection) -> Config:
+    """Return the configuration for Alembic's commands on this connection."""
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(migrations_folder()).replace("%", "%%"))
+    config.attributes["connection"] = connection
+    return config
+
+
+def migrations_folder() -> Path:
+    """Return where the migrations lie: in the installed package, or beside it in a checkout."""
+    package = Path(shingling.__file__).parent
+    inside = package / "migrations"
+    return inside if inside.is_dir() else package.parent / "migrations"

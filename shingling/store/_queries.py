@@ -1,0 +1,212 @@
+"""Questions to the store, none of which changes it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sqlalchemy import func, or_, select
+
+from shingling.similarity import overlap
+from shingling.sketch import Signature, fingerprints_of
+from shingling.store._tables import bands, pages, runs
+from shingling.store._values import Group, Match, StoredPage, from_seconds, safe_url
+from shingling.store._working_set import (
+    estimated_containment,
+    read_minima,
+    read_text,
+    some,
+)
+from shingling.text import canonical_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlalchemy import Connection, RowMapping, Select
+
+    from shingling.sketch import Banding, Scheme
+
+_ROWS = 2000  # rows of minima looked at together in a scan
+
+_original = pages.alias("original")
+_shown = select(pages, _original.c.url.label("original_url")).join_from(
+    pages, _original, pages.c.original_id == _original.c.id, isouter=True
+)
+
+
+def stored_page(row: RowMapping) -> StoredPage:
+    """Return a row of `_shown`."""
+    return StoredPage(
+        id=row["id"],
+        url=row["url"],
+        site=row["site"],
+        scope=row["scope"],
+        title=row["title"],
+        language=row["language"],
+        words=row["words"],
+        status=row["status"],
+        last_verdict=row["last_verdict"],
+        original=row["original_url"],
+        resemblance=row["resemblance"],
+        containment=row["containment"],
+        first_seen=from_seconds(row["first_seen"]),
+        last_seen=from_seconds(row["last_seen"]),
+        run=row["run_id"],
+    )
+
+
+def find_url(connection: Connection, url: str) -> list[RowMapping]:
+    """Return the rows of a URL, one for each scope that it was stored in."""
+    query = _shown.where(pages.c.url == safe_url(url)).order_by(pages.c.id)
+    return list(connection.execute(query).mappings())
+
+
+def list_pages(
+    connection: Connection,
+    *,
+    status: str | None,
+    site: str | None,
+    since: float | None,
+    limit: int | None,
+) -> Iterator[StoredPage]:
+    """Yield pages in the order in which they were stored."""
+    query = _shown.order_by(pages.c.id)
+    if status is not None:
+        query = query.where(or_(pages.c.status == status, pages.c.last_verdict == status))
+    if site is not None:
+        query = query.where(pages.c.site == site)
+    if since is not None:
+        query = query.where(pages.c.last_seen >= since)
+    if limit is not None:
+        query = query.limit(limit)
+    for row in connection.execute(query).mappings():
+        yield stored_page(row)
+
+
+def list_groups(connection: Connection, limit: int | None) -> Iterator[Group]:
+    """Yield originals that have duplicates, those with most duplicates first."""
+    size = func.count().label("size")
+    query: Select[Any] = (
+        select(pages.c.original_id, size)
+        .where(pages.c.original_id.is_not(None))
+        .group_by(pages.c.original_id)
+        .order_by(size.desc(), pages.c.original_id)
+    )
+    if limit is not None:
+        query = query.limit(limit)
+    for original_id, _ in connection.execute(query).all():
+        original = connection.execute(_shown.where(pages.c.id == original_id)).mappings().one()
+        yield Group(stored_page(original), tuple(duplicates_of(connection, original_id)))
+
+
+def duplicates_of(connection: Connection, page_id: int) -> list[StoredPage]:
+    """Return the duplicates attached to an original, oldest first."""
+    query = _shown.where(pages.c.original_id == page_id).order_by(pages.c.id)
+    return [stored_page(row) for row in connection.execute(query).mappings()]
+
+
+def counts(connection: Connection) -> dict[str, Any]:
+    """Return how many pages of each kind, and the runs."""
+    by_status: dict[str, int] = {
+        status: number
+        for status, number in connection.execute(
+            select(pages.c.status, func.count())
+            .where(pages.c.original_id.is_not(None))
+            .group_by(pages.c.status)
+        )
+    }
+    total = connection.scalar(select(func.count()).select_from(pages)) or 0
+    duplicates = sum(by_status.values())
+    return {
+        "pages": total,
+        "originals": total - duplicates,
+        "duplicates": duplicates,
+        "exact": by_status.get("exact", 0),
+        "near": by_status.get("near", 0),
+        "runs": connection.scalar(select(func.count()).select_from(runs)) or 0,
+    }
+
+
+def list_runs(connection: Connection, limit: int) -> list[dict[str, Any]]:
+    """Return the last runs, newest first."""
+    query = select(runs).order_by(runs.c.id.desc()).limit(limit)
+    shown = []
+    for row in connection.execute(query).mappings():
+        run = dict(row)
+        for name in ("started", "finished"):
+            run[name] = None if run[name] is None else from_seconds(run[name]).isoformat()
+        for name in ("counts", "settings"):
+            run[name] = json.loads(run[name])
+        shown.append(run)
+    return shown
+
+
+def similar(
+    connection: Connection,
+    signature: Signature,
+    text: str | None,
+    scheme: Scheme,
+    banding: Banding,
+    threshold: float,
+    limit: int,
+) -> list[Match]:
+    """Return the stored pages at or above the threshold, best first.
+
+    Where the bands find 95 % of the pairs at the threshold, originals that share a band and
+    their duplicates are measured; below that, every page.
+    """
+    if not signature.words:
+        return []
+    if banding.finds(threshold):
+        estimates = _estimate_by_bands(connection, signature, banding)
+    else:
+        estimates = _estimate_all(connection, signature)
+    ranked = sorted(estimates.items(), key=lambda item: (-item[1], item[0]))
+    words = canonical_words(text) if text is not None else None
+    own = fingerprints_of(words, scheme) if words is not None else None
+    matches = []
+    # Measured on texts, a page may come out on the other side of the estimate.
+    near = [page_id for page_id, estimate in ranked if estimate >= threshold / 2]
+    for page_id in near[: max(4 * limit, 100)]:
+        row = connection.execute(_shown.where(pages.c.id == page_id)).mappings().one()
+        resemblance, exact = estimates[page_id], False
+        containment = estimated_containment(
+            resemblance, signature.words, row["words"], scheme.shingle_size
+        )
+        stored = read_text(connection, page_id) if own is not None else None
+        if own is not None and stored is not None:
+            both = overlap(own, fingerprints_of(canonical_words(stored), scheme))
+            resemblance, containment, exact = both.resemblance, both.containment, True
+        if resemblance >= threshold:
+            matches.append(Match(stored_page(row), resemblance, containment, exact))
+    matches.sort(key=lambda match: (-match.resemblance, match.page.id))
+    return matches[:limit]
+
+
+def _estimate_by_bands(
+    connection: Connection, signature: Signature, banding: Banding
+) -> dict[int, float]:
+    keys = banding.keys([signature.minima])[0].tolist()
+    originals = set(
+        connection.scalars(select(bands.c.page_id).where(bands.c.key.in_(keys)))
+    )
+    found: dict[int, float] = {}
+    for part in some(originals):
+        query = select(pages.c.id, pages.c.minima).where(
+            or_(pages.c.id.in_(part), pages.c.original_id.in_(part))
+        )
+        for page_id, raw in connection.execute(query):
+            found[page_id] = float(np.mean(read_minima(raw) == signature.minima))
+    return found
+
+
+def _estimate_all(connection: Connection, signature: Signature) -> dict[int, float]:
+    query = select(pages.c.id, pages.c.minima).execution_options(yield_per=_ROWS)
+    found: dict[int, float] = {}
+    for part in connection.execute(query).partitions():
+        minima = np.frombuffer(b"".join(raw for _, raw in part), dtype="<u4").reshape(len(part), -1)
+        estimates = (minima == signature.minima).mean(axis=1)
+        for place in np.flatnonzero(estimates > 0).tolist():
+            found[part[place][0]] = float(estimates[place])
+    return found

@@ -1,0 +1,446 @@
+"""The signature store."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import delete, insert, select, text, update
+
+from shingling.errors import BandingError, SchemeError, StoreError
+from shingling.sketch import Banding, Scheme, Signature, sign
+from shingling.store import _queries as queries
+from shingling.store._decide import decide, regroup
+from shingling.store._engine import check_file, connect, named_errors, parse_url, sqlite_path
+from shingling.store._migrate import HEAD, current_revision, upgrade
+from shingling.store._tables import bands, pages, runs, texts
+from shingling.store._tables import scheme as scheme_table
+from shingling.store._values import DEFAULT_THRESHOLD, Match, Rules, Verdict
+from shingling.store._working_set import WorkingSet, read_minima, read_text, row_from, some
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sqlalchemy import URL, ColumnElement, Connection, Engine
+    from typing_extensions import Self
+
+    from shingling.store._values import Group, Page, StoredPage
+
+_BATCH = 1000  # pages at a time in rebuild
+
+
+@dataclass
+class Run:
+    """One crawl or import that is under way; `counts` is what `Store.check` has counted."""
+
+    id: int
+    counts: Counter[str]
+
+
+class Store:
+    """Signatures of pages that outlive a crawl, and the verdicts on them.
+
+    Made by `Store.open`. An instance is used by one thread at a time; any number of
+    processes may use one store.
+    """
+
+    def __init__(self, engine: Engine, url: URL, scheme: Scheme, banding: Banding) -> None:
+        self._engine = engine
+        self._url = url
+        self.scheme = scheme
+        self.banding = banding
+
+    @classmethod
+    def open(
+        cls,
+        url: str = "sqlite:///dedup.db",
+        *,
+        scheme: Scheme | None = None,
+        threshold: float = DEFAULT_THRESHOLD,
+        create: bool = True,
+    ) -> Self:
+        """Open a store; create it, or bring its tables up to date, where needed.
+
+        Args:
+            url: of the database; a relative SQLite path starts at the working directory.
+            scheme: of the signatures. None takes that of the store, or the default one.
+            threshold: a new store gets the cheapest bands that find pairs at it.
+            create: whether a store that is not there is made.
+
+        Raises:
+            StoreError: it cannot be opened, or is not there; the file is left as it was.
+            StoreVersionError: it was written by a newer release.
+            SchemeError: its signatures were made under another scheme.
+        """
+        parsed = parse_url(url)
+        path = sqlite_path(parsed)
+        where = parsed.render_as_string(hide_password=True)
+        if not (path is not None and check_file(path)) and not create:
+            raise StoreError(f"{where}: there is no store yet; a crawl makes one")
+        with named_errors(where):
+            engine = connect(parsed)
+            try:
+                stored = _read_current(engine)
+                if stored is None:
+                    with engine.begin() as connection:
+                        upgrade(connection)
+                        stored = _read_scheme(connection) or _write_scheme(
+                            connection, scheme or Scheme(), Banding.for_threshold(threshold)
+                        )
+                        _check_scheme(scheme, stored[0], where)
+                _check_scheme(scheme, stored[0], where)
+            except BaseException:
+                engine.dispose()
+                raise
+        return cls(engine, parsed, *stored)
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._engine.dispose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def url(self) -> str:
+        """Return the database URL without its password."""
+        return self._url.render_as_string(hide_password=True)
+
+    def check(
+        self,
+        batch: Sequence[Page],
+        threshold: float | None = None,
+        *,
+        rules: Rules | None = None,
+        run: Run | None = None,
+    ) -> list[Verdict]:
+        """Decide pages in order, each against all that is stored, and insert them.
+
+        All or nothing: the batch is one transaction, and no other crawler writes meanwhile.
+
+        Args:
+            batch: pages; those without a signature are signed here.
+            threshold: resemblance; None takes that of `rules`.
+            rules: how pages are decided.
+            run: whose counts go up.
+
+        Returns:
+            One verdict a page.
+
+        Raises:
+            BandingError: the threshold lies below what the bands find.
+            SchemeError: a signature was made under another scheme.
+            StoreError: the database failed; nothing of the batch is stored.
+        """
+        rules = rules or Rules()
+        if threshold is not None:
+            rules = replace(rules, threshold=threshold)
+        if rules.method != "exact":
+            self.require(rules.threshold)
+        signatures = [self._signature(page) for page in batch]
+        signed = [
+            (page, signature)
+            for page, signature in zip(batch, signatures, strict=True)
+            if signature is not None and signature.words
+        ]
+        with self._writing() as connection:
+            working = WorkingSet(connection, self.scheme, self.banding)
+            working.prefetch([page for page, _ in signed], [signature for _, signature in signed])
+            verdicts = [
+                decide(page, signature, rules, self.scheme, working, run and run.id)
+                for page, signature in zip(batch, signatures, strict=True)
+            ]
+            working.flush()
+            if run is not None:
+                total = run.counts + Counter(verdict.status for verdict in verdicts)
+                _write_counts(connection, run.id, total)
+        if run is not None:
+            run.counts = total
+        return verdicts
+
+    def _signature(self, page: Page) -> Signature | None:
+        if page.signature is None:
+            return None if page.text is None else sign(page.text, self.scheme)
+        if page.signature.scheme != self.scheme.id:
+            raise SchemeError(
+                f"a signature of scheme {page.signature.scheme}, the store has {self.scheme.id}"
+            )
+        return page.signature
+
+    def require(self, threshold: float) -> None:
+        """Check that the stored bands find pairs at a threshold.
+
+        Raises:
+            BandingError: they do not; the message names the command that makes new ones.
+        """
+        if not 0 < threshold <= 1:
+            raise BandingError(f"threshold {threshold} is not accepted: above 0, at most 1")
+        if not self.banding.finds(threshold):
+            raise BandingError(
+                f"threshold {threshold:g} lies below what the stored bands find"
+                f" ({self.banding.bands} x {self.banding.rows} find"
+                f" {self.banding.recall(threshold):.0%} there): run"
+                f" `scrapy dedup rebuild --threshold {threshold:g}` once"
+            )
+
+    def similar(
+        self,
+        signature: Signature,
+        threshold: float = 0.5,
+        limit: int = 10,
+        *,
+        text: str | None = None,
+    ) -> list[Match]:
+        """Return the stored pages most alike, best first; nothing is changed.
+
+        Resemblance is estimated from the minima, or measured where `text` is given and
+        texts are stored. Below what the bands find, every stored page is looked at.
+
+        Raises:
+            SchemeError: the signature was made under another scheme.
+        """
+        if signature.scheme != self.scheme.id:
+            raise SchemeError(
+                f"a signature of scheme {signature.scheme}, the store has {self.scheme.id}"
+            )
+        with self._reading() as connection:
+            return queries.similar(
+                connection, signature, text, self.scheme, self.banding, threshold, limit
+            )
+
+    def find(self, url: str) -> list[StoredPage]:
+        """Return the pages stored under a URL, one a scope."""
+        with self._reading() as connection:
+            return [queries.stored_page(row) for row in queries.find_url(connection, url)]
+
+    def text(self, page: StoredPage) -> str | None:
+        """Return the main text of a stored page, or None where texts are not kept."""
+        with self._reading() as connection:
+            return read_text(connection, page.id)
+
+    def signature(self, page: StoredPage) -> Signature:
+        """Return the signature of a stored page.
+
+        Raises:
+            StoreError: the page is no longer stored.
+        """
+        with self._reading() as connection:
+            query = select(pages).where(pages.c.id == page.id)
+            row = connection.execute(query).mappings().one_or_none()
+        if row is None:
+            raise StoreError(f"page {page.id} is no longer stored")
+        return Signature(
+            minima=read_minima(row["minima"]),
+            simhash=row["simhash"] % (1 << 64),
+            text_hash=row["text_hash"],
+            words=row["words"],
+            scheme=self.scheme.id,
+        )
+
+    def pages(
+        self,
+        *,
+        status: str | None = None,
+        site: str | None = None,
+        since: float | None = None,
+        limit: int | None = None,
+    ) -> Iterator[StoredPage]:
+        """Yield stored pages, oldest first.
+
+        Args:
+            status: a page's standing or its last verdict.
+            site: its host, without `www.`.
+            since: seen at or after this time, seconds since 1970.
+            limit: at most so many.
+        """
+        with self._reading() as connection:
+            yield from queries.list_pages(
+                connection, status=status, site=site, since=since, limit=limit
+            )
+
+    def groups(self, limit: int | None = None) -> Iterator[Group]:
+        """Yield originals with their duplicates, the largest groups first."""
+        with self._reading() as connection:
+            yield from queries.list_groups(connection, limit)
+
+    def duplicates(self, page: StoredPage) -> list[StoredPage]:
+        """Return the duplicates attached to an original, oldest first."""
+        with self._reading() as connection:
+            return queries.duplicates_of(connection, page.id)
+
+    def status(self) -> dict[str, Any]:
+        """Return counts, scheme, bands and size in bytes."""
+        with self._reading() as connection:
+            shown = queries.counts(connection)
+        shown["scheme"] = {"id": self.scheme.id, **json.loads(self.scheme.to_json())}
+        shown["bands"] = {"bands": self.banding.bands, "rows": self.banding.rows}
+        shown["revision"] = HEAD
+        shown["bytes"] = self._bytes()
+        shown["url"] = self.url
+        return shown
+
+    def _bytes(self) -> int:
+        path = sqlite_path(self._url)
+        if path is None:
+            with self._reading() as connection:
+                query = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+                return int(connection.scalar(text(query)) or 0)
+        files = [path, path.with_name(path.name + "-wal")]
+        return sum(file.stat().st_size for file in files if file.exists())
+
+    def runs(self, limit: int = 10) -> list[dict[str, Any]]:
+        """Return the last runs, newest first."""
+        with self._reading() as connection:
+            return queries.list_runs(connection, limit)
+
+    def start_run(self, spider: str, settings: dict[str, Any] | None = None) -> Run:
+        """Record that a crawl or import has begun."""
+        with self._writing() as connection:
+            result = connection.execute(
+                insert(runs).values(
+                    spider=spider,
+                    started=int(time.time()),
+                    counts="{}",
+                    settings=json.dumps(settings or {}),
+                )
+            )
+        return Run(result.inserted_primary_key[0], Counter())
+
+    def finish_run(self, run: Run, outcome: str) -> None:
+        """Record that a run has ended, and why."""
+        with self._writing() as connection:
+            _write_counts(connection, run.id, run.counts)
+            connection.execute(
+                update(runs)
+                .where(runs.c.id == run.id)
+                .values(finished=int(time.time()), outcome=outcome)
+            )
+
+    def forget(
+        self,
+        urls: Sequence[str] = (),
+        *,
+        site: str | None = None,
+        run: int | None = None,
+        threshold: float = DEFAULT_THRESHOLD,
+    ) -> int:
+        """Remove pages, by URL, by site, or by the run that stored them first.
+
+        Where an original goes, its oldest duplicate takes its place.
+
+        Returns:
+            How many pages were removed.
+        """
+        with self._writing() as connection:
+            chosen = self._chosen(connection, urls, site, run)
+            working = WorkingSet(connection, self.scheme, self.banding)
+            working.load(chosen)
+            working.remove(chosen, lambda members: regroup(members, threshold, working))
+        return len(chosen)
+
+    def count(
+        self, urls: Sequence[str] = (), *, site: str | None = None, run: int | None = None
+    ) -> int:
+        """Return how many pages `forget` would remove."""
+        with self._reading() as connection:
+            return len(self._chosen(connection, urls, site, run))
+
+    @staticmethod
+    def _chosen(
+        connection: Connection, urls: Sequence[str], site: str | None, run: int | None
+    ) -> set[int]:
+        conditions: list[ColumnElement[bool]] = []
+        if site is not None:
+            conditions.append(pages.c.site == site)
+        if run is not None:
+            conditions.append(pages.c.run_id == run)
+        chosen = {row["id"] for url in urls for row in queries.find_url(connection, url)}
+        if conditions:
+            chosen.update(connection.scalars(select(pages.c.id).where(*conditions)))
+        return chosen
+
+    def rebuild(self, threshold: float) -> Banding:
+        """Make new bands from the stored minima, for a threshold; nothing is decided again.
+
+        Returns:
+            The new banding.
+        """
+        banding = Banding.for_threshold(threshold)
+        with self._writing() as connection:
+            connection.execute(delete(bands))
+            query = select(pages.c.id, pages.c.minima).where(pages.c.original_id.is_(None))
+            originals = connection.execute(query.execution_options(yield_per=_BATCH))
+            for part in originals.partitions():
+                keys = banding.keys([read_minima(raw) for _, raw in part])
+                rows = [
+                    {"key": key, "page_id": page_id}
+                    for (page_id, _), own in zip(part, keys.tolist(), strict=True)
+                    for key in set(own)
+                ]
+                connection.execute(insert(bands), sorted(rows, key=lambda row: row["key"]))
+            connection.execute(
+                update(scheme_table).values(bands=banding.bands, rows=banding.rows)
+            )
+        self.banding = banding
+        return banding
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        with named_errors(self.url), self._engine.begin() as connection:
+            banding = _read_scheme(connection)
+            if banding is not None:  # another process may have made new bands meanwhile
+                self.banding = banding[1]
+            yield connection
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        reading = self._engine.execution_options(reading=True)
+        with named_errors(self.url), reading.begin() as connection:
+            yield connection
+
+
+def _read_current(engine: Engine) -> tuple[Scheme, Banding] | None:
+    """Return what the store was made with, or None where the tables are not this release's."""
+    with engine.execution_options(reading=True).begin() as connection:
+        return _read_scheme(connection) if current_revision(connection) == HEAD else None
+
+
+def _read_scheme(connection: Connection) -> tuple[Scheme, Banding] | None:
+    row = connection.execute(select(scheme_table)).mappings().one_or_none()
+    if row is None:
+        return None
+    return Scheme.from_json(row["parameters"]), Banding(row["bands"], row["rows"])
+
+
+def _write_scheme(
+    connection: Connection, scheme: Scheme, banding: Banding
+) -> tuple[Scheme, Banding]:
+    connection.execute(
+        insert(scheme_table).values(
+            id=scheme.id,
+            parameters=scheme.to_json(),
+            bands=banding.bands,
+            rows=banding.rows,
+            created=int(time.time()),
+        )
+    )
+    return scheme, banding
+
+
+def _check_scheme(asked: Scheme | None, stored: Scheme, where: str) -> None:
+    if asked is not None and asked != stored:
+        raise SchemeError(
+            f"{where}: its signatures were made with {stored}, asked for is {asked};"
+            " set DEDUP_SHINGLE_SIZE to the former, or use another DEDUP_STORE_URL"
+        )
+
+
+def _write_counts(connection: Connection, run: int, counts: Counter[str]) -> None:
+    connection.execute(update(runs).where(runs.c.id == run).values(counts=json.dumps(dict(counts))))

@@ -1,0 +1,177 @@
+"""What goes into the store and what comes out."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit, urlunsplit
+
+if TYPE_CHECKING:
+    from shingling.sketch import Signature
+
+DEFAULT_THRESHOLD = 0.8
+DEFAULT_MIN_WORDS = 20
+
+STATUSES = ("new", "exact", "near", "unchanged", "changed", "skipped")
+"""Every status of a verdict. A stored page stands as new, exact, near or skipped (short)."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """A URL and what was fetched there, as it is handed to the store.
+
+    Args:
+        url: its address; user name and password are cut out.
+        text: the main text, or None where there is none.
+        signature: of the text; the store signs the text where it is None.
+        title, language: kept for whoever asks the store.
+        scope: pages are compared only within one scope.
+        fetched: seconds since 1970, UTC; None is now.
+        reason: why there is no text; the verdict repeats it.
+    """
+
+    url: str
+    text: str | None = None
+    signature: Signature | None = None
+    title: str | None = None
+    language: str | None = None
+    scope: str = ""
+    fetched: float | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How a page is decided.
+
+    Args:
+        threshold: resemblance at or above which a page is a near-duplicate, 0 < t <= 1.
+        min_words: shorter texts match only exactly.
+        method: `minhash`, or `exact` for exact duplicates only.
+        window_days: originals not seen for longer do not count; None is for ever.
+        store_text: keep the texts, which lets verdicts be measured exactly.
+    """
+
+    threshold: float = DEFAULT_THRESHOLD
+    min_words: int = DEFAULT_MIN_WORDS
+    method: str = "minhash"
+    window_days: float | None = None
+    store_text: bool = True
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was decided for one page.
+
+    Args:
+        status: one of `STATUSES`.
+        original: URL of the original that the page is a duplicate of, or None.
+        resemblance: to the original; for `changed` pages without one, to what the page was.
+        containment: shared shingles / shingles of the smaller of the two pages.
+        page_id: the page's row in the store, or None where it is not stored.
+        reason: why it was skipped.
+        previous: resemblance to what the page was, where its text changed.
+        candidates: stored pages that were looked at.
+    """
+
+    status: str
+    original: str | None = None
+    resemblance: float | None = None
+    containment: float | None = None
+    page_id: int | None = None
+    reason: str | None = None
+    previous: float | None = None
+    candidates: int = field(default=0, compare=False)
+
+    @property
+    def is_duplicate(self) -> bool:
+        """Return whether the page is a duplicate of another page."""
+        return self.original is not None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the verdict as the result field of an item shows it."""
+        shown = asdict(self)
+        del shown["candidates"]
+        for name in ("resemblance", "containment", "previous"):
+            if shown[name] is not None:
+                shown[name] = round(shown[name], 4)
+        return shown
+
+
+@dataclass(frozen=True)
+class StoredPage:
+    """A page as the store knows it; `original` is a URL, or None for an original."""
+
+    id: int
+    url: str
+    site: str
+    scope: str
+    title: str | None
+    language: str | None
+    words: int
+    status: str
+    last_verdict: str
+    original: str | None
+    resemblance: float | None
+    containment: float | None
+    first_seen: datetime
+    last_seen: datetime
+    run: int | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the page with times in ISO 8601."""
+        shown = asdict(self)
+        for name in ("first_seen", "last_seen"):
+            shown[name] = shown[name].isoformat()
+        return shown
+
+
+class Match(NamedTuple):
+    """A stored page that resembles what was asked for.
+
+    `exact` tells whether resemblance and containment were measured on the texts, or
+    estimated from the minima.
+    """
+
+    page: StoredPage
+    resemblance: float
+    containment: float
+    exact: bool
+
+
+@dataclass(frozen=True)
+class Group:
+    """One original and the duplicates attached to it."""
+
+    original: StoredPage
+    duplicates: tuple[StoredPage, ...]
+
+
+def from_seconds(seconds: int) -> datetime:
+    """Return a stored time."""
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+def safe_url(url: str) -> str:
+    """Return a URL without user name and password, and with control characters escaped."""
+    url = "".join(
+        char if char.isprintable() else "".join(f"%{b:02X}" for b in char.encode("utf-8", "replace"))
+        for char in url.strip()
+    )
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # not a URL that can be taken apart: keep what follows the last @
+        return url.rpartition("@")[2] if "@" in url else url
+    if "@" not in parts.netloc:
+        return url
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+def site_of(url: str) -> str:
+    """Return the host of a URL, in lower case and without `www.`; "" where it has none."""
+    try:
+        host = urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+    return host.removeprefix("www.")

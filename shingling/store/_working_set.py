@@ -1,0 +1,390 @@
+"""The part of the store that one batch touches, held in memory until it is written."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+import zlib
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sqlalchemy import bindparam, delete, insert, select, text, update
+
+from shingling.similarity import overlap
+from shingling.sketch import Scheme, fingerprints_of
+from shingling.store._tables import bands, pages, texts
+from shingling.store._values import safe_url, site_of
+from shingling.text import canonical_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+
+    from sqlalchemy import ColumnElement, Connection, RowMapping
+
+    from shingling.sketch import Banding, Fingerprints, Minima, Signature
+    from shingling.store._values import Page
+
+_SOME = 500  # values in one IN (...)
+
+
+@dataclass(slots=True, eq=False)
+class Row:
+    """One row of `pages`, and under which minima the database indexes it (None: not)."""
+
+    id: int
+    scope: str
+    url: str
+    url_key: bytes
+    site: str
+    title: str | None
+    language: str | None
+    words: int
+    text_hash: bytes
+    minima: Minima
+    simhash: int
+    status: str
+    last_verdict: str
+    original_id: int | None
+    resemblance: float | None
+    containment: float | None
+    first_seen: int
+    last_seen: int
+    run_id: int | None
+    stored: bool
+    indexed: Minima | None
+
+    @property
+    def is_original(self) -> bool:
+        """Return whether the page is attached to no other."""
+        return self.original_id is None
+
+    def values(self) -> dict[str, Any]:
+        """Return the row as the database keeps it."""
+        shown = {name: getattr(self, name) for name in pages.c.keys()}
+        shown["minima"] = self.minima.astype("<u4").tobytes()
+        shown["simhash"] = _signed(self.simhash)
+        return shown
+
+
+def row_from(mapping: RowMapping) -> Row:
+    """Return a row as it was read."""
+    values = dict(mapping)
+    minima = read_minima(values.pop("minima"))
+    return Row(
+        **values,
+        minima=minima,
+        stored=True,
+        indexed=minima if values["original_id"] is None else None,
+    )
+
+
+def read_minima(raw: bytes) -> Minima:
+    """Return stored minima: uint32[84]."""
+    return np.frombuffer(raw, dtype="<u4")
+
+
+def url_key(scope: str, url: str) -> bytes:
+    """Return the 128-bit key of a page: URLs may be longer than an index takes."""
+    return hashlib.blake2b(f"{scope}\0{url}".encode("utf-8", "replace"), digest_size=16).digest()
+
+
+def some(values: Iterable[Any]) -> Iterator[list[Any]]:
+    """Yield sorted distinct values in parts that fit into one statement."""
+    ordered = sorted(set(values))
+    for start in range(0, len(ordered), _SOME):
+        yield ordered[start : start + _SOME]
+
+
+def _signed(value: int) -> int:
+    return value - (1 << 64) if value >= 1 << 63 else value
+
+
+class WorkingSet:
+    """Rows read for a batch of pages, changed in memory, and written at once by `flush`.
+
+    It must live within one write transaction: nobody else changes the store meanwhile.
+    """
+
+    def __init__(self, connection: Connection, scheme: Scheme, banding: Banding) -> None:
+        self._connection = connection
+        self._scheme = scheme
+        self._banding = banding
+        self._rows: dict[int, Row] = {}
+        self._by_url: dict[bytes, int] = {}
+        self._by_text: dict[bytes, set[int]] = {}
+        self._by_band: dict[int, set[int]] = {}
+        self._touched: dict[int, Row] = {}
+        self._new_texts: dict[int, str | None] = {}
+        self._fingerprints: dict[int, Fingerprints | None] = {}
+        self._next_id: int | None = None
+
+    def prefetch(self, batch: Sequence[Page], signatures: Sequence[Signature]) -> None:
+        """Read all rows that pages with these signatures can meet."""
+        self._read(pages.c.url_key, (url_key(page.scope, safe_url(page.url)) for page in batch))
+        # Exact duplicates are left out: the page that they are a copy of is there too.
+        self._read(
+            pages.c.text_hash,
+            (signature.text_hash for signature in signatures),
+            pages.c.status != "exact",
+        )
+        keys = self._banding.keys([signature.minima for signature in signatures])
+        for part in some(keys.reshape(-1).tolist()):
+            for key, page_id in self._connection.execute(
+                select(bands.c.key, bands.c.page_id).where(bands.c.key.in_(part))
+            ):
+                self._by_band.setdefault(key, set()).add(page_id)
+        found = {page_id for ids in self._by_band.values() for page_id in ids}
+        heads = {row.original_id for row in self._rows.values() if row.original_id is not None}
+        self.load(found | heads)
+
+    def load(self, ids: Iterable[int]) -> None:
+        """Read rows by their ids; rows that are here already stay as they are."""
+        self._read(pages.c.id, (page_id for page_id in ids if page_id not in self._rows))
+
+    def _read(
+        self, column: ColumnElement[Any], values: Iterable[Any], *conditions: ColumnElement[bool]
+    ) -> None:
+        for part in some(values):
+            query = select(pages).where(column.in_(part), *conditions)
+            for mapping in self._connection.execute(query).mappings():
+                if mapping["id"] not in self._rows:
+                    self._know(row_from(mapping))
+
+    def _know(self, row: Row) -> None:
+        self._rows[row.id] = row
+        self._by_url[row.url_key] = row.id
+        self._by_text.setdefault(row.text_hash, set()).add(row.id)
+
+    def known(self, page: Page) -> Row | None:
+        """Return the row of the page's URL in its scope."""
+        page_id = self._by_url.get(url_key(page.scope, safe_url(page.url)))
+        return None if page_id is None else self._rows[page_id]
+
+    def head(self, row: Row) -> Row:
+        """Return the original of the row's group."""
+        if row.original_id is None:
+            return row
+        self.load([row.original_id])
+        return self._rows[row.original_id]
+
+    def same_text(self, row: Row) -> list[Row]:
+        """Return the other pages of the row's scope with the same words, oldest first."""
+        others = (self._rows[page_id] for page_id in sorted(self._by_text[row.text_hash]))
+        return [
+            other
+            for other in others
+            if other is not row and other.scope == row.scope and other.text_hash == row.text_hash
+        ]
+
+    def candidates(self, row: Row) -> list[Row]:
+        """Return the originals of the row's scope that share a band with it, oldest first."""
+        keys = self._banding.keys([row.minima])[0].tolist()
+        ids = {page_id for key in keys for page_id in self._by_band.get(key, ())}
+        rows = (self._rows[page_id] for page_id in sorted(ids))
+        return [
+            other
+            for other in rows
+            if other is not row and other.is_original and other.scope == row.scope
+        ]
+
+    def members(self, row: Row) -> list[Row]:
+        """Return the duplicates attached to the row, oldest first."""
+        query = select(pages).where(pages.c.original_id == row.id)
+        for mapping in self._connection.execute(query).mappings():
+            if mapping["id"] not in self._rows:
+                self._know(row_from(mapping))
+        attached = (other for other in self._rows.values() if other.original_id == row.id)
+        return sorted(attached, key=lambda other: other.id)
+
+    def add(self, page: Page, signature: Signature, run: int | None, keep_text: bool) -> Row:
+        """Return a row for a page whose URL is not known."""
+        url = safe_url(page.url)
+        seen = seconds(page)
+        row = Row(
+            id=self._allocate(),
+            scope=page.scope,
+            url=url,
+            url_key=url_key(page.scope, url),
+            site=site_of(url),
+            title=page.title,
+            language=page.language,
+            words=signature.words,
+            text_hash=signature.text_hash,
+            minima=signature.minima,
+            simhash=signature.simhash,
+            status="new",
+            last_verdict="new",
+            original_id=None,
+            resemblance=None,
+            containment=None,
+            first_seen=seen,
+            last_seen=seen,
+            run_id=run,
+            stored=False,
+            indexed=None,
+        )
+        self._know(row)
+        self._set_text(row, page.text if keep_text else None)
+        return row
+
+    def replace(self, row: Row, page: Page, signature: Signature, keep_text: bool) -> None:
+        """Give a known page its new text and signature."""
+        row.title, row.language = page.title, page.language
+        row.words, row.text_hash = signature.words, signature.text_hash
+        row.minima, row.simhash = signature.minima, signature.simhash
+        self._know(row)
+        self._set_text(row, page.text if keep_text else None)
+
+    def former(self, row: Row) -> Row:
+        """Return the row as it is now, for a comparison after `replace`."""
+        copy = replace(row, id=-row.id)
+        self._fingerprints[copy.id] = self._shingles(row)
+        return copy
+
+    def stand(self, row: Row, status: str = "new") -> None:
+        """Make the row an original: in a group of its own, and indexed."""
+        row.original_id = row.resemblance = row.containment = None
+        row.status = status
+        for key in self._banding.keys([row.minima])[0].tolist():
+            self._by_band.setdefault(key, set()).add(row.id)
+        self.touch(row)
+
+    def attach(
+        self, row: Row, head: Row, status: str, resemblance: float, containment: float
+    ) -> None:
+        """Make the row a duplicate of an original."""
+        row.original_id, row.status = head.id, status
+        row.resemblance, row.containment = resemblance, containment
+        self.touch(row)
+
+    def touch(self, row: Row) -> None:
+        """Have the row written by `flush`."""
+        self._touched[row.id] = row
+
+    def remove(self, ids: Collection[int], regroup: Callable[[list[Row]], None]) -> None:
+        """Take rows out of the store; `regroup` is handed the duplicates that stay."""
+        gone = [self._rows[page_id] for page_id in sorted(ids)]
+        for row in gone:
+            if row.is_original:
+                regroup([member for member in self.members(row) if member.id not in ids])
+        self.flush()
+        keys = [{"old_key": key, "old_page": row.id} for row in gone for key in self._band_keys(row.indexed)]
+        self._delete_bands(keys)
+        for part in some(ids):
+            self._connection.execute(delete(texts).where(texts.c.page_id.in_(part)))
+            self._connection.execute(delete(pages).where(pages.c.id.in_(part)))
+
+    def measure(self, a: Row, b: Row) -> tuple[float, float]:
+        """Return resemblance and containment: from the texts, or estimated without them."""
+        first, second = self._shingles(a), self._shingles(b)
+        if first is not None and second is not None:
+            both = overlap(first, second)
+            return both.resemblance, both.containment
+        resemblance = float(np.mean(a.minima == b.minima))
+        size = self._scheme.shingle_size
+        return resemblance, estimated_containment(resemblance, a.words, b.words, size)
+
+    def _shingles(self, row: Row) -> Fingerprints | None:
+        if row.id not in self._fingerprints:
+            main_text = self._text(row)
+            self._fingerprints[row.id] = (
+                None
+                if main_text is None
+                else fingerprints_of(canonical_words(main_text), self._scheme)
+            )
+        return self._fingerprints[row.id]
+
+    def _text(self, row: Row) -> str | None:
+        if row.id in self._new_texts:
+            return self._new_texts[row.id]
+        return read_text(self._connection, row.id) if row.stored else None
+
+    def _set_text(self, row: Row, main_text: str | None) -> None:
+        self._new_texts[row.id] = main_text
+        self._fingerprints.pop(row.id, None)
+
+    def _allocate(self) -> int:
+        if self._next_id is None:
+            used = self._connection.scalar(
+                text("SELECT seq FROM sqlite_sequence WHERE name = 'pages'")
+            )
+            self._next_id = (used or 0) + 1
+        self._next_id += 1
+        return self._next_id - 1
+
+    def flush(self) -> None:
+        """Write every touched row, its bands and its text."""
+        rows = sorted(self._touched.values(), key=lambda row: row.id)
+        replaced = [page_id for page_id in self._new_texts if self._rows[page_id].stored]
+        self._write_rows(rows)
+        self._write_bands(rows)
+        self._write_texts(replaced)
+        self._touched.clear()
+        self._new_texts.clear()
+
+    def _write_rows(self, rows: Sequence[Row]) -> None:
+        fresh = [row.values() for row in rows if not row.stored]
+        if fresh:
+            self._connection.execute(insert(pages), fresh)
+        changed = [row.values() | {"row_id": row.id} for row in rows if row.stored]
+        if changed:
+            columns = {name: bindparam(name) for name in pages.c.keys() if name != "id"}
+            statement = update(pages).where(pages.c.id == bindparam("row_id")).values(columns)
+            self._connection.execute(statement, changed)
+        for row in rows:
+            row.stored = True
+
+    def _write_bands(self, rows: Sequence[Row]) -> None:
+        gone: list[dict[str, int]] = []
+        come: list[dict[str, int]] = []
+        for row in rows:
+            wanted = row.minima if row.is_original else None
+            if row.indexed is wanted:
+                continue
+            before, after = self._band_keys(row.indexed), self._band_keys(wanted)
+            gone += [{"old_key": key, "old_page": row.id} for key in before - after]
+            come += [{"key": key, "page_id": row.id} for key in after - before]
+            row.indexed = wanted
+        self._delete_bands(gone)
+        if come:
+            # In key order: neighbours in the index are written together.
+            come.sort(key=lambda values: values["key"])
+            self._connection.execute(insert(bands), come)
+
+    def _delete_bands(self, keys: list[dict[str, int]]) -> None:
+        if keys:
+            where = (bands.c.key == bindparam("old_key"), bands.c.page_id == bindparam("old_page"))
+            self._connection.execute(delete(bands).where(*where), keys)
+
+    def _band_keys(self, minima: Minima | None) -> set[int]:
+        return set() if minima is None else set(self._banding.keys([minima])[0].tolist())
+
+    def _write_texts(self, replaced: Sequence[int]) -> None:
+        for part in some(replaced):
+            self._connection.execute(delete(texts).where(texts.c.page_id.in_(part)))
+        kept = [
+            {"page_id": page_id, "zlib": zlib.compress(main_text.encode("utf-8", "replace"))}
+            for page_id, main_text in self._new_texts.items()
+            if main_text is not None
+        ]
+        if kept:
+            self._connection.execute(insert(texts), kept)
+
+
+def read_text(connection: Connection, page_id: int) -> str | None:
+    """Return a stored main text, or None where it is not kept."""
+    raw = connection.scalar(select(texts.c.zlib).where(texts.c.page_id == page_id))
+    return None if raw is None else zlib.decompress(raw).decode()
+
+
+def seconds(page: Page) -> int:
+    """Return when a page was fetched, in seconds since 1970, UTC."""
+    return int(time.time() if page.fetched is None else page.fetched)
+
+
+def estimated_containment(resemblance: float, a_words: int, b_words: int, size: int) -> float:
+    """Return the containment that an estimated resemblance means for two texts' lengths."""
+    a, b = max(a_words - size + 1, 1), max(b_words - size + 1, 1)
+    shared = resemblance * (a + b) / (1 + resemblance)
+    return min(shared / min(a, b), 1.0)

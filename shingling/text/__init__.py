@@ -1,0 +1,23 @@
+"""HTML to main text to canonical words."""
+
+from shingling.text._extract import (
+    MAX_BYTES,
+    MainText,
+    decode,
+    extract,
+    plain_line,
+    read_html,
+    sniff_html,
+)
+from shingling.text._words import canonical_words
+
+__all__ = [
+    "MAX_BYTES",
+    "MainText",
+    "canonical_words",
+    "decode",
+    "extract",
+    "plain_line",
+    "read_html",
+    "sniff_html",
+]

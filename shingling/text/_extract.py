@@ -1,0 +1,149 @@
+"""HTML to main text, title and language."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import trafilatura
+from trafilatura.utils import detect_encoding
+from w3lib.encoding import html_to_unicode
+
+from shingling.errors import ExtractionError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lxml.html import HtmlElement
+
+MAX_BYTES = 10_000_000
+_TITLE_LENGTH = 500
+
+_BINARY = (b"%PDF", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"PK\x03\x04", b"\x1f\x8b", b"RIFF", b"\x00")
+# The MIME Sniffing Standard, section 7.1, and XHTML behind an XML declaration.
+_HTML = re.compile(
+    rb"\s*(?:<\?xml\b[^>]{0,200}>\s*)?(?:<!--.{0,2000}?-->\s*)*"
+    rb"<(?:!doctype\s+html|html|head|script|iframe|h1|div|font|table|a|style|title|b|body|br|p|meta"
+    rb"|link|main|article|section|nav|header)(?=[\s>/])",
+    re.IGNORECASE | re.DOTALL,
+)
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+@dataclass(frozen=True)
+class MainText:
+    """What was read from a page: its main text, `<title>` and declared language or None."""
+
+    text: str
+    title: str | None = None
+    language: str | None = None
+
+
+def sniff_html(body: bytes) -> bool:
+    """Return whether bytes look like an HTML page, whatever they are called."""
+    if body.startswith(_UTF16):
+        body = body[:8192].decode("utf-16", "replace").encode()
+    return _HTML.match(body.removeprefix(b"\xef\xbb\xbf")[:8192]) is not None
+
+
+def decode(body: bytes, encoding: str | None = None) -> str:
+    """Return the characters of an HTML body; what cannot be decoded becomes U+FFFD.
+
+    Valid UTF-8 is UTF-8, whatever is declared: declarations are often wrong, and other text
+    is hardly ever valid UTF-8. Else, in this order: a byte order mark, `encoding` (of the
+    HTTP header), the page's own declaration, a guess from the bytes.
+    """
+    if b"\x1b" not in body:  # ISO-2022-JP is valid UTF-8
+        try:
+            return body.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            pass
+    header = f"text/html; charset={encoding}" if encoding else None
+    return html_to_unicode(header, body, auto_detect_fun=_guess_encoding)[1]
+
+
+def _guess_encoding(body: bytes) -> str | None:
+    return next(iter(detect_encoding(body)), None)
+
+
+def read_html(
+    html: bytes | str,
+    url: str | None = None,
+    *,
+    encoding: str | None = None,
+    max_bytes: int = MAX_BYTES,
+    extractor: Callable[[str, str | None], str | None] | None = None,
+) -> MainText:
+    """Return the main text, title and language of an HTML page.
+
+    Args:
+        html: the page, at most `max_bytes` bytes (or characters).
+        url: where it came from; helps the extractor.
+        encoding: as the HTTP header declares it; see `decode`.
+        extractor: takes the HTML and the URL and returns the main text; trafilatura if None.
+
+    Raises:
+        ExtractionError: with reason `too_large`, `not_html`, `no_main_text` or
+            `extraction_failed`.
+    """
+    if len(html) > max_bytes:
+        raise ExtractionError("too_large", f"{len(html):,} bytes, more than {max_bytes:,}")
+    if isinstance(html, bytes):
+        if html.startswith(_BINARY):
+            raise ExtractionError("not_html", "a binary file, not HTML")
+        html = decode(html, encoding)
+    # No HTML parser accepts NUL, and lone surrogates cannot be written as UTF-8.
+    html = html.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
+    try:
+        tree = trafilatura.load_html(html)
+        if tree is None:
+            raise ExtractionError("no_main_text", "no element in it")
+        # `deduplicate` would make the text depend on the pages extracted before.
+        text = (
+            extractor(html, url)
+            if extractor
+            else trafilatura.extract(tree, url, include_comments=False, deduplicate=False)
+        )
+        title, language = _title(tree), _language(tree)
+    except ExtractionError:
+        raise
+    except Exception as error:  # a page must never stop a crawl, whatever the parser trips on
+        raise ExtractionError("extraction_failed", type(error).__name__) from error
+    if not text or not text.strip():
+        raise ExtractionError("no_main_text", "no main text in it")
+    return MainText(text, title, language)
+
+
+def extract(html: bytes | str, url: str | None = None) -> str | None:
+    """Return the main text of an HTML page, or None where it has none.
+
+    None also for pages of more than 10 MB and for what is no HTML; `read_html` tells which.
+    The text depends on nothing but the arguments.
+    """
+    try:
+        return read_html(html, url).text
+    except ExtractionError:
+        return None
+
+
+def plain_line(text: str) -> str:
+    """Return a text as one line without control, format or surrogate characters."""
+    shown = "".join(" " if unicodedata.category(char)[0] == "C" else char for char in text)
+    return " ".join(shown.split())
+
+
+def _title(tree: HtmlElement) -> str | None:
+    element = tree.find(".//head/title")
+    if element is None:
+        element = tree.find(".//title")
+    if element is None:
+        return None
+    return plain_line(str(element.text_content())[: 4 * _TITLE_LENGTH])[:_TITLE_LENGTH] or None
+
+
+def _language(tree: HtmlElement) -> str | None:
+    declared = tree.get("lang") or tree.get("{http://www.w3.org/XML/1998/namespace}lang") or ""
+    match = re.match(r"([a-zA-Z]{2,3})(?![a-zA-Z])", declared.strip())
+    return match[1].lower() if match else None

@@ -1,0 +1,99 @@
+"""Text to canonical words."""
+
+from __future__ import annotations
+
+import string
+import unicodedata
+from functools import cache
+
+import numpy as np
+
+# What a code point is to a word. A text is cut into words by looking these up.
+_GAP, _PART, _MARK, _ALONE, _HIDDEN = range(5)
+
+# Scripts written without spaces between words: each of their letters is a word of its own.
+# They are the ideographs and kana (line-break class ID) and the scripts of complex context
+# (class SA) of Unicode UAX #14. Marks within these ranges stay marks.
+_UNSPACED = [
+    *[(0x0E01, 0x0E33), (0x0E40, 0x0E46)],  # Thai
+    *[(0x0E81, 0x0EB3), (0x0EBD, 0x0EC6), (0x0EDC, 0x0EDF)],  # Lao
+    *[(0x1000, 0x103F), (0x1050, 0x108F), (0xA9E0, 0xA9EF), (0xA9FA, 0xA9FE), (0xAA60, 0xAA7F)],  # Myanmar
+    *[(0x1780, 0x17B3), (0x17D7, 0x17D7), (0x17DC, 0x17DC)],  # Khmer
+    *[(0x1950, 0x19C9), (0x1A00, 0x1A16), (0x1A20, 0x1A54)],  # Tai Le, New Tai Lue, Lontara, Tai Tham
+    *[(0x3005, 0x3007), (0x3021, 0x3029), (0x3031, 0x3035), (0x3038, 0x303C)],  # ideographic marks
+    *[(0x3041, 0x3096), (0x309D, 0x309F), (0x30A1, 0x30FF), (0x31F0, 0x31FF)],  # kana
+    *[(0x3105, 0x312F), (0x31A0, 0x31BF)],  # Bopomofo
+    *[(0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x323AF)],  # Han
+    *[(0xA000, 0xA48C), (0xAA80, 0xAADD)],  # Yi, Tai Viet
+    *[(0x16FE0, 0x18D08), (0x1AFF0, 0x1B2FB)],  # Tangut, Khitan, kana extensions, Nushu
+]
+
+# Code points that show nothing: Default_Ignorable_Code_Point, which NFKC_Casefold takes out.
+_IGNORABLE = [
+    *[(0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x17B4, 0x17B5)],
+    *[(0x180B, 0x180F), (0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164)],
+    *[(0xFE00, 0xFE0F), (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0), (0xE0000, 0xE0FFF)],
+]
+
+
+@cache
+def _classes() -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
+    """Return the class of every code point: uint8[0x110000]."""
+    classes = np.zeros(0x110000, dtype=np.uint8)
+    for code in range(0x20000):
+        char = chr(code)
+        if char.isalnum():
+            classes[code] = _PART
+        elif code >= 0x300 and unicodedata.category(char) in ("Mn", "Mc"):
+            classes[code] = _MARK
+    for low, high in _UNSPACED:
+        letters = classes[low : high + 1]
+        if low >= 0x20000:
+            letters[:] = _ALONE
+        letters[letters == _PART] = _ALONE
+    for low, high in _IGNORABLE:
+        classes[low : high + 1] = _HIDDEN
+    return classes
+
+
+_ASCII = bytes(
+    ord(char.lower()) if char in string.ascii_letters + string.digits else ord(" ")
+    for char in map(chr, range(256))
+)
+
+
+def canonical_words(text: str) -> list[str]:
+    """Return the canonical words of a text.
+
+    Unicode NFKC, full case folding and no default-ignorable code points (together the
+    NFKC_Casefold of the Unicode Standard, section 3.13), then runs of letters, digits and
+    combining marks. In scripts without spaces (Han, kana, Thai, Lao, Khmer, Myanmar, ...)
+    every letter with its marks is a word.
+
+    Punctuation, symbols, control characters and lone surrogates are no part of any word.
+    """
+    if text.isascii():
+        return text.encode("ascii").translate(_ASCII).decode("ascii").split()
+    folded = _fold(text)
+    codes = np.frombuffer(folded.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+    classes = _classes().take(codes)
+    if (classes == _HIDDEN).any():
+        shown = codes[classes != _HIDDEN].tobytes().decode("utf-32-le", "surrogatepass")
+        return canonical_words(shown)
+    in_word = classes != _GAP
+    marks = classes == _MARK
+    if marks.any():  # a mark belongs to the letter that it stands on
+        letters = np.where(marks, 0, np.arange(len(classes)))
+        classes = classes.take(np.maximum.accumulate(letters))
+    alone = classes == _ALONE
+    if alone.any():
+        touching = in_word[1:] & in_word[:-1] & (alone[1:] | alone[:-1]) & ~marks[1:]
+        places = np.flatnonzero(touching) + 1
+        codes = np.insert(codes, places, ord(" "))
+        in_word = np.insert(in_word, places, False)
+    spaced = np.where(in_word, codes, ord(" ")).astype("<u4")
+    return spaced.tobytes().decode("utf-32-le").split()
+
+
+def _fold(text: str) -> str:
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
