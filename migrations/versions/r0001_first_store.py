@@ -76,8 +76,6 @@ def upgrade() -> None:
     )
     op.create_table(
         "texts",
-        sa.Column(
-            "page_id", _ID, sa.ForeignKey("pages.id"), primary_key=True, autoincrement=False
-        ),
+        sa.Column("page_id", _ID, sa.ForeignKey("pages.id"), primary_key=True, autoincrement=False),
         sa.Column("zlib", sa.LargeBinary, nullable=False),
     )

@@ -110,9 +110,7 @@ def regroup(members: Sequence[Row], threshold: float, store: WorkingSet) -> None
             heads.append(row)
 
 
-def _change(
-    row: Row, page: Page, signature: Signature, rules: Rules, store: WorkingSet
-) -> float:
+def _change(row: Row, page: Page, signature: Signature, rules: Rules, store: WorkingSet) -> float:
     """Take a changed page out of its group, give it its new text, and say how alike it is."""
     members = store.members(row) if row.is_original else []
     former = store.former(row)

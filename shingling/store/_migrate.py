@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,8 @@ def upgrade(connection: Connection) -> tuple[str | None, str]:
     before = current_revision(connection)
     if before == HEAD:  # the usual case, without the cost of importing Alembic
         return before, HEAD
+    # Alembic reports at INFO what is no news to somebody who runs a crawl.
+    logging.getLogger("alembic").setLevel(logging.WARNING)
     from alembic import command
     from alembic.script import ScriptDirectory
 

@@ -188,9 +188,7 @@ def _estimate_by_bands(
     connection: Connection, signature: Signature, banding: Banding
 ) -> dict[int, float]:
     keys = banding.keys([signature.minima])[0].tolist()
-    originals = set(
-        connection.scalars(select(bands.c.page_id).where(bands.c.key.in_(keys)))
-    )
+    originals = set(connection.scalars(select(bands.c.page_id).where(bands.c.key.in_(keys))))
     found: dict[int, float] = {}
     for part in some(originals):
         query = select(pages.c.id, pages.c.minima).where(

@@ -385,9 +385,7 @@ class Store:
                     for key in set(own)
                 ]
                 connection.execute(insert(bands), sorted(rows, key=lambda row: row["key"]))
-            connection.execute(
-                update(scheme_table).values(bands=banding.bands, rows=banding.rows)
-            )
+            connection.execute(update(scheme_table).values(bands=banding.bands, rows=banding.rows))
         self.banding = banding
         return banding
 

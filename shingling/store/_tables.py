@@ -60,7 +60,9 @@ pages = Table(
     Column("simhash", BigInteger, nullable=False),  # 64 bits, signed
     Column("status", Text, nullable=False),  # where it stands: new, exact, near or skipped
     Column("last_verdict", Text, nullable=False),
-    Column("original_id", _Id, ForeignKey("pages.id", deferrable=True, initially="DEFERRED")),  # NULL: it is an original
+    Column(
+        "original_id", _Id, ForeignKey("pages.id", deferrable=True, initially="DEFERRED")
+    ),  # NULL: it is an original
     Column("resemblance", Float),  # to the original
     Column("containment", Float),
     Column("first_seen", BigInteger, nullable=False),

@@ -156,7 +156,9 @@ def from_seconds(seconds: int) -> datetime:
 def safe_url(url: str) -> str:
     """Return a URL without user name and password, and with control characters escaped."""
     url = "".join(
-        char if char.isprintable() else "".join(f"%{b:02X}" for b in char.encode("utf-8", "replace"))
+        char
+        if char.isprintable()
+        else "".join(f"%{b:02X}" for b in char.encode("utf-8", "replace"))
         for char in url.strip()
     )
     try:

@@ -269,7 +269,11 @@ class WorkingSet:
             if row.is_original:
                 regroup([member for member in self.members(row) if member.id not in ids])
         self.flush()
-        keys = [{"old_key": key, "old_page": row.id} for row in gone for key in self._band_keys(row.indexed)]
+        keys = [
+            {"old_key": key, "old_page": row.id}
+            for row in gone
+            for key in self._band_keys(row.indexed)
+        ]
         self._delete_bands(keys)
         for part in some(ids):
             self._connection.execute(delete(texts).where(texts.c.page_id.in_(part)))

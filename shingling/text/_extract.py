@@ -21,7 +21,16 @@ if TYPE_CHECKING:
 MAX_BYTES = 10_000_000
 _TITLE_LENGTH = 500
 
-_BINARY = (b"%PDF", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"PK\x03\x04", b"\x1f\x8b", b"RIFF", b"\x00")
+_BINARY = (
+    b"%PDF",
+    b"\x89PNG",
+    b"\xff\xd8\xff",
+    b"GIF8",
+    b"PK\x03\x04",
+    b"\x1f\x8b",
+    b"RIFF",
+    b"\x00",
+)
 # The MIME Sniffing Standard, section 7.1, and XHTML behind an XML declaration.
 _HTML = re.compile(
     rb"\s*(?:<\?xml\b[^>]{0,200}>\s*)?(?:<!--.{0,2000}?-->\s*)*"

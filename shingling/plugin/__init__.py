@@ -1,0 +1,1 @@
+"""The Scrapy side: add-on, pipeline, spider middleware, commands."""

@@ -1,0 +1,150 @@
+"""`scrapy dedup`: Scrapy loads this module on every call, so it imports next to nothing."""
+
+from __future__ import annotations
+
+import argparse
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from scrapy.commands import ScrapyCommand
+from scrapy.exceptions import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_PAGES = "at most so many"
+
+
+class Command(ScrapyCommand):
+    """Ask and tend the signature store."""
+
+    requires_project = False
+    requires_crawler_process = False
+    default_settings = {"LOG_ENABLED": False}  # noqa: RUF012 (Scrapy's own attribute)
+
+    def syntax(self) -> str:
+        """Return what stands behind `scrapy dedup`."""
+        return "<command> [options]"
+
+    def short_desc(self) -> str:
+        """Return the line in the list of commands."""
+        return "Ask and tend the near-duplicate store"
+
+    def long_desc(self) -> str:
+        """Return the text above the options."""
+        return (
+            "Ask and tend the store of page signatures that DEDUP_STORE_URL or --store names."
+            " `scrapy dedup <command> -h` tells more. Exit status: 0 found or done, 1 not"
+            " found, 2 misused or failed."
+        )
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        """Add the sub-commands."""
+        super().add_options(parser)
+        commands = parser.add_subparsers(dest="dedup_command", metavar="<command>")
+        for name, (summary, example, options) in COMMANDS.items():
+            command = commands.add_parser(
+                name,
+                help=summary,
+                description=f"{summary[0].upper()}{summary[1:]}.",
+                epilog=f"example: scrapy dedup {name}{' ' if example else ''}{example}",
+                formatter_class=argparse.RawDescriptionHelpFormatter,
+                allow_abbrev=False,
+            )
+            command.add_argument(
+                "--store", metavar="URL", help="database URL (default: DEDUP_STORE_URL)"
+            )
+            command.add_argument("--json", action="store_true", help="print JSON, for machines")
+            options(command)
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Run the sub-command.
+
+        Raises:
+            UsageError: left-over or missing arguments, which Scrapy's parser lets through.
+        """
+        if args:
+            raise UsageError(f"unrecognized arguments: {' '.join(args)}", print_help=False)
+        if opts.dedup_command is None:
+            raise UsageError(f"a command is needed: {', '.join(COMMANDS)}", print_help=False)
+        commands = import_module("shingling.plugin.commands")
+        self.exitcode = commands.run(opts.dedup_command, opts, self.settings)
+
+
+def _none(_: argparse.ArgumentParser) -> None:
+    """Add no options."""
+
+
+def _show(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("url", metavar="URL")
+    parser.add_argument("--text", action="store_true", help="print the stored main text as well")
+
+
+def _similar(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("what", metavar="URL|FILE|-", help="a stored page, a file, or stdin")
+    parser.add_argument(
+        "--threshold", type=float, default=0.5, help="least resemblance (default: 0.5)"
+    )
+    parser.add_argument("--limit", type=int, default=10, help=f"{_PAGES} (default: 10)")
+
+
+def _compare(parser: argparse.ArgumentParser) -> None:
+    for name in ("a", "b"):
+        parser.add_argument(
+            name, metavar=name.upper(), help="a URL in the store, a file, or - for stdin"
+        )
+
+
+def _groups(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--limit", type=int, default=20, help=f"{_PAGES} groups (default: 20)")
+
+
+def _list(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--status",
+        choices=["new", "exact", "near", "unchanged", "changed", "skipped"],
+        help="where a page stands, or its last verdict",
+    )
+    parser.add_argument("--site", help="host, without www.")
+    parser.add_argument(
+        "--since", metavar="TIME", help="seen since a date or time in ISO 8601 (UTC)"
+    )
+    parser.add_argument("--limit", type=int, help=f"{_PAGES} pages")
+
+
+def _forget(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("url", metavar="URL", nargs="*")
+    parser.add_argument("--site", help="all pages of a host, without www.")
+    parser.add_argument("--run", type=int, metavar="ID", help="all pages that a run stored first")
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+
+
+def _rebuild(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--threshold",
+        type=float,
+        required=True,
+        help="resemblance that pages are to be found at",
+    )
+
+
+COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]] = {
+    "status": ("count pages, originals, duplicates and runs", "--json", _none),
+    "show": ("show what is stored of a URL", "https://example.com/article", _show),
+    "similar": (
+        "find the stored pages most like a page",
+        "article.html --threshold 0.3",
+        _similar,
+    ),
+    "compare": ("measure two texts or pages in every way", "old.html new.html", _compare),
+    "groups": ("list originals with their duplicates", "--limit 5", _groups),
+    "list": ("list stored pages", "--status near --site example.com", _list),
+    "forget": ("remove pages from the store", "--site example.com --yes", _forget),
+    "rebuild": (
+        "make new bands for another threshold, without a crawl",
+        "--threshold 0.6",
+        _rebuild,
+    ),
+    "upgrade": ("bring the tables of the store up to date", "", _none),
+}
+"""Every sub-command: what it does, the arguments of its example, and what adds its options."""

@@ -1,0 +1,296 @@
+"""The item pipeline: drops or tags items whose page is a duplicate."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from itemadapter import ItemAdapter
+from scrapy.exceptions import DropItem, NotConfigured
+from scrapy.http import TextResponse
+from scrapy.utils.asyncio import is_asyncio_available
+
+from shingling.errors import ExtractionError, SettingsError, ShinglingError
+from shingling.plugin.carrier import ResponseCarrier
+from shingling.plugin.settings import DedupSettings
+from shingling.plugin.store_thread import StoreThread
+from shingling.plugin.workers import ReadingPool
+from shingling.reading import Content, Reader, Reading
+from shingling.sketch import Signature
+from shingling.store import Page, Verdict, safe_url, site_of
+from shingling.text import sniff_html
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from typing_extensions import Self
+
+logger = logging.getLogger(__name__)
+
+
+class DuplicatePage(DropItem):
+    """An item was dropped because its page is a duplicate.
+
+    Scrapy counts it as `item_dropped_reasons_count/DuplicatePage` and logs it at DEBUG.
+    """
+
+    def __init__(self, verdict: Verdict) -> None:
+        alike = "" if verdict.resemblance is None else f" (resemblance {verdict.resemblance:.2f})"
+        super().__init__(f"duplicate of {verdict.original}{alike}", log_level="DEBUG")
+        self.verdict = verdict
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    verdict: Verdict
+    reading: Reading = Reading()
+
+
+class DedupPipeline:
+    """Decides the page of every item against the signature store."""
+
+    def __init__(self, crawler: Crawler, settings: DedupSettings) -> None:
+        self._crawler = crawler
+        self._settings = settings
+        self._store: StoreThread | None = None
+        self._readers: ReadingPool | None = None
+        # Items of one response share a verdict: one task for each of its URLs.
+        self._tasks: WeakKeyDictionary[Response, dict[str, asyncio.Task[_Outcome]]]
+        self._tasks = WeakKeyDictionary()
+        self._without_field: set[type] = set()
+        self._reading_seconds = 0.0
+        self._closing: asyncio.Task[None] | None = None
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Make the pipeline of a crawl.
+
+        Raises:
+            SettingsError: a `DEDUP_*` setting is not accepted.
+            NotConfigured: `DEDUP_ENABLED` is False.
+        """
+        try:
+            settings = DedupSettings.read(crawler.settings)
+            if settings.enabled and not is_asyncio_available():
+                raise SettingsError(
+                    "scrapy-shingling needs asyncio: leave TWISTED_REACTOR at its default,"
+                    " or set TWISTED_REACTOR_ENABLED = False"
+                )
+        except SettingsError as error:
+            logger.error("%s", error)
+            raise
+        if not settings.enabled:
+            raise NotConfigured
+        return cls(crawler, settings)
+
+    async def open_spider(self) -> None:
+        """Open the store and start the workers.
+
+        Raises:
+            StoreError, SchemeError, BandingError: the store cannot be used with these
+                settings; the crawl does not start.
+        """
+        settings = self._settings
+        store = StoreThread(settings)
+        spider = self._crawler.spider
+        try:
+            await store.open(
+                spider.name if spider else "",
+                {
+                    "action": settings.action,
+                    "threshold": settings.threshold,
+                    "method": settings.method,
+                    "min_words": settings.min_words,
+                    "scope": settings.scope,
+                    "extractor": settings.extractor,
+                },
+            )
+        except ShinglingError as error:
+            logger.error("%s", error)
+            raise
+        self._store = store
+        reader = Reader(settings.scheme, settings.extractor, settings.max_bytes)
+        self._readers = ReadingPool(reader, settings.workers, settings.timeout)
+
+    async def close_spider(self) -> None:
+        """End the workers and the run, and write the last stats."""
+        if self._readers is not None:
+            await asyncio.to_thread(self._readers.close)
+        if self._store is None:
+            return
+        try:
+            await self._store.close("finished")
+        except ShinglingError as error:
+            self._report(error)
+        stats = self._crawler.stats
+        assert stats is not None
+        stats.set_value("dedup/time/read", round(self._reading_seconds, 3))
+        stats.set_value("dedup/time/store", round(self._store.seconds, 3))
+        stats.set_value("dedup/batches", self._store.batches)
+        counted = {
+            name: stats.get_value(f"dedup/{name}", 0)
+            for name in ("checked", "new", "exact", "near", "unchanged", "changed")
+        }
+        shown = ", ".join(f"{number} {name}" for name, number in counted.items())
+        logger.info("Dedup: %s pages", shown, extra={"spider": self._crawler.spider})
+
+    async def process_item(self, item: Any) -> Any:
+        """Drop or tag an item by the verdict on its page.
+
+        Raises:
+            DuplicatePage: the page is a duplicate, and `DEDUP_ACTION` is `drop`.
+        """
+        carrier = self._crawler.get_spider_middleware(ResponseCarrier)
+        response = carrier.take(item) if carrier else None
+        try:
+            outcome = await self._outcome(ItemAdapter(item), response)
+        except Exception as error:  # an item is never lost because this plugin failed
+            self._report(error, response)
+            self._tag(item, {**Verdict("skipped", reason="error").as_dict(), "error": _line(error)})
+            if self._settings.on_error == "close":
+                self._close_crawl()
+            return item
+        self._fill(item, outcome.reading)
+        if self._settings.action == "drop" and outcome.verdict.is_duplicate:
+            raise DuplicatePage(outcome.verdict)
+        self._tag(item, outcome.verdict.as_dict())
+        return item
+
+    async def _outcome(self, adapter: ItemAdapter, response: Response | None) -> _Outcome:
+        url = adapter.get(self._settings.url_field) or (response.url if response else None)
+        if not isinstance(url, str):
+            return self._count(_Outcome(Verdict("skipped", reason="no_url")))
+        if response is None:
+            return await self._check(url, self._content(adapter, None, url))
+        tasks = self._tasks.setdefault(response, {})
+        if url not in tasks:
+            opted_out = response.request is not None and response.meta.get("dedup") is False
+            content = "opted_out" if opted_out else self._content(adapter, response, url)
+            tasks[url] = asyncio.create_task(self._check(url, content))
+        return await asyncio.shield(tasks[url])
+
+    def _content(self, adapter: ItemAdapter, response: Response | None, url: str) -> Content | str:
+        """Return what is compared (text field, HTML field, response), or why there is nothing."""
+        text = adapter.get(self._settings.text_field)
+        if isinstance(text, str) and text.strip():
+            return Content(text, is_html=False, url=url)
+        html = adapter.get(self._settings.html_field)
+        if isinstance(html, (str, bytes)) and html.strip():
+            return Content(html, is_html=True, url=url)
+        if response is None:
+            return "no_content"
+        if not response.body:
+            return "no_main_text"
+        if len(response.body) > self._settings.max_bytes:
+            return "too_large"
+        if not _is_html(response):
+            return "not_html"
+        encoding = response.encoding if isinstance(response, TextResponse) else None
+        return Content(response.body, is_html=True, url=response.url, encoding=encoding)
+
+    async def _check(self, url: str, content: Content | str) -> _Outcome:
+        """Read and decide one page; a str says why it is skipped."""
+        assert self._store is not None
+        assert self._readers is not None
+        reading = Reading(reason=content) if isinstance(content, str) else None
+        if reading is None:
+            began = asyncio.get_running_loop().time()
+            try:
+                reading = await self._readers.read(content)
+            except ExtractionError as error:
+                reading = Reading(reason=error.reason)
+            self._reading_seconds += asyncio.get_running_loop().time() - began
+        page = Page(
+            url=url,
+            text=reading.text,
+            signature=Signature.from_bytes(reading.signature) if reading.signature else None,
+            title=reading.title,
+            language=reading.language,
+            scope=self._scope(url),
+            reason=reading.reason,
+        )
+        return self._count(_Outcome(await self._store.check(page), reading))
+
+    def _scope(self, url: str) -> str:
+        if self._settings.scope == "site":
+            return site_of(safe_url(url))
+        if self._settings.scope == "spider" and self._crawler.spider is not None:
+            return self._crawler.spider.name
+        return ""
+
+    def _count(self, outcome: _Outcome) -> _Outcome:
+        stats = self._crawler.stats
+        assert stats is not None
+        verdict = outcome.verdict
+        stats.inc_value("dedup/checked")
+        if verdict.status == "skipped":
+            stats.inc_value(f"dedup/skipped/{verdict.reason}")
+        else:
+            stats.inc_value(f"dedup/{verdict.status}")
+        stats.inc_value("dedup/candidates", verdict.candidates)
+        return outcome
+
+    def _fill(self, item: Any, reading: Reading) -> None:
+        adapter = ItemAdapter(item)
+        for name in self._settings.fill_fields:
+            if name in adapter.field_names() and not adapter.get(name):
+                adapter[name] = getattr(reading, name)
+
+    def _tag(self, item: Any, result: dict[str, Any]) -> None:
+        """Put the result into the item: always with `tag`, where declared with `drop`."""
+        if self._settings.action == "observe" or not ItemAdapter.is_item(item):
+            return
+        field = self._settings.result_field
+        adapter = ItemAdapter(item)
+        if self._settings.action == "drop" and field not in adapter.field_names():
+            return
+        try:
+            adapter[field] = result
+        except (KeyError, AttributeError):
+            self._warn_without_field(type(item), field)
+
+    def _warn_without_field(self, kind: type, field: str) -> None:
+        stats = self._crawler.stats
+        assert stats is not None
+        stats.inc_value("dedup/errors/result_field")
+        if kind not in self._without_field:
+            self._without_field.add(kind)
+            logger.warning(
+                "%s has no field %r for the result of dedup; declare it, or set"
+                " DEDUP_RESULT_FIELD. Its items are kept without it.",
+                f"{kind.__module__}.{kind.__qualname__}",
+                field,
+                extra={"spider": self._crawler.spider},
+            )
+
+    def _report(self, error: Exception, response: Response | None = None) -> None:
+        stats = self._crawler.stats
+        assert stats is not None
+        stats.inc_value(f"dedup/errors/{type(error).__name__}")
+        logger.error(
+            "Dedup failed%s, the item is kept: %s",
+            f" for {safe_url(response.url)[:500]}" if response else "",
+            _line(error),
+            extra={"spider": self._crawler.spider},
+        )
+
+    def _close_crawl(self) -> None:
+        engine = self._crawler.engine
+        if self._closing is None and engine is not None and engine.spider is not None:
+            # Not awaited: the crawl waits for this very item before it closes.
+            self._closing = asyncio.create_task(engine.close_spider_async(reason="dedup_error"))
+
+
+def _is_html(response: Response) -> bool:
+    kind = response.headers.get("Content-Type") or b""
+    if b"html" in kind.lower():
+        return True
+    return sniff_html(response.body)
+
+
+def _line(error: Exception) -> str:
+    lines = str(error).splitlines()
+    return f"{type(error).__name__}: {lines[0][:300] if lines else ''}"

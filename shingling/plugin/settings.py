@@ -1,0 +1,270 @@
+"""The `DEDUP_*` settings: read and checked in one place, once, when a crawl starts."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scrapy.utils.conf import closest_scrapy_cfg
+
+from shingling.errors import SettingsError, StoreError
+from shingling.reading import load_extractor
+from shingling.sketch import Scheme
+from shingling.store import (
+    DEFAULT_MIN_WORDS,
+    DEFAULT_THRESHOLD,
+    Rules,
+    parse_url,
+    sqlite_path,
+)
+from shingling.text import MAX_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy.settings import BaseSettings
+
+_TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+FILLABLE = ("text", "title", "language")
+_MOST_WORKERS = 8  # what one event loop can feed
+
+
+@dataclass(frozen=True)
+class DedupSettings:
+    """The settings of one crawl; docs/settings.md says what each means."""
+
+    enabled: bool
+    store_url: str
+    action: str
+    threshold: float
+    method: str
+    shingle_size: int
+    min_words: int
+    scope: str
+    window_days: float | None
+    store_text: bool
+    extractor: str
+    workers: int
+    timeout: float
+    max_bytes: int
+    url_field: str
+    html_field: str
+    text_field: str
+    result_field: str
+    fill_fields: tuple[str, ...]
+    on_error: str
+
+    @property
+    def scheme(self) -> Scheme:
+        """Return the scheme of the signatures."""
+        return Scheme(shingle_size=self.shingle_size)
+
+    @property
+    def rules(self) -> Rules:
+        """Return how a page is decided."""
+        return Rules(
+            threshold=self.threshold,
+            min_words=self.min_words,
+            method=self.method,
+            window_days=self.window_days,
+            store_text=self.store_text,
+        )
+
+    @classmethod
+    def read(cls, settings: BaseSettings) -> DedupSettings:
+        """Read and check the settings of a crawl.
+
+        Raises:
+            SettingsError: an unknown `DEDUP_*` name, or a value that is not accepted.
+        """
+        for name in settings:
+            if isinstance(name, str) and name.startswith("DEDUP_") and name not in SETTINGS:
+                raise SettingsError(_unknown(name))
+        values = {}
+        for name, (default, accepted, parse) in SETTINGS.items():
+            value = settings.get(name, default)
+            try:
+                values[name.removeprefix("DEDUP_").lower()] = parse(value)
+            except (ValueError, TypeError, StoreError) as error:
+                # A database URL may hold a password: it is not repeated.
+                shown = "" if name == "DEDUP_STORE_URL" else f" = {value!r}"[:100]
+                detail = f" ({error})" if isinstance(error, (SettingsError, StoreError)) else ""
+                raise SettingsError(
+                    f"{name}{shown} is not accepted{detail}; accepted: {accepted}"
+                ) from None
+        return cls(**values)
+
+
+def _unknown(name: str) -> str:
+    close = difflib.get_close_matches(name, SETTINGS, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"accepted: {', '.join(SETTINGS)}"
+    return f"{name} is not a setting of scrapy-shingling; {hint}"
+
+
+def _bool(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    text = str(value).lower()
+    if text not in _TRUE + _FALSE:
+        raise ValueError
+    return text in _TRUE
+
+
+def _choice(*choices: str) -> Callable[[Any], str]:
+    def parse(value: Any) -> str:
+        if value not in choices:
+            raise ValueError
+        return str(value)
+
+    return parse
+
+
+def _number(low: float, high: float, *, above: bool = False) -> Callable[[Any], float]:
+    def parse(value: Any) -> float:
+        if isinstance(value, bool):
+            raise TypeError
+        number = float(value)
+        if not low <= number <= high or (above and number == low):
+            raise ValueError
+        return number
+
+    return parse
+
+
+def _whole(low: int, high: int) -> Callable[[Any], int]:
+    def parse(value: Any) -> int:
+        if isinstance(value, (bool, float)):
+            raise TypeError
+        number = int(value)
+        if not low <= number <= high:
+            raise ValueError
+        return number
+
+    return parse
+
+
+def _optional(parse: Callable[[Any], float]) -> Callable[[Any], float | None]:
+    return lambda value: None if value in (None, "", "None") else parse(value)
+
+
+def _name(value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise ValueError
+    return value
+
+
+def _extractor(value: Any) -> str:
+    load_extractor(_name(value))
+    return str(value)
+
+
+def _workers(value: Any) -> int:
+    if value == "auto":
+        cpus = usable_cpus()
+        return 0 if cpus < 2 else min(cpus, _MOST_WORKERS)
+    return _whole(0, 256)(value)
+
+
+def _fill_fields(value: Any) -> tuple[str, ...]:
+    names = value.split(",") if isinstance(value, str) else list(value)
+    chosen = tuple(name.strip() for name in names if name.strip())
+    if not set(chosen) <= set(FILLABLE):
+        raise ValueError
+    return chosen
+
+
+def usable_cpus() -> int:
+    """Return how many CPUs this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def store_url(value: Any) -> str:
+    """Return a database URL in which a relative SQLite path starts at the project's folder.
+
+    That is the folder of the nearest `scrapy.cfg`, or the working directory outside of a
+    project.
+
+    Raises:
+        StoreError: not a URL of a supported database.
+    """
+    url = parse_url(_name(value))
+    path = sqlite_path(url)
+    if path is not None and not path.is_absolute():
+        config = closest_scrapy_cfg()
+        folder = Path(config).parent if config else Path.cwd()
+        url = url.set(database=str(folder.absolute() / path))
+    return url.render_as_string(hide_password=False)
+
+
+SETTINGS: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
+    "DEDUP_ACTION": (
+        "drop",
+        "drop, tag or observe",
+        _choice("drop", "tag", "observe"),
+    ),
+    "DEDUP_ENABLED": (True, "True or False", _bool),
+    "DEDUP_EXTRACTOR": (
+        "trafilatura",
+        "trafilatura, or the import path of a function",
+        _extractor,
+    ),
+    "DEDUP_FILL_FIELDS": (
+        (),
+        "a list of names among text, title and language",
+        _fill_fields,
+    ),
+    "DEDUP_HTML_FIELD": ("html", "the name of an item's field", _name),
+    "DEDUP_MAX_BYTES": (
+        MAX_BYTES,
+        "a whole number of bytes, 1 to 1000000000",
+        _whole(1, 1_000_000_000),
+    ),
+    "DEDUP_METHOD": ("minhash", "minhash or exact", _choice("minhash", "exact")),
+    "DEDUP_MIN_WORDS": (
+        DEFAULT_MIN_WORDS,
+        "a whole number of words, 0 to 1000000",
+        _whole(0, 1_000_000),
+    ),
+    "DEDUP_ON_ERROR": ("keep", "keep or close", _choice("keep", "close")),
+    "DEDUP_RESULT_FIELD": ("dedup", "the name of an item's field", _name),
+    "DEDUP_SCOPE": ("all", "all, site or spider", _choice("all", "site", "spider")),
+    "DEDUP_SHINGLE_SIZE": (
+        5,
+        "a whole number of words, 1 to 100",
+        _whole(1, 100),
+    ),
+    "DEDUP_STORE_TEXT": (True, "True or False", _bool),
+    "DEDUP_STORE_URL": (
+        "sqlite:///dedup.db",
+        "a database URL such as sqlite:///dedup.db",
+        store_url,
+    ),
+    "DEDUP_TEXT_FIELD": ("text", "the name of an item's field", _name),
+    "DEDUP_THRESHOLD": (
+        DEFAULT_THRESHOLD,
+        "a number above 0, at most 1",
+        _number(0, 1, above=True),
+    ),
+    "DEDUP_TIMEOUT": (
+        30.0,
+        "a number of seconds above 0, at most 3600",
+        _number(0, 3600, above=True),
+    ),
+    "DEDUP_URL_FIELD": ("url", "the name of an item's field", _name),
+    "DEDUP_WINDOW_DAYS": (
+        None,
+        "None, or a number of days above 0",
+        _optional(_number(0, 1_000_000, above=True)),
+    ),
+    "DEDUP_WORKERS": (
+        "auto",
+        "auto, 0 for a thread, or a number of processes up to 256",
+        _workers,
+    ),
+}
+"""Every setting: its default, what it accepts, and what reads a value of it."""

@@ -1,0 +1,100 @@
+"""What was fetched, in; signed main text, out: the work that is done away from the event loop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple
+
+from shingling.errors import ExtractionError, SettingsError
+from shingling.sketch import Scheme, sign
+from shingling.text import MAX_BYTES, read_html
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Content(NamedTuple):
+    """What was fetched.
+
+    Args:
+        body: HTML (bytes or str), or a main text (str).
+        is_html: which of the two.
+        url: where it came from.
+        encoding: of bytes, as the HTTP header declares it.
+    """
+
+    body: bytes | str
+    is_html: bool
+    url: str | None = None
+    encoding: str | None = None
+
+
+class Reading(NamedTuple):
+    """The main text, with its signature as bytes; or the reason why there is none."""
+
+    text: str | None = None
+    title: str | None = None
+    language: str | None = None
+    signature: bytes | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Reader:
+    """How contents are read.
+
+    Args:
+        scheme: to sign with.
+        extractor: `trafilatura`, or the import path of a function that takes the HTML (str)
+            and the URL (str or None) and returns the main text (str or None).
+        max_bytes: larger contents are not read.
+    """
+
+    scheme: Scheme
+    extractor: str = "trafilatura"
+    max_bytes: int = MAX_BYTES
+
+    def read(self, content: Content) -> Reading:
+        """Return the main text and its signature; a content never raises, it has a reason."""
+        try:
+            if content.is_html:
+                main = read_html(
+                    content.body,
+                    content.url,
+                    encoding=content.encoding,
+                    max_bytes=self.max_bytes,
+                    extractor=load_extractor(self.extractor),
+                )
+                text, title, language = main.text, main.title, main.language
+            else:
+                text, title, language = self._plain(content.body), None, None
+        except ExtractionError as error:
+            return Reading(reason=error.reason)
+        return Reading(text, title, language, sign(text, self.scheme).to_bytes())
+
+    def _plain(self, body: bytes | str) -> str:
+        if len(body) > self.max_bytes:
+            raise ExtractionError("too_large", f"{len(body):,} characters")
+        text = body if isinstance(body, str) else body.decode("utf-8", "replace")
+        return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def load_extractor(name: str) -> Callable[[str, str | None], str | None] | None:
+    """Return the function that a name stands for; None is trafilatura.
+
+    Raises:
+        SettingsError: there is no such function.
+    """
+    if name == "trafilatura":
+        return None
+    module, _, attribute = name.rpartition(".")
+    try:
+        function: Callable[[str, str | None], str | None] = getattr(
+            import_module(module), attribute
+        )
+    except (ImportError, AttributeError, ValueError) as error:
+        raise SettingsError(f"extractor {name!r} cannot be imported: {error}") from error
+    if not callable(function):
+        raise SettingsError(f"extractor {name!r} is not a function")
+    return function
