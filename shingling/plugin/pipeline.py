@@ -10,8 +10,8 @@ from weakref import WeakKeyDictionary
 
 from itemadapter import ItemAdapter
 from scrapy.exceptions import DropItem, NotConfigured
-from scrapy.http import TextResponse
 from scrapy.utils.asyncio import is_asyncio_available
+from w3lib.encoding import http_content_type_encoding
 
 from shingling.errors import ExtractionError, SettingsError, ShinglingError
 from shingling.plugin.carrier import ResponseCarrier
@@ -61,7 +61,7 @@ class DedupPipeline:
         self._tasks: WeakKeyDictionary[Response, dict[str, asyncio.Task[_Outcome]]]
         self._tasks = WeakKeyDictionary()
         self._without_field: set[type] = set()
-        self._reading_seconds = 0.0
+        self._turn: asyncio.Future[None] | None = None
         self._closing: asyncio.Task[None] | None = None
 
     @classmethod
@@ -127,7 +127,8 @@ class DedupPipeline:
             self._report(error)
         stats = self._crawler.stats
         assert stats is not None
-        stats.set_value("dedup/time/read", round(self._reading_seconds, 3))
+        if self._readers is not None:
+            stats.set_value("dedup/time/read", round(self._readers.seconds, 3))
         stats.set_value("dedup/time/store", round(self._store.seconds, 3))
         stats.set_value("dedup/batches", self._store.batches)
         counted = {
@@ -168,8 +169,11 @@ class DedupPipeline:
         tasks = self._tasks.setdefault(response, {})
         if url not in tasks:
             opted_out = response.request is not None and response.meta.get("dedup") is False
-            content = "opted_out" if opted_out else self._content(adapter, response, url)
-            tasks[url] = asyncio.create_task(self._check(url, content))
+            tasks[url] = asyncio.create_task(
+                self._check(
+                    url, "opted_out" if opted_out else self._content(adapter, response, url)
+                )
+            )
         return await asyncio.shield(tasks[url])
 
     def _content(self, adapter: ItemAdapter, response: Response | None, url: str) -> Content | str:
@@ -188,21 +192,25 @@ class DedupPipeline:
             return "too_large"
         if not _is_html(response):
             return "not_html"
-        encoding = response.encoding if isinstance(response, TextResponse) else None
+        kind = response.headers.get("Content-Type", b"") or b""
+        encoding = http_content_type_encoding(kind.decode("latin-1"))
         return Content(response.body, is_html=True, url=response.url, encoding=encoding)
 
     async def _check(self, url: str, content: Content | str) -> _Outcome:
-        """Read and decide one page; a str says why it is skipped."""
+        """Read and decide one page; a str says why it is skipped.
+
+        Pages are read side by side, and decided in the order in which they came: verdicts do
+        not depend on the number of workers.
+        """
         assert self._store is not None
-        assert self._readers is not None
-        reading = Reading(reason=content) if isinstance(content, str) else None
-        if reading is None:
-            began = asyncio.get_running_loop().time()
-            try:
-                reading = await self._readers.read(content)
-            except ExtractionError as error:
-                reading = Reading(reason=error.reason)
-            self._reading_seconds += asyncio.get_running_loop().time() - began
+        before, self._turn = self._turn, asyncio.get_running_loop().create_future()
+        turn = self._turn
+        try:
+            reading = await self._read(content)
+        finally:
+            if before is not None:
+                await before
+            turn.set_result(None)
         page = Page(
             url=url,
             text=reading.text,
@@ -213,6 +221,15 @@ class DedupPipeline:
             reason=reading.reason,
         )
         return self._count(_Outcome(await self._store.check(page), reading))
+
+    async def _read(self, content: Content | str) -> Reading:
+        assert self._readers is not None
+        if isinstance(content, str):
+            return Reading(reason=content)
+        try:
+            return await self._readers.read(content)
+        except ExtractionError as error:
+            return Reading(reason=error.reason)
 
     def _scope(self, url: str) -> str:
         if self._settings.scope == "site":

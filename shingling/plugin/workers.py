@@ -80,6 +80,7 @@ class _Lane(threading.Thread):
         super().__init__(name=f"dedup-read-{number}", daemon=True)
         self.number = number
         self.busy = False
+        self.seconds = 0.0  # spent on reading
         self._reader = reader
         self._jobs = jobs
         self._timeout = timeout
@@ -103,6 +104,7 @@ class _Lane(threading.Thread):
                 _finish(job, reading)
             with self._lock:
                 self.busy = False
+                self.seconds += time.monotonic() - self._since
                 given_up, self._given_up = self._given_up, False
             if given_up:
                 if self._process is None:
@@ -215,6 +217,11 @@ class ReadingPool:
         self._closed = threading.Event()
         self._watchdog = threading.Thread(target=self._watch, name="dedup-watch", daemon=True)
         self._watchdog.start()
+
+    @property
+    def seconds(self) -> float:
+        """Return the seconds that all lanes together have spent on reading."""
+        return sum(lane.seconds for lane in self._lanes)
 
     async def read(self, content: Content) -> Reading:
         """Return the main text and the signature of a content.

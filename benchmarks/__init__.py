@@ -1,0 +1,1 @@
+"""Speed and quality, measured; each prints a table and writes JSON."""

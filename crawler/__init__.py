@@ -1,0 +1,1 @@
+"""The Scrapy project that `scrapy.cfg` points to: spiders with dedup switched on."""

@@ -1,0 +1,1 @@
+"""The spiders: `site`, `sitemap` and `archive`."""

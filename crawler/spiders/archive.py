@@ -1,0 +1,103 @@
+"""`scrapy crawl archive -a path=pages.tar.xz`: saved pages, as if they were fetched now."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import scrapy
+from scrapy import signals
+from scrapy.http import HtmlResponse
+
+from crawler.archive import ArchiveError, SavedPage, read_archive
+from crawler.arguments import ArgumentError, page_limit
+from crawler.items import PageItem
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from scrapy.http import Request, Response
+
+
+class ReplayMiddleware:
+    """A downloader middleware that answers the archive's requests from the archive."""
+
+    def process_request(self, request: Request) -> Response | None:
+        """Return the saved page as a response."""
+        page: SavedPage | None = request.meta.pop("saved_page", None)
+        if page is None:
+            return None
+        headers = {"Content-Type": page.content_type or "text/html"}
+        return HtmlResponse(request.url, headers=headers, body=page.body, request=request)
+
+
+class ArchiveSpider(scrapy.Spider):
+    """Replays the pages of a folder, a tar file or WARC files.
+
+    Args:
+        path: of the archive.
+        only: patterns of file names inside, separated by commas (`amd64/en/*,i386/en/*`);
+            of URLs in a WARC file.
+        base: URL that file names inside are relative to (default: `file://` URLs).
+        limit: pages at most.
+    """
+
+    name = "archive"
+    custom_settings = {  # noqa: RUF012 (Scrapy's own attribute)
+        "DOWNLOADER_MIDDLEWARES": {ReplayMiddleware: 1},
+        # Nothing is fetched: no site to be polite to.
+        "ROBOTSTXT_OBEY": False,
+        "DOWNLOAD_DELAY": 0,
+        "CONCURRENT_REQUESTS_PER_DOMAIN": 64,
+        "CONCURRENT_REQUESTS": 64,
+    }
+
+    def __init__(
+        self,
+        path: str | None = None,
+        only: str | None = None,
+        base: str | None = None,
+        limit: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        if not path:
+            raise ArgumentError("spider archive: -a path=FILE_OR_FOLDER is needed")
+        if not Path(path).exists():
+            raise ArgumentError(f"spider archive: path={path!r} does not exist")
+        self._path = Path(path)
+        self._only = [part.strip() for part in (only or "").split(",") if part.strip()]
+        self._base = base
+        self._limit = page_limit(self.name, limit)
+
+    async def start(self) -> AsyncIterator[Any]:
+        """Yield a request for each saved page, no faster than they are processed."""
+        pages = read_archive(
+            self._path,
+            only=self._only,
+            base=self._base,
+            max_bytes=self.settings.getint("DOWNLOAD_MAXSIZE"),
+        )
+        number = 0
+        try:
+            while number < self._limit:
+                page = await asyncio.to_thread(next, pages, None)
+                if page is None:
+                    break
+                number += 1
+                if self.crawler.engine.needs_backout():
+                    await self.crawler.signals.wait_for(signals.scheduler_empty)
+                yield scrapy.Request(
+                    page.url,
+                    dont_filter=True,
+                    meta={"saved_page": page, "fetched": page.fetched.isoformat()},
+                )
+        except ArchiveError as error:
+            self.logger.error("%s (after %d pages)", error, number)
+        if not number:
+            self.logger.warning("no HTML pages found in %s", self._path)
+
+    def parse(self, response: Response) -> Iterator[PageItem]:
+        """Yield the page."""
+        yield PageItem(url=response.url, fetched=response.meta["fetched"])
