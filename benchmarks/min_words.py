@@ -35,7 +35,7 @@ def pages(folder: Path, half: str) -> Iterator[tuple[str, str, bytes]]:
     """Yield (set of pages, what tells the page, HTML) of every second page of the data."""
     chosen = {
         "installation-guide": lambda name: name.startswith("amd64/"),
-        "llvm-docs": lambda name: name.startswith("llvm-16/") and "AMDGPU" not in name,
+        "llvm-docs": lambda name: name.startswith("llvm-16/"),
         "waddle": lambda name: True,
     }
     for data, wanted in chosen.items():

@@ -1,0 +1,39 @@
+# `make demo` and `make test` do all the set-up that they need, in .venv.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test lint types bench clean
+
+demo: .venv/installed
+	@$(BIN)/python -m crawler.demo
+
+test: .venv/tested
+	$(BIN)/python -m pytest
+
+lint: .venv/tested
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: .venv/tested
+	$(BIN)/mypy
+
+bench: .venv/tested
+	$(BIN)/pip install --quiet --group bench
+	$(BIN)/python -m benchmarks.archive
+
+clean:
+	rm -rf .venv build dist demo *.egg-info
+
+.venv/pip:
+	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed" if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	@touch $@
+
+.venv/installed: .venv/pip pyproject.toml
+	$(BIN)/pip install --quiet --editable ".[warc]"
+	@touch $@
+
+.venv/tested: .venv/installed
+	$(BIN)/pip install --quiet --group dev
+	@touch $@

@@ -1,0 +1,19 @@
+"""Fixtures that several test files share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """The folder of the labelled pages; tests that need it are skipped where it is absent."""
+    folder = Path(os.environ.get("DEDUP_DATA", ROOT.parent / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip("the labelled pages are not here (DEDUP_DATA)")
+    return folder

@@ -1,0 +1,279 @@
+"""The plugin in real crawls of a real server."""
+
+from __future__ import annotations
+
+import csv
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.crawling import Project, article, html, serving
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+SPIDER = """
+import scrapy
+
+class Spider(scrapy.Spider):
+    name = "spider"
+
+    async def start(self):
+        for path in self.paths.split(","):
+            yield scrapy.Request(self.site + path)
+
+    def parse(self, response):
+        yield {"url": response.url, "heading": response.css("h1::text").get()}
+"""
+
+TEXT = article(1)
+PAGES = {
+    "/a": html(TEXT, "A", navigation="Home News Sport"),
+    "/copy": html(TEXT, "A", navigation="Other menu of another site"),
+    "/edited": html(TEXT.replace(TEXT.split()[100], "edited", 1), "A"),
+    "/other": html(article(2), "Other"),
+}
+ALL = "paths=/a,/copy,/edited,/other"
+ONE_BY_ONE = ("-s", "CONCURRENT_REQUESTS=1")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    made = Project(tmp_path)
+    made.write("shop/spiders/__init__.py", "")
+    made.write("shop/spiders/spider.py", SPIDER)
+    return made
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[str]:
+    with serving(PAGES) as (address, _):
+        yield address
+
+
+@pytest.mark.parametrize("mode", [(), ("-s", "TWISTED_REACTOR_ENABLED=False")])
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_one_line_in_the_settings_drops_duplicates(
+    project: Project, site: str, mode: tuple[str, ...], workers: str
+) -> None:
+    crawl = project.crawl(
+        "-a", f"site={site}", "-a", ALL, *ONE_BY_ONE, *mode, "-s", f"DEDUP_WORKERS={workers}"
+    )
+    assert crawl.status == 0, crawl.log
+    assert [item["heading"] for item in crawl.items] == ["A", "Other"]
+    assert "dedup" not in crawl.items[0], "a dict item is left as the spider made it"
+    assert crawl.stat("dedup/checked") == "4"
+    assert crawl.stat("dedup/new") == "2"
+    assert crawl.stat("dedup/exact") == "1"
+    assert crawl.stat("dedup/near") == "1"
+    assert crawl.stat("item_dropped_reasons_count/DuplicatePage") == "2"
+    assert "Traceback" not in crawl.log
+    status = project.dedup("status")
+    assert (status["pages"], status["originals"], status["duplicates"]) == (4, 2, 2)
+    assert status["last_runs"][0]["counts"] == {"new": 2, "exact": 1, "near": 1}
+    assert status["last_runs"][0]["outcome"] == "finished"
+
+
+def test_a_drop_is_logged_at_debug_with_the_original_and_without_the_text(
+    project: Project, site: str
+) -> None:
+    where = ("-a", f"site={site}", "-a", "paths=/a,/edited", *ONE_BY_ONE)
+    crawl = project.crawl(*where)
+    (line,) = [line for line in crawl.log.splitlines() if "Dropped:" in line]
+    assert "DEBUG" in line
+    assert f"duplicate of {site}/a (resemblance 0.9" in line
+    again = project.crawl(*where, "-L", "INFO")
+    assert "Dropped" not in again.log
+
+
+def test_tag_puts_the_result_into_every_item(project: Project, site: str) -> None:
+    crawl = project.crawl("-a", f"site={site}", "-a", ALL, *ONE_BY_ONE, "-s", "DEDUP_ACTION=tag")
+    results = {item["url"].removeprefix(site): item["dedup"] for item in crawl.items}
+    assert {path: result["status"] for path, result in results.items()} == {
+        "/a": "new",
+        "/copy": "exact",
+        "/edited": "near",
+        "/other": "new",
+    }
+    edited = results["/edited"]
+    assert edited["original"] == f"{site}/a"
+    assert 0.9 < edited["resemblance"] < 1
+    assert edited["resemblance"] < edited["containment"] <= 1
+    assert edited["page_id"] == 3
+    assert results["/a"]["original"] is None
+    assert results["/a"]["resemblance"] is None
+
+
+def test_tag_gives_csv_a_column_also_where_the_first_item_is_new(
+    project: Project, site: str
+) -> None:
+    project.crawl(
+        "-a", f"site={site}", "-a", ALL, *ONE_BY_ONE, "-s", "DEDUP_ACTION=tag", feed="items.csv"
+    )
+    with (project.folder / "items.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 4
+    assert all("'status': " in row["dedup"] for row in rows)
+
+
+def test_observe_leaves_the_items_alone(project: Project, site: str) -> None:
+    crawl = project.crawl("-a", f"site={site}", "-a", ALL, "-s", "DEDUP_ACTION=observe")
+    assert len(crawl.items) == 4
+    assert all(set(item) == {"url", "heading"} for item in crawl.items)
+    assert crawl.stat("dedup/checked") == "4"
+
+
+def test_the_same_crawl_again_finds_every_page_unchanged(project: Project, site: str) -> None:
+    where = ("-a", f"site={site}", "-a", ALL, *ONE_BY_ONE)
+    project.crawl(*where)
+    before = project.dedup("status")
+    crawl = project.crawl(*where, "-s", "DEDUP_ACTION=tag")
+    assert [item["dedup"]["status"] for item in crawl.items] == ["unchanged"] * 4
+    assert all(item["dedup"]["original"] != item["url"] for item in crawl.items)
+    after = project.dedup("status")
+    for name in ("pages", "originals", "duplicates", "exact", "near", "bytes"):
+        assert after[name] == before[name], name
+    assert after["runs"] == before["runs"] + 1
+    dropping = project.crawl(*where)
+    assert len(dropping.items) == 2, "a duplicate that is unchanged is a duplicate still"
+
+
+def test_a_page_that_changed_is_said_to_have_changed(project: Project) -> None:
+    where = ("-a", "paths=/a", "-s", "DEDUP_ACTION=tag")
+    pages = dict(PAGES)
+    with serving(pages) as (site, _):
+        project.crawl("-a", f"site={site}", *where)
+        pages["/a"] = PAGES["/other"]
+        crawl = project.crawl("-a", f"site={site}", *where)
+    (item,) = crawl.items
+    assert item["dedup"]["status"] == "changed"
+    assert item["dedup"]["previous"] < 0.2
+
+
+def test_two_near_duplicates_in_flight_at_the_same_moment_end_with_one_original(
+    project: Project,
+) -> None:
+    pages = {}
+    for number in range(16):
+        words = TEXT.split()
+        words[number * 7] = f"edit{number}"
+        pages[f"/{number}"] = html(" ".join(words), "A")
+    with serving(pages) as (site, _):
+        crawl = project.crawl(
+            "-a", f"site={site}", "-a", f"paths={','.join(pages)}",
+            "-s", "CONCURRENT_REQUESTS=64", "-s", "CONCURRENT_REQUESTS_PER_DOMAIN=64",
+            "-s", "DEDUP_WORKERS=2", "-s", "DEDUP_ACTION=tag",
+        )  # fmt: skip
+    statuses = [item["dedup"]["status"] for item in crawl.items]
+    assert sorted(statuses) == ["near"] * 15 + ["new"]
+    assert len({item["dedup"]["original"] for item in crawl.items} - {None}) == 1
+
+
+def test_meta_dedup_false_opts_a_page_out(project: Project, site: str) -> None:
+    project.write(
+        "shop/spiders/spider.py",
+        SPIDER.replace("self.site + path)", "self.site + path, meta={'dedup': False})"),
+    )
+    crawl = project.crawl("-a", f"site={site}", "-a", ALL, "-s", "DEDUP_ACTION=tag")
+    assert {item["dedup"]["reason"] for item in crawl.items} == {"opted_out"}
+    assert crawl.stat("dedup/skipped/opted_out") == "4"
+    assert project.dedup("status")["pages"] == 0
+
+
+def test_items_of_one_response_share_one_verdict(project: Project, site: str) -> None:
+    project.write(
+        "shop/spiders/spider.py",
+        SPIDER + "        yield {'url': response.url, 'heading': 'second'}\n",
+    )
+    crawl = project.crawl(
+        "-a", f"site={site}", "-a", "paths=/a,/copy", *ONE_BY_ONE, "-s", "DEDUP_ACTION=tag"
+    )
+    assert [item["dedup"]["status"] for item in crawl.items] == ["new", "new", "exact", "exact"]
+    assert crawl.stat("dedup/checked") == "2"
+    assert crawl.stat("dedup/unchanged") is None
+
+
+def test_without_the_addon_the_pipeline_alone_compares_the_fields_of_items(
+    project: Project, site: str
+) -> None:
+    project.write(
+        "shop/settings.py",
+        """
+        SPIDER_MODULES = ["shop.spiders"]
+        ITEM_PIPELINES = {"shingling.DedupPipeline": 250}
+        DEDUP_HTML_FIELD = "body"
+        DEDUP_WORKERS = 1
+        """,
+    )
+    project.write(
+        "shop/spiders/spider.py", SPIDER.replace('"heading": ', '"body": response.text, "heading": ')
+    )
+    crawl = project.crawl("-a", f"site={site}", "-a", ALL, *ONE_BY_ONE)
+    assert crawl.status == 0, crawl.log
+    assert [item["heading"] for item in crawl.items] == ["A", "Other"]
+
+
+def test_the_text_field_goes_before_the_html_field_and_the_response(
+    project: Project, site: str
+) -> None:
+    project.write(
+        "shop/spiders/spider.py",
+        SPIDER.replace(
+            '"heading": ', f'"html": response.text, "text": "{article(9)}", "heading": '
+        ),
+    )
+    crawl = project.crawl(
+        "-a", f"site={site}", "-a", "paths=/a,/other", *ONE_BY_ONE, "-s", "DEDUP_ACTION=tag"
+    )
+    assert [item["dedup"]["status"] for item in crawl.items] == ["new", "exact"]
+
+
+def test_empty_fields_are_filled_with_what_was_read(project: Project, site: str) -> None:
+    project.write(
+        "shop/spiders/spider.py",
+        SPIDER.replace('"heading": ', '"title": "own", "text": None, "language": "", "heading": '),
+    )
+    crawl = project.crawl(
+        "-a", f"site={site}", "-a", "paths=/a", "-s", "DEDUP_FILL_FIELDS=text,title,language"
+    )
+    (item,) = crawl.items
+    assert item["title"] == "own"
+    assert item["language"] == "en"
+    assert TEXT.split()[0] in item["text"]
+
+
+@pytest.mark.parametrize(("scope", "kept"), [("all", 1), ("site", 2)])
+def test_scope_says_what_is_compared_with_what(project: Project, scope: str, kept: int) -> None:
+    with serving(PAGES) as (first, _), serving(PAGES) as (second, _):
+        # The same server under two host names.
+        mirror = second.replace("127.0.0.1", "localhost")
+        project.write(
+            "shop/spiders/spider.py", SPIDER.replace("self.site + path", "path")
+        )
+        crawl = project.crawl(
+            "-a", f"paths={first}/a,{mirror}/a", *ONE_BY_ONE, "-s", f"DEDUP_SCOPE={scope}"
+        )
+    assert len(crawl.items) == kept
+
+
+def test_dedup_enabled_false_switches_everything_off(project: Project, site: str) -> None:
+    crawl = project.crawl("-a", f"site={site}", "-a", ALL, "-s", "DEDUP_ENABLED=False")
+    assert len(crawl.items) == 4
+    assert crawl.stat("dedup/checked") is None
+    assert not (project.folder / "dedup.db").exists()
+
+
+def test_verdicts_do_not_depend_on_the_number_of_workers(project: Project) -> None:
+    pages = {f"/{n}": html(article(n % 5, 60 + 40 * (n % 7)), f"Page {n}") for n in range(40)}
+    results = []
+    with serving(pages) as (site, _):
+        for workers in ("0", "1", "4"):
+            crawl = project.crawl(
+                "-a", f"site={site}", "-a", f"paths={','.join(pages)}", *ONE_BY_ONE,
+                "-s", f"DEDUP_WORKERS={workers}", "-s", "DEDUP_ACTION=tag",
+                "-s", f"DEDUP_STORE_URL=sqlite:///w{workers}.db",
+            )  # fmt: skip
+            results.append({item["url"]: item["dedup"] for item in crawl.items})
+    assert results[0] == results[1] == results[2]
+    assert {result["status"] for result in results[0].values()} == {"new", "near"}

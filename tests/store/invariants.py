@@ -1,0 +1,97 @@
+"""Texts of known resemblance, and what must be true of every store at all times."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from collections import Counter
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+from shingling.sketch import Banding
+from shingling.store._working_set import read_minima
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+SIZE = 5  # words in a shingle of the default scheme
+
+
+def words(seed: int | str, count: int = 100) -> list[str]:
+    """Return distinct random words."""
+    return [f"w{number}" for number in random.Random(seed).sample(range(10**7), count)]
+
+
+def ending(base: Sequence[str], seed: int | str, count: int) -> list[str]:
+    """Return the words with the last ones replaced: exactly `count` shingles change."""
+    return [*base[: len(base) - count], *words(f"end {seed}", count)]
+
+
+def beginning(base: Sequence[str], seed: int | str, count: int) -> list[str]:
+    """Return the words with the first ones replaced: exactly `count` shingles change."""
+    return [*words(f"begin {seed}", count), *base[count:]]
+
+
+def text(parts: Sequence[str]) -> str:
+    return " ".join(parts)
+
+
+def shingles(main_text: str) -> set[tuple[str, ...]]:
+    """Return the shingles of a text of plain words, as Python sees them."""
+    parts = main_text.split()
+    return {tuple(parts[at : at + SIZE]) for at in range(max(len(parts) - SIZE + 1, 1))}
+
+
+def jaccard(a: str, b: str) -> float:
+    first, second = shingles(a), shingles(b)
+    return len(first & second) / len(first | second)
+
+
+def containment(a: str, b: str) -> float:
+    first, second = shingles(a), shingles(b)
+    return len(first & second) / min(len(first), len(second))
+
+
+def url_of(path: Path) -> str:
+    return f"sqlite:///{path}"
+
+
+def rows_of(path: Path, query: str) -> list[Any]:
+    with closing(sqlite3.connect(path)) as db:
+        return db.execute(query).fetchall()
+
+
+def groups_of(path: Path) -> dict[str, tuple[str | None, float | None, str]]:
+    """Return original, resemblance and text hash of every stored page, by URL and scope."""
+    query = (
+        "SELECT p.scope || p.url, o.url, p.resemblance, hex(p.text_hash)"
+        " FROM pages p LEFT JOIN pages o ON p.original_id = o.id"
+    )
+    return {name: (original, like, text_hash) for name, original, like, text_hash in
+            rows_of(path, query)}
+
+
+def verify(path: Path) -> None:
+    """Check everything that must be true of a store's file between two transactions."""
+    assert rows_of(path, "PRAGMA integrity_check") == [("ok",)]
+    assert rows_of(path, "PRAGMA foreign_key_check") == []
+    bands, rows = rows_of(path, "SELECT bands, rows FROM scheme")[0]
+    pages = rows_of(path, "SELECT id, original_id, status, minima, scope, resemblance FROM pages")
+    originals = {page_id: scope for page_id, head, _, _, scope, _ in pages if head is None}
+    indexed: set[tuple[int, int]] = set()
+    for page_id, head, status, raw, scope, resemblance in pages:
+        if head is None:
+            assert status in ("new", "skipped")
+            assert resemblance is None
+            keys = Banding(bands, rows).keys([read_minima(raw)])[0].tolist()
+            indexed |= {(key, page_id) for key in keys}
+        else:
+            assert status in ("exact", "near")
+            assert originals[head] == scope, "a star: the original is one, and of the same scope"
+            assert 0 < resemblance <= 1
+    assert Counter(rows_of(path, "SELECT key, page_id FROM bands")) == Counter(indexed)
+    orphans = "SELECT count(*) FROM texts WHERE page_id NOT IN (SELECT id FROM pages)"
+    assert rows_of(path, orphans) == [(0,)]
+    keys = "SELECT count(*) - count(DISTINCT url_key) FROM pages"
+    assert rows_of(path, keys) == [(0,)]
