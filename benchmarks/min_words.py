@@ -16,16 +16,16 @@ import json
 import tarfile
 from collections import Counter, defaultdict
 from concurrent.futures import ProcessPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.data import data_folder
-
 from shingling.sketch import fingerprints_of
 from shingling.text import canonical_words, extract
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 THRESHOLD = 0.8
 BINS = (5, 10, 20, 30, 50, 100, 200, 10**9)
@@ -33,19 +33,17 @@ BINS = (5, 10, 20, 30, 50, 100, 200, 10**9)
 
 def pages(folder: Path, half: str) -> Iterator[tuple[str, str, bytes]]:
     """Yield (set of pages, what tells the page, HTML) of every second page of the data."""
-    chosen = {
+    chosen: dict[str, Callable[[str], bool]] = {
         "installation-guide": lambda name: name.startswith("amd64/"),
         "llvm-docs": lambda name: name.startswith("llvm-16/"),
-        "waddle": lambda name: True,
+        "waddle": lambda _: True,
     }
     for data, wanted in chosen.items():
-        rows = [
-            json.loads(line)
-            for line in gzip.open(folder / data / "manifest.jsonl.gz", "rt", encoding="utf-8")
-        ]
+        with gzip.open(folder / data / "manifest.jsonl.gz", "rt", encoding="utf-8") as lines:
+            rows = [json.loads(line) for line in lines]
         known = {row["file"]: row for row in rows}
         with tarfile.open(folder / data / "html.tar.xz") as archive:
-            for number, member in enumerate(archive):
+            for number, member in enumerate(archive.getmembers()):
                 name = member.name.removeprefix("html/")
                 row = known.get(member.name) or known.get(name)
                 if row is None or not wanted(row["file"]) or number % 2 != (half == "odd"):
@@ -78,24 +76,31 @@ def main() -> None:
     different: Counter[int] = Counter()
     exact: Counter[int] = Counter()
     for members in groups.values():
-        for place, (label, words, shingles) in enumerate(members):
-            for other_label, other_words, other in members[place + 1 :]:
+        for place, (label, length, shingles) in enumerate(members):
+            for other_label, other_length, other in members[place + 1 :]:
                 shared = len(shingles & other)
                 if shared < THRESHOLD * (len(shingles) + len(other) - shared):
                     continue
-                low = max(low for low in BINS if low <= min(words, other_words))
+                low = max(low for low in BINS if low <= min(length, other_length))
                 (same if label == other_label else different)[low] += 1
                 exact[low] += shared == len(shingles) == len(other)
     table = [
-        {"from": low, "to": high - 1, "same": same[low], "different": different[low],
-         "equal_texts": exact[low],
-         "pages": sum(low <= words < high for m in groups.values() for _, words, _ in m)}
-        for low, high in zip(BINS, BINS[1:], strict=False)
+        {
+            "from": low,
+            "to": high - 1,
+            "same": same[low],
+            "different": different[low],
+            "equal_texts": exact[low],
+            "pages": sum(low <= length < high for m in groups.values() for _, length, _ in m),
+        }
+        for low, high in pairwise(BINS)
     ]
     print("words        pages  pairs of one page  of two pages  with equal texts")
     for row in table:
-        print(f"{row['from']:>4}-{row['to']:<9} {row['pages']:>4} {row['same']:>12}"
-              f" {row['different']:>15} {row['equal_texts']:>12}")
+        print(
+            f"{row['from']:>4}-{row['to']:<9} {row['pages']:>4} {row['same']:>12}"
+            f" {row['different']:>15} {row['equal_texts']:>12}"
+        )
     if options.json:
         options.json.write_text(json.dumps(table, indent=2))
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _WARC = (".warc", ".warc.gz")
 _TAR = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
+_BROKEN = (OSError, EOFError, tarfile.TarError, lzma.LZMAError, zlib.error)
 _OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 
@@ -74,7 +75,7 @@ def read_archive(
         else:
             raise ArchiveError(f"{path} is no folder and no {', '.join(_TAR + _WARC)} file")
         yield from pages
-    except (OSError, EOFError, tarfile.TarError, lzma.LZMAError, zlib.error) as error:
+    except _BROKEN as error:
         raise ArchiveError(f"{path} cannot be read any further: {error}") from error
 
 
@@ -97,9 +98,7 @@ def _read_folder(
 def _read_tar(
     path: Path, only: Sequence[str], base: str | None, max_bytes: int
 ) -> Iterator[SavedPage]:
-    with tarfile.open(path, "r|*") as archive:
-        names = [member.name for member in archive if member.isfile()]
-    if names == sorted(names):
+    if _is_sorted(path):
         with tarfile.open(path, "r|*") as archive:
             yield from _read_members(path, archive, archive, only, base, max_bytes)
         return
@@ -111,6 +110,20 @@ def _read_tar(
         with tarfile.open(fileobj=plain, mode="r:") as archive:
             members = sorted(archive, key=lambda member: member.name)
             yield from _read_members(path, archive, members, only, base, max_bytes)
+
+
+def _is_sorted(path: Path) -> bool:
+    """Return whether a tar file can be read as a stream: in order, or broken anyway."""
+    before = ""
+    try:
+        with tarfile.open(path, "r|*") as archive:
+            for member in archive:
+                if member.name < before:
+                    return False
+                before = member.name
+    except _BROKEN:
+        return True
+    return True
 
 
 def _read_members(
@@ -138,7 +151,10 @@ def _read_warc(path: Path, only: Sequence[str], max_bytes: int) -> Iterator[Save
             "WARC files need fastwarc: pip install 'scrapy-shingling[warc]'"
         ) from None
     with path.open("rb") as file:
-        records = ArchiveIterator(file, record_types=WarcRecordType.response, parse_http=True)
+        # Bodies are decoded while they are read, so that a compressed bomb fills no memory.
+        records = ArchiveIterator(
+            file, record_types=WarcRecordType.response, parse_http=True, auto_decode="all"
+        )
         for record in records:
             url = record.headers.get("WARC-Target-URI")
             if not url or not record.is_http or record.http_headers is None:
@@ -154,8 +170,6 @@ def _read_warc(path: Path, only: Sequence[str], max_bytes: int) -> Iterator[Save
 def _payload(record: WarcRecord, max_bytes: int) -> bytes | None:
     """Return the decoded body of a response, or None where it is too large or broken."""
     try:
-        # Decoded piece by piece, so that a compressed bomb does not fill the memory.
-        record.parse_http(auto_decode="all")
         body = record.reader.read(max_bytes + 1)
     except (OSError, ValueError, EOFError, zlib.error):
         return None

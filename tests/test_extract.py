@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import tarfile
 import unicodedata
-from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 from hypothesis import given
@@ -17,6 +15,9 @@ from hypothesis import strategies as st
 from shingling import canonical_words, extract
 from shingling.errors import ExtractionError
 from shingling.text import MainText, decode, plain_line, read_html, sniff_html
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _ENGLISH = "The new railway bridge over the river was opened on Monday by the mayor of the town. "
 _RUSSIAN = "Новый железнодорожный мост через реку открыл в понедельник мэр города. "
@@ -46,12 +47,8 @@ class _DataPage(NamedTuple):
     title: str | None
 
 
-def _data_pages(folder: str, *, count: int, part: str = "") -> list[_DataPage]:
+def _data_pages(path: Path, *, count: int, part: str = "") -> list[_DataPage]:
     """Return the first pages of a folder of DEDUP_DATA whose path contains `part`."""
-    default = Path(__file__).parents[2] / "shared" / "data"
-    path = Path(os.environ.get("DEDUP_DATA", default)) / folder
-    if not path.is_dir():
-        pytest.skip(f"no {folder} in DEDUP_DATA")
     with gzip.open(path / "manifest.jsonl.gz", "rt", encoding="utf-8") as lines:
         titles = {row["file"]: row.get("title") for row in map(json.loads, lines)}
     pages: list[_DataPage] = []
@@ -69,7 +66,7 @@ def _data_pages(folder: str, *, count: int, part: str = "") -> list[_DataPage]:
 def test_the_main_text_is_the_article_without_what_surrounds_it() -> None:
     main = read_html(_page(_ENGLISH), "https://example.com/bridge")
 
-    assert canonical_words(_ENGLISH * 6) == canonical_words(main.text)[-16 * 6 :]
+    assert canonical_words(main.text) == canonical_words("Bridge " + _ENGLISH * 6)
     assert main.title == "Bridge"
     assert main.language == "en"
     assert "Home" not in main.text
@@ -93,8 +90,8 @@ def test_the_same_page_gives_the_same_text_again_and_after_other_pages() -> None
 
 
 @pytest.mark.data
-def test_real_pages_give_the_same_text_again_and_in_another_order() -> None:
-    pages = [page.html for page in _data_pages("waddle", count=25)]
+def test_real_pages_give_the_same_text_again_and_in_another_order(data: Path) -> None:
+    pages = [page.html for page in _data_pages(data / "waddle", count=25)]
     first = [extract(page) for page in pages]
 
     assert sum(text is not None for text in first) >= 23
@@ -103,7 +100,7 @@ def test_real_pages_give_the_same_text_again_and_in_another_order() -> None:
 
 @pytest.mark.data
 @pytest.mark.parametrize(
-    ("folder", "language", "scripts"),
+    ("folder", "language", "script"),
     [
         ("de", "de", "LATIN"),
         ("ru", "ru", "CYRILLIC"),
@@ -114,9 +111,9 @@ def test_real_pages_give_the_same_text_again_and_in_another_order() -> None:
     ],
 )
 def test_real_pages_of_a_manual_have_its_title_and_script(
-    folder: str, language: str, scripts: str
+    data: Path, folder: str, language: str, script: str
 ) -> None:
-    pages = _data_pages("installation-guide", count=8, part=f"/{folder}/")
+    pages = _data_pages(data / "installation-guide", count=8, part=f"/{folder}/")
     for page in pages:
         main = read_html(page.html)
         letters = [char for char in main.text if char.isalpha()]
@@ -124,12 +121,12 @@ def test_real_pages_of_a_manual_have_its_title_and_script(
         assert page.title is not None
         assert main.title == plain_line(page.title)
         assert main.language in (language, None)
-    assert any(unicodedata.name(char).startswith(scripts) for char in letters)
+    assert any(unicodedata.name(char).startswith(script) for char in letters)
 
 
 @pytest.mark.data
-def test_heavy_real_pages_are_sniffed_as_html_and_never_raise_anything_else() -> None:
-    pages = _data_pages("trafilatura-eval", count=20)
+def test_heavy_real_pages_are_sniffed_as_html_and_have_main_text(data: Path) -> None:
+    pages = _data_pages(data / "trafilatura-eval", count=20)
 
     assert all(sniff_html(page.html) for page in pages)
     texts = [extract(page.html) for page in pages]
@@ -203,7 +200,7 @@ def test_valid_utf_8_is_utf_8_whatever_is_declared(declared: str) -> None:
     assert read_html(page.encode(), encoding=declared) == read_html(page)
 
 
-@pytest.mark.parametrize("declared", ["no-such-charset", "", "\n", "x y", "\0", "é", "utf8;;"])
+@pytest.mark.parametrize("declared", ["no-such-charset", "", "\n", "x y", "\0", "é"])
 def test_bytes_of_an_unknown_declared_encoding_are_guessed(declared: str) -> None:
     assert decode(_page(_RUSSIAN).encode("windows-1251"), declared) == _page(_RUSSIAN)
 
@@ -264,7 +261,8 @@ def test_a_page_of_eight_megabytes_is_read_whole() -> None:
 def test_100_000_nested_elements_do_not_crash(tag: str) -> None:
     nested = _page(_ENGLISH).replace("<article>", f"<{tag}>" * 100_000 + "<article>")
 
-    assert _reason(nested) == "no_main_text"
+    # The parser gives up on what is nested so deeply; what stands before it is read.
+    assert read_html(nested).text
 
 
 def test_nul_bytes_are_ignored() -> None:
@@ -350,7 +348,7 @@ def test_a_plain_line_is_one_line_that_can_be_printed(text: str) -> None:
     assert line == " ".join(line.split())
     assert not any(unicodedata.category(char)[0] == "C" for char in line)
     assert plain_line(line) == line
-    assert line.encode()
+    assert line.encode().decode() == line
 
 
 @pytest.mark.parametrize(
@@ -437,9 +435,9 @@ def test_what_is_not_html_is_known_by_its_opening(body: bytes) -> None:
 
 
 @given(st.binary())
-def test_any_bytes_can_be_sniffed(body: bytes) -> None:
-    assert sniff_html(b"<html>" + body) in (body == b"", True, False)
-    assert sniff_html(b"a" + body) is False
+def test_only_the_opening_of_bytes_decides_whether_they_are_html(rest: bytes) -> None:
+    assert sniff_html(b"<html>" + rest)
+    assert not sniff_html(b"{" + rest)
 
 
 def test_an_extractor_is_given_the_html_and_the_url() -> None:
@@ -501,10 +499,15 @@ def test_an_interruption_inside_an_extractor_is_not_swallowed() -> None:
 
 @given(
     st.text()
-    | st.lists(st.sampled_from(["<p>", "</", "<!--", "&#", "\0", "x " * 99, "<a "])).map("".join)
+    | st.lists(
+        st.sampled_from(
+            ["<p>", "</", "<!--", "&#", "\0", "x " * 99, "<a ", "<html lang=", "<title>"]
+        )
+    ).map("".join)
 )
 def test_any_text_is_read_or_has_a_reason(html: str) -> None:
     try:
-        assert read_html("<html><body>" + html).text.strip()
+        outcome = read_html("<html><body>" + html).text and "text"
     except ExtractionError as error:
-        assert error.reason in ("no_main_text", "extraction_failed")
+        outcome = error.reason
+    assert outcome in ("text", "no_main_text")

@@ -251,7 +251,11 @@ def _forget(options: argparse.Namespace, settings: DedupSettings) -> int:
         raise UsageError("name URLs, or --site, or --run", print_help=False)
     with _open(options, settings) as store:
         number = store.count(options.url, site=options.site, run=options.run)
-        if number and not options.yes and not _confirmed(f"Forget {number:,} {'page' if number == 1 else 'pages'}?"):
+        if (
+            number
+            and not options.yes
+            and not _confirmed(f"Forget {number:,} {'page' if number == 1 else 'pages'}?")
+        ):
             print("nothing was forgotten")
             return NOT_FOUND
         if number:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakKeyDictionary
 
 from itemadapter import ItemAdapter
@@ -26,7 +26,6 @@ from shingling.text import sniff_html
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
-    from typing_extensions import Self
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +45,7 @@ class DuplicatePage(DropItem):
 @dataclass(frozen=True)
 class _Outcome:
     verdict: Verdict
-    reading: Reading = Reading()
+    reading: Reading = field(default_factory=Reading)
 
 
 class DedupPipeline:
@@ -126,7 +125,6 @@ class DedupPipeline:
         except ShinglingError as error:
             self._report(error)
         stats = self._crawler.stats
-        assert stats is not None
         if self._readers is not None:
             stats.set_value("dedup/time/read", round(self._readers.seconds, 3))
         stats.set_value("dedup/time/store", round(self._store.seconds, 3))
@@ -240,7 +238,6 @@ class DedupPipeline:
 
     def _count(self, outcome: _Outcome) -> _Outcome:
         stats = self._crawler.stats
-        assert stats is not None
         verdict = outcome.verdict
         stats.inc_value("dedup/checked")
         if verdict.status == "skipped":
@@ -271,7 +268,6 @@ class DedupPipeline:
 
     def _warn_without_field(self, kind: type, field: str) -> None:
         stats = self._crawler.stats
-        assert stats is not None
         stats.inc_value("dedup/errors/result_field")
         if kind not in self._without_field:
             self._without_field.add(kind)
@@ -285,7 +281,6 @@ class DedupPipeline:
 
     def _report(self, error: Exception, response: Response | None = None) -> None:
         stats = self._crawler.stats
-        assert stats is not None
         stats.inc_value(f"dedup/errors/{type(error).__name__}")
         logger.error(
             "Dedup failed%s, the item is kept: %s",

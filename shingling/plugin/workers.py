@@ -144,7 +144,7 @@ class _Lane(threading.Thread):
         environment = dict(os.environ)
         environment["PYTHONPATH"] = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)
         try:
-            process = subprocess.Popen(  # noqa: S603 (our own interpreter and module)
+            process = subprocess.Popen(
                 # -P: the working directory is imported from only where our sys.path has it.
                 [sys.executable, "-P", "-m", "shingling.plugin._worker"],
                 stdin=subprocess.PIPE,

@@ -109,9 +109,9 @@ def duplicates_of(connection: Connection, page_id: int) -> list[StoredPage]:
 def counts(connection: Connection) -> dict[str, Any]:
     """Return how many pages of each kind, and the runs."""
     by_status: dict[str, int] = {
-        status: number
-        for status, number in connection.execute(
-            select(pages.c.status, func.count())
+        row.status: row.number
+        for row in connection.execute(
+            select(pages.c.status, func.count().label("number"))
             .where(pages.c.original_id.is_not(None))
             .group_by(pages.c.status)
         )

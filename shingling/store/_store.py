@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from sqlalchemy import delete, insert, select, text, update
 
@@ -17,16 +17,15 @@ from shingling.store import _queries as queries
 from shingling.store._decide import decide, regroup
 from shingling.store._engine import check_file, connect, named_errors, parse_url, sqlite_path
 from shingling.store._migrate import HEAD, current_revision, upgrade
-from shingling.store._tables import bands, pages, runs, texts
+from shingling.store._tables import bands, pages, runs
 from shingling.store._tables import scheme as scheme_table
 from shingling.store._values import DEFAULT_THRESHOLD, Match, Rules, Verdict
-from shingling.store._working_set import WorkingSet, read_minima, read_text, row_from, some
+from shingling.store._working_set import WorkingSet, read_minima, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from sqlalchemy import URL, ColumnElement, Connection, Engine
-    from typing_extensions import Self
 
     from shingling.store._values import Group, Page, StoredPage
 
@@ -154,7 +153,9 @@ class Store:
             working = WorkingSet(connection, self.scheme, self.banding)
             working.prefetch([page for page, _ in signed], [signature for _, signature in signed])
             verdicts = [
-                decide(page, signature, rules, self.scheme, working, run and run.id)
+                decide(
+                    page, signature, rules, self.scheme, working, None if run is None else run.id
+                )
                 for page, signature in zip(batch, signatures, strict=True)
             ]
             working.flush()
@@ -311,7 +312,9 @@ class Store:
                     settings=json.dumps(settings or {}),
                 )
             )
-        return Run(result.inserted_primary_key[0], Counter())
+            (number,) = result.inserted_primary_key or (None,)
+        assert number is not None
+        return Run(number, Counter())
 
     def finish_run(self, run: Run, outcome: str) -> None:
         """Record that a run has ended, and why."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from shingling.sketch import Banding, Fingerprints, Minima, Signature
     from shingling.store._values import Page
 
+_COLUMNS: tuple[str, ...] = tuple(pages.columns.keys())
 _SOME = 500  # values in one IN (...)
 
 
@@ -61,7 +62,7 @@ class Row:
 
     def values(self) -> dict[str, Any]:
         """Return the row as the database keeps it."""
-        shown = {name: getattr(self, name) for name in pages.c.keys()}
+        shown = {name: getattr(self, name) for name in _COLUMNS}
         shown["minima"] = self.minima.astype("<u4").tobytes()
         shown["simhash"] = _signed(self.simhash)
         return shown
@@ -333,7 +334,7 @@ class WorkingSet:
             self._connection.execute(insert(pages), fresh)
         changed = [row.values() | {"row_id": row.id} for row in rows if row.stored]
         if changed:
-            columns = {name: bindparam(name) for name in pages.c.keys() if name != "id"}
+            columns: dict[str, Any] = {name: bindparam(name) for name in _COLUMNS if name != "id"}
             statement = update(pages).where(pages.c.id == bindparam("row_id")).values(columns)
             self._connection.execute(statement, changed)
         for row in rows:

@@ -88,9 +88,10 @@ def read_html(
     """Return the main text, title and language of an HTML page.
 
     Args:
-        html: the page, at most `max_bytes` bytes (or characters).
+        html: the page.
         url: where it came from; helps the extractor.
         encoding: as the HTTP header declares it; see `decode`.
+        max_bytes: longer pages, in bytes (or characters of a str), are refused.
         extractor: takes the HTML and the URL and returns the main text; trafilatura if None.
 
     Raises:

@@ -207,7 +207,8 @@ def test_without_the_addon_the_pipeline_alone_compares_the_fields_of_items(
         """,
     )
     project.write(
-        "shop/spiders/spider.py", SPIDER.replace('"heading": ', '"body": response.text, "heading": ')
+        "shop/spiders/spider.py",
+        SPIDER.replace('"heading": ', '"body": response.text, "heading": '),
     )
     crawl = project.crawl("-a", f"site={site}", "-a", ALL, *ONE_BY_ONE)
     assert crawl.status == 0, crawl.log
@@ -248,9 +249,7 @@ def test_scope_says_what_is_compared_with_what(project: Project, scope: str, kep
     with serving(PAGES) as (first, _), serving(PAGES) as (second, _):
         # The same server under two host names.
         mirror = second.replace("127.0.0.1", "localhost")
-        project.write(
-            "shop/spiders/spider.py", SPIDER.replace("self.site + path", "path")
-        )
+        project.write("shop/spiders/spider.py", SPIDER.replace("self.site + path", "path"))
         crawl = project.crawl(
             "-a", f"paths={first}/a,{mirror}/a", *ONE_BY_ONE, "-s", f"DEDUP_SCOPE={scope}"
         )
