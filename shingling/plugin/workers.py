@@ -96,13 +96,13 @@ class _Lane(threading.Thread):
         while (job := self._jobs.get()) is not None:
             with self._lock:
                 self._job, self._since, self.busy = job, time.monotonic(), True
+            outcome: Reading | Exception
             try:
-                reading = self._read(job.content)
+                outcome = self._read(job.content)
             except Exception as error:  # whatever it is, the page must hear of it
-                _finish(job, error)
-            else:
-                _finish(job, reading)
+                outcome = error
             with self._lock:
+                _finish(job, outcome)
                 self.busy = False
                 self.seconds += time.monotonic() - self._since
                 given_up, self._given_up = self._given_up, False
@@ -210,6 +210,9 @@ class ReadingPool:
         if process and getattr(sys, "frozen", False):
             logger.warning("A frozen program cannot start workers; pages are read in a thread")
             process, workers = False, 0
+        if not process:
+            # It reports every page without main text as an error; the verdict says it too.
+            logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
         self._lanes = [self._new_lane(number, process=process) for number in range(workers or 1)]
         for lane in self._lanes:
             lane.start()
