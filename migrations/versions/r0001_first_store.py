@@ -59,7 +59,7 @@ def upgrade() -> None:
         sa.Column("run_id", _ID, sa.ForeignKey("runs.id")),
         sqlite_autoincrement=True,
     )
-    op.create_index("pages_url_key", "pages", ["url_key"], unique=True)
+    op.create_index("pages_url_key", "pages", ["url_key", "scope"], unique=True)
     op.create_index("pages_text_hash", "pages", ["text_hash"])
     op.create_index(
         "pages_original",

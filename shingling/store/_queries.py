@@ -11,7 +11,7 @@ from sqlalchemy import func, or_, select
 from shingling.similarity import overlap
 from shingling.sketch import Signature, fingerprints_of
 from shingling.store._tables import bands, pages, runs
-from shingling.store._values import Group, Match, StoredPage, from_seconds, safe_url, site_of
+from shingling.store._values import Group, Match, StoredPage, from_seconds, safe_url
 from shingling.store._working_set import (
     estimated_containment,
     read_minima,
@@ -59,11 +59,7 @@ def stored_page(row: RowMapping) -> StoredPage:
 
 def find_url(connection: Connection, url: str) -> list[RowMapping]:
     """Return the rows of a URL, one for each scope that it was stored in."""
-    address = safe_url(url)
-    # The index is on scope and URL together: one key for each scope there can be.
-    spiders = connection.scalars(select(runs.c.spider).distinct())
-    keys = {url_key(scope, address) for scope in ("", site_of(address), *spiders)}
-    query = _shown.where(pages.c.url_key.in_(keys)).order_by(pages.c.id)
+    query = _shown.where(pages.c.url_key == url_key(safe_url(url))).order_by(pages.c.id)
     return list(connection.execute(query).mappings())
 
 

@@ -50,7 +50,7 @@ pages = Table(
     Column("id", _Id, primary_key=True),
     Column("scope", Text, nullable=False),
     Column("url", Text, nullable=False),
-    Column("url_key", LargeBinary(16), nullable=False),  # hash of scope and url
+    Column("url_key", LargeBinary(16), nullable=False),  # hash of the url
     Column("site", Text, nullable=False),
     Column("title", Text),
     Column("language", Text),
@@ -68,7 +68,7 @@ pages = Table(
     Column("first_seen", BigInteger, nullable=False),
     Column("last_seen", BigInteger, nullable=False),
     Column("run_id", _Id, ForeignKey("runs.id")),  # the run that stored it first
-    Index("pages_url_key", "url_key", unique=True),
+    Index("pages_url_key", "url_key", "scope", unique=True),
     Index("pages_text_hash", "text_hash"),
     sqlite_autoincrement=True,
 )

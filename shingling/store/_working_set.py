@@ -85,9 +85,9 @@ def read_minima(raw: bytes) -> Minima:
     return np.frombuffer(raw, dtype="<u4")
 
 
-def url_key(scope: str, url: str) -> bytes:
-    """Return the 128-bit key of a page: URLs may be longer than an index takes."""
-    return hashlib.blake2b(f"{scope}\0{url}".encode("utf-8", "replace"), digest_size=16).digest()
+def url_key(url: str) -> bytes:
+    """Return the 128-bit key of a URL: URLs may be longer than an index takes."""
+    return hashlib.blake2b(url.encode("utf-8", "replace"), digest_size=16).digest()
 
 
 def some(values: Iterable[Any]) -> Iterator[list[Any]]:
@@ -112,7 +112,7 @@ class WorkingSet:
         self._scheme = scheme
         self._banding = banding
         self._rows: dict[int, Row] = {}
-        self._by_url: dict[bytes, int] = {}
+        self._by_url: dict[tuple[str, bytes], int] = {}
         self._by_text: dict[bytes, set[int]] = {}
         self._by_band: dict[int, set[int]] = {}
         self._touched: dict[int, Row] = {}
@@ -122,7 +122,7 @@ class WorkingSet:
 
     def prefetch(self, batch: Sequence[Page], signatures: Sequence[Signature]) -> None:
         """Read all rows that pages with these signatures can meet."""
-        self._read(pages.c.url_key, (url_key(page.scope, safe_url(page.url)) for page in batch))
+        self._read(pages.c.url_key, (url_key(safe_url(page.url)) for page in batch))
         # Exact duplicates are left out: the page that they are a copy of is there too.
         self._read(
             pages.c.text_hash,
@@ -154,12 +154,12 @@ class WorkingSet:
 
     def _know(self, row: Row) -> None:
         self._rows[row.id] = row
-        self._by_url[row.url_key] = row.id
+        self._by_url[row.scope, row.url_key] = row.id
         self._by_text.setdefault(row.text_hash, set()).add(row.id)
 
     def known(self, page: Page) -> Row | None:
         """Return the row of the page's URL in its scope."""
-        page_id = self._by_url.get(url_key(page.scope, safe_url(page.url)))
+        page_id = self._by_url.get((page.scope, url_key(safe_url(page.url))))
         return None if page_id is None else self._rows[page_id]
 
     def head(self, row: Row) -> Row:
@@ -206,7 +206,7 @@ class WorkingSet:
             id=self._allocate(),
             scope=page.scope,
             url=url,
-            url_key=url_key(page.scope, url),
+            url_key=url_key(url),
             site=site_of(url),
             title=page.title,
             language=page.language,
