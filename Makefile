@@ -26,14 +26,14 @@ clean:
 
 .venv/pip:
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed" if sys.version_info < (3, 11) else 0)'
-	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	@touch $@
 
 .venv/installed: .venv/pip pyproject.toml
-	$(BIN)/pip install --quiet --editable ".[warc]"
+	@PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --editable ".[warc]"
 	@touch $@
 
 .venv/tested: .venv/installed
-	$(BIN)/pip install --quiet --group dev
+	@$(BIN)/pip install --quiet --group dev
 	@touch $@

@@ -392,6 +392,5 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, header: boo
         table.add_column(column, overflow="fold")
     for row in rows:
         table.add_row(*(Text(_plain(cell)) for cell in row))
-    console = Console()
-    # Piped to a file, a line is as long as it has to be.
-    console.print(table, width=None if console.is_terminal else 10_000)
+    # Piped into a file, a line is as long as it has to be.
+    Console(width=None if sys.stdout.isatty() else 10_000).print(table)
