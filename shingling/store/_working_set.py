@@ -20,13 +20,20 @@ from shingling.text import canonical_words
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-    from sqlalchemy import ColumnElement, Connection, RowMapping
+    from sqlalchemy import BindParameter, Connection, RowMapping, Select
 
     from shingling.sketch import Banding, Fingerprints, Minima, Signature
     from shingling.store._values import Page
 
 _COLUMNS: tuple[str, ...] = tuple(pages.columns.keys())
 _SOME = 500  # values in one IN (...)
+
+# Statements that each batch runs; building them anew costs as much as running them.
+_IN: BindParameter[Any] = bindparam("some", expanding=True)
+_BY_ID = select(pages).where(pages.c.id.in_(_IN))
+_BY_URL = select(pages).where(pages.c.url_key.in_(_IN))
+_BY_TEXT = select(pages).where(pages.c.text_hash.in_(_IN), pages.c.status != "exact")
+_BY_BAND = select(bands.c.key, bands.c.page_id).where(bands.c.key.in_(_IN))
 
 
 @dataclass(slots=True, eq=False)
@@ -122,18 +129,15 @@ class WorkingSet:
 
     def prefetch(self, batch: Sequence[Page], signatures: Sequence[Signature]) -> None:
         """Read all rows that pages with these signatures can meet."""
-        self._read(pages.c.url_key, (url_key(safe_url(page.url)) for page in batch))
+        self._read(_BY_URL, (url_key(safe_url(page.url)) for page in batch))
         # Exact duplicates are left out: the page that they are a copy of is there too.
         self._read(
-            pages.c.text_hash,
+            _BY_TEXT,
             (signature.text_hash for signature in signatures),
-            pages.c.status != "exact",
         )
         keys = self._banding.keys([signature.minima for signature in signatures])
         for part in some(keys.reshape(-1).tolist()):
-            for key, page_id in self._connection.execute(
-                select(bands.c.key, bands.c.page_id).where(bands.c.key.in_(part))
-            ):
+            for key, page_id in self._connection.execute(_BY_BAND, {"some": part}):
                 self._by_band.setdefault(key, set()).add(page_id)
         found = {page_id for ids in self._by_band.values() for page_id in ids}
         heads = {row.original_id for row in self._rows.values() if row.original_id is not None}
@@ -141,14 +145,11 @@ class WorkingSet:
 
     def load(self, ids: Iterable[int]) -> None:
         """Read rows by their ids; rows that are here already stay as they are."""
-        self._read(pages.c.id, (page_id for page_id in ids if page_id not in self._rows))
+        self._read(_BY_ID, (page_id for page_id in ids if page_id not in self._rows))
 
-    def _read(
-        self, column: ColumnElement[Any], values: Iterable[Any], *conditions: ColumnElement[bool]
-    ) -> None:
+    def _read(self, query: Select[Any], values: Iterable[Any]) -> None:
         for part in some(values):
-            query = select(pages).where(column.in_(part), *conditions)
-            for mapping in self._connection.execute(query).mappings():
+            for mapping in self._connection.execute(query, {"some": part}).mappings():
                 if mapping["id"] not in self._rows:
                     self._know(row_from(mapping))
 
