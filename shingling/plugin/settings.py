@@ -170,7 +170,7 @@ def _workers(value: Any) -> int:
 
 def _fill_fields(value: Any) -> tuple[str, ...]:
     names = value.split(",") if isinstance(value, str) else list(value)
-    chosen = tuple(name.strip() for name in names if name.strip())
+    chosen = tuple(str(name).strip() for name in names if str(name).strip())
     if not set(chosen) <= set(FILLABLE):
         raise ValueError
     return chosen
