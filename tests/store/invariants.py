@@ -68,8 +68,10 @@ def groups_of(path: Path) -> dict[str, tuple[str | None, float | None, str]]:
         "SELECT p.scope || p.url, o.url, p.resemblance, hex(p.text_hash)"
         " FROM pages p LEFT JOIN pages o ON p.original_id = o.id"
     )
-    return {name: (original, like, text_hash) for name, original, like, text_hash in
-            rows_of(path, query)}
+    return {
+        name: (original, like, text_hash)
+        for name, original, like, text_hash in rows_of(path, query)
+    }
 
 
 def verify(path: Path) -> None:
@@ -93,5 +95,5 @@ def verify(path: Path) -> None:
     assert Counter(rows_of(path, "SELECT key, page_id FROM bands")) == Counter(indexed)
     orphans = "SELECT count(*) FROM texts WHERE page_id NOT IN (SELECT id FROM pages)"
     assert rows_of(path, orphans) == [(0,)]
-    keys = "SELECT count(*) - count(DISTINCT url_key) FROM pages"
+    keys = "SELECT count(*) - count(DISTINCT hex(url_key) || scope) FROM pages"
     assert rows_of(path, keys) == [(0,)]

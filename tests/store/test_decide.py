@@ -68,7 +68,9 @@ def standing(store: Store) -> dict[str, tuple[str, str | None]]:
 
 
 @pytest.mark.parametrize("main_text", [None, "", "  \n", "?! … — \u200b"])
-def test_a_page_without_words_is_skipped_and_not_stored(store: Store, main_text: str | None) -> None:
+def test_a_page_without_words_is_skipped_and_not_stored(
+    store: Store, main_text: str | None
+) -> None:
     verdict = one(store, "a", main_text)
     assert (verdict.status, verdict.reason) == ("skipped", "no_main_text")
     assert (verdict.page_id, verdict.original, verdict.resemblance) == (None, None, None)

@@ -1,12 +1,16 @@
-"""How a store is opened, created, upgraded and refused."""
+"""A store is opened, made, brought up to date, or refused and left as it was."""
 
 from __future__ import annotations
 
 import hashlib
 import sqlite3
+import stat
 import subprocess
 import sys
+import tempfile
+import traceback
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,35 +19,85 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine
 
-from shingling import Page, Scheme, Store, sign
+from shingling import Page, Scheme, ShinglingError, Store, sign
 from shingling.errors import BandingError, SchemeError, StoreError, StoreVersionError
-from shingling.store._migrate import HEAD, alembic_config, upgrade
+from shingling.store import parse_url, sqlite_path
+from shingling.store._migrate import HEAD, alembic_config
 from shingling.store._tables import metadata
-from tests.crawling import article
-from tests.store.invariants import verify
+
+from .invariants import ending, groups_of, rows_of, text, url_of, verify, words
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[2]
+BASE = words("base")
+A = text(BASE)
 
 
-def digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "dedup.db"
 
 
-def made(path: Path) -> str:
-    url = f"sqlite:///{path}"
-    with Store.open(url) as store:
-        store.check([Page("https://a.example/", article(1))])
-    return url
+def made(file: Path, *, shingle_size: int = 5) -> Path:
+    with Store.open(url_of(file), scheme=Scheme(shingle_size=shingle_size)) as store:
+        store.check([Page("a", A)])
+    return file
 
 
-def test_a_store_is_made_and_found_again(tmp_path: Path) -> None:
-    url = made(tmp_path / "dedup.db")
-    with Store.open(url, create=False) as store:
-        assert store.status()["pages"] == 1
-        assert store.check([Page("https://a.example/", article(1))])[0].status == "unchanged"
-    verify(tmp_path / "dedup.db")
-    assert [file.name for file in tmp_path.iterdir()] == ["dedup.db"], "no side files are left"
+@pytest.fixture
+def unchanged(file: Path) -> Iterator[None]:
+    """Prove that the test leaves the file, and what lies beside it, as it is after `fix`."""
+    yield
+    before, after = seen.pop(file), contents(file)
+    assert after == before
+
+
+seen: dict[Path, dict[str, str]] = {}
+
+
+def contents(file: Path) -> dict[str, str]:
+    return {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(file.parent.iterdir())
+    }
+
+
+def fix(file: Path) -> None:
+    seen[file] = contents(file)
+
+
+def test_a_store_that_is_not_there_is_made(file: Path) -> None:
+    with Store.open(url_of(file)) as store:
+        assert store.scheme == Scheme()
+        assert store.status()["pages"] == 0
+    assert file.is_file()
+    verify(file)
+
+
+def test_a_store_keeps_its_pages_scheme_and_bands(file: Path) -> None:
+    with Store.open(url_of(file), scheme=Scheme(shingle_size=3), threshold=0.5) as store:
+        store.check([Page("a", A)])
+        banding = store.banding
+    with Store.open(url_of(file), threshold=0.9) as store:
+        assert store.scheme == Scheme(shingle_size=3)
+        assert store.banding == banding
+        assert [page.url for page in store.pages()] == ["a"]
+        [verdict] = store.check([Page("b", A)])
+        assert verdict.original == "a"
+
+
+def test_opening_a_store_again_changes_nothing(file: Path) -> None:
+    made(file)
+    before = contents(file)
+    Store.open(url_of(file)).close()
+    assert contents(file) == before
+
+
+def test_a_closed_store_is_one_file(file: Path) -> None:
+    made(file)
+    assert [path.name for path in file.parent.iterdir()] == ["dedup.db"]
 
 
 def test_a_relative_path_starts_at_the_working_directory(
@@ -51,181 +105,334 @@ def test_a_relative_path_starts_at_the_working_directory(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Store.open("sqlite:///here.db").close()
-    assert (tmp_path / "here.db").is_file()
+    verify(tmp_path / "here.db")
 
 
-def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
-    (tmp_path / "dedup.db").touch()
-    made(tmp_path / "dedup.db")
-    verify(tmp_path / "dedup.db")
+def test_an_open_store_stays_where_it_is_when_the_working_directory_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(tmp_path)
+    with Store.open("sqlite:///here.db") as store:
+        monkeypatch.chdir(elsewhere)
+        store.check([Page("a", A), Page("b", text(words("b")))])
+        assert [store.find(page.url)[0].id for page in store.pages()] == [1, 2]
+    assert list(elsewhere.iterdir()) == []
 
 
-def test_a_store_in_memory_works() -> None:
-    with Store.open("sqlite://") as store:
-        assert store.check([Page("https://a.example/", article(1))])[0].status == "new"
-        assert store.status()["bytes"] > 0
+def test_an_empty_file_becomes_a_store(file: Path) -> None:
+    file.touch()
+    made(file)
+    verify(file)
 
 
-def test_what_is_not_there_is_not_made_unless_asked_for(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="there is no store yet"):
-        Store.open(f"sqlite:///{tmp_path / 'none.db'}", create=False)
+def test_a_database_without_tables_becomes_a_store(file: Path) -> None:
+    with closing(sqlite3.connect(file)) as db:
+        db.execute("PRAGMA user_version = 1")
+    assert file.stat().st_size
+    made(file)
+    verify(file)
+
+
+def test_a_store_in_memory_lives_until_it_is_closed() -> None:
+    for _ in range(2):
+        with Store.open("sqlite:///:memory:") as store:
+            assert [v.status for v in store.check([Page("a", A), Page("b", A)])] == ["new", "exact"]
+            assert store.status()["bytes"] > 0
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="nowhere.*the folder does not exist"):
+        Store.open(url_of(tmp_path / "nowhere" / "dedup.db"))
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(StoreError, match="folder does not exist"):
-        Store.open(f"sqlite:///{tmp_path / 'no' / 'none.db'}")
 
 
+def test_a_folder_is_no_store(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="directory"):
+        Store.open(url_of(tmp_path))
+
+
+@pytest.mark.usefixtures("unchanged")
 @pytest.mark.parametrize(
-    "content", [b"just some text, long enough to be read", b"SQLite", b"\0" * 5000]
+    "content", [b"x", b"hello\n" * 1000, b"SQLite format 3\0" + b"junk" * 2000, bytes(4096)]
 )
-def test_a_file_that_is_no_database_is_left_as_it_was(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "notes.txt"
-    path.write_bytes(content)
-    with pytest.raises(StoreError, match="not a SQLite database"):
-        Store.open(f"sqlite:///{path}")
-    assert path.read_bytes() == content
+def test_a_file_that_is_no_database_is_refused_and_left_alone(file: Path, content: bytes) -> None:
+    file.write_bytes(content)
+    fix(file)
+    with pytest.raises(StoreError, match="not a"):
+        Store.open(url_of(file))
 
 
-def test_a_damaged_database_gets_a_named_error(tmp_path: Path) -> None:
-    path = tmp_path / "dedup.db"
-    made(path)
-    path.write_bytes(path.read_bytes()[:4096] + b"\xff" * 4096)
-    before = digest(path)
-    with pytest.raises(StoreError):
-        Store.open(f"sqlite:///{path}").status()
-    assert digest(path) == before
-
-
-def test_a_database_of_something_else_is_left_as_it_was(tmp_path: Path) -> None:
-    path = tmp_path / "shop.db"
-    with closing(sqlite3.connect(path)) as db:
-        db.execute("CREATE TABLE pages (id INTEGER)")
-    before = digest(path)
+@pytest.mark.usefixtures("unchanged")
+@pytest.mark.parametrize("table", ["cookies", "pages", "alembic_version"])
+def test_a_database_of_something_else_is_refused_and_left_alone(file: Path, table: str) -> None:
+    with closing(sqlite3.connect(file)) as db, db:
+        db.execute(f"CREATE TABLE {table} (x)")
+    fix(file)
     with pytest.raises(StoreError, match="a database of something else"):
-        Store.open(f"sqlite:///{path}")
-    assert digest(path) == before
+        Store.open(url_of(file))
 
 
-def test_a_store_of_another_scheme_is_refused_and_left_as_it_was(tmp_path: Path) -> None:
-    path = tmp_path / "dedup.db"
-    url = made(path)
-    before = digest(path)
-    with pytest.raises(SchemeError, match="DEDUP_SHINGLE_SIZE"):
-        Store.open(url, scheme=Scheme(shingle_size=3))
-    assert digest(path) == before
-    other = sign(article(2), Scheme(shingle_size=3))
-    with Store.open(url) as store:
-        with pytest.raises(SchemeError):
-            store.check([Page("b", article(2), other)])
-        with pytest.raises(SchemeError):
+@pytest.mark.usefixtures("unchanged")
+def test_a_store_of_a_newer_release_is_refused_and_left_alone(file: Path) -> None:
+    made(file)
+    with closing(sqlite3.connect(file)) as db, db:
+        db.execute("UPDATE alembic_version SET version_num = '9999'")
+    fix(file)
+    with pytest.raises(StoreVersionError, match=r"9999.*pip install -U scrapy-shingling"):
+        Store.open(url_of(file))
+
+
+@pytest.mark.usefixtures("unchanged")
+def test_a_store_of_another_scheme_is_refused_and_left_alone(file: Path) -> None:
+    made(file, shingle_size=3)
+    fix(file)
+    with pytest.raises(SchemeError, match=r"shingle_size=3.*shingle_size=5.*DEDUP_SHINGLE_SIZE"):
+        Store.open(url_of(file), scheme=Scheme())
+
+
+def test_a_signature_of_another_scheme_is_refused(file: Path) -> None:
+    other = sign(A, Scheme(shingle_size=3))
+    with Store.open(url_of(file)) as store:
+        with pytest.raises(SchemeError, match=other.scheme):
+            store.check([Page("a", signature=other)])
+        with pytest.raises(SchemeError, match=other.scheme):
             store.similar(other)
 
 
-def test_a_newer_store_is_refused_and_left_as_it_was(tmp_path: Path) -> None:
-    path = tmp_path / "dedup.db"
-    url = made(path)
-    with closing(sqlite3.connect(path)) as db:
-        db.execute("UPDATE alembic_version SET version_num = '9999'")
-        db.commit()
-    before = digest(path)
-    with pytest.raises(StoreVersionError, match=r"revision 9999.*pip install -U"):
-        Store.open(url)
-    assert digest(path) == before
+@pytest.mark.parametrize("there", [False, True])
+def test_a_store_is_not_made_where_it_must_exist(file: Path, there: bool) -> None:
+    if there:
+        file.touch()
+    with pytest.raises(StoreError, match="there is no store yet"):
+        Store.open(url_of(file), create=False)
+    assert file.exists() is there
+    assert not there or file.stat().st_size == 0
+
+
+def test_a_store_that_exists_is_opened_where_it_must_exist(file: Path) -> None:
+    made(file)
+    with Store.open(url_of(file), create=False) as store:
+        assert store.status()["pages"] == 1
+
+
+READ_ONLY = """
+import os, sys
+import alembic.command, alembic.script, shingling.store
+from shingling import Page, Store
+from shingling.errors import StoreError
+from sqlalchemy.dialects.sqlite import pysqlite
+if os.geteuid() == 0:  # to root nothing is read-only
+    os.setuid(65534)
+try:
+    with Store.open("sqlite:///" + sys.argv[1]) as store:
+        store.check([Page("b", "some text")])
+except StoreError as error:
+    print("refused:", error)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX permissions")
+@pytest.mark.parametrize("there", [False, True])
+def test_a_store_that_cannot_be_written_is_refused_with_its_path(there: bool) -> None:
+    with tempfile.TemporaryDirectory() as name:  # pytest's own folders are closed to others
+        file = Path(name, "dedup.db")
+        if there:
+            made(file)
+            file.chmod(0o444)
+        before = contents(file)
+        Path(name).chmod(0o555)
+        done = subprocess.run(
+            [sys.executable, "-c", READ_ONLY, str(file)], cwd=ROOT, capture_output=True, text=True
+        )
+        Path(name).chmod(stat.S_IRWXU)
+        assert done.stderr == ""
+        assert done.stdout.startswith("refused:")
+        assert str(file) in done.stdout
+        assert contents(file) == before
 
 
 @pytest.mark.parametrize(
     "url",
-    ["", "dedup.db", "http://a.example/", "mysql://u:secret@host/db", "oracle://", "sqlite//x"],
+    [
+        "",
+        "dedup.db",
+        "postgres//user:secret@host/db",
+        "postgresql://user:secret@host/db",
+        "mysql+pymysql://user:secret@host/db",
+        "sqlite://user:secret@host/dedup.db",
+        "sqlite://user:secret@/dedup.db",
+        "sqlite+nonsense://user:secret@/dedup.db",
+        "http://user:secret@[bad",
+        "://user:secret@",
+    ],
 )
-def test_other_databases_are_refused_and_passwords_not_repeated(url: str) -> None:
-    with pytest.raises(StoreError) as caught:
+def test_a_url_that_is_not_supported_is_refused_without_its_password(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(StoreError) as raised:
         Store.open(url)
-    assert "secret" not in str(caught.value)
-    assert "\n" not in str(caught.value)
+    shown = [str(raised.value), repr(raised.value)]
+    cause: BaseException | None = raised.value
+    while cause is not None:  # what a logged traceback shows
+        shown += traceback.format_exception_only(cause)
+        cause = cause.__cause__ or cause.__context__
+    assert "secret" not in "".join(shown)
+    assert "\n" not in str(raised.value)
+    assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_that_cannot_be_written_gets_a_named_error(tmp_path: Path) -> None:
-    path = tmp_path / "dedup.db"
-    made(path)
-    before = digest(path)
-    code = (
-        "import sys\nfrom shingling import Page, Store\nfrom shingling.errors import StoreError\n"
-        "import sqlite3, shingling.store._engine as engine\n"
-        # Permissions do not hold back root, a read-only connection does.
-        "setup = engine._set_up\n"
-        "def read_only(connection, record):\n"
-        "    connection.isolation_level = None\n"
-        "    connection.execute('PRAGMA query_only=ON')\n"
-        "engine._set_up = read_only\n"
-        f"store = Store.open('sqlite:///{path}')\n"
-        "assert store.status()['pages'] == 1\n"
-        "try:\n    store.check([Page('b', 'some words to be stored here')])\n"
-        "except StoreError as error:\n    print(error)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "readonly database" in done.stdout
-    assert digest(path) == before
+def test_every_error_of_opening_is_an_error_of_this_package() -> None:
+    for error in (StoreError, StoreVersionError, SchemeError, BandingError):
+        assert issubclass(error, ShinglingError)
 
 
-def test_processes_that_open_a_new_store_at_the_same_moment_make_it_once(tmp_path: Path) -> None:
-    code = (
-        "import sys, time\nfrom shingling import Page, Store\n"
-        "print('ready', flush=True)\nsys.stdin.readline()\n"
-        f"store = Store.open('sqlite:///{tmp_path / 'dedup.db'}')\n"
-        "store.check([Page(f'https://a.example/{sys.argv[1]}', 'one two three four five six')])\n"
-    )
-    processes = [
+@pytest.mark.parametrize(
+    ("url", "path"),
+    [
+        ("sqlite:///a/b.db", Path("a/b.db")),
+        ("sqlite:////a/b.db", Path("/a/b.db")),
+        ("sqlite://", None),
+        ("sqlite:///:memory:", None),
+    ],
+)
+def test_the_file_of_a_url_is_told(url: str, path: Path | None) -> None:
+    assert sqlite_path(parse_url(url)) == path
+
+
+OPENER = """
+import sys
+from shingling import Page, Store
+print("ready", flush=True)
+for line in sys.stdin:
+    try:
+        with Store.open(line.strip()) as store:
+            [verdict] = store.check([Page("a", "some words that are long enough")])
+            print(verdict.page_id, flush=True)
+    except Exception as error:
+        print(f"{type(error).__name__}: {error}", flush=True)
+"""
+
+
+def test_processes_that_open_a_new_store_at_the_same_moment_make_one(tmp_path: Path) -> None:
+    openers = [
         subprocess.Popen(
-            [sys.executable, "-c", code, str(number)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            [sys.executable, "-c", OPENER],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
-        for number in range(4)
-    ]  # fmt: skip
-    for process in processes:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.write("\n")
-        process.stdin.flush()
-    for process in processes:
-        _, errors = process.communicate(timeout=60)
-        assert process.returncode == 0, errors
-    with Store.open(f"sqlite:///{tmp_path / 'dedup.db'}") as store:
-        status = store.status()
-    assert (status["pages"], status["originals"], status["exact"]) == (4, 1, 3)
-    verify(tmp_path / "dedup.db")
+        for _ in range(4)
+    ]
+    try:
+        pipes = [(opener.stdin, opener.stdout) for opener in openers]
+        for _, answers in pipes:
+            assert answers is not None
+            assert answers.readline() == "ready\n"
+        for turn in range(8):
+            path = tmp_path / f"{turn}.db"
+            for requests, _ in pipes:
+                assert requests is not None
+                requests.write(url_of(path) + "\n")
+                requests.flush()
+            assert [answers.readline() for _, answers in pipes if answers] == ["1\n"] * 4
+            assert rows_of(path, "SELECT count(*) FROM scheme") == [(1,)]
+            assert rows_of(path, "SELECT count(*) FROM alembic_version") == [(1,)]
+            verify(path)
+    finally:
+        for opener in openers:
+            opener.communicate()
+    assert [opener.returncode for opener in openers] == [0] * 4
 
 
-def test_the_migrations_make_the_tables_that_the_store_uses() -> None:
-    engine = create_engine("sqlite://")
-    with engine.begin() as connection:
-        assert upgrade(connection) == (None, HEAD)
-        script = ScriptDirectory.from_config(alembic_config(connection))
-        assert script.get_current_head() == HEAD
-        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
-        assert upgrade(connection) == (HEAD, HEAD)
+def test_the_migrations_make_the_tables_of_the_code(file: Path) -> None:
+    made(file)
+    engine = create_engine(url_of(file))
+    with engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_server_default": True})
+        assert compare_metadata(context, metadata) == []
+        found = {
+            name: sql
+            for name, sql in connection.exec_driver_sql("SELECT name, sql FROM sqlite_master")
+            if sql and name not in ("alembic_version", "sqlite_sequence")
+        }
     engine.dispose()
+    direct = create_engine("sqlite://")
+    with direct.begin() as connection:
+        metadata.create_all(connection)
+        wanted = {
+            name: sql
+            for name, sql in connection.exec_driver_sql("SELECT name, sql FROM sqlite_master")
+            if sql and name != "sqlite_sequence"
+        }
+    direct.dispose()
+    assert {name: sql.split() for name, sql in found.items()} == {
+        name: sql.split() for name, sql in wanted.items()
+    }
 
 
-def test_a_threshold_below_the_bands_names_the_command_that_makes_new_ones(tmp_path: Path) -> None:
-    url = made(tmp_path / "dedup.db")
-    words = article(1).split()
-    words[20:300:21] = ["edited"] * len(words[20:300:21])
-    reworked = Page("https://b.example/", " ".join(words))
-    with Store.open(url) as store:
-        with pytest.raises(BandingError, match=r"scrapy dedup rebuild --threshold 0\.5"):
-            store.check([reworked], 0.5)
-        for wrong in (0, -1, 1.1):
-            with pytest.raises(BandingError, match="is not accepted"):
-                store.check([reworked], wrong)
+def test_the_known_revision_is_the_last_migration(file: Path) -> None:
+    engine = create_engine("sqlite://")
+    with engine.connect() as connection:
+        assert ScriptDirectory.from_config(alembic_config(connection)).get_current_head() == HEAD
+    engine.dispose()
+    made(file)
+    assert rows_of(file, "SELECT version_num FROM alembic_version") == [(HEAD,)]
+
+
+# Bands
+
+
+@pytest.mark.parametrize("threshold", [0.0, -1.0, 1.5, float("nan")])
+def test_a_threshold_outside_0_to_1_is_refused(file: Path, threshold: float) -> None:
+    with Store.open(url_of(file)) as store, pytest.raises(BandingError, match="not accepted"):
+        store.check([Page("a", A)], threshold)
+
+
+def test_a_threshold_below_the_bands_names_the_command_that_makes_new_ones(file: Path) -> None:
+    with Store.open(url_of(file)) as store:
+        with pytest.raises(BandingError, match="scrapy dedup rebuild --threshold 0.5"):
+            store.check([Page("a", A)], threshold=0.5)
+        assert list(store.pages()) == []
+
+
+def test_after_a_rebuild_the_store_is_that_of_the_new_threshold(tmp_path: Path) -> None:
+    pages = [Page(f"{number}", text(words(number))) for number in range(40)]
+    pages += [Page(f"{number} copy", text(words(number))) for number in range(10)]
+    old, new = tmp_path / "old.db", tmp_path / "new.db"
+    with Store.open(url_of(old), threshold=0.8) as store:
+        store.check(pages)
+        before = store.banding
+        assert store.rebuild(0.5) == store.banding != before
+    with Store.open(url_of(new), threshold=0.5) as store:
+        store.check(pages)
+    for query in ("SELECT key, page_id FROM bands ORDER BY 1, 2", "SELECT bands, rows FROM scheme"):
+        assert rows_of(old, query) == rows_of(new, query)
+    verify(old)
+    half = [Page(f"{at} half", text(ending(words(at), at, 28))) for at in range(20, 40)]
+    with Store.open(url_of(old)) as store, Store.open(url_of(new)) as other:
+        verdicts = store.check(half, threshold=0.5)
+        assert verdicts == other.check(half, threshold=0.5)
+        assert sum(verdict.status == "near" for verdict in verdicts) >= 18
+    assert groups_of(old) == groups_of(new)
+
+
+def test_a_rebuild_of_an_empty_store_is_that_of_the_new_threshold(file: Path) -> None:
+    with Store.open(url_of(file)) as store:
+        store.rebuild(0.95)
+        assert (store.banding.bands, store.banding.rows) == (6, 14)
+        with pytest.raises(BandingError):
+            store.check([Page("a", A)], threshold=0.8)
+    verify(file)
+
+
+def test_bands_made_by_another_process_are_used_from_the_next_batch_on(file: Path) -> None:
+    with Store.open(url_of(file)) as store, Store.open(url_of(file)) as other:
+        other.check([Page("a", A)])
         store.rebuild(0.5)
-        [verdict] = store.check([reworked], 0.5)
-        assert verdict.status == "near"
-    verify(tmp_path / "dedup.db")
-    with Store.open(f"sqlite:///{tmp_path / 'new.db'}", threshold=0.5) as store:
-        store.check([Page("https://a.example/", article(1)), reworked], 0.5)
-    rows = []
-    for name in ("dedup.db", "new.db"):
-        with closing(sqlite3.connect(tmp_path / name)) as db:
-            rows.append(db.execute("SELECT key, page_id FROM bands ORDER BY 1, 2").fetchall())
-    assert rows[0] == rows[1]
+        other.check([Page("b", text(words("b")))])
+        assert other.banding == store.banding
+    verify(file)

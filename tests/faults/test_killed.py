@@ -1,0 +1,129 @@
+"""Crawls that are killed or interrupted in the middle."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from tests.faults.crawls import Crawling, is_whole, query, so_within, stats
+
+ROOT = Path(__file__).parent.parent.parent
+
+SLOW = """
+import time
+
+from shingling import extract
+
+def slowly(html, url):
+    time.sleep(0.1)
+    return extract(html, url)
+"""
+PAGES = """
+    SELECT page.url, page.status, original.url FROM pages AS page
+    LEFT JOIN pages AS original ON original.id = page.original_id ORDER BY page.url
+"""
+
+
+def archive(folder: Path, store: Path, *arguments: str, slow: bool = True) -> Crawling:
+    """Start the archive spider over the sample; a page takes a tenth of a second."""
+    (folder / "slow_extractor.py").write_text(SLOW)
+    extractor = "slow_extractor.slowly" if slow else "trafilatura"
+    return Crawling(
+        ROOT,
+        *("-a", "path=crawler/sample", "-O", str(folder / "items.jsonl")),
+        *("-s", f"DEDUP_STORE_URL=sqlite:///{store}", "-s", "DEDUP_WORKERS=2"),
+        *("-s", f"DEDUP_EXTRACTOR={extractor}", *arguments),
+        command=("-m", "scrapy", "crawl", "archive"),
+        logs=folder,
+        environment={"PYTHONPATH": str(folder)},
+    )
+
+
+def stored(store: Path) -> int:
+    """Return the number of pages in a store that another process may be making."""
+    try:
+        return int(query(store, "SELECT count(*) FROM pages")[0][0]) if store.exists() else 0
+    except sqlite3.OperationalError:
+        return 0
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[object, ...]]:
+    """The pages of a store whose crawl ran to its end."""
+    folder = tmp_path_factory.mktemp("uninterrupted")
+    crawling = archive(folder, folder / "dedup.db", slow=False)
+    assert crawling.wait() == 0, crawling.log
+    return query(folder / "dedup.db", PAGES)
+
+
+def test_a_crawl_killed_twice_and_repeated_ends_with_the_store_of_an_uninterrupted_one(
+    tmp_path: Path, uninterrupted: list[tuple[object, ...]]
+) -> None:
+    store = tmp_path / "dedup.db"
+    for enough in (len(uninterrupted) // 3, len(uninterrupted) * 2 // 3):
+        crawling = archive(tmp_path, store)
+        crawling.wait_for(lambda enough=enough: stored(store) >= enough)  # type: ignore[misc]
+        os.kill(crawling.process.pid, signal.SIGKILL)
+        assert crawling.wait() == -signal.SIGKILL
+        assert crawling.all_gone(), "a worker has outlived the crawl"
+        assert stored(store) < len(uninterrupted), "the crawl was to be killed before its end"
+        assert is_whole(store)
+    crawling = archive(tmp_path, store, slow=False)
+    assert crawling.wait() == 0, crawling.log
+    assert query(store, PAGES) == uninterrupted
+    assert {status for _, status, _ in uninterrupted} >= {"new", "exact", "near"}
+    assert is_whole(store)
+    outcomes = [outcome for (outcome,) in query(store, "SELECT outcome FROM runs ORDER BY id")]
+    assert outcomes[:2] == [None, None]
+    assert outcomes[2] is not None
+
+
+def test_an_interrupted_crawl_decides_what_it_has_fetched_and_records_its_end(
+    tmp_path: Path,
+) -> None:
+    store = tmp_path / "dedup.db"
+    crawling = archive(tmp_path, store, "-s", "CONCURRENT_REQUESTS=4")
+    crawling.wait_for(lambda: stored(store) >= 5)
+    crawling.process.send_signal(signal.SIGINT)
+    assert crawling.wait() == 0, crawling.log
+    assert crawling.all_gone()
+    assert "Traceback" not in crawling.log
+    counted = stats(crawling.log)
+    assert counted["finish_reason"] == "shutdown"
+    ended = int(counted["item_scraped_count"]) + int(counted.get("item_dropped_count", 0))
+    assert ended == int(counted["response_received_count"]) == int(counted["dedup/checked"])
+    ((outcome, finished),) = query(store, "SELECT outcome, finished FROM runs")
+    assert outcome
+    assert finished
+    assert is_whole(store)
+
+
+def test_a_crawl_interrupted_twice_ends_at_once_and_leaves_a_sound_store(
+    tmp_path: Path,
+) -> None:
+    store = tmp_path / "dedup.db"
+    crawling = archive(tmp_path, store)
+    crawling.wait_for(lambda: stored(store) >= 5)
+    crawling.process.send_signal(signal.SIGINT)
+    crawling.wait_for(lambda: "shutting down gracefully" in crawling.log)
+    crawling.process.send_signal(signal.SIGINT)
+    crawling.wait(10)
+    assert "forcing unclean shutdown" in crawling.log
+    assert crawling.all_gone()
+    assert is_whole(store)
+    assert stored(store) >= 5
+
+
+def test_workers_do_not_take_an_interrupt_from_the_terminal(tmp_path: Path) -> None:
+    store = tmp_path / "dedup.db"
+    crawling = archive(tmp_path, store, "-s", "CONCURRENT_REQUESTS=4")
+    crawling.wait_for(lambda: stored(store) >= 5)
+    # What Ctrl-C does: the signal goes to the whole foreground process group.
+    os.killpg(os.getpgid(crawling.process.pid), signal.SIGINT)
+    assert crawling.wait() == 0, crawling.log
+    assert "dedup/skipped/worker_died" not in stats(crawling.log)
+    assert so_within(5, lambda: not crawling.processes())

@@ -1,0 +1,197 @@
+"""Stores and settings that a crawl cannot use: it does not start, and says why in one line."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scrapy.settings import Settings
+
+from shingling import Store
+from shingling.errors import SettingsError
+from shingling.plugin.settings import SETTINGS, DedupSettings
+from tests.crawling import article
+from tests.faults.crawls import Crawling, listed, page, project, serving
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from tests.faults.crawls import Server
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with serving({"/page": page(article(1))}) as running:
+        yield running
+
+
+def refused(folder: Path, server: Server, *arguments: str) -> str:
+    """Crawl, see that the crawl does not start, and return the one line that says why."""
+    project(folder)
+    server.asked.clear()
+    crawling = Crawling(folder, *listed(folder, {"page": f"{server.url}/page"}), *arguments)
+    assert crawling.wait() != 0, crawling.log
+    assert server.asked == []
+    assert crawling.all_gone()
+    assert "secret" not in crawling.log
+    lines = [
+        line for line in crawling.log.splitlines() if " ERROR: " in line and " [shingling" in line
+    ]
+    assert len(lines) == 1, crawling.log
+    return lines[0]
+
+
+def make_store(path: Path, *statements: str) -> None:
+    """Make a store, and change it behind its back."""
+    with Store.open(f"sqlite:///{path}"):
+        pass
+    with closing(sqlite3.connect(path)) as db, db:
+        for statement in statements:
+            db.execute(statement)
+
+
+def make_other_database(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("CREATE TABLE pages (id INTEGER PRIMARY KEY, url TEXT)")
+        db.execute("INSERT INTO pages (url) VALUES ('of somebody else')")
+
+
+BROKEN: dict[str, tuple[Callable[[Path], Any], tuple[str, ...], list[str]]] = {
+    "text": (lambda path: path.write_text("A diary. " * 1000), (), ["not a SQLite database"]),
+    "cut": (
+        lambda path: path.write_bytes(b"SQLite format 3\0" + bytes(range(256)) * 40),
+        (),
+        ["dedup.db: "],
+    ),
+    "other": (make_other_database, (), ["a database of something else"]),
+    "scheme": (
+        make_store,
+        ("-s", "DEDUP_SHINGLE_SIZE=4"),
+        ["shingle_size=5", "shingle_size=4", "DEDUP_SHINGLE_SIZE"],
+    ),
+    "newer": (
+        lambda path: make_store(path, "UPDATE alembic_version SET version_num = '9999'"),
+        (),
+        ["revision 9999", "install a newer one"],
+    ),
+    "threshold": (
+        make_store,
+        ("-s", "DEDUP_THRESHOLD=0.4"),
+        ["threshold 0.4", "scrapy dedup rebuild --threshold 0.4"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_store_that_cannot_be_used_is_named_and_left_as_it_was(
+    tmp_path: Path, server: Server, name: str
+) -> None:
+    make, arguments, said = BROKEN[name]
+    store = tmp_path / "dedup.db"
+    make(store)
+    before = hashlib.sha256(store.read_bytes()).digest()
+    line = refused(tmp_path, server, *arguments)
+    assert [part for part in said if part not in line] == [], line
+    assert hashlib.sha256(store.read_bytes()).digest() == before
+
+
+def test_a_store_in_a_folder_that_is_not_there_is_refused_and_not_made(
+    tmp_path: Path, server: Server
+) -> None:
+    line = refused(tmp_path, server, "-s", "DEDUP_STORE_URL=sqlite:///nowhere/dedup.db")
+    assert "nowhere" in line
+    assert "the folder does not exist" in line
+    assert not (tmp_path / "nowhere").exists()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mysql://user:secret@127.0.0.1/pages",
+        "user:secret@127.0.0.1",
+        "postgresql://user:secret@127.0.0.1:notaport/pages",
+    ],
+)
+def test_the_password_of_a_database_is_never_shown(
+    tmp_path: Path, server: Server, url: str
+) -> None:
+    line = refused(tmp_path, server, "-s", f"DEDUP_STORE_URL={url}")
+    assert "DEDUP_STORE_URL" in line
+    assert "sqlite:///dedup.db" in line
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("DEDUP_THRESHOLD=1.5", ["DEDUP_THRESHOLD = '1.5'", "a number above 0, at most 1"]),
+        ("DEDUP_TRESHOLD=0.5", ["DEDUP_TRESHOLD", "did you mean DEDUP_THRESHOLD?"]),
+    ],
+)
+def test_a_crawl_with_a_wrong_setting_does_not_start(
+    tmp_path: Path, server: Server, setting: str, said: list[str]
+) -> None:
+    line = refused(tmp_path, server, "-s", setting)
+    assert [part for part in said if part not in line] == [], line
+    assert not (tmp_path / "dedup.db").exists()
+
+
+# None is no wrong value: Scrapy takes the default for it.
+NO_NAMES: list[Any] = ["", 5, b"name", [], True]
+NO_NUMBERS: list[Any] = ["", "many", "nan", "1e", [], {}, True, object(), float("nan")]
+WRONG: dict[str, list[Any]] = {
+    "DEDUP_ACTION": ["", "Drop", "delete", True, 0, [], ["drop"], {}],
+    "DEDUP_ENABLED": ["", "perhaps", 2, -1, [], {}],
+    "DEDUP_EXTRACTOR": [*NO_NAMES, "Trafilatura", "no.such.module", "os.nothing", "os.name", "."],
+    "DEDUP_FILL_FIELDS": [5, True, "url", ["dedup"], [5], "text;title"],
+    "DEDUP_HTML_FIELD": NO_NAMES,
+    "DEDUP_MAX_BYTES": [*NO_NUMBERS, 0, -1, "0", 1.5, "1.5", 1_000_000_001, "10MB"],
+    "DEDUP_METHOD": ["", "MinHash", "simhash", "megashingle", 1, []],
+    "DEDUP_MIN_WORDS": [*NO_NUMBERS, -1, "-1", 2.5, 1_000_001],
+    "DEDUP_ON_ERROR": ["", "ignore", False, []],
+    "DEDUP_RESULT_FIELD": NO_NAMES,
+    "DEDUP_SCOPE": ["", "page", 0, ["site"]],
+    "DEDUP_SHINGLE_SIZE": [*NO_NUMBERS, 0, -1, 101, 5.0, "5.0"],
+    "DEDUP_STORE_TEXT": ["", "perhaps", 2, []],
+    "DEDUP_STORE_URL": [*NO_NAMES, "dedup.db", "mysql://host/db", "http://host/", "sqlite//x.db"],
+    "DEDUP_TEXT_FIELD": NO_NAMES,
+    "DEDUP_THRESHOLD": [*NO_NUMBERS, 0, 0.0, -0.1, 1.0001, "80%", "inf"],
+    "DEDUP_TIMEOUT": [*NO_NUMBERS, 0, -1, 3601, "inf"],
+    "DEDUP_URL_FIELD": NO_NAMES,
+    "DEDUP_WINDOW_DAYS": [0, -1, "never", "nan", True, [], 1_000_001],
+    "DEDUP_WORKERS": [*NO_NUMBERS, -1, 257, "Auto", 1.5, "two"],
+}
+
+
+def test_wrong_values_are_tried_for_every_setting() -> None:
+    assert set(WRONG) == set(SETTINGS)
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_wrong_value_is_refused_with_setting_value_and_what_is_accepted(name: str) -> None:
+    for value in WRONG[name]:
+        with pytest.raises(SettingsError) as caught:
+            DedupSettings.read(Settings({name: value}))
+        message = str(caught.value)
+        assert "\n" not in message
+        assert message.startswith(name)
+        assert SETTINGS[name][1] in message
+        if name != "DEDUP_STORE_URL":
+            assert repr(value)[:50] in message
+
+
+def test_a_long_wrong_value_is_shown_cut_and_on_one_line() -> None:
+    with pytest.raises(SettingsError) as caught:
+        DedupSettings.read(Settings({"DEDUP_ACTION": "\x1b[31m\n" * 10_000}))
+    assert len(str(caught.value)) < 300
+    assert str(caught.value).isprintable()
+
+
+def test_an_unknown_name_is_refused_with_the_names_that_are_known() -> None:
+    with pytest.raises(SettingsError) as caught:
+        DedupSettings.read(Settings({"DEDUP_QQQQQQQQQQQQ": 1}))
+    assert "DEDUP_QQQQQQQQQQQQ is not a setting" in str(caught.value)
+    assert [name for name in SETTINGS if name not in str(caught.value)] == []

@@ -1,0 +1,294 @@
+"""How alike two texts are, and how well 84 minima estimate it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from math import sqrt
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from shingling import Comparison, Scheme, canonical_words, compare, sign
+from shingling.errors import SchemeError
+from shingling.similarity import Overlap, estimate, overlap, standard_error
+from shingling.sketch import fingerprints_of, sign_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+_WORDS = st.lists(st.sampled_from("abc"), max_size=30).map(" ".join)
+_LONG = " ".join(f"word{number}" for number in range(300))
+
+
+def _shingles(text: str, size: int) -> set[tuple[str, ...]]:
+    """The shingles of a text as a Python set, without any hashing."""
+    words = canonical_words(text)
+    size = min(size, len(words))
+    return {tuple(words[i : i + size]) for i in range(len(words) - size + 1)} if words else set()
+
+
+def _jaccard(a: set[Any], b: set[Any]) -> float:
+    return len(a & b) / len(a | b) if a | b else 0.0
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    if not path.is_file():
+        pytest.skip(f"no {path.parent.name} in DEDUP_DATA")
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        return list(map(json.loads, lines))
+
+
+def _assert_theory_holds(pairs: Iterable[tuple[float, float]]) -> None:
+    """Assert that (truth, estimate) pairs show no bias and the standard error of the theory."""
+    truth, found = np.array(list(pairs)).T
+    inside = (truth > 0) & (truth < 1)
+    errors = found - truth
+    variances = truth * (1 - truth) / 84
+
+    assert inside.sum() >= 100
+    assert abs(errors.sum()) <= 3 * sqrt(variances.sum())
+    spread = sqrt(np.mean(errors[inside] ** 2) / np.mean(variances[inside]))
+    assert spread == pytest.approx(1, abs=0.15)
+    # What shares nothing, or everything, leaves no room for an error.
+    assert np.all(errors[truth == 1] == 0)
+
+
+def _measured(pairs: Iterable[tuple[str, str]], size: int) -> list[tuple[float, float]]:
+    """Return (resemblance by Python sets, estimate) of pairs of texts."""
+    return [
+        (
+            _jaccard(_shingles(a, size), _shingles(b, size)),
+            estimate(sign(a, Scheme(size)), sign(b, Scheme(size))),
+        )
+        for a, b in pairs
+    ]
+
+
+def test_a_text_resembles_itself_wholly() -> None:
+    report = compare(_LONG, _LONG.upper() + "!")
+
+    assert report == Comparison(
+        words_a=300,
+        words_b=300,
+        shingles_a=296,
+        shingles_b=296,
+        shared=296,
+        resemblance=1.0,
+        estimate=1.0,
+        standard_error=0.0,
+        containment_a=1.0,
+        containment_b=1.0,
+        dice=100.0,
+        supershingles=6,
+        megashingles=15,
+        simhash_distance=0,
+        simhash_likeness=1.0,
+        exact=True,
+    )
+
+
+@settings(deadline=None)
+@given(_WORDS.filter(bool))
+def test_any_text_with_words_resembles_itself_wholly(text: str) -> None:
+    report = compare(text, text)
+
+    assert report.exact
+    assert (report.resemblance, report.estimate, report.dice) == (1.0, 1.0, 100.0)
+    assert (report.containment_a, report.containment_b) == (1.0, 1.0)
+    assert (report.supershingles, report.megashingles, report.simhash_distance) == (6, 15, 0)
+
+
+def test_texts_without_a_common_word_share_nothing() -> None:
+    report = compare(_LONG, _LONG.replace("word", "mot"))
+
+    assert not report.exact
+    assert (report.shared, report.resemblance, report.dice) == (0, 0.0, 0.0)
+    assert (report.containment_a, report.containment_b) == (0.0, 0.0)
+    assert (report.supershingles, report.megashingles) == (0, 0)
+    assert report.estimate == 0.0
+    assert 16 <= report.simhash_distance <= 48
+
+
+@pytest.mark.parametrize(("a", "b"), [("", ""), ("", _LONG), (_LONG, ""), ("", "!?"), ("one", "")])
+def test_a_text_without_words_resembles_nothing_not_even_itself(a: str, b: str) -> None:
+    report = compare(a, b)
+
+    assert not report.exact
+    assert (report.shared, report.resemblance, report.estimate, report.dice) == (0, 0.0, 0.0, 0.0)
+    assert (report.containment_a, report.containment_b, report.standard_error) == (0.0, 0.0, 0.0)
+    assert (report.supershingles, report.megashingles) == (0, 0)
+    assert (report.words_a, report.words_b) == (len(canonical_words(a)), len(canonical_words(b)))
+
+
+def test_a_part_of_a_text_is_contained_in_it() -> None:
+    report = compare(" ".join(_LONG.split()[100:160]), _LONG)
+
+    assert report.containment_a == 1.0
+    assert report.containment_b == pytest.approx(56 / 296)
+    assert report.resemblance == pytest.approx(56 / 296)
+    assert report.dice == pytest.approx(200 * 56 / (56 + 296))
+
+
+@settings(deadline=None)
+@given(_WORDS, _WORDS, st.integers(1, 6))
+@example("a b c a b", "a b c", 5)
+def test_resemblance_and_containment_are_those_of_python_sets(a: str, b: str, size: int) -> None:
+    first, second = _shingles(a, size), _shingles(b, size)
+    report = compare(a, b, Scheme(size))
+
+    assert (report.shingles_a, report.shingles_b) == (len(first), len(second))
+    assert report.shared == len(first & second)
+    assert report.resemblance == _jaccard(first, second)
+    assert report.containment_a == (len(first & second) / len(first) if first else 0.0)
+    assert report.containment_b == (len(first & second) / len(second) if second else 0.0)
+    assert report.standard_error == sqrt(report.resemblance * (1 - report.resemblance) / 84)
+    assert report.exact == (bool(a) and a == b)
+
+
+@settings(deadline=None)
+@given(_WORDS, _WORDS)
+def test_two_texts_swapped_swap_only_what_belongs_to_one_of_them(a: str, b: str) -> None:
+    there, back = compare(a, b).as_dict(), compare(b, a).as_dict()
+    for name in ("words", "shingles", "containment"):
+        there[f"{name}_a"], there[f"{name}_b"] = there[f"{name}_b"], there[f"{name}_a"]
+
+    assert there == back
+
+
+def test_the_measures_of_texts_ever_less_alike_fall_together() -> None:
+    words = _LONG.split()
+    reports = []
+    for changed in (0, 1, 2, 3, 5, 8, 20, 60, 150, 300):
+        other = [
+            f"other{i}" if i * changed // 300 != (i + 1) * changed // 300 else word
+            for i, word in enumerate(words)
+        ]
+        reports.append(compare(_LONG, " ".join(other)))
+
+    resemblances = [report.resemblance for report in reports]
+    assert resemblances == sorted(resemblances, reverse=True)
+    assert [report.dice for report in reports] == sorted((r.dice for r in reports), reverse=True)
+    assert {report.supershingles for report in reports} > {0, 6}
+    for report in reports:
+        equal = report.supershingles
+        assert report.megashingles == equal * (equal - 1) // 2
+        assert report.simhash_likeness == (64 - report.simhash_distance) / 64
+        assert report.dice == pytest.approx(200 * report.resemblance / (1 + report.resemblance))
+        assert abs(report.estimate - report.resemblance) <= 4 * report.standard_error
+
+
+def test_supershingles_are_equal_runs_of_14_minima() -> None:
+    words = _LONG.split()
+    for changed in range(10, 30):
+        other = " ".join([*words[:changed], "other", *words[changed + 1 :]])
+        first, second = sign(_LONG).minima.tolist(), sign(other).minima.tolist()
+        runs = range(0, 84, 14)
+        equal = sum(first[i : i + 14] == second[i : i + 14] for i in runs)
+
+        assert compare(_LONG, other).supershingles == equal
+
+
+def test_measures_have_names() -> None:
+    measures = compare("one two three", "one two four").as_dict()
+
+    assert measures["words_a"] == 3
+    assert measures["exact"] is False
+    assert json.loads(json.dumps(measures)) == measures
+
+
+def test_signatures_of_two_schemes_cannot_be_compared() -> None:
+    with pytest.raises(SchemeError, match="two schemes"):
+        estimate(sign(_LONG, Scheme(3)), sign(_LONG, Scheme(5)))
+
+
+@settings(deadline=None)
+@given(st.sets(st.integers(0, 40)), st.sets(st.integers(0, 40)))
+def test_overlap_counts_what_two_sets_share(a: set[int], b: set[int]) -> None:
+    found = overlap(*(np.array(sorted(part), dtype=np.uint64) for part in (a, b)))
+
+    assert found == Overlap(len(a & b), len(a), len(b))
+    assert found.resemblance == _jaccard(a, b)
+    assert found.containment == (len(a & b) / min(len(a), len(b)) if a and b else 0.0)
+
+
+def test_the_standard_error_is_that_of_84_draws() -> None:
+    assert standard_error(0.8) == pytest.approx(0.0436, abs=0.0001)
+    assert standard_error(0.5) == pytest.approx(0.5 / sqrt(84))
+    assert standard_error(0.0) == standard_error(1.0) == 0.0
+
+
+@pytest.mark.parametrize("resemblance", [0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95])
+def test_estimates_of_constructed_sets_obey_theory(resemblance: float) -> None:
+    # Single words that differ only in a number: as alike as words can be to a linear hash.
+    union, pairs = 200, []
+    shared = round(union * resemblance)
+    own = (union - shared) // 2
+    for pair in range(400):
+        words = [f"w{pair * union + number}" for number in range(shared + 2 * own)]
+        a, b = (
+            sign_words(part, Scheme(1))
+            for part in (words[: shared + own], words[:shared] + words[shared + own :])
+        )
+        pairs.append((shared / len(words), estimate(a, b)))
+
+    _assert_theory_holds(pairs)
+
+
+@pytest.mark.parametrize("changed", [3, 10, 25])
+def test_estimates_of_structured_price_tables_obey_theory(changed: int) -> None:
+    random = np.random.default_rng(changed)
+    pairs = []
+    for table in range(300):
+        first = random.integers(100, 1000, 60)
+        second = first.copy()
+        second[random.choice(60, changed, replace=False)] += 1
+        # Words of its own for every table: shingles that all the tables share would give all of
+        # them the same error, and 300 pairs would count as one.
+        a, b = (
+            " ".join(f"item{table} {row:04} price{table} {price} eur" for row, price in rows)
+            for rows in (enumerate(first), enumerate(second))
+        )
+        pairs.append((a, b))
+
+    _assert_theory_holds(_measured(pairs, 3))
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("size", [3, 5])
+def test_estimates_of_real_pairs_of_pages_obey_theory(data: Path, size: int) -> None:
+    rows = _rows(data / "copycat" / "pairs.jsonl.gz")
+
+    _assert_theory_holds(_measured(((row["a"], row["b"]) for row in rows), size))
+
+
+@pytest.mark.data
+def test_estimates_of_articles_that_share_a_part_obey_theory(data: Path) -> None:
+    texts = [row["text"].split() for row in _rows(data / "mccormick" / "articles_1000.jsonl.gz")]
+    pairs = []
+    for number, (own, other) in enumerate(zip(texts[:400], texts[400:800], strict=True)):
+        part = len(own) * (number % 9 + 1) // 10
+        pairs.append((" ".join(own), " ".join(own[:part] + other[part:])))
+
+    _assert_theory_holds(_measured(pairs, 5))
+
+
+@pytest.mark.data
+def test_the_planted_duplicates_are_the_only_pairs_above_a_half(data: Path) -> None:
+    rows = _rows(data / "mccormick" / "articles_100.jsonl.gz")
+    sets = [fingerprints_of(canonical_words(row["text"])) for row in rows]
+    minima = np.stack([sign(row["text"]).minima for row in rows])
+    for i, row in enumerate(rows):
+        estimates = (minima[i] == minima[i + 1 :]).mean(axis=1)
+        for other, found, estimated in zip(
+            rows[i + 1 :],
+            (overlap(sets[i], part).resemblance for part in sets[i + 1 :]),
+            estimates,
+            strict=True,
+        ):
+            planted = row["cluster"] is not None and row["cluster"] == other["cluster"]
+            assert (found > 0.5) == (estimated > 0.5) == planted
