@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from shingling.errors import ExtractionError, SettingsError
 from shingling.sketch import Scheme, sign
-from shingling.text import MAX_BYTES, read_html
+from shingling.text import MAX_BYTES, clean, read_html
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,8 +76,7 @@ class Reader:
     def _plain(self, body: bytes | str) -> str:
         if len(body) > self.max_bytes:
             raise ExtractionError("too_large", f"{len(body):,} characters")
-        text = body if isinstance(body, str) else body.decode("utf-8", "replace")
-        return text.encode("utf-8", "replace").decode("utf-8")
+        return clean(body if isinstance(body, str) else body.decode("utf-8", "replace"))
 
 
 def load_extractor(name: str) -> Callable[[str, str | None], str | None] | None:

@@ -459,6 +459,18 @@ def test_an_extractor_is_given_the_html_and_the_url() -> None:
     assert given_to == [(page, "https://a.example/")]
 
 
+def test_an_extractor_is_given_html_without_nul_and_lone_surrogates() -> None:
+    given_to: list[str] = []
+
+    def extractor(html: str, url: str | None) -> str | None:
+        given_to.append(html)
+        return "its text"
+
+    read_html(_page("rail\0way\ud800 "), extractor=extractor)
+
+    assert given_to == [_page("railway? ")]
+
+
 @pytest.mark.parametrize("nothing", [None, "", " \n"])
 def test_an_extractor_that_finds_nothing_leaves_a_page_without_main_text(
     nothing: str | None,
@@ -515,3 +527,35 @@ def test_any_text_is_read_or_has_a_reason(html: str) -> None:
     except ExtractionError as error:
         outcome = error.reason
     assert outcome in ("text", "no_main_text")
+
+
+def test_pages_declared_utf_8_that_are_not_keep_their_words() -> None:
+    latin = " ".join(f"product{number} model{number}" for number in range(40))
+    texts = []
+    for russian in ("Первая статья о погоде и природе.", "Совсем другая новость: выборы мэра."):
+        page = f"<html><body><article><p>{russian * 3}</p><p>{latin}</p></article></body></html>"
+        texts.append(read_html(page.encode("cp1251"), encoding="utf-8").text)
+    assert "погоде" in texts[0]
+    assert "выборы" in texts[1]
+
+
+def test_a_few_broken_bytes_do_not_make_utf_8_something_else() -> None:
+    page = f"<html><body><p>{'Слово и дело. ' * 30}</p></body></html>".encode()
+    broken = page[:100] + b"\xd0" + page[100:]
+    assert "Слово и дело" in read_html(broken, encoding="utf-8").text
+
+
+def test_what_an_extractor_returns_is_checked_and_cleaned() -> None:
+    page = "<html><body><p>some words</p></body></html>"
+    for wrong in (5, b"bytes"):
+        with pytest.raises(ExtractionError) as caught:
+            read_html(page, extractor=lambda *_, wrong=wrong: wrong)
+        assert caught.value.reason == "extraction_failed"
+    assert read_html(page, extractor=lambda *_: "a\ud800b\0c").text == "a?bc"
+
+
+@pytest.mark.parametrize("element", ["div", "p", "article", "section", "table><tr><td"])
+def test_a_part_of_a_page_is_html_too(element: str) -> None:
+    words = "Some words of an article that a spider has cut out of its page. " * 5
+    closing = "".join(f"</{name}>" for name in reversed(element.split("><")))
+    assert words.strip()[:60] in read_html(f"<{element}>{words}{closing}").text

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import threading
+import time
 from typing import TYPE_CHECKING
 
 from shingling.plugin.workers import STARTED, receive, send
@@ -13,8 +15,20 @@ if TYPE_CHECKING:
     from shingling.reading import Reader
 
 
+_LOOK = 1.0  # seconds between two looks for the parent
+
+
+def _end_with(parent: int) -> None:
+    """End this process when its parent has ended, also in the middle of a content."""
+    while os.getppid() == parent:
+        time.sleep(_LOOK)
+    os._exit(0)
+
+
 def main() -> None:
     """Read contents until the parent closes the pipe, or is gone."""
+    if hasattr(os, "getppid"):
+        threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     source = sys.stdin.buffer
     # Whatever else writes to standard output must not get between the messages.
     target = os.fdopen(os.dup(1), "wb")

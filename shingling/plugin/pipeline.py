@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakKeyDictionary
 
 from itemadapter import ItemAdapter
+from scrapy import signals
 from scrapy.exceptions import DropItem, NotConfigured
 from scrapy.utils.asyncio import is_asyncio_available
 from w3lib.encoding import http_content_type_encoding
@@ -83,7 +84,9 @@ class DedupPipeline:
             raise
         if not settings.enabled:
             raise NotConfigured
-        return cls(crawler, settings)
+        pipeline = cls(crawler, settings)
+        crawler.signals.connect(pipeline._spider_closed, signal=signals.spider_closed)
+        return pipeline
 
     async def open_spider(self) -> None:
         """Open the store and start the workers.
@@ -115,18 +118,12 @@ class DedupPipeline:
         self._readers = ReadingPool(reader, settings.workers, settings.timeout)
 
     async def close_spider(self) -> None:
-        """End the workers and the run, and write the last stats."""
-        if self._readers is not None:
-            await asyncio.to_thread(self._readers.close)
-        if self._store is None:
+        """End the workers, and write the last stats."""
+        if self._store is None or self._readers is None:
             return
-        try:
-            await self._store.close("finished")
-        except ShinglingError as error:
-            self._report(error)
+        await asyncio.to_thread(self._readers.close)
         stats = self._crawler.stats
-        if self._readers is not None:
-            stats.set_value("dedup/time/read", round(self._readers.seconds, 3))
+        stats.set_value("dedup/time/read", round(self._readers.seconds, 3))
         stats.set_value("dedup/time/store", round(self._store.seconds, 3))
         stats.set_value("dedup/batches", self._store.batches)
         counted = {
@@ -135,6 +132,15 @@ class DedupPipeline:
         }
         shown = ", ".join(f"{number} {name}" for name, number in counted.items())
         logger.info("Dedup: %s pages", shown, extra={"spider": self._crawler.spider})
+
+    async def _spider_closed(self, reason: str) -> None:
+        """End the run; pipelines are not told why a crawl ends, signal handlers are."""
+        if self._store is None:
+            return
+        try:
+            await self._store.close(reason)
+        except ShinglingError as error:
+            logger.error("Dedup could not record the end of the run: %s", error)
 
     async def process_item(self, item: Any) -> Any:
         """Drop or tag an item by the verdict on its page.

@@ -88,10 +88,11 @@ class _Lane(threading.Thread):
         self._job: _Job | None = None
         self._since = 0.0
         self._given_up = False
+        self._replaced = False
         self._process = self._launch() if process else None
 
     def run(self) -> None:
-        """Read contents until a None comes, or until one was given up without a process."""
+        """Read contents until a None comes, or until another lane has taken over."""
         self._wait_until_started()
         while (job := self._jobs.get()) is not None:
             with self._lock:
@@ -106,9 +107,10 @@ class _Lane(threading.Thread):
                 self.busy = False
                 self.seconds += time.monotonic() - self._since
                 given_up, self._given_up = self._given_up, False
-            if given_up:
-                if self._process is None:
-                    return  # another lane has taken over
+            if self._replaced:
+                return
+            # Not before the content is done with: the watchdog must not end the new process.
+            if self._process is not None and (given_up or self._process.poll() is not None):
                 self._restart()
         self._end_process()
 
@@ -122,6 +124,7 @@ class _Lane(threading.Thread):
                 self._process.kill()
                 return False
             assert self._job is not None
+            self._replaced = True
             _finish(self._job, ExtractionError("timeout", "reading took too long"))
             return True
 
@@ -134,9 +137,9 @@ class _Lane(threading.Thread):
             send(self._process.stdin, content)
             reading: Reading = receive(self._process.stdout)
         except (EOFError, OSError) as error:
+            self._process.wait()
             if self._given_up:
                 raise ExtractionError("timeout", "reading took too long") from error
-            self._restart()
             raise ExtractionError("worker_died", "the worker process died of it") from error
         return reading
 

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DBAPIError,
+    NoSuchModuleError,
+    OperationalError,
+    SQLAlchemyError,
+)
 from sqlalchemy.pool import StaticPool
 
 from shingling.errors import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from sqlalchemy import URL, Connection, Engine
 
+_T = TypeVar("_T")
 _BUSY_SECONDS = 30
+_PAUSE = 0.02  # seconds
 _WAL_PAGES = 8192  # 32 MB; at SQLite's 1000, checkpoints cost half the insert rate
 _CACHE_KIB = 65536
 
@@ -61,13 +70,17 @@ def check_file(path: Path) -> bool:
         with path.open("rb") as file:
             if file.read(16) != b"SQLite format 3\0":
                 raise StoreError(f"{path}: not a SQLite database")
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
-            tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
+        tables = patiently(lambda: _tables(path))
     except (OSError, sqlite3.Error) as error:
         raise StoreError(f"{path}: {error}") from error
     if tables and not {"alembic_version", "scheme", "pages"} <= tables:
         raise StoreError(f"{path}: a database of something else, not a signature store")
     return bool(tables)
+
+
+def _tables(path: Path) -> set[str]:
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+        return {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
 
 
 def connect(url: URL) -> Engine:
@@ -97,6 +110,22 @@ def _set_up(connection: sqlite3.Connection, _record: object) -> None:
 def _begin(connection: Connection) -> None:
     reading = connection.get_execution_options().get("reading", False)
     connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
+
+
+def patiently(action: Callable[[], _T]) -> _T:
+    """Do something, again while the database is locked, for as long as a writer would wait.
+
+    SQLite itself does not wait where a file becomes a WAL database, or where the last
+    connection to one is being closed.
+    """
+    until = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            return action()
+        except (OperationalError, sqlite3.OperationalError) as error:
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(_PAUSE)
 
 
 @contextmanager

@@ -15,7 +15,14 @@ from shingling.errors import BandingError, SchemeError, StoreError
 from shingling.sketch import Banding, Scheme, Signature, sign
 from shingling.store import _queries as queries
 from shingling.store._decide import decide, regroup
-from shingling.store._engine import check_file, connect, named_errors, parse_url, sqlite_path
+from shingling.store._engine import (
+    check_file,
+    connect,
+    named_errors,
+    parse_url,
+    patiently,
+    sqlite_path,
+)
 from shingling.store._migrate import HEAD, current_revision, upgrade
 from shingling.store._tables import bands, pages, runs
 from shingling.store._tables import scheme as scheme_table
@@ -83,14 +90,9 @@ class Store:
         with named_errors(where):
             engine = connect(parsed)
             try:
-                stored = _read_current(engine)
+                stored = patiently(lambda: _read_current(engine))
                 if stored is None:
-                    with engine.begin() as connection:
-                        upgrade(connection)
-                        stored = _read_scheme(connection) or _write_scheme(
-                            connection, scheme or Scheme(), Banding.for_threshold(threshold)
-                        )
-                        _check_scheme(scheme, stored[0], where)
+                    stored = patiently(lambda: _upgrade(engine, scheme, threshold, where))
                 _check_scheme(scheme, stored[0], where)
             except BaseException:
                 engine.dispose()
@@ -411,6 +413,19 @@ def _read_current(engine: Engine) -> tuple[Scheme, Banding] | None:
     """Return what the store was made with, or None where the tables are not this release's."""
     with engine.execution_options(reading=True).begin() as connection:
         return _read_scheme(connection) if current_revision(connection) == HEAD else None
+
+
+def _upgrade(
+    engine: Engine, scheme: Scheme | None, threshold: float, where: str
+) -> tuple[Scheme, Banding]:
+    """Bring the tables up to date, all or nothing, and return what the store was made with."""
+    with engine.begin() as connection:
+        upgrade(connection)
+        stored = _read_scheme(connection) or _write_scheme(
+            connection, scheme or Scheme(), Banding.for_threshold(threshold)
+        )
+        _check_scheme(scheme, stored[0], where)
+    return stored
 
 
 def _read_scheme(connection: Connection) -> tuple[Scheme, Banding] | None:

@@ -3,6 +3,7 @@
 from shingling.text._extract import (
     MAX_BYTES,
     MainText,
+    clean,
     decode,
     extract,
     plain_line,
@@ -15,6 +16,7 @@ __all__ = [
     "MAX_BYTES",
     "MainText",
     "canonical_words",
+    "clean",
     "decode",
     "extract",
     "plain_line",

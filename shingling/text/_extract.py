@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import trafilatura
 from trafilatura.utils import detect_encoding
-from w3lib.encoding import html_to_unicode
+from w3lib.encoding import html_to_unicode, resolve_encoding
 
 from shingling.errors import ExtractionError
 
@@ -38,6 +38,9 @@ _HTML = re.compile(
     rb"|link|main|article|section|nav|header)(?=[\s>/])",
     re.IGNORECASE | re.DOTALL,
 )
+# The first element of a part of a page: neither <html> nor <head> nor <body>.
+_FRAGMENT = re.compile(r"\s*<(?!html|head|body|title|meta|frameset)[a-z][^<]*>", re.IGNORECASE)
+_LOST = "\ufffd"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -62,7 +65,8 @@ def decode(body: bytes, encoding: str | None = None) -> str:
 
     Valid UTF-8 is UTF-8, whatever is declared: declarations are often wrong, and other text
     is hardly ever valid UTF-8. Else, in this order: a byte order mark, `encoding` (of the
-    HTTP header), the page's own declaration, a guess from the bytes.
+    HTTP header), the page's own declaration, a guess from the bytes. The guess also goes before
+    a declaration by which most of the characters beyond ASCII are lost.
     """
     if b"\x1b" not in body:  # ISO-2022-JP is valid UTF-8
         try:
@@ -70,11 +74,21 @@ def decode(body: bytes, encoding: str | None = None) -> str:
         except UnicodeDecodeError:
             pass
     header = f"text/html; charset={encoding}" if encoding else None
-    return html_to_unicode(header, body, auto_detect_fun=_guess_encoding)[1]
+    declared = html_to_unicode(header, body, auto_detect_fun=_guess_encoding)[1]
+    # Two pages that are mostly U+FFFD would be alike in what is left of them.
+    if 2 * declared.count(_LOST) > len(declared) - len(declared.encode("ascii", "ignore")):
+        guessed = body.decode(_guess_encoding(body) or "windows-1252", "replace")
+        return min(declared, guessed, key=lambda text: text.count(_LOST))
+    return declared
+
+
+def clean(text: str) -> str:
+    """Return a text that UTF-8 and every database can hold: no NUL, no lone surrogate."""
+    return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
 
 
 def _guess_encoding(body: bytes) -> str | None:
-    return next(iter(detect_encoding(body)), None)
+    return next(filter(None, map(resolve_encoding, detect_encoding(body))), None)
 
 
 def read_html(
@@ -104,24 +118,27 @@ def read_html(
         if html.startswith(_BINARY):
             raise ExtractionError("not_html", "a binary file, not HTML")
         html = decode(html, encoding)
-    # No HTML parser accepts NUL, and lone surrogates cannot be written as UTF-8.
-    html = html.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
+    html = clean(html)
     try:
-        tree = trafilatura.load_html(html)
-        if tree is None:
-            raise ExtractionError("no_main_text", "no element in it")
-        # `deduplicate` would make the text depend on the pages extracted before.
-        text = (
-            extractor(html, url)
-            if extractor
-            else trafilatura.extract(tree, url, include_comments=False, deduplicate=False)
-        )
-        title, language = _title(tree), _language(tree)
+        # trafilatura takes a lone element for something else than HTML.
+        whole = f"<html><body>{html}</body></html>" if _FRAGMENT.match(html) else html
+        tree = trafilatura.load_html(whole)
+        if extractor:
+            text = extractor(html, url)
+        elif tree is None:
+            text = None
+        else:
+            # `deduplicate` would make the text depend on the pages extracted before.
+            text = trafilatura.extract(tree, url, include_comments=False, deduplicate=False)
+        title, language = (None, None) if tree is None else (_title(tree), _language(tree))
     except ExtractionError:
         raise
     except Exception as error:  # a page must never stop a crawl, whatever the parser trips on
         raise ExtractionError("extraction_failed", type(error).__name__) from error
-    if not text or not text.strip():
+    if text is not None and not isinstance(text, str):
+        raise ExtractionError("extraction_failed", f"a text of type {type(text).__name__}")
+    text = clean(text or "")
+    if not text.strip():
         raise ExtractionError("no_main_text", "no main text in it")
     return MainText(text, title, language)
 

@@ -77,7 +77,8 @@ def test_sitemap_reads_the_sitemaps_that_robots_txt_names(tmp_path: Path) -> Non
         namespace = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
         pages["/robots.txt"] = f"Sitemap: {address}/index.xml\n"
         pages["/index.xml"] = (
-            f"<sitemapindex {namespace}><sitemap><loc>{address}/map.xml</loc></sitemap></sitemapindex>"
+            f"<sitemapindex {namespace}>"
+            f"<sitemap><loc>{address}/map.xml</loc></sitemap></sitemapindex>"
         )
         urls = "".join(f"<url><loc>{address}/{n}</loc></url>" for n in range(4))
         pages["/map.xml"] = f"<urlset {namespace}>{urls}</urlset>"

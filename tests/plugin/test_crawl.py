@@ -256,6 +256,11 @@ def test_scope_says_what_is_compared_with_what(project: Project, scope: str, kep
     assert len(crawl.items) == kept
 
 
+def test_a_run_records_why_it_ended(project: Project, site: str) -> None:
+    project.crawl("-a", f"site={site}", "-a", ALL, *ONE_BY_ONE, "-s", "CLOSESPIDER_ITEMCOUNT=1")
+    assert project.dedup("status")["last_runs"][0]["outcome"] == "closespider_itemcount"
+
+
 def test_dedup_enabled_false_switches_everything_off(project: Project, site: str) -> None:
     crawl = project.crawl("-a", f"site={site}", "-a", ALL, "-s", "DEDUP_ENABLED=False")
     assert len(crawl.items) == 4

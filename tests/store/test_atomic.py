@@ -1,154 +1,354 @@
-"""A batch is stored whole or not at all, whoever else writes and whatever happens."""
+"""A batch is stored as a whole or not at all, whatever happens to the process or the disk."""
 
 from __future__ import annotations
 
-import os
 import random
-import signal
+import resource
 import sqlite3
 import subprocess
 import sys
-import time
 from contextlib import closing
+from itertools import combinations
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from shingling import Page, Scheme, Store, sign
+import shingling.store._engine
+import shingling.store._store
+from shingling import Page, Scheme, Store, Verdict, sign
 from shingling.errors import SchemeError, StoreError
-from tests.conftest import ROOT
-from tests.crawling import article
-from tests.store.invariants import groups_of, verify
+from shingling.sketch import Banding
+from shingling.store._decide import decide
+
+from .invariants import beginning, ending, groups_of, jaccard, rows_of, text, url_of, verify, words
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable, Iterator
 
-# Sixty pages: twenty articles, each with a near and an exact copy.
-CODE = """
-import random, resource, signal, sys
-from shingling import Page, Store
-from shingling.errors import StoreError
-from tests.crawling import article
+ROOT = Path(__file__).parents[2]
+TABLES = ("pages", "bands", "texts", "runs")
 
-def pages(seed):
-    found = []
-    for number in range(20):
-        text = article(number)
-        edited = text.replace(text.split()[100], "edited", 1)
-        found += [Page(f"https://{name}.example/{number}", part)
-                  for name, part in (("a", text), ("b", edited), ("c", text))]
-    random.Random(seed).shuffle(found)
-    return found
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "dedup.db"
+
+
+@pytest.fixture
+def store(file: Path) -> Iterator[Store]:
+    with Store.open(url_of(file)) as opened:
+        opened.check([Page("first", text(words("first")))])
+        yield opened
+    verify(file)
+
+
+def content(file: Path) -> list[list[object]]:
+    """Return every row of every table."""
+    return [rows_of(file, f"SELECT * FROM {table} ORDER BY 1, 2") for table in TABLES]  # noqa: S608
+
+
+def some_pages(count: int) -> list[Page]:
+    """Return pages with a near duplicate, a copy, and a change of every fifth."""
+    pages = []
+    for number in range(count // 5):
+        base = words(number, 80)
+        near = text(ending(base, number, 4))
+        url = f"https://example.org/{number}"
+        pages += [
+            Page(url, text(base), fetched=number),
+            Page(f"{url}/near", near, fetched=number),
+            Page(f"{url}/copy", near, fetched=number),
+            Page(f"{url}/other", text(words(f"other {number}", 60)), fetched=number),
+            Page(f"{url}/short", text(words(number % 7, 9)), fetched=number),
+        ]
+    return pages
+
+
+def test_a_signature_of_another_scheme_stores_nothing_of_its_batch(
+    store: Store, file: Path
+) -> None:
+    before = content(file)
+    pages = some_pages(10)
+    pages[6] = Page("bad", signature=sign("some words", Scheme(shingle_size=2)))
+    with pytest.raises(SchemeError):
+        store.check(pages)
+    assert content(file) == before
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, MemoryError])
+def test_an_exception_in_the_middle_of_a_batch_stores_nothing_of_it(
+    store: Store, file: Path, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
+) -> None:
+    pages = [Page("first", text(words("changed"))), *some_pages(10)]
+    before = content(file)
+    run = store.start_run("spider")
+    decided: list[Verdict] = []
+
+    def failing(*arguments: object) -> Verdict:
+        if len(decided) == 5:
+            raise error
+        decided.append(decide(*arguments))  # type: ignore[arg-type]
+        return decided[-1]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(shingling.store._store, "decide", failing)
+        with pytest.raises(error):
+            store.check(pages, run=run)
+    assert len(decided) == 5
+    assert content(file)[:3] == before[:3]
+    assert run.counts == {}
+    verify(file)
+    assert store.check(pages, run=run)[:5] == decided
+    assert run.counts.total() == len(pages)
+
+
+@pytest.mark.parametrize("table", ["pages", "bands", "texts"])
+def test_an_error_of_the_database_while_a_batch_is_written_stores_nothing_of_it(
+    store: Store, file: Path, table: str
+) -> None:
+    run = store.start_run("spider")
+    with closing(sqlite3.connect(file)) as db, db:
+        db.execute(
+            f"CREATE TRIGGER broken AFTER INSERT ON {table} WHEN"  # noqa: S608
+            f" (SELECT count(*) FROM {table}) > 20 BEGIN SELECT RAISE(ABORT, 'no more'); END"
+        )
+    before = content(file)
+    with pytest.raises(StoreError, match=r"dedup\.db: no more$"):
+        store.check(some_pages(50), run=run)
+    assert content(file) == before
+    assert run.counts == {}
+    with closing(sqlite3.connect(file)) as db, db:
+        db.execute("DROP TRIGGER broken")
+    assert {verdict.status for verdict in store.check(some_pages(50), run=run)} >= {"new", "near"}
+
+
+def test_an_interrupted_forget_removes_nothing(store: Store, file: Path) -> None:
+    store.check(some_pages(20))
+    with closing(sqlite3.connect(file)) as db, db:
+        db.execute(
+            "CREATE TRIGGER broken BEFORE DELETE ON pages WHEN old.url LIKE '%/2'"
+            " BEGIN SELECT RAISE(ABORT, 'no'); END"
+        )
+    before = content(file)
+    with pytest.raises(StoreError, match=r"no$"):
+        store.forget(site="example.org")
+    assert content(file) == before
+
+
+def test_an_interrupted_rebuild_leaves_the_old_bands(store: Store, file: Path) -> None:
+    store.check(some_pages(50))
+    with closing(sqlite3.connect(file)) as db, db:
+        db.execute(
+            "CREATE TRIGGER broken BEFORE UPDATE ON scheme BEGIN SELECT RAISE(ABORT, 'no'); END"
+        )
+    before, banding = content(file), store.banding
+    with pytest.raises(StoreError, match=r"no$"):
+        store.rebuild(0.5)
+    assert content(file) == before
+    assert store.banding == banding
+    assert store.check(some_pages(5))[0].status == "unchanged"
+
+
+WRITER = """
+import sys
+from shingling import Store
+from tests.store.test_atomic import some_pages
+pages = some_pages(800)
+with Store.open(sys.argv[1]) as store:
+    for start in range(0, len(pages), 8):
+        store.check(pages[start : start + 8])
+        print(start, flush=True)
 """
 
 
-def start(code: str, *arguments: str) -> subprocess.Popen[str]:
+def run_child(script: str, *arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", CODE + code, *arguments],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+        [sys.executable, "-c", script, *arguments], cwd=ROOT, stdout=subprocess.PIPE, text=True
     )
 
 
-def test_an_error_in_a_batch_leaves_nothing_of_it(tmp_path: Path) -> None:
-    path = tmp_path / "dedup.db"
-    with Store.open(f"sqlite:///{path}") as store:
-        other = sign(article(2), Scheme(shingle_size=2))
-        with pytest.raises(SchemeError):
-            store.check([Page("a", article(1)), Page("b", article(2), other)])
-        assert store.status()["pages"] == 0
-        # An error inside of the transaction: the database refuses a row.
-        with closing(sqlite3.connect(path)) as db:
-            db.execute(
-                "CREATE TRIGGER refuse BEFORE INSERT ON texts WHEN NEW.page_id = 2"
-                " BEGIN SELECT RAISE(ABORT, 'refused'); END"
-            )
-        with pytest.raises(StoreError, match="refused"):
-            store.check([Page("a", article(1)), Page("b", article(2))])
-        assert store.status()["pages"] == 0
-        assert store.check([Page("a", article(1))])[0].page_id == 1
-    verify(path)
+def test_a_killed_crawl_started_again_ends_with_the_same_store(tmp_path: Path) -> None:
+    killed, whole = tmp_path / "killed.db", tmp_path / "whole.db"
+    pages = some_pages(800)
+    with Store.open(url_of(whole)) as store:
+        for start in range(0, len(pages), 8):
+            store.check(pages[start : start + 8])
+    for lines in (2, 20, 40):
+        child = run_child(WRITER, url_of(killed))
+        assert child.stdout is not None
+        for _ in range(lines):
+            assert child.stdout.readline()
+        child.kill()
+        child.communicate()
+        assert child.returncode == -9
+        verify(killed)
+        [(stored,)] = rows_of(killed, "SELECT count(*) FROM pages")
+        assert stored >= lines * 8
+        assert stored % 8 == 0, "whole batches"
+        assert stored < len(pages)
+    with Store.open(url_of(killed)) as store:
+        for start in range(0, len(pages), 8):
+            store.check(pages[start : start + 8])
+    assert groups_of(killed) == groups_of(whole)
+    query = "SELECT id, url, status, original_id, first_seen, last_seen FROM pages ORDER BY id"
+    assert rows_of(killed, query) == rows_of(whole, query)
+    query = "SELECT key, page_id FROM bands ORDER BY 1, 2"
+    assert rows_of(killed, query) == rows_of(whole, query)
+    verify(killed)
 
 
-def test_four_processes_with_the_same_pages_end_with_one_original_a_group(tmp_path: Path) -> None:
-    path = tmp_path / "dedup.db"
-    code = (
-        "store = Store.open(sys.argv[1])\n"
-        "for page in pages(sys.argv[2]):\n    store.check([page])\n"
-    )
-    processes = [start(code, f"sqlite:///{path}", str(seed)) for seed in range(4)]
-    for process in processes:
-        _, errors = process.communicate(timeout=120)
-        assert process.returncode == 0, errors
-    verify(path)
-    groups = groups_of(path)
-    assert len(groups) == 60
-    originals = [name for name, (head, _, _) in groups.items() if head is None]
-    assert len({name.rpartition("/")[2] for name in originals}) == len(originals) == 20
+FILLER = """
+import resource, signal, sys
+from shingling import Store
+from shingling.errors import StoreError
+from tests.store.test_atomic import some_pages
+pages = some_pages(4000)
+with Store.open(sys.argv[1]) as store:
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (700_000, resource.RLIM_INFINITY))
+    done = 0
+    try:
+        for start in range(0, len(pages), 16):
+            store.check(pages[start : start + 16])
+            done += 16
+    except StoreError as error:
+        print(done, error)
+    try:
+        store.check(pages[done : done + 16])
+    except StoreError:
+        print("again")
+    print([page.url for page in store.pages(limit=1)])
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    print([verdict.status for verdict in store.check(pages[done : done + 5])])
+"""
 
 
-def test_a_killed_process_leaves_whole_batches_and_the_rest_can_be_done_again(
-    tmp_path: Path,
+@pytest.mark.skipif(not hasattr(resource, "RLIMIT_FSIZE"), reason="no limit of a file's size here")
+def test_a_full_disk_is_an_error_and_leaves_whole_batches(file: Path) -> None:
+    child = run_child(FILLER, url_of(file))
+    output, _ = child.communicate()
+    assert child.returncode == 0
+    first, again, read, later = output.splitlines()
+    done = int(first.split()[0])
+    assert done > 0
+    assert str(file) in first
+    assert again == "again"
+    assert read == "['https://example.org/0']"
+    assert later.startswith("['new', 'near', 'exact',")
+    verify(file)
+    urls = [page.url for page in some_pages(4000)[: done + 5]]
+    assert [url for (url,) in rows_of(file, "SELECT url FROM pages ORDER BY id")] == urls
+
+
+def test_a_store_that_is_locked_for_long_is_an_error_and_works_later(
+    file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, whole = tmp_path / "dedup.db", tmp_path / "whole.db"
-    code = (
-        "store = Store.open(sys.argv[1])\nfound = pages(7)\n"
-        "for place in range(0, 60, 4):\n"
-        "    store.check(found[place:place + 4])\n    print(place, flush=True)\n"
-    )
-    for _ in range(5):
-        process = start(code, f"sqlite:///{path}")
-        assert process.stdout is not None
-        for _ in range(random.randint(1, 8)):
-            process.stdout.readline()
-        time.sleep(random.random() / 100)
-        os.kill(process.pid, signal.SIGKILL)
-        process.communicate()
-        verify(path)
-        with closing(sqlite3.connect(path)) as db:
-            assert db.execute("SELECT count(*) % 4 FROM pages").fetchone() == (0,)
-    for store in (path, whole):
-        process = start(code, f"sqlite:///{store}")
-        _, errors = process.communicate(timeout=60)
-        assert process.returncode == 0, errors
-    assert groups_of(path) == groups_of(whole)
+    monkeypatch.setattr(shingling.store._engine, "_BUSY_SECONDS", 0.2)
+    with Store.open(url_of(file)) as store, closing(sqlite3.connect(file)) as other:
+        store.check(some_pages(5))
+        other.isolation_level = None
+        other.execute("BEGIN IMMEDIATE")
+        writes: list[Callable[[], object]] = [
+            lambda: store.check([Page("late", text(words("late")))]),
+            lambda: store.forget(["https://example.org/0"]),
+            lambda: store.start_run("spider"),
+            lambda: store.rebuild(0.5),
+        ]
+        for write in writes:
+            with pytest.raises(StoreError, match=r"dedup\.db: database is locked"):
+                write()
+        assert store.status()["pages"] == 5, "it can be read meanwhile"
+        with Store.open(url_of(file)) as reader:
+            assert reader.find("https://example.org/0")
+        other.execute("ROLLBACK")
+        assert store.check([Page("late", text(words("late")))])[0].status == "new"
+    verify(file)
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGXFSZ"), reason="limits of file size are of Unix")
-def test_a_full_disk_is_a_named_error_and_leaves_whole_batches(tmp_path: Path) -> None:
-    path = tmp_path / "dedup.db"
-    code = (
-        "store = Store.open(sys.argv[1])\nstore.check(pages(7)[:3])\n"
-        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, -1))\n"
-        "found = pages(7)\n"
-        "try:\n"
-        "    for place in range(3, 60, 3):\n        store.check(found[place:place + 3])\n"
-        "except StoreError as error:\n    print(error)\n"
-    )
-    process = start(code, f"sqlite:///{path}")
-    out, errors = process.communicate(timeout=60)
-    assert process.returncode == 0, errors
-    assert "disk" in out
-    assert out.count("\n") == 1
-    verify(path)
-    with closing(sqlite3.connect(path)) as db:
-        stored = db.execute("SELECT count(*) FROM pages").fetchone()[0]
-    assert 3 <= stored < 60
-    assert stored % 3 == 0
+def test_a_batch_waits_for_another_crawlers_batch(file: Path) -> None:
+    with Store.open(url_of(file)) as store, Store.open(url_of(file)) as other:
+        for at, page in enumerate(some_pages(50)):
+            assert (store if at % 2 else other).check([page])[0].status != "unchanged"
+    verify(file)
 
 
-def test_a_store_locked_for_too_long_is_a_named_error_and_works_later(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("shingling.store._engine._BUSY_SECONDS", 0.2)
-    path = tmp_path / "dedup.db"
-    with Store.open(f"sqlite:///{path}") as store:
-        with closing(sqlite3.connect(path, isolation_level=None)) as other:
-            other.execute("BEGIN IMMEDIATE")
-            with pytest.raises(StoreError, match="database is locked"):
-                store.check([Page("a", article(1))])
-            assert store.status()["pages"] == 0, "it can be read meanwhile"
-        assert store.check([Page("a", article(1))])[0].status == "new"
+def clusters() -> list[list[str]]:
+    """Return texts that are all near to, or copies of, each other within their cluster."""
+    found = []
+    for seed in range(15):
+        base = words(f"cluster {seed}", 150)
+        near = text(ending(base, seed, 4))
+        found.append([text(base), near, near, text(beginning(base, seed, 5))])
+    return found
+
+
+def clustered_pages() -> list[Page]:
+    return [
+        Page(f"https://example.org/{number}/{at}", main_text)
+        for number, cluster in enumerate(clusters())
+        for at, main_text in enumerate(cluster)
+    ]
+
+
+CRAWLER = """
+import random, sys
+from shingling import Store
+from tests.store.test_atomic import clustered_pages
+pages = clustered_pages()
+random.Random(sys.argv[2]).shuffle(pages)
+print("ready", flush=True)
+sys.stdin.readline()
+with Store.open(sys.argv[1]) as store:
+    while pages:
+        store.check(pages[:3])
+        pages = pages[3:]
+"""
+
+
+def test_crawlers_that_fetch_the_same_pages_end_with_one_original_a_group(file: Path) -> None:
+    banding = Banding.for_threshold(0.8)
+    for cluster in clusters():
+        for a, b in combinations(cluster, 2):
+            assert jaccard(a, b) > 0.85
+            keys = banding.keys([sign(a).minima, sign(b).minima])
+            assert (keys[0] == keys[1]).any()
+    Store.open(url_of(file)).close()
+    crawlers = [
+        subprocess.Popen(
+            [sys.executable, "-c", CRAWLER, url_of(file), str(seed)],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for seed in range(4)
+    ]
+    for crawler in crawlers:
+        assert crawler.stdout is not None
+        assert crawler.stdout.readline() == "ready\n"
+    for crawler in crawlers:
+        assert crawler.stdin is not None
+        crawler.stdin.write("\n")
+        crawler.stdin.flush()
+    for crawler in crawlers:
+        crawler.communicate()
+    assert [crawler.returncode for crawler in crawlers] == [0] * 4
+    verify(file)
+    with Store.open(url_of(file)) as store:
+        groups = list(store.groups())
+        assert store.status()["pages"] == 60
+    assert len(groups) == 15
+    for group in groups:
+        members = [group.original, *group.duplicates]
+        assert len({page.url.rpartition("/")[0] for page in members}) == 1
+        assert {page.url.rpartition("/")[2] for page in members} == {"0", "1", "2", "3"}
+
+
+def test_pages_shuffled_in_any_order_make_the_same_groups(file: Path) -> None:
+    pages = clustered_pages()
+    random.Random(5).shuffle(pages)
+    with Store.open(url_of(file)) as store:
+        store.check(pages)
+        assert [len(group.duplicates) for group in store.groups()] == [3] * 15
+    verify(file)
