@@ -130,7 +130,7 @@ def test_pairs_of_signed_texts_share_a_band_as_often_as_recall_says() -> None:
     assert abs(shared / pairs - recall) <= 4 * sqrt(recall * (1 - recall) / pairs)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(_MINIMA, st.sampled_from(_BANDINGS))
 def test_keys_equal_the_slow_reference(values: list[int], banding: Banding) -> None:
     expected = [
@@ -157,7 +157,7 @@ def test_equal_minima_in_two_bands_have_different_keys(banding: Banding, value: 
     assert len(set(keys[0].tolist())) == banding.bands
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(_MINIMA, st.integers(0, 83), st.integers(1, 2**32 - 1), st.sampled_from(_BANDINGS))
 def test_one_other_minimum_changes_the_key_of_its_band_only(
     values: list[int], place: int, change: int, banding: Banding
@@ -170,7 +170,7 @@ def test_one_other_minimum_changes_the_key_of_its_band_only(
     assert differing == [place // banding.rows]
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(_MINIMA, _MINIMA)
 def test_a_signature_has_the_same_keys_alone_and_among_others(
     values: list[int], others: list[int]

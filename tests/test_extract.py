@@ -91,10 +91,10 @@ def test_the_same_page_gives_the_same_text_again_and_after_other_pages() -> None
 
 @pytest.mark.data
 def test_real_pages_give_the_same_text_again_and_in_another_order(data: Path) -> None:
-    pages = [page.html for page in _data_pages(data / "waddle", count=15)]
+    pages = [page.html for page in _data_pages(data / "waddle", count=10)]
     first = [extract(page) for page in pages]
 
-    assert sum(text is not None for text in first) >= 13
+    assert sum(text is not None for text in first) >= 8
     assert [extract(page) for page in reversed(pages)] == first[::-1]
 
 

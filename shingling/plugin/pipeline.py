@@ -60,7 +60,7 @@ class DedupPipeline:
         # Items of one response share a verdict: one task for each of its URLs.
         self._tasks: WeakKeyDictionary[Response, dict[str, asyncio.Task[_Outcome]]]
         self._tasks = WeakKeyDictionary()
-        self._without_field: set[type] = set()
+        self._refused: set[tuple[type, str]] = set()
         self._turn: asyncio.Future[None] | None = None
         self._closing: asyncio.Task[None] | None = None
 
@@ -257,31 +257,32 @@ class DedupPipeline:
         adapter = ItemAdapter(item)
         for name in self._settings.fill_fields:
             if name in adapter.field_names() and not adapter.get(name):
-                adapter[name] = getattr(reading, name)
+                self._put(item, name, getattr(reading, name))
 
     def _tag(self, item: Any, result: dict[str, Any]) -> None:
         """Put the result into the item: always with `tag`, where declared with `drop`."""
         if self._settings.action == "observe" or not ItemAdapter.is_item(item):
             return
         field = self._settings.result_field
-        adapter = ItemAdapter(item)
-        if self._settings.action == "drop" and field not in adapter.field_names():
-            return
-        try:
-            adapter[field] = result
-        except (KeyError, AttributeError):
-            self._warn_without_field(type(item), field)
+        if self._settings.action == "tag" or field in ItemAdapter(item).field_names():
+            self._put(item, field, result)
 
-    def _warn_without_field(self, kind: type, field: str) -> None:
-        stats = self._crawler.stats
-        stats.inc_value("dedup/errors/result_field")
-        if kind not in self._without_field:
-            self._without_field.add(kind)
+    def _put(self, item: Any, field: str, value: Any) -> None:
+        """Set a field; an item that does not take it is kept, with one warning for its class."""
+        try:
+            ItemAdapter(item)[field] = value
+        except Exception as error:  # undeclared, frozen, or refused by the class's own checks
+            kind = type(item)
+            self._crawler.stats.inc_value("dedup/errors/result_field")
+            if (kind, field) in self._refused:
+                return
+            self._refused.add((kind, field))
             logger.warning(
-                "%s has no field %r for the result of dedup; declare it, or set"
+                "%s does not take the field %r of dedup (%s): declare it, or set"
                 " DEDUP_RESULT_FIELD. Its items are kept without it.",
                 f"{kind.__module__}.{kind.__qualname__}",
                 field,
+                _line(error),
                 extra={"spider": self._crawler.spider},
             )
 

@@ -15,15 +15,9 @@ from shingling.errors import BandingError, SchemeError, StoreError
 from shingling.sketch import Banding, Scheme, Signature, sign
 from shingling.store import _queries as queries
 from shingling.store._decide import decide, regroup
-from shingling.store._engine import (
-    check_file,
-    connect,
-    named_errors,
-    parse_url,
-    patiently,
-    sqlite_path,
-)
-from shingling.store._migrate import HEAD, current_revision, upgrade
+from shingling.store._engine import named_errors, sqlite_path
+from shingling.store._migrate import HEAD
+from shingling.store._opening import open_database, read_scheme
 from shingling.store._tables import bands, pages, runs
 from shingling.store._tables import scheme as scheme_table
 from shingling.store._values import DEFAULT_THRESHOLD, Match, Rules, Verdict
@@ -82,22 +76,7 @@ class Store:
             StoreVersionError: it was written by a newer release.
             SchemeError: its signatures were made under another scheme.
         """
-        parsed = parse_url(url)
-        path = sqlite_path(parsed)
-        where = parsed.render_as_string(hide_password=True)
-        if not (path is not None and check_file(path)) and not create:
-            raise StoreError(f"{where}: there is no store yet; a crawl makes one")
-        with named_errors(where):
-            engine = connect(parsed)
-            try:
-                stored = patiently(lambda: _read_current(engine))
-                if stored is None:
-                    stored = patiently(lambda: _upgrade(engine, scheme, threshold, where))
-                _check_scheme(scheme, stored[0], where)
-            except BaseException:
-                engine.dispose()
-                raise
-        return cls(engine, parsed, *stored)
+        return cls(*open_database(url, scheme, threshold, create=create))
 
     def close(self) -> None:
         """Let go of the database."""
@@ -143,8 +122,6 @@ class Store:
         rules = rules or Rules()
         if threshold is not None:
             rules = replace(rules, threshold=threshold)
-        if rules.method != "exact":
-            self.require(rules.threshold)
         signatures = [self._signature(page) for page in batch]
         signed = [
             (page, signature)
@@ -152,6 +129,8 @@ class Store:
             if signature is not None and signature.words
         ]
         with self._writing() as connection:
+            if rules.method != "exact":
+                self.require(rules.threshold)
             working = WorkingSet(connection, self.scheme, self.banding)
             working.prefetch([page for page, _ in signed], [signature for _, signature in signed])
             verdicts = [
@@ -397,65 +376,21 @@ class Store:
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
         with named_errors(self.url), self._engine.begin() as connection:
-            banding = _read_scheme(connection)
-            if banding is not None:  # another process may have made new bands meanwhile
-                self.banding = banding[1]
+            self._look_at_bands(connection)
             yield connection
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
         reading = self._engine.execution_options(reading=True)
         with named_errors(self.url), reading.begin() as connection:
+            self._look_at_bands(connection)
             yield connection
 
-
-def _read_current(engine: Engine) -> tuple[Scheme, Banding] | None:
-    """Return what the store was made with, or None where the tables are not this release's."""
-    with engine.execution_options(reading=True).begin() as connection:
-        return _read_scheme(connection) if current_revision(connection) == HEAD else None
-
-
-def _upgrade(
-    engine: Engine, scheme: Scheme | None, threshold: float, where: str
-) -> tuple[Scheme, Banding]:
-    """Bring the tables up to date, all or nothing, and return what the store was made with."""
-    with engine.begin() as connection:
-        upgrade(connection)
-        stored = _read_scheme(connection) or _write_scheme(
-            connection, scheme or Scheme(), Banding.for_threshold(threshold)
-        )
-        _check_scheme(scheme, stored[0], where)
-    return stored
-
-
-def _read_scheme(connection: Connection) -> tuple[Scheme, Banding] | None:
-    row = connection.execute(select(scheme_table)).mappings().one_or_none()
-    if row is None:
-        return None
-    return Scheme.from_json(row["parameters"]), Banding(row["bands"], row["rows"])
-
-
-def _write_scheme(
-    connection: Connection, scheme: Scheme, banding: Banding
-) -> tuple[Scheme, Banding]:
-    connection.execute(
-        insert(scheme_table).values(
-            id=scheme.id,
-            parameters=scheme.to_json(),
-            bands=banding.bands,
-            rows=banding.rows,
-            created=int(time.time()),
-        )
-    )
-    return scheme, banding
-
-
-def _check_scheme(asked: Scheme | None, stored: Scheme, where: str) -> None:
-    if asked is not None and asked != stored:
-        raise SchemeError(
-            f"{where}: its signatures were made with {stored}, asked for is {asked};"
-            " set DEDUP_SHINGLE_SIZE to the former, or use another DEDUP_STORE_URL"
-        )
+    def _look_at_bands(self, connection: Connection) -> None:
+        """Take over the bands that another process may have made meanwhile."""
+        stored = read_scheme(connection)
+        assert stored is not None
+        self.banding = stored[1]
 
 
 def _write_counts(connection: Connection, run: int, counts: Counter[str]) -> None:

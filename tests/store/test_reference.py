@@ -302,4 +302,4 @@ def test_a_long_walk_is_decided_as_by_the_definition(tmp_path: Path, seed: int) 
                 )
                 kinds.update(stored.last_verdict for stored in store.pages())
     least = {"new", "exact", "near", "unchanged", "changed", "skipped", "promoted"}
-    assert all(kinds[kind] > 20 for kind in least), kinds
+    assert all(kinds[kind] >= 10 for kind in least), kinds
