@@ -92,7 +92,7 @@ def load_extractor(name: str) -> Callable[[str, str | None], str | None] | None:
         function: Callable[[str, str | None], str | None] = getattr(
             import_module(module), attribute
         )
-    except (ImportError, AttributeError, ValueError) as error:
+    except Exception as error:  # whatever importing a user's module raises
         raise SettingsError(f"extractor {name!r} cannot be imported: {error}") from error
     if not callable(function):
         raise SettingsError(f"extractor {name!r} is not a function")

@@ -137,6 +137,6 @@ def compare(a: str, b: str, scheme: Scheme | None = None) -> Comparison:
         supershingles=equal,
         megashingles=equal * (equal - 1) // 2,
         simhash_distance=distance,
-        simhash_likeness=(BITS - distance) / BITS,
+        simhash_likeness=(BITS - distance) / BITS if first.words and second.words else 0.0,
         exact=bool(first.words) and first.text_hash == second.text_hash,
     )

@@ -559,3 +559,23 @@ def test_a_part_of_a_page_is_html_too(element: str) -> None:
     words = "Some words of an article that a spider has cut out of its page. " * 5
     closing = "".join(f"</{name}>" for name in reversed(element.split("><")))
     assert words.strip()[:60] in read_html(f"<{element}>{words}{closing}").text
+
+
+def test_many_comments_before_the_first_element_are_passed_over_at_once() -> None:
+    assert sniff_html(b"<!-- a -->" * 500 + b"<html>")
+    assert not sniff_html(b"<!---->" * 1000 + b"x")
+
+
+@pytest.mark.parametrize("charset", ["base64", "hex", "rot13", "idna", "undefined", "punycode"])
+def test_a_charset_that_is_none_does_not_raise(charset: str) -> None:
+    words = "<p>Some words of an article, and an accent: \xe9. </p>" * 9
+    page = f"<html><meta charset='{charset}'><body>{words}</body></html>".encode("latin-1")
+    assert "Some words" in read_html(page).text
+    assert "Some words" in read_html(page, encoding=charset).text
+
+
+@pytest.mark.parametrize("reference", ["&#8;", "&#12;", "&#27;", "&#x1B;", "&#xFFFF;"])
+def test_a_reference_to_a_control_character_does_not_cost_the_text(reference: str) -> None:
+    words = "Some words of an article that somebody has written. " * 5
+    page = f"<html><body><article><p>{words}{reference}</p></article></body></html>"
+    assert "Some words of an article" in read_html(page).text

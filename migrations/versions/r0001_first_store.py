@@ -60,7 +60,13 @@ def upgrade() -> None:
         sqlite_autoincrement=True,
     )
     op.create_index("pages_url_key", "pages", ["url_key", "scope"], unique=True)
-    op.create_index("pages_text_hash", "pages", ["text_hash"])
+    op.create_index(
+        "pages_text_hash",
+        "pages",
+        ["text_hash"],
+        sqlite_where=sa.text("status <> 'exact'"),
+        postgresql_where=sa.text("status <> 'exact'"),
+    )
     op.create_index(
         "pages_original",
         "pages",

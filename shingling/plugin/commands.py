@@ -260,7 +260,7 @@ def _forget(options: argparse.Namespace, settings: DedupSettings) -> int:
             return NOT_FOUND
         if number:
             number = store.forget(
-                options.url, site=options.site, run=options.run, threshold=settings.threshold
+                options.url, site=options.site, run=options.run, rules=settings.rules
             )
     if options.json:
         _json({"forgotten": number})

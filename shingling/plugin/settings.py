@@ -16,6 +16,7 @@ from shingling.sketch import Scheme
 from shingling.store import (
     DEFAULT_MIN_WORDS,
     DEFAULT_THRESHOLD,
+    METHODS,
     Rules,
     parse_url,
     sqlite_path,
@@ -224,7 +225,7 @@ SETTINGS: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
         "a whole number of bytes, 1 to 1000000000",
         _whole(1, 1_000_000_000),
     ),
-    "DEDUP_METHOD": ("minhash", "minhash or exact", _choice("minhash", "exact")),
+    "DEDUP_METHOD": ("minhash", "minhash or exact", _choice(*METHODS)),
     "DEDUP_MIN_WORDS": (
         DEFAULT_MIN_WORDS,
         "a whole number of words, 0 to 1000000",

@@ -32,10 +32,10 @@ class Scheme:
     version: int = 1
 
     def __post_init__(self) -> None:
-        if self.version != 1:
+        if type(self.version) is not int or self.version != 1:
             raise SchemeError(f"scheme version {self.version!r} is not known; accepted: 1")
         size = self.shingle_size
-        if not isinstance(size, int) or not 1 <= size <= MAX_SHINGLE_SIZE:
+        if type(size) is not int or not 1 <= size <= MAX_SHINGLE_SIZE:
             raise SchemeError(
                 f"shingle_size {size!r} is not accepted: a whole number, 1 to {MAX_SHINGLE_SIZE}"
             )

@@ -53,7 +53,12 @@ class Banding:
 
         Cheapest is fewest bands: one index row each. Below the reach of one minimum a band,
         that is 84 x 1.
+
+        Raises:
+            SchemeError: the threshold is not above 0 and at most 1.
         """
+        if not 0 < threshold <= 1:
+            raise SchemeError(f"threshold {threshold} is not accepted: above 0, at most 1")
         for bands in range(1, FUNCTIONS):
             if FUNCTIONS % bands == 0:
                 banding = cls(bands, FUNCTIONS // bands)

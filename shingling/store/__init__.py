@@ -5,6 +5,7 @@ from shingling.store._store import Run, Store
 from shingling.store._values import (
     DEFAULT_MIN_WORDS,
     DEFAULT_THRESHOLD,
+    METHODS,
     STATUSES,
     Group,
     Match,
@@ -19,6 +20,7 @@ from shingling.store._values import (
 __all__ = [
     "DEFAULT_MIN_WORDS",
     "DEFAULT_THRESHOLD",
+    "METHODS",
     "STATUSES",
     "Group",
     "Match",

@@ -91,32 +91,33 @@ def decide(
     return _verdict(row, store, previous=previous, candidates=len(candidates))
 
 
-def regroup(members: Sequence[Row], threshold: float, store: WorkingSet) -> None:
+def regroup(members: Sequence[Row], rules: Rules, store: WorkingSet) -> None:
     """Make stars of duplicates whose original is gone.
 
-    The oldest takes its place. The others follow it where they are alike enough; one that
-    is not is treated in the same way among those that are left.
+    The oldest takes its place. Each of the others, in order of age, follows the most alike of
+    the new originals, or becomes one where none is alike enough.
     """
     heads: list[Row] = []
     for row in members:
         twin = next((head for head in heads if head.text_hash == row.text_hash), None)
         if twin is not None:
             store.attach(row, twin, "exact", 1.0, 1.0)
-        elif best := _best(row, heads, threshold, store):
+        elif best := _best(row, heads, rules.threshold, store):
             head, resemblance, containment = best
             store.attach(row, head, "near", resemblance, containment)
         else:
-            store.stand(row)
+            store.stand(row, "skipped" if row.words < rules.min_words else "new")
             heads.append(row)
 
 
 def _change(row: Row, page: Page, signature: Signature, rules: Rules, store: WorkingSet) -> float:
     """Take a changed page out of its group, give it its new text, and say how alike it is."""
     members = store.members(row) if row.is_original else []
+    store.hand_on(row)
     former = store.former(row)
     store.replace(row, page, signature, rules.store_text)
     store.stand(row)
-    regroup(members, rules.threshold, store)
+    regroup(members, rules, store)
     return store.measure(row, former)[0]
 
 
@@ -138,8 +139,11 @@ def _best(
         if best is not None and estimates[place] + margin < best[1]:
             break
         resemblance, containment = store.measure(row, candidates[place])
-        if resemblance >= threshold and (best is None or resemblance > best[1]):
-            best = candidates[place], resemblance, containment
+        other = candidates[place]
+        if resemblance < threshold:
+            continue
+        if best is None or (resemblance, -other.id) > (best[1], -best[0].id):
+            best = other, resemblance, containment
     return best
 
 

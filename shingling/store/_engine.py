@@ -43,15 +43,20 @@ def parse_url(url: str) -> URL:
         backend = parsed.get_backend_name()
     except (ArgumentError, ValueError) as error:
         raise StoreError("not a database URL; expected one like sqlite:///dedup.db") from error
-    if backend != "sqlite":
-        raise StoreError(f"database {backend!r} is not supported; expected sqlite:///file.db")
+    if backend != "sqlite" or parsed.drivername not in ("sqlite", "sqlite+pysqlite"):
+        raise StoreError(
+            f"database {parsed.drivername!r} is not supported; expected sqlite:///file.db"
+        )
+    name = parsed.database or ""
+    if parsed.query or name.startswith("file:") or "\0" in name:
+        raise StoreError("a path with parameters is not supported; expected sqlite:///file.db")
     return parsed
 
 
 def sqlite_path(url: URL) -> Path | None:
     """Return the file of a SQLite URL, or None for a database in memory."""
     name = url.database
-    if not name or name == ":memory:" or name.startswith("file:"):
+    if not name or name == ":memory:":
         return None
     return Path(name)
 

@@ -33,6 +33,8 @@ def open_database(
     """
     parsed = parse_url(url)
     path = sqlite_path(parsed)
+    if path is not None:  # the working directory may change
+        parsed = parsed.set(database=str(path.absolute()))
     where = parsed.render_as_string(hide_password=True)
     if not (path is not None and check_file(path)) and not create:
         raise StoreError(f"{where}: there is no store yet; a crawl makes one")

@@ -313,11 +313,12 @@ class Store:
         *,
         site: str | None = None,
         run: int | None = None,
-        threshold: float = DEFAULT_THRESHOLD,
+        rules: Rules | None = None,
     ) -> int:
         """Remove pages, by URL, by site, or by the run that stored them first.
 
-        Where an original goes, its oldest duplicate takes its place.
+        Where an original goes, its oldest duplicate takes its place; `rules` say which of the
+        others follow it.
 
         Returns:
             How many pages were removed.
@@ -326,7 +327,7 @@ class Store:
             chosen = self._chosen(connection, urls, site, run)
             working = WorkingSet(connection, self.scheme, self.banding)
             working.load(chosen)
-            working.remove(chosen, lambda members: regroup(members, threshold, working))
+            working.remove(chosen, lambda members: regroup(members, rules or Rules(), working))
         return len(chosen)
 
     def count(
@@ -359,7 +360,9 @@ class Store:
         banding = Banding.for_threshold(threshold)
         with self._writing() as connection:
             connection.execute(delete(bands))
-            query = select(pages.c.id, pages.c.minima).where(pages.c.original_id.is_(None))
+            query = select(pages.c.id, pages.c.minima).where(
+                pages.c.original_id.is_(None), pages.c.words >= self.scheme.shingle_size
+            )
             originals = connection.execute(query.execution_options(yield_per=_BATCH))
             for part in originals.partitions():
                 keys = banding.keys([read_minima(raw) for _, raw in part])

@@ -15,6 +15,7 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    text,
 )
 
 metadata = MetaData()
@@ -69,8 +70,13 @@ pages = Table(
     Column("last_seen", BigInteger, nullable=False),
     Column("run_id", _Id, ForeignKey("runs.id")),  # the run that stored it first
     Index("pages_url_key", "url_key", "scope", unique=True),
-    Index("pages_text_hash", "text_hash"),
     sqlite_autoincrement=True,
+)
+Index(
+    "pages_text_hash",
+    pages.c.text_hash,
+    sqlite_where=text("status <> 'exact'"),
+    postgresql_where=text("status <> 'exact'"),
 )
 Index(
     "pages_original",

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import quote, urlsplit
+
+from shingling.errors import SettingsError
+from shingling.text import clean
 
 if TYPE_CHECKING:
     from shingling.sketch import Signature
@@ -13,6 +17,7 @@ if TYPE_CHECKING:
 DEFAULT_THRESHOLD = 0.8
 DEFAULT_MIN_WORDS = 20
 
+METHODS = ("minhash", "exact")
 STATUSES = ("new", "exact", "near", "unchanged", "changed", "skipped")
 """Every status of a verdict. A stored page stands as new, exact, near or skipped (short)."""
 
@@ -40,6 +45,16 @@ class Page:
     fetched: float | None = None
     reason: str | None = None
 
+    def __post_init__(self) -> None:
+        cleaned = {
+            "url": safe_url(self.url),
+            "title": None if self.title is None else clean(self.title),
+            "language": None if self.language is None else clean(self.language),
+            "scope": clean(self.scope),
+        }
+        for name, value in cleaned.items():
+            object.__setattr__(self, name, value)
+
 
 @dataclass(frozen=True)
 class Rules:
@@ -51,6 +66,9 @@ class Rules:
         method: `minhash`, or `exact` for exact duplicates only.
         window_days: originals not seen for longer do not count; None is for ever.
         store_text: keep the texts, which lets verdicts be measured exactly.
+
+    Raises:
+        SettingsError: the method is not known.
     """
 
     threshold: float = DEFAULT_THRESHOLD
@@ -58,6 +76,10 @@ class Rules:
     method: str = "minhash"
     window_days: float | None = None
     store_text: bool = True
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise SettingsError(f"method {self.method!r} is not known: {' or '.join(METHODS)}")
 
 
 @dataclass(frozen=True)
@@ -153,21 +175,22 @@ def from_seconds(seconds: int) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
+# User name and password: before an @ in the authority, also where a password with a slash in it
+# or the lack of a scheme makes the URL a wrong one.
+_CREDENTIALS = re.compile(
+    r"^([a-z][a-z0-9+.-]*://|//)[^/?#]*@"
+    r"|^([a-z][a-z0-9+.-]*://|//)[^/@?#]+:(?!\d*(?:[/?#]|$))[^@?#]*@"
+    r"|^()[^/?#@:]+:[^/@?#]*@",
+    re.IGNORECASE,
+)
+
+
 def safe_url(url: str) -> str:
     """Return a URL without user name and password, and with control characters escaped."""
-    url = "".join(
-        char
-        if char.isprintable()
-        else "".join(f"%{b:02X}" for b in char.encode("utf-8", "replace"))
-        for char in url.strip()
-    )
-    try:
-        parts = urlsplit(url)
-    except ValueError:  # not a URL that can be taken apart: keep what follows the last @
-        return url.rpartition("@")[2] if "@" in url else url
-    if "@" not in parts.netloc:
-        return url
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+    url = url.strip()
+    if not url.isprintable():
+        url = "".join(char if char.isprintable() else quote(char, errors="replace") for char in url)
+    return _CREDENTIALS.sub(lambda match: match[1] or match[2] or "", url)
 
 
 def site_of(url: str) -> str:

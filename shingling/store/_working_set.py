@@ -14,7 +14,7 @@ from sqlalchemy import bindparam, delete, insert, select, text, update
 from shingling.similarity import overlap
 from shingling.sketch import Scheme, fingerprints_of
 from shingling.store._tables import bands, pages, texts
-from shingling.store._values import safe_url, site_of
+from shingling.store._values import site_of
 from shingling.text import canonical_words
 
 if TYPE_CHECKING:
@@ -30,9 +30,15 @@ _SOME = 500  # values in one IN (...)
 
 # Statements that each batch runs; building them anew costs as much as running them.
 _IN: BindParameter[Any] = bindparam("some", expanding=True)
+_SCOPES: BindParameter[Any] = bindparam("scopes", expanding=True)
 _BY_ID = select(pages).where(pages.c.id.in_(_IN))
+_BY_ID_IN_SCOPES = _BY_ID.where(pages.c.scope.in_(_SCOPES))
 _BY_URL = select(pages).where(pages.c.url_key.in_(_IN))
-_BY_TEXT = select(pages).where(pages.c.text_hash.in_(_IN), pages.c.status != "exact")
+# Exact duplicates are left out, and the index has none: the page that they copy is there too.
+# The condition is spelled as in the index, which is not used otherwise.
+_BY_TEXT = select(pages).where(
+    pages.c.text_hash.in_(_IN), pages.c.scope.in_(_SCOPES), text("pages.status <> 'exact'")
+)
 _BY_BAND = select(bands.c.key, bands.c.page_id).where(bands.c.key.in_(_IN))
 
 
@@ -75,16 +81,12 @@ class Row:
         return shown
 
 
-def row_from(mapping: RowMapping) -> Row:
+def row_from(mapping: RowMapping, shingle_size: int) -> Row:
     """Return a row as it was read."""
     values = dict(mapping)
     minima = read_minima(values.pop("minima"))
-    return Row(
-        **values,
-        minima=minima,
-        stored=True,
-        indexed=minima if values["original_id"] is None else None,
-    )
+    indexed = values["original_id"] is None and values["words"] >= shingle_size
+    return Row(**values, minima=minima, stored=True, indexed=minima if indexed else None)
 
 
 def read_minima(raw: bytes) -> Minima:
@@ -122,6 +124,7 @@ class WorkingSet:
         self._by_url: dict[tuple[str, bytes], int] = {}
         self._by_text: dict[bytes, set[int]] = {}
         self._by_band: dict[int, set[int]] = {}
+        self._by_head: dict[int, set[int]] = {}
         self._touched: dict[int, Row] = {}
         self._new_texts: dict[int, str | None] = {}
         self._fingerprints: dict[int, Fingerprints | None] = {}
@@ -129,38 +132,39 @@ class WorkingSet:
 
     def prefetch(self, batch: Sequence[Page], signatures: Sequence[Signature]) -> None:
         """Read all rows that pages with these signatures can meet."""
-        self._read(_BY_URL, (url_key(safe_url(page.url)) for page in batch))
-        # Exact duplicates are left out: the page that they are a copy of is there too.
-        self._read(
-            _BY_TEXT,
-            (signature.text_hash for signature in signatures),
-        )
-        keys = self._banding.keys([signature.minima for signature in signatures])
+        self._read(_BY_URL, (url_key(page.url) for page in batch))
+        # Less than one shingle says nothing of a page: such texts are not looked up.
+        telling = [one for one in signatures if one.words >= self._scheme.shingle_size]
+        scopes = sorted({page.scope for page in batch})
+        self._read(_BY_TEXT, (one.text_hash for one in telling), scopes=scopes)
+        keys = self._banding.keys([one.minima for one in telling])
         for part in some(keys.reshape(-1).tolist()):
             for key, page_id in self._connection.execute(_BY_BAND, {"some": part}):
                 self._by_band.setdefault(key, set()).add(page_id)
         found = {page_id for ids in self._by_band.values() for page_id in ids}
-        heads = {row.original_id for row in self._rows.values() if row.original_id is not None}
-        self.load(found | heads)
+        self._read(_BY_ID_IN_SCOPES, found - self._rows.keys(), scopes=scopes)
+        self.load(row.original_id for row in [*self._rows.values()] if row.original_id is not None)
 
     def load(self, ids: Iterable[int]) -> None:
         """Read rows by their ids; rows that are here already stay as they are."""
-        self._read(_BY_ID, (page_id for page_id in ids if page_id not in self._rows))
+        self._read(_BY_ID, set(ids) - self._rows.keys())
 
-    def _read(self, query: Select[Any], values: Iterable[Any]) -> None:
+    def _read(self, query: Select[Any], values: Iterable[Any], **bound: Any) -> None:
         for part in some(values):
-            for mapping in self._connection.execute(query, {"some": part}).mappings():
+            for mapping in self._connection.execute(query, {"some": part, **bound}).mappings():
                 if mapping["id"] not in self._rows:
-                    self._know(row_from(mapping))
+                    self._know(row_from(mapping, self._scheme.shingle_size))
 
     def _know(self, row: Row) -> None:
         self._rows[row.id] = row
         self._by_url[row.scope, row.url_key] = row.id
         self._by_text.setdefault(row.text_hash, set()).add(row.id)
+        if row.original_id is not None:
+            self._by_head.setdefault(row.original_id, set()).add(row.id)
 
     def known(self, page: Page) -> Row | None:
         """Return the row of the page's URL in its scope."""
-        page_id = self._by_url.get((page.scope, url_key(safe_url(page.url))))
+        page_id = self._by_url.get((page.scope, url_key(page.url)))
         return None if page_id is None else self._rows[page_id]
 
     def head(self, row: Row) -> Row:
@@ -176,14 +180,17 @@ class WorkingSet:
         return [
             other
             for other in others
-            if other is not row and other.scope == row.scope and other.text_hash == row.text_hash
+            if other is not row
+            and other.scope == row.scope
+            and other.text_hash == row.text_hash
+            and other.status != "exact"
         ]
 
     def candidates(self, row: Row) -> list[Row]:
         """Return the originals of the row's scope that share a band with it, oldest first."""
         keys = self._banding.keys([row.minima])[0].tolist()
         ids = {page_id for key in keys for page_id in self._by_band.get(key, ())}
-        rows = (self._rows[page_id] for page_id in sorted(ids))
+        rows = (self._rows[page_id] for page_id in sorted(ids) if page_id in self._rows)
         return [
             other
             for other in rows
@@ -195,20 +202,19 @@ class WorkingSet:
         query = select(pages).where(pages.c.original_id == row.id)
         for mapping in self._connection.execute(query).mappings():
             if mapping["id"] not in self._rows:
-                self._know(row_from(mapping))
-        attached = (other for other in self._rows.values() if other.original_id == row.id)
-        return sorted(attached, key=lambda other: other.id)
+                self._know(row_from(mapping, self._scheme.shingle_size))
+        attached = (self._rows[page_id] for page_id in sorted(self._by_head.get(row.id, ())))
+        return [other for other in attached if other.original_id == row.id]
 
     def add(self, page: Page, signature: Signature, run: int | None, keep_text: bool) -> Row:
         """Return a row for a page whose URL is not known."""
-        url = safe_url(page.url)
         seen = seconds(page)
         row = Row(
             id=self._allocate(),
             scope=page.scope,
-            url=url,
-            url_key=url_key(url),
-            site=site_of(url),
+            url=page.url,
+            url_key=url_key(page.url),
+            site=site_of(page.url),
             title=page.title,
             language=page.language,
             words=signature.words,
@@ -248,9 +254,11 @@ class WorkingSet:
         """Make the row an original: in a group of its own, and indexed."""
         row.original_id = row.resemblance = row.containment = None
         row.status = status
+        self.touch(row)
+        if row.words < self._scheme.shingle_size:
+            return
         for key in self._banding.keys([row.minima])[0].tolist():
             self._by_band.setdefault(key, set()).add(row.id)
-        self.touch(row)
 
     def attach(
         self, row: Row, head: Row, status: str, resemblance: float, containment: float
@@ -258,7 +266,21 @@ class WorkingSet:
         """Make the row a duplicate of an original."""
         row.original_id, row.status = head.id, status
         row.resemblance, row.containment = resemblance, containment
+        self._by_head.setdefault(head.id, set()).add(row.id)
         self.touch(row)
+
+    def hand_on(self, row: Row, leaving: Collection[int] = ()) -> None:
+        """Let the oldest copy of a near-duplicate that leaves its group stand for its words."""
+        if row.status != "near":
+            return
+        copies = [
+            other
+            for other in self.members(self.head(row))
+            if other is not row and other.text_hash == row.text_hash and other.id not in leaving
+        ]
+        if copies and all(other.status == "exact" for other in copies):
+            copies[0].status = "near"
+            self.touch(copies[0])
 
     def touch(self, row: Row) -> None:
         """Have the row written by `flush`."""
@@ -270,6 +292,8 @@ class WorkingSet:
         for row in gone:
             if row.is_original:
                 regroup([member for member in self.members(row) if member.id not in ids])
+            else:
+                self.hand_on(row, leaving=ids)
         self.flush()
         keys = [
             {"old_key": key, "old_page": row.id}
@@ -345,7 +369,8 @@ class WorkingSet:
         gone: list[dict[str, int]] = []
         come: list[dict[str, int]] = []
         for row in rows:
-            wanted = row.minima if row.is_original else None
+            telling = row.words >= self._scheme.shingle_size
+            wanted = row.minima if row.is_original and telling else None
             if row.indexed is wanted:
                 continue
             before, after = self._band_keys(row.indexed), self._band_keys(wanted)

@@ -33,13 +33,14 @@ _BINARY = (
 )
 # The MIME Sniffing Standard, section 7.1, and XHTML behind an XML declaration.
 _HTML = re.compile(
-    rb"\s*(?:<\?xml\b[^>]{0,200}>\s*)?(?:<!--.{0,2000}?-->\s*)*"
+    rb"(?:<\?xml\b[^>]{0,200}>\s*)?"
     rb"<(?:!doctype\s+html|html|head|script|iframe|h1|div|font|table|a|style|title|b|body|br|p|meta"
     rb"|link|main|article|section|nav|header)(?=[\s>/])",
-    re.IGNORECASE | re.DOTALL,
+    re.IGNORECASE,
 )
 # The first element of a part of a page: neither <html> nor <head> nor <body>.
 _FRAGMENT = re.compile(r"\s*<(?!html|head|body|title|meta|frameset)[a-z][^<]*>", re.IGNORECASE)
+_REFERENCE = re.compile(r"&#(?:x([0-9a-f]{1,6})|([0-9]{1,7}));?", re.IGNORECASE)
 _LOST = "\ufffd"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
@@ -57,7 +58,10 @@ def sniff_html(body: bytes) -> bool:
     """Return whether bytes look like an HTML page, whatever they are called."""
     if body.startswith(_UTF16):
         body = body[:8192].decode("utf-16", "replace").encode()
-    return _HTML.match(body.removeprefix(b"\xef\xbb\xbf")[:8192]) is not None
+    start = body.removeprefix(b"\xef\xbb\xbf")[:8192].lstrip()
+    while start.startswith(b"<!--"):
+        start = start[4:].partition(b"-->")[2].lstrip()
+    return _HTML.match(start) is not None
 
 
 def decode(body: bytes, encoding: str | None = None) -> str:
@@ -74,7 +78,10 @@ def decode(body: bytes, encoding: str | None = None) -> str:
         except UnicodeDecodeError:
             pass
     header = f"text/html; charset={encoding}" if encoding else None
-    declared = html_to_unicode(header, body, auto_detect_fun=_guess_encoding)[1]
+    try:
+        declared = html_to_unicode(header, body, auto_detect_fun=_guess_encoding)[1]
+    except (LookupError, ValueError):  # a codec of Python that is not for text, as base64
+        declared = body.decode("utf-8", "replace")
     # Two pages that are mostly U+FFFD would be alike in what is left of them.
     if 2 * declared.count(_LOST) > len(declared) - len(declared.encode("ascii", "ignore")):
         guessed = body.decode(_guess_encoding(body) or "windows-1252", "replace")
@@ -85,6 +92,13 @@ def decode(body: bytes, encoding: str | None = None) -> str:
 def clean(text: str) -> str:
     """Return a text that UTF-8 and every database can hold: no NUL, no lone surrogate."""
     return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
+
+
+def _without_control(reference: re.Match[str]) -> str:
+    """Return a character reference, or nothing where XML has no such character."""
+    code = int(reference[1], 16) if reference[1] else int(reference[2])
+    control = 0 < code < 0x20 and code not in (0x09, 0x0A, 0x0D)
+    return "" if control or code in (0xFFFE, 0xFFFF) else reference[0]
 
 
 def _guess_encoding(body: bytes) -> str | None:
@@ -118,7 +132,8 @@ def read_html(
         if html.startswith(_BINARY):
             raise ExtractionError("not_html", "a binary file, not HTML")
         html = decode(html, encoding)
-    html = clean(html)
+    # One reference to a control character would cost the extractor the whole text.
+    html = _REFERENCE.sub(_without_control, clean(html))
     try:
         # trafilatura takes a lone element for something else than HTML.
         whole = f"<html><body>{html}</body></html>" if _FRAGMENT.match(html) else html

@@ -79,15 +79,17 @@ def verify(path: Path) -> None:
     assert rows_of(path, "PRAGMA integrity_check") == [("ok",)]
     assert rows_of(path, "PRAGMA foreign_key_check") == []
     bands, rows = rows_of(path, "SELECT bands, rows FROM scheme")[0]
-    pages = rows_of(path, "SELECT id, original_id, status, minima, scope, resemblance FROM pages")
-    originals = {page_id: scope for page_id, head, _, _, scope, _ in pages if head is None}
+    pages = rows_of(
+        path, "SELECT id, original_id, status, minima, scope, resemblance, words FROM pages"
+    )
+    originals = {page_id: scope for page_id, head, _, _, scope, *_ in pages if head is None}
     indexed: set[tuple[int, int]] = set()
-    for page_id, head, status, raw, scope, resemblance in pages:
+    for page_id, head, status, raw, scope, resemblance, length in pages:
         if head is None:
             assert status in ("new", "skipped")
             assert resemblance is None
             keys = Banding(bands, rows).keys([read_minima(raw)])[0].tolist()
-            indexed |= {(key, page_id) for key in keys}
+            indexed |= {(key, page_id) for key in keys if length >= SIZE}
         else:
             assert status in ("exact", "near")
             assert originals[head] == scope, "a star: the original is one, and of the same scope"

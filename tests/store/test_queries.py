@@ -429,7 +429,7 @@ def test_duplicates_that_are_not_alike_part_when_their_original_is_forgotten(sto
 
 def test_the_threshold_says_who_follows_when_an_original_is_forgotten(store: Store) -> None:
     store.check([Page("a", A), Page("b", NEAR), Page("c", text(ending(BASE, 3, 5)))])
-    store.forget(["a"], threshold=0.95)
+    store.forget(["a"], rules=Rules(threshold=0.95))
     assert [page.original for page in store.pages()] == [None, None]
 
 
