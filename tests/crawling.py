@@ -54,7 +54,7 @@ def serving(pages: Mapping[str, str]) -> Iterator[tuple[str, list[str]]]:
             self.end_headers()
             self.wfile.write((page or "").encode())
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (as inherited)
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shingling.sketch import Scheme, Signature
+    from shingling.store._rows import Row
     from shingling.store._values import Page, Rules
-    from shingling.store._working_set import Row, WorkingSet
+    from shingling.store._working_set import WorkingSet
 
 _ERRORS = 3.0  # standard errors below the threshold at which a candidate is still measured
 _MEASURED = 32  # candidates measured at most, the most alike first

@@ -10,14 +10,13 @@ from sqlalchemy import func, or_, select
 
 from shingling.similarity import overlap
 from shingling.sketch import Signature, fingerprints_of
+from shingling.store._rows import read_minima, url_key
 from shingling.store._tables import bands, pages, runs
 from shingling.store._values import Group, Match, StoredPage, from_seconds, safe_url
 from shingling.store._working_set import (
     estimated_containment,
-    read_minima,
     read_text,
     some,
-    url_key,
 )
 from shingling.text import canonical_words
 

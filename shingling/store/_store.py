@@ -18,10 +18,11 @@ from shingling.store._decide import decide, regroup
 from shingling.store._engine import named_errors, sqlite_path
 from shingling.store._migrate import HEAD
 from shingling.store._opening import open_database, read_scheme
+from shingling.store._rows import read_minima
 from shingling.store._tables import bands, pages, runs
 from shingling.store._tables import scheme as scheme_table
 from shingling.store._values import DEFAULT_THRESHOLD, Match, Rules, Verdict
-from shingling.store._working_set import WorkingSet, read_minima, read_text
+from shingling.store._working_set import WorkingSet, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 import zlib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from sqlalchemy import bindparam, delete, insert, select, text, update
 
 from shingling.similarity import overlap
 from shingling.sketch import Scheme, fingerprints_of
+from shingling.store._rows import COLUMNS, Row, row_from, url_key
 from shingling.store._tables import bands, pages, texts
 from shingling.store._values import site_of
 from shingling.text import canonical_words
@@ -20,12 +20,11 @@ from shingling.text import canonical_words
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-    from sqlalchemy import BindParameter, Connection, RowMapping, Select
+    from sqlalchemy import BindParameter, Connection, Select
 
     from shingling.sketch import Banding, Fingerprints, Minima, Signature
     from shingling.store._values import Page
 
-_COLUMNS: tuple[str, ...] = tuple(pages.columns.keys())
 _SOME = 500  # values in one IN (...)
 
 # Statements that each batch runs; building them anew costs as much as running them.
@@ -42,72 +41,11 @@ _BY_TEXT = select(pages).where(
 _BY_BAND = select(bands.c.key, bands.c.page_id).where(bands.c.key.in_(_IN))
 
 
-@dataclass(slots=True, eq=False)
-class Row:
-    """One row of `pages`, and under which minima the database indexes it (None: not)."""
-
-    id: int
-    scope: str
-    url: str
-    url_key: bytes
-    site: str
-    title: str | None
-    language: str | None
-    words: int
-    text_hash: bytes
-    minima: Minima
-    simhash: int
-    status: str
-    last_verdict: str
-    original_id: int | None
-    resemblance: float | None
-    containment: float | None
-    first_seen: int
-    last_seen: int
-    run_id: int | None
-    stored: bool
-    indexed: Minima | None
-
-    @property
-    def is_original(self) -> bool:
-        """Return whether the page is attached to no other."""
-        return self.original_id is None
-
-    def values(self) -> dict[str, Any]:
-        """Return the row as the database keeps it."""
-        shown = {name: getattr(self, name) for name in _COLUMNS}
-        shown["minima"] = self.minima.astype("<u4").tobytes()
-        shown["simhash"] = _signed(self.simhash)
-        return shown
-
-
-def row_from(mapping: RowMapping, shingle_size: int) -> Row:
-    """Return a row as it was read."""
-    values = dict(mapping)
-    minima = read_minima(values.pop("minima"))
-    indexed = values["original_id"] is None and values["words"] >= shingle_size
-    return Row(**values, minima=minima, stored=True, indexed=minima if indexed else None)
-
-
-def read_minima(raw: bytes) -> Minima:
-    """Return stored minima: uint32[84]."""
-    return np.frombuffer(raw, dtype="<u4")
-
-
-def url_key(url: str) -> bytes:
-    """Return the 128-bit key of a URL: URLs may be longer than an index takes."""
-    return hashlib.blake2b(url.encode("utf-8", "replace"), digest_size=16).digest()
-
-
 def some(values: Iterable[Any]) -> Iterator[list[Any]]:
     """Yield sorted distinct values in parts that fit into one statement."""
     ordered = sorted(set(values))
     for start in range(0, len(ordered), _SOME):
         yield ordered[start : start + _SOME]
-
-
-def _signed(value: int) -> int:
-    return value - (1 << 64) if value >= 1 << 63 else value
 
 
 class WorkingSet:
@@ -359,7 +297,7 @@ class WorkingSet:
             self._connection.execute(insert(pages), fresh)
         changed = [row.values() | {"row_id": row.id} for row in rows if row.stored]
         if changed:
-            columns: dict[str, Any] = {name: bindparam(name) for name in _COLUMNS if name != "id"}
+            columns: dict[str, Any] = {name: bindparam(name) for name in COLUMNS if name != "id"}
             statement = update(pages).where(pages.c.id == bindparam("row_id")).values(columns)
             self._connection.execute(statement, changed)
         for row in rows:

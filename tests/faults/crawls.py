@@ -93,7 +93,7 @@ class Server:
                 with contextlib.suppress(ConnectionError):
                     self.wfile.write(b"" if answer is None else answer.body)
 
-            def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+            def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (as inherited)
                 pass
 
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)

@@ -66,7 +66,7 @@ def test_a_crawl_killed_twice_and_repeated_ends_with_the_store_of_an_uninterrupt
     store = tmp_path / "dedup.db"
     for enough in (len(uninterrupted) // 3, len(uninterrupted) * 2 // 3):
         crawling = archive(tmp_path, store)
-        crawling.wait_for(lambda enough=enough: stored(store) >= enough)  # type: ignore[misc]
+        crawling.wait_for(lambda enough=enough: stored(store) >= enough)  # type: ignore[misc]  # a default in a lambda
         os.kill(crawling.process.pid, signal.SIGKILL)
         assert crawling.wait() == -signal.SIGKILL
         assert crawling.all_gone(), "a worker has outlived the crawl"

@@ -9,7 +9,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from shingling.sketch import Banding
-from shingling.store._working_set import read_minima
+from shingling.store._rows import read_minima
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

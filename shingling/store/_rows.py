@@ -1,0 +1,79 @@
+"""One row of `pages`, as it is read, changed in memory and written."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shingling.store._tables import pages
+
+if TYPE_CHECKING:
+    from sqlalchemy import RowMapping
+
+    from shingling.sketch import Minima
+
+COLUMNS: tuple[str, ...] = tuple(pages.columns.keys())
+
+
+@dataclass(slots=True, eq=False)
+class Row:
+    """One row of `pages`, and under which minima the database indexes it (None: not)."""
+
+    id: int
+    scope: str
+    url: str
+    url_key: bytes
+    site: str
+    title: str | None
+    language: str | None
+    words: int
+    text_hash: bytes
+    minima: Minima
+    simhash: int
+    status: str
+    last_verdict: str
+    original_id: int | None
+    resemblance: float | None
+    containment: float | None
+    first_seen: int
+    last_seen: int
+    run_id: int | None
+    stored: bool
+    indexed: Minima | None
+
+    @property
+    def is_original(self) -> bool:
+        """Return whether the page is attached to no other."""
+        return self.original_id is None
+
+    def values(self) -> dict[str, Any]:
+        """Return the row as the database keeps it."""
+        shown = {name: getattr(self, name) for name in COLUMNS}
+        shown["minima"] = self.minima.astype("<u4").tobytes()
+        shown["simhash"] = _signed(self.simhash)
+        return shown
+
+
+def row_from(mapping: RowMapping, shingle_size: int) -> Row:
+    """Return a row as it was read."""
+    values = dict(mapping)
+    minima = read_minima(values.pop("minima"))
+    indexed = values["original_id"] is None and values["words"] >= shingle_size
+    return Row(**values, minima=minima, stored=True, indexed=minima if indexed else None)
+
+
+def read_minima(raw: bytes) -> Minima:
+    """Return stored minima: uint32[84]."""
+    return np.frombuffer(raw, dtype="<u4")
+
+
+def url_key(url: str) -> bytes:
+    """Return the 128-bit key of a URL: URLs may be longer than an index takes."""
+    return hashlib.blake2b(url.encode("utf-8", "replace"), digest_size=16).digest()
+
+
+def _signed(value: int) -> int:
+    return value - (1 << 64) if value >= 1 << 63 else value
