@@ -35,5 +35,5 @@ clean:
 	@touch $@
 
 .venv/tested: .venv/installed
-	@$(BIN)/pip install --quiet --group dev
+	@PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --editable ".[all]" --group dev
 	@touch $@

@@ -37,3 +37,7 @@ class StoreVersionError(StoreError):
 
 class BandingError(StoreError, ValueError):
     """The threshold lies below what the bands of the store can find."""
+
+
+class TuningError(ShinglingError, ValueError):
+    """Labelled pairs that settings cannot be learned from, or a picture that cannot be drawn."""

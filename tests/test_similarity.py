@@ -84,10 +84,13 @@ def test_a_text_resembles_itself_wholly() -> None:
         containment_a=1.0,
         containment_b=1.0,
         dice=100.0,
+        per_word=100 * 296 / 300,
         supershingles=6,
         megashingles=15,
         simhash_distance=0,
         simhash_likeness=1.0,
+        cosine=1.0,
+        longest_run=300,
         exact=True,
     )
 
@@ -156,8 +159,10 @@ def test_two_texts_swapped_swap_only_what_belongs_to_one_of_them(a: str, b: str)
     there, back = compare(a, b).as_dict(), compare(b, a).as_dict()
     for name in ("words", "shingles", "containment"):
         there[f"{name}_a"], there[f"{name}_b"] = there[f"{name}_b"], there[f"{name}_a"]
+    per_word = there.pop("per_word"), back.pop("per_word")
 
     assert there == back
+    assert per_word[0] * there["words_b"] == pytest.approx(per_word[1] * there["words_a"])
 
 
 def test_the_measures_of_texts_ever_less_alike_fall_together() -> None:

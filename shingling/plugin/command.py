@@ -85,6 +85,12 @@ def _similar(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--threshold", type=float, default=0.5, help="least resemblance (default: 0.5)"
     )
+    parser.add_argument(
+        "--distance",
+        type=int,
+        metavar="BITS",
+        help="pages whose SimHash differs in at most so many bits, instead of --threshold",
+    )
     parser.add_argument("--limit", type=int, default=10, help=f"{_PAGES} (default: 10)")
 
 
@@ -93,10 +99,23 @@ def _compare(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             name, metavar=name.upper(), help="a URL in the store, a file, or - for stdin"
         )
+    parser.add_argument("--diff", action="store_true", help="show the words that differ as well")
 
 
 def _groups(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", type=int, default=20, help=f"{_PAGES} groups (default: 20)")
+    parser.add_argument(
+        "--by",
+        choices=["duplicates", "event"],
+        default="duplicates",
+        help="duplicates as decided (default), or originals that are a little alike",
+    )
+    parser.add_argument(
+        "--threshold", type=float, help="least resemblance, with --by event (default: 0.1)"
+    )
+    parser.add_argument(
+        "--days", type=float, help="first seen at most so many days apart, with --by event"
+    )
 
 
 def _list(parser: argparse.ArgumentParser) -> None:
@@ -123,8 +142,17 @@ def _rebuild(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--threshold",
         type=float,
-        required=True,
-        help="resemblance that pages are to be found at",
+        help="resemblance that pages are to be found at (default: DEDUP_THRESHOLD)",
+    )
+    parser.add_argument(
+        "--method",
+        choices=["minhash", "megashingle", "simhash", "minhash+simhash"],
+        help="what the index is for (default: what it was for)",
+    )
+    parser.add_argument(
+        "--containment",
+        action=argparse.BooleanOptionalAction,
+        help="keep samples of the stored texts, for DEDUP_CONTAINMENT (default: as before)",
     )
 
 
@@ -136,12 +164,20 @@ COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]] 
         "article.html --threshold 0.3",
         _similar,
     ),
-    "compare": ("measure two texts or pages in every way", "old.html new.html", _compare),
-    "groups": ("list originals with their duplicates", "--limit 5", _groups),
+    "compare": (
+        "measure two texts or pages in every way",
+        "old.html new.html --diff",
+        _compare,
+    ),
+    "groups": (
+        "list originals with their duplicates, or articles on one event",
+        "--by event --threshold 0.1 --days 3",
+        _groups,
+    ),
     "list": ("list stored pages", "--status near --site example.com", _list),
     "forget": ("remove pages from the store", "--site example.com --yes", _forget),
     "rebuild": (
-        "make new bands for another threshold, without a crawl",
+        "make a new index for another threshold or method, without a crawl",
         "--threshold 0.6",
         _rebuild,
     ),

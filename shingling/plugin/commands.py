@@ -5,31 +5,37 @@ from __future__ import annotations
 import json
 import sys
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 from scrapy.exceptions import UsageError
 
 from shingling.errors import ShinglingError
-from shingling.plugin.settings import DedupSettings, store_url
-from shingling.similarity import compare
-from shingling.sketch import Signature, sign
-from shingling.store import Store
-from shingling.text import plain_line, read_html, sniff_html
+from shingling.plugin.measuring import compare_texts, similar
+from shingling.plugin.opening import open_store
+from shingling.plugin.output import (
+    FAILED,
+    FOUND,
+    NOT_FOUND,
+    print_json,
+    print_pages,
+    print_table,
+    shown_value,
+)
+from shingling.plugin.settings import DedupSettings
+from shingling.sketch import Banding
+from shingling.store import DEFAULT_CONTAINMENT, Rules
+from shingling.text import plain_line
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable
 
     from scrapy.settings import BaseSettings
 
-    from shingling.store import StoredPage
+    from shingling.store import Index, Store
 
-FOUND, NOT_FOUND, FAILED = 0, 1, 2
-_MOST_BYTES = 1_000_000_000  # a file that a person names may be large
+
+_EVENT_THRESHOLD = 0.1
 
 
 def run(name: str, options: argparse.Namespace, settings: BaseSettings) -> int:
@@ -47,17 +53,13 @@ def run(name: str, options: argparse.Namespace, settings: BaseSettings) -> int:
         return FAILED
 
 
-def _open(options: argparse.Namespace, settings: DedupSettings, *, create: bool = False) -> Store:
-    url = store_url(options.store) if options.store else settings.store_url
-    return Store.open(url, create=create)
-
-
 def _status(options: argparse.Namespace, settings: DedupSettings) -> int:
-    with _open(options, settings) as store:
+    with open_store(options, settings) as store:
         shown = store.status()
         shown["last_runs"] = store.runs(5)
+        index = store.index
     if options.json:
-        return _json(shown)
+        return print_json(shown)
     rows = [
         ("store", shown["url"]),
         ("size", f"{shown['bytes'] / 1e6:,.1f} MB"),
@@ -68,13 +70,13 @@ def _status(options: argparse.Namespace, settings: DedupSettings) -> int:
             f"{shown['duplicates']:,} ({shown['exact']:,} exact, {shown['near']:,} near)",
         ),
         ("runs", f"{shown['runs']:,}"),
-        ("scheme", f"{shown['scheme']['shingle_size']}-word shingles, {shown['scheme']['id']}"),
-        ("bands", f"{shown['bands']['bands']} x {shown['bands']['rows']}"),
+        ("scheme", _scheme_line(shown["scheme"])),
+        ("index", str(index)),
     ]
-    _table(["", ""], rows, header=False)
+    print_table(["", ""], rows, header=False)
     if shown["last_runs"]:
         print()
-        _table(
+        print_table(
             ["run", "spider", "started", "outcome", "verdicts"],
             [
                 (
@@ -90,13 +92,25 @@ def _status(options: argparse.Namespace, settings: DedupSettings) -> int:
     return FOUND
 
 
+def _scheme_line(scheme: dict[str, Any]) -> str:
+    """Return shingle size, id, and the parameters that are not the default."""
+    others = {
+        name: value
+        for name, value in scheme.items()
+        if name not in ("id", "shingle_size", "version", "unit")
+    }
+    unit = "character" if scheme.get("unit") == "characters" else "word"
+    line = f"{scheme['shingle_size']}-{unit} shingles, {scheme['id']}"
+    return f"{line}, {json.dumps(others)}" if others else line
+
+
 def _show(options: argparse.Namespace, settings: DedupSettings) -> int:
-    with _open(options, settings) as store:
+    with open_store(options, settings) as store:
         found = store.find(options.url)
         duplicates = {page.id: store.duplicates(page) for page in found}
         texts = {page.id: store.text(page) if options.text else None for page in found}
     if options.json:
-        _json(
+        print_json(
             [
                 {
                     **page.as_dict(),
@@ -108,18 +122,18 @@ def _show(options: argparse.Namespace, settings: DedupSettings) -> int:
         )
         return FOUND if found else NOT_FOUND
     if not found:
-        print(f"{_plain(options.url)} is not stored")
+        print(f"{plain_line(options.url)} is not stored")
         return NOT_FOUND
     for page in found:
         rows = [
-            (name.replace("_", " "), _value(name, value))
+            (name.replace("_", " "), shown_value(name, value))
             for name, value in page.as_dict().items()
             if value not in (None, "")
         ]
-        _table(["", ""], rows, header=False)
+        print_table(["", ""], rows, header=False)
         if duplicates[page.id]:
             print()
-            _pages(duplicates[page.id])
+            print_pages(duplicates[page.id])
         text = texts[page.id]
         if text is not None:
             print()
@@ -127,92 +141,22 @@ def _show(options: argparse.Namespace, settings: DedupSettings) -> int:
     return FOUND
 
 
-def _similar(options: argparse.Namespace, settings: DedupSettings) -> int:
-    if not 0 <= options.threshold <= 1:
-        raise UsageError("--threshold takes a number from 0 to 1", print_help=False)
-    if options.limit < 1:
-        raise UsageError("--limit takes a whole number above 0", print_help=False)
-    with _open(options, settings) as store:
-        signature, text, url = _signed(options.what, store)
-        matches = [
-            match
-            for match in store.similar(signature, options.threshold, options.limit + 1, text=text)
-            if match.page.url != url
-        ][: options.limit]
-    if options.json:
-        _json(
-            [
-                {
-                    **match.page.as_dict(),
-                    "similarity": {
-                        "resemblance": round(match.resemblance, 4),
-                        "containment": round(match.containment, 4),
-                        "exact": match.exact,
-                    },
-                }
-                for match in matches
-            ]
-        )
-    elif matches:
-        _table(
-            ["resemblance", "containment", "status", "URL", "title"],
-            [
-                (
-                    f"{'' if match.exact else '~'}{match.resemblance:.3f}",
-                    f"{match.containment:.3f}",
-                    match.page.status,
-                    match.page.url,
-                    match.page.title or "",
-                )
-                for match in matches
-            ],
-        )
-    else:
-        print(f"no stored page has a resemblance of {options.threshold:g} or more")
-    return FOUND if matches else NOT_FOUND
-
-
-def _compare(options: argparse.Namespace, settings: DedupSettings) -> int:
-    if options.a == options.b == "-":
-        raise UsageError("only one of the two can be standard input", print_help=False)
-    texts = []
-    for what in (options.a, options.b):
-        text = _text_of_file(what)
-        if text is None:
-            with _open(options, settings) as store:
-                page = _stored(what, store)
-                text = store.text(page)
-            if text is None:
-                raise ShinglingError(f"{_plain(what)}: its text is not stored (DEDUP_STORE_TEXT)")
-        texts.append(text)
-    measures = compare(texts[0], texts[1], settings.scheme).as_dict()
-    if options.json:
-        return _json(measures)
-    standard_error = measures.pop("standard_error")
-    rows = [
-        (
-            name.replace("_", " "),
-            f"{value:.3f}"
-            if isinstance(value, float)
-            else str(value)
-            if not isinstance(value, bool)
-            else ("yes" if value else "no"),
-        )
-        for name, value in measures.items()
-    ]
-    rows = [
-        (name, f"{value} ± {standard_error:.3f}" if name == "estimate" else value)
-        for name, value in rows
-    ]
-    _table(["measure", "value"], rows)
-    return FOUND
-
-
 def _groups(options: argparse.Namespace, settings: DedupSettings) -> int:
-    with _open(options, settings) as store:
-        groups = list(store.groups(options.limit))
+    if options.by != "event" and (options.threshold is not None or options.days is not None):
+        raise UsageError("--threshold and --days go with --by event", print_help=False)
+    threshold = _EVENT_THRESHOLD if options.threshold is None else options.threshold
+    if not 0 < threshold <= 1:
+        raise UsageError("--threshold takes a number above 0, at most 1", print_help=False)
+    if options.days is not None and options.days <= 0:
+        raise UsageError("--days takes a number above 0", print_help=False)
+    with open_store(options, settings) as store:
+        groups = (
+            store.events(threshold, days=options.days, limit=options.limit)
+            if options.by == "event"
+            else list(store.groups(options.limit))
+        )
     if options.json:
-        _json(
+        print_json(
             [
                 {
                     "original": group.original.as_dict(),
@@ -223,24 +167,27 @@ def _groups(options: argparse.Namespace, settings: DedupSettings) -> int:
         )
     else:
         for group in groups:
-            print(f"{_plain(group.original.url)}  {_plain(group.original.title or '')}")
+            print(f"{plain_line(group.original.url)}  {plain_line(group.original.title or '')}")
             for page in group.duplicates:
-                print(f"  {page.resemblance or 0:.3f} {page.status:<5} {_plain(page.url)}")
+                title = f"  {plain_line(page.title or '')}" if options.by == "event" else ""
+                measured = "" if page.resemblance is None else f"{page.resemblance:.3f} "
+                print(f"  {measured}{page.status:<5} {plain_line(page.url)}{title}")
         if not groups:
-            print("no duplicates are stored")
+            kind = "originals so alike" if options.by == "event" else "duplicates"
+            print(f"no {kind} are stored")
     return FOUND if groups else NOT_FOUND
 
 
 def _list(options: argparse.Namespace, settings: DedupSettings) -> int:
     since = None if options.since is None else _seconds(options.since)
-    with _open(options, settings) as store:
+    with open_store(options, settings) as store:
         pages = list(
             store.pages(status=options.status, site=options.site, since=since, limit=options.limit)
         )
     if options.json:
-        _json([page.as_dict() for page in pages])
+        print_json([page.as_dict() for page in pages])
     elif pages:
-        _pages(pages)
+        print_pages(pages)
     else:
         print("no such pages are stored")
     return FOUND if pages else NOT_FOUND
@@ -249,7 +196,7 @@ def _list(options: argparse.Namespace, settings: DedupSettings) -> int:
 def _forget(options: argparse.Namespace, settings: DedupSettings) -> int:
     if not (options.url or options.site or options.run is not None):
         raise UsageError("name URLs, or --site, or --run", print_help=False)
-    with _open(options, settings) as store:
+    with open_store(options, settings) as store:
         number = store.count(options.url, site=options.site, run=options.run)
         if (
             number
@@ -263,32 +210,56 @@ def _forget(options: argparse.Namespace, settings: DedupSettings) -> int:
                 options.url, site=options.site, run=options.run, rules=settings.rules
             )
     if options.json:
-        _json({"forgotten": number})
+        print_json({"forgotten": number})
     else:
         print(f"{number:,} {'page' if number == 1 else 'pages'} forgotten")
     return FOUND if number else NOT_FOUND
 
 
 def _rebuild(options: argparse.Namespace, settings: DedupSettings) -> int:
-    if not 0 < options.threshold <= 1:
+    threshold = settings.threshold if options.threshold is None else options.threshold
+    if not 0 < threshold <= 1:
         raise UsageError("--threshold takes a number above 0, at most 1", print_help=False)
-    with _open(options, settings) as store:
-        banding = store.rebuild(options.threshold)
-    recall = banding.recall(options.threshold)
+    if options.threshold is None and options.method is None and options.containment is None:
+        raise UsageError("name --threshold, --method or --containment", print_help=False)
+    with open_store(options, settings) as store:
+        sampled = store.index.sampled if options.containment is None else options.containment
+        method = options.method or _method_of(store, settings)
+        rules = Rules(
+            threshold=threshold,
+            method=method,
+            containment=DEFAULT_CONTAINMENT if sampled else None,
+        )
+        index = store.rebuild(rules=rules)
     if options.json:
-        return _json({"bands": banding.bands, "rows": banding.rows, "recall": round(recall, 4)})
-    print(
-        f"{banding.bands} x {banding.rows} bands, which find {recall:.1%} of the pairs"
-        f" at {options.threshold:g}"
-    )
+        shown: dict[str, Any] = index.columns()
+        if isinstance(index.keys_of, Banding):
+            shown["recall"] = round(index.keys_of.recall(threshold), 4)
+        return print_json(shown)
+    print(f"{index}, which find {_found(index, method, threshold)}")
     return FOUND
 
 
+def _method_of(store: Store, settings: DedupSettings) -> str:
+    """Return the method that a store's index is kept for, where none is named."""
+    if not isinstance(store.index.keys_of, Banding):
+        return "simhash"
+    return "minhash" if settings.method == "simhash" else settings.method
+
+
+def _found(index: Index, method: str, threshold: float) -> str:
+    if not isinstance(index.keys_of, Banding):
+        return "all pairs whose SimHashes are so near as DEDUP_SIMHASH_DISTANCE says"
+    if method == "megashingle":
+        return "all pairs with an equal megashingle"
+    return f"{index.keys_of.recall(threshold):.1%} of the pairs at {threshold:g}"
+
+
 def _upgrade(options: argparse.Namespace, settings: DedupSettings) -> int:
-    with _open(options, settings) as store:
+    with open_store(options, settings) as store:
         revision = store.status()["revision"]
     if options.json:
-        return _json({"revision": revision})
+        return print_json({"revision": revision})
     print(f"the store is up to date (revision {revision})")
     return FOUND
 
@@ -296,46 +267,14 @@ def _upgrade(options: argparse.Namespace, settings: DedupSettings) -> int:
 _COMMANDS: dict[str, Callable[[argparse.Namespace, DedupSettings], int]] = {
     "status": _status,
     "show": _show,
-    "similar": _similar,
-    "compare": _compare,
+    "similar": similar,
+    "compare": compare_texts,
     "groups": _groups,
     "list": _list,
     "forget": _forget,
     "rebuild": _rebuild,
     "upgrade": _upgrade,
 }
-
-
-def _signed(what: str, store: Store) -> tuple[Signature, str | None, str | None]:
-    """Return the signature and text of a file or stored page, and the latter's URL."""
-    text = _text_of_file(what)
-    if text is not None:
-        return sign(text, store.scheme), text, None
-    page = _stored(what, store)
-    return store.signature(page), store.text(page), page.url
-
-
-def _stored(url: str, store: Store) -> StoredPage:
-    found = store.find(url)
-    if not found:
-        raise ShinglingError(f"{_plain(url)} is neither a file nor stored")
-    return found[0]
-
-
-def _text_of_file(what: str) -> str | None:
-    """Return the text of a file or of standard input (`-`); None where there is no such file.
-
-    Of HTML, it is the main text.
-    """
-    if what == "-":
-        raw = sys.stdin.buffer.read()
-    elif Path(what).is_file():
-        raw = Path(what).read_bytes()
-    else:
-        return None
-    if sniff_html(raw):
-        return read_html(raw, max_bytes=_MOST_BYTES).text
-    return raw.decode("utf-8", "replace")
 
 
 def _seconds(time: str) -> float:
@@ -349,48 +288,3 @@ def _seconds(time: str) -> float:
 def _confirmed(question: str) -> bool:
     print(f"{question} [y/N] ", end="", flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-
-def _json(value: Any) -> int:
-    print(json.dumps(value, ensure_ascii=False, indent=2))
-    return FOUND
-
-
-def _pages(pages: Iterable[StoredPage]) -> None:
-    _table(
-        ["status", "words", "resemblance", "URL", "original"],
-        [
-            (
-                page.status,
-                str(page.words),
-                "" if page.resemblance is None else f"{page.resemblance:.3f}",
-                page.url,
-                page.original or "",
-            )
-            for page in pages
-        ],
-    )
-
-
-def _value(name: str, value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:.3f}"
-    if name in ("first_seen", "last_seen"):
-        return str(value).replace("T", " ").removesuffix("+00:00")
-    return str(value)
-
-
-def _plain(text: str) -> str:
-    """Return page content as a terminal may show it."""
-    return plain_line(text)
-
-
-def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, header: bool = True) -> None:
-    """Print a table; long cells are folded, never cut, and no cell is read as markup."""
-    table = Table(box=None, show_header=header, pad_edge=False, header_style="bold")
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(_plain(cell)) for cell in row))
-    # Piped into a file, a line is as long as it has to be.
-    Console(width=None if sys.stdout.isatty() else 10_000).print(table)

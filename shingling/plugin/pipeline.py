@@ -105,6 +105,8 @@ class DedupPipeline:
                     "action": settings.action,
                     "threshold": settings.threshold,
                     "method": settings.method,
+                    "simhash_distance": settings.simhash_distance,
+                    "containment": settings.containment,
                     "min_words": settings.min_words,
                     "scope": settings.scope,
                     "extractor": settings.extractor,

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import difflib
+import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy.utils.conf import closest_scrapy_cfg
 
-from shingling.errors import SettingsError, StoreError
+from shingling.errors import SettingsError, ShinglingError, StoreError
 from shingling.reading import load_extractor
-from shingling.sketch import Scheme
+from shingling.sketch import MOST_DISTANCE, Idf, Scheme
 from shingling.store import (
     DEFAULT_MIN_WORDS,
+    DEFAULT_SIMHASH_DISTANCE,
     DEFAULT_THRESHOLD,
     METHODS,
     Rules,
@@ -30,6 +34,7 @@ if TYPE_CHECKING:
 
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 FILLABLE = ("text", "title", "language")
+_FIELDS = {"DEDUP_SCHEME": "scheme_parameters"}  # where they are not named as their setting
 _MOST_WORKERS = 8  # what one event loop can feed
 
 
@@ -42,7 +47,10 @@ class DedupSettings:
     action: str
     threshold: float
     method: str
+    simhash_distance: int
+    containment: float | None
     shingle_size: int
+    scheme_parameters: dict[str, Any]
     min_words: int
     scope: str
     window_days: float | None
@@ -58,18 +66,20 @@ class DedupSettings:
     fill_fields: tuple[str, ...]
     on_error: str
 
-    @property
+    @cached_property
     def scheme(self) -> Scheme:
         """Return the scheme of the signatures."""
-        return Scheme(shingle_size=self.shingle_size)
+        return Scheme.from_dict({"shingle_size": self.shingle_size, **self.scheme_parameters})
 
-    @property
+    @cached_property
     def rules(self) -> Rules:
         """Return how a page is decided."""
         return Rules(
             threshold=self.threshold,
             min_words=self.min_words,
             method=self.method,
+            simhash_distance=self.simhash_distance,
+            containment=self.containment,
             window_days=self.window_days,
             store_text=self.store_text,
         )
@@ -88,15 +98,21 @@ class DedupSettings:
         for name, (default, accepted, parse) in SETTINGS.items():
             value = settings.get(name, default)
             try:
-                values[name.removeprefix("DEDUP_").lower()] = parse(value)
+                values[_FIELDS.get(name, name.removeprefix("DEDUP_").lower())] = parse(value)
             except (ValueError, TypeError, StoreError) as error:
                 # A database URL may hold a password: it is not repeated.
                 shown = "" if name == "DEDUP_STORE_URL" else f" = {value!r}"[:100]
-                detail = f" ({error})" if isinstance(error, (SettingsError, StoreError)) else ""
+                detail = f" ({error})" if isinstance(error, ShinglingError) else ""
                 raise SettingsError(
                     f"{name}{shown} is not accepted{detail}; accepted: {accepted}"
                 ) from None
-        return cls(**values)
+        read = cls(**values)
+        try:
+            read.scheme.canonical.require()
+            _ = read.rules
+        except ShinglingError as error:
+            raise SettingsError(f"the DEDUP_* settings are not accepted: {error}") from None
+        return read
 
 
 def _unknown(name: str) -> str:
@@ -177,6 +193,32 @@ def _fill_fields(value: Any) -> tuple[str, ...]:
     return chosen
 
 
+def _scheme(value: Any) -> dict[str, Any]:
+    """Return the parameters of a scheme; `idf` names a file beside `scrapy.cfg`."""
+    parameters = json.loads(value) if isinstance(value, str) else value
+    if not isinstance(parameters, Mapping):
+        raise TypeError
+    chosen = dict(parameters)
+    if "shingle_size" in chosen:
+        raise SettingsError("shingle_size is set by DEDUP_SHINGLE_SIZE")
+    if isinstance(chosen.get("simhash"), Mapping):
+        features = chosen["simhash"] = dict(chosen["simhash"])
+        if isinstance(features.get("idf"), str):
+            path = _project_folder() / features["idf"]
+            try:
+                features["idf"] = Idf.from_json(path.read_text(encoding="utf-8"))
+            except (OSError, UnicodeDecodeError) as error:
+                raise SettingsError(f"{path} cannot be read: {type(error).__name__}") from None
+    Scheme.from_dict(chosen)
+    return chosen
+
+
+def _project_folder() -> Path:
+    """Return the folder of the nearest `scrapy.cfg`, or the working directory."""
+    config = closest_scrapy_cfg()
+    return Path(config).parent.absolute() if config else Path.cwd()
+
+
 def usable_cpus() -> int:
     """Return how many CPUs this process may run on."""
     if hasattr(os, "sched_getaffinity"):
@@ -196,17 +238,22 @@ def store_url(value: Any) -> str:
     url = parse_url(_name(value))
     path = sqlite_path(url)
     if path is not None and not path.is_absolute():
-        config = closest_scrapy_cfg()
-        folder = Path(config).parent if config else Path.cwd()
-        url = url.set(database=str(folder.absolute() / path))
+        url = url.set(database=str(_project_folder() / path))
     return url.render_as_string(hide_password=False)
 
+
+_SCHEME_ACCEPTS = "a dict (or JSON) of unit, ordered, family, canonical = {...} and simhash = {...}"
 
 SETTINGS: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
     "DEDUP_ACTION": (
         "drop",
         "drop, tag or observe",
         _choice("drop", "tag", "observe"),
+    ),
+    "DEDUP_CONTAINMENT": (
+        None,
+        "None, or a number above 0, at most 1",
+        _optional(_number(0, 1, above=True)),
     ),
     "DEDUP_ENABLED": (True, "True or False", _bool),
     "DEDUP_EXTRACTOR": (
@@ -225,7 +272,7 @@ SETTINGS: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
         "a whole number of bytes, 1 to 1000000000",
         _whole(1, 1_000_000_000),
     ),
-    "DEDUP_METHOD": ("minhash", "minhash or exact", _choice(*METHODS)),
+    "DEDUP_METHOD": ("minhash", ", ".join(METHODS), _choice(*METHODS)),
     "DEDUP_MIN_WORDS": (
         DEFAULT_MIN_WORDS,
         "a whole number of words, 0 to 1000000",
@@ -233,11 +280,17 @@ SETTINGS: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
     ),
     "DEDUP_ON_ERROR": ("keep", "keep or close", _choice("keep", "close")),
     "DEDUP_RESULT_FIELD": ("dedup", "the name of an item's field", _name),
+    "DEDUP_SCHEME": ({}, _SCHEME_ACCEPTS, _scheme),
     "DEDUP_SCOPE": ("all", "all, site or spider", _choice("all", "site", "spider")),
     "DEDUP_SHINGLE_SIZE": (
         5,
         "a whole number of words, 1 to 100",
         _whole(1, 100),
+    ),
+    "DEDUP_SIMHASH_DISTANCE": (
+        DEFAULT_SIMHASH_DISTANCE,
+        f"a whole number of bits, 0 to {MOST_DISTANCE}",
+        _whole(0, MOST_DISTANCE),
     ),
     "DEDUP_STORE_TEXT": (True, "True or False", _bool),
     "DEDUP_STORE_URL": (

@@ -48,10 +48,9 @@ class StoreThread:
 
     def _open(self, spider: str, shown: dict[str, Any]) -> None:
         settings = self._settings
-        store = Store.open(settings.store_url, scheme=settings.scheme, threshold=settings.threshold)
+        store = Store.open(settings.store_url, scheme=settings.scheme, rules=settings.rules)
         try:
-            if settings.method != "exact":
-                store.require(settings.threshold)
+            store.require(settings.rules)
             self._run = store.start_run(spider, shown)
         except BaseException:
             store.close()

@@ -1,21 +1,38 @@
 """Canonical words to shingles to signatures."""
 
-from shingling.sketch._minhash import FUNCTIONS, Minima
+from shingling.sketch._idf import Idf
+from shingling.sketch._minhash import FAMILIES, FUNCTIONS, Minima
+from shingling.sketch._sample import sample
 from shingling.sketch._scheme import Scheme
-from shingling.sketch._shingles import Fingerprints
-from shingling.sketch._signature import Signature, fingerprints_of, sign, sign_words
-from shingling.sketch._simhash import BITS
-from shingling.sketch.banding import Banding
+from shingling.sketch._shingles import Fingerprints, word_hashes
+from shingling.sketch._signature import (
+    Signature,
+    fingerprints_of,
+    shingles_of,
+    sign,
+    sign_words,
+)
+from shingling.sketch._simhash import SimhashFeatures
+from shingling.sketch.banding import Banding, Keys
+from shingling.sketch.halves import MOST_DISTANCE, Halves
 
 __all__ = [
-    "BITS",
+    "FAMILIES",
     "FUNCTIONS",
+    "MOST_DISTANCE",
     "Banding",
     "Fingerprints",
+    "Halves",
+    "Idf",
+    "Keys",
     "Minima",
     "Scheme",
     "Signature",
+    "SimhashFeatures",
     "fingerprints_of",
+    "sample",
+    "shingles_of",
     "sign",
     "sign_words",
+    "word_hashes",
 ]

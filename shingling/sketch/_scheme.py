@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from shingling.errors import SchemeError
+from shingling.sketch._idf import Idf
+from shingling.sketch._minhash import FAMILIES
+from shingling.sketch._shingles import UNITS
+from shingling.sketch._simhash import SimhashFeatures
+from shingling.text import Canonicaliser
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 MAX_SHINGLE_SIZE = 100
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -21,8 +31,13 @@ class Scheme:
     its scheme and refuses any other.
 
     Args:
-        shingle_size: words in a shingle, 1 to 100.
+        shingle_size: units in a shingle, 1 to 100.
         version: of the algorithm; this release knows version 1 (docs/algorithms.md).
+        unit: of a shingle, `words` or `characters`.
+        ordered: whether the order of the units within a shingle counts.
+        family: of the 84 functions, `affine` or `crc`.
+        canonical: how the text becomes words.
+        simhash: what the SimHash is made of.
 
     Raises:
         SchemeError: a value that is not accepted.
@@ -30,6 +45,11 @@ class Scheme:
 
     shingle_size: int = 5
     version: int = 1
+    unit: str = "words"
+    ordered: bool = True
+    family: str = "affine"
+    canonical: Canonicaliser = field(default_factory=Canonicaliser)
+    simhash: SimhashFeatures = field(default_factory=SimhashFeatures)
 
     def __post_init__(self) -> None:
         if type(self.version) is not int or self.version != 1:
@@ -39,15 +59,54 @@ class Scheme:
             raise SchemeError(
                 f"shingle_size {size!r} is not accepted: a whole number, 1 to {MAX_SHINGLE_SIZE}"
             )
+        if self.unit not in UNITS:
+            raise SchemeError(f"unit {self.unit!r} is not accepted: {' or '.join(UNITS)}")
+        if not isinstance(self.ordered, bool):
+            raise SchemeError(f"ordered {self.ordered!r} is not accepted: true or false")
+        if self.family not in FAMILIES:
+            raise SchemeError(f"family {self.family!r} is not known: {' or '.join(FAMILIES)}")
+        if not isinstance(self.canonical, Canonicaliser):
+            raise SchemeError(f"canonical {self.canonical!r} is not accepted: its options")
+        if not isinstance(self.simhash, SimhashFeatures):
+            raise SchemeError(f"simhash {self.simhash!r} is not accepted: its options")
 
     @cached_property
     def id(self) -> str:
         """Return 16 hexadecimal digits that name the scheme: BLAKE2b of its JSON form."""
         return hashlib.blake2b(self.to_json().encode(), digest_size=8).hexdigest()
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return shingle size and version, and every other parameter that is not the default."""
+        shown = _changed(self)
+        return {"shingle_size": self.shingle_size, "version": self.version, **shown}
+
+    def shown(self) -> dict[str, Any]:
+        """Return `as_dict` for a person: a table of document frequencies by its size only."""
+        shown = self.as_dict()
+        if self.simhash.idf is not None:
+            shown["simhash"]["idf"] = str(self.simhash.idf)
+        return shown
+
     def to_json(self) -> str:
         """Return the scheme as a JSON object with sorted keys."""
-        return json.dumps(asdict(self), sort_keys=True)
+        return json.dumps(self.as_dict(), sort_keys=True)
+
+    @classmethod
+    def from_dict(cls, parameters: Mapping[str, Any]) -> Scheme:
+        """Return the scheme of these parameters; those that are left out have their default.
+
+        Raises:
+            SchemeError: a parameter is not known, or its value is not accepted.
+        """
+        values = dict(parameters)
+        if isinstance(values.get("canonical"), dict):
+            values["canonical"] = _made(Canonicaliser, values["canonical"], "canonical.")
+        if isinstance(values.get("simhash"), dict):
+            features = dict(values["simhash"])
+            if isinstance(features.get("idf"), dict):
+                features["idf"] = _made(Idf, features["idf"], "simhash.idf.")
+            values["simhash"] = _made(SimhashFeatures, features, "simhash.")
+        return _made(cls, values, "")
 
     @classmethod
     def from_json(cls, text: str) -> Scheme:
@@ -57,7 +116,36 @@ class Scheme:
             SchemeError: the text is no scheme, or has parameters that this release lacks.
         """
         try:
-            fields: dict[str, Any] = json.loads(text)
-            return cls(**fields)
+            parameters = json.loads(text)
+            if not isinstance(parameters, dict):
+                raise TypeError("not an object")
+            return cls.from_dict(parameters)
         except (ValueError, TypeError) as error:
-            raise SchemeError(f"not a scheme of this release: {text[:200]}") from error
+            detail = f" ({error})" if isinstance(error, SchemeError) else ""
+            raise SchemeError(f"not a scheme of this release{detail}: {text[:200]}") from error
+
+
+def _changed(value: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass that differ from their defaults."""
+    default = type(value)()
+    shown: dict[str, Any] = {}
+    for one in fields(value):
+        own = getattr(value, one.name)
+        if own == getattr(default, one.name):
+            continue
+        if isinstance(own, (Canonicaliser, SimhashFeatures)):
+            own = _changed(own)
+        elif isinstance(own, Idf):
+            own = asdict(own)
+        shown[one.name] = list(own) if isinstance(own, tuple) else own
+    return shown
+
+
+def _made(kind: type[_T], parameters: Mapping[str, Any], where: str) -> _T:
+    known = [one.name for one in fields(kind)]  # type: ignore[arg-type]
+    for name in parameters:
+        if name not in known:
+            close = difflib.get_close_matches(str(name), known, n=1)
+            hint = f"did you mean {where}{close[0]}?" if close else f"known: {', '.join(known)}"
+            raise SchemeError(f"scheme: {where}{name} is not a parameter; {hint}")
+    return kind(**parameters)

@@ -15,6 +15,8 @@ Fingerprints: TypeAlias = np.ndarray[tuple[int], np.dtype[np.uint64]]
 # CRC-64/XZ: the polynomial of ECMA-182, reflected, all ones before and after.
 _crc64 = crcmod.mkCrcFun(0x142F0E1EBA9EA3693, initCrc=0, rev=True, xorOut=0xFFFFFFFFFFFFFFFF)
 
+UNITS = ("words", "characters")
+
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio, odd
 _CACHED_WORDS = 1 << 16
 _CACHED_LENGTH = 32  # characters
@@ -50,25 +52,38 @@ def fmix64(values: Fingerprints) -> Fingerprints:
     return mixed
 
 
-def fingerprints(hashes: Fingerprints, size: int) -> Fingerprints:
+def unit_hashes(words: Sequence[str], unit: str) -> Fingerprints:
+    """Return the hash of each unit of canonical words, in text order: uint64[n].
+
+    A character counts as a word of one character; blanks between words do not count.
+    """
+    return word_hashes(words if unit == "words" else list("".join(words)))
+
+
+def fingerprints(hashes: Fingerprints, size: int, *, ordered: bool = True) -> Fingerprints:
     """Return the fingerprint of every shingle, in text order.
 
-    A shingle's word hashes are the coefficients of a polynomial modulo 2^64 (Karp and
+    A shingle's unit hashes are the coefficients of a polynomial modulo 2^64 (Karp and
     Rabin 1987, with a fixed odd multiplier), which `fmix64` finishes.
 
     Args:
-        hashes: word hashes, uint64[n].
-        size: words in a shingle. A shorter text is one shingle of all its words.
+        hashes: of the units, uint64[n].
+        size: units in a shingle. A shorter text is one shingle of all its units.
+        ordered: whether the order of a shingle's units counts; where not, they are sorted.
 
     Returns:
-        uint64[max(n - size + 1, 1)]; uint64[0] where there are no words.
+        uint64[max(n - size + 1, 1)]; uint64[0] where there are no units.
     """
     if not len(hashes):
         return hashes
     size = min(size, len(hashes))
     count = len(hashes) - size + 1
-    sums = hashes[:count].copy()
-    for offset in range(1, size):
+    if ordered:
+        parts = [hashes[offset : offset + count] for offset in range(size)]
+    else:
+        parts = list(np.sort(np.lib.stride_tricks.sliding_window_view(hashes, size), axis=1).T)
+    sums = parts[0].copy()
+    for part in parts[1:]:
         sums *= _MULTIPLIER
-        sums += hashes[offset : offset + count]
+        sums += part
     return fmix64(sums)

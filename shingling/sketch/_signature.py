@@ -12,9 +12,7 @@ import numpy as np
 from shingling.errors import SignatureError
 from shingling.sketch._minhash import FUNCTIONS, minima
 from shingling.sketch._scheme import Scheme
-from shingling.sketch._shingles import fingerprints, word_hashes
-from shingling.sketch._simhash import simhash
-from shingling.text import canonical_words
+from shingling.sketch._shingles import fingerprints, unit_hashes, word_hashes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,8 +23,6 @@ if TYPE_CHECKING:
 _MAGIC = b"SHG1"
 _HEADER = struct.Struct("<4s8sIQ16s")
 _DEFAULT = Scheme()
-
-_SIMHASH_SIZES = (1, 2, 3)  # words; measured in docs/decisions.md
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,16 +76,21 @@ def sign(text: str, scheme: Scheme = _DEFAULT) -> Signature:
     """Return the signature of a text.
 
     A text without words has a signature with `words == 0`, which resembles nothing.
+
+    Raises:
+        SchemeError: the scheme asks for a language pack that is not installed.
     """
-    return sign_words(canonical_words(text), scheme)
+    return sign_words(scheme.canonical.words(text), scheme)
 
 
 def sign_words(words: Sequence[str], scheme: Scheme = _DEFAULT) -> Signature:
     """Return the signature of canonical words."""
     hashes = word_hashes(words)
+    units = hashes if scheme.unit == "words" else unit_hashes(words, scheme.unit)
+    shingles = fingerprints(units, scheme.shingle_size, ordered=scheme.ordered)
     return Signature(
-        minima=minima(fingerprints(hashes, scheme.shingle_size)),
-        simhash=simhash(np.concatenate([fingerprints(hashes, size) for size in _SIMHASH_SIZES])),
+        minima=minima(shingles, scheme.family),
+        simhash=scheme.simhash.simhash(words, hashes),
         text_hash=hashlib.blake2b(" ".join(words).encode(), digest_size=16).digest(),
         words=len(words),
         scheme=scheme.id,
@@ -98,4 +99,10 @@ def sign_words(words: Sequence[str], scheme: Scheme = _DEFAULT) -> Signature:
 
 def fingerprints_of(words: Sequence[str], scheme: Scheme = _DEFAULT) -> Fingerprints:
     """Return the distinct fingerprints of the shingles of canonical words, sorted: uint64[k]."""
-    return np.unique(fingerprints(word_hashes(words), scheme.shingle_size))
+    return np.unique(shingles_of(words, scheme))
+
+
+def shingles_of(words: Sequence[str], scheme: Scheme = _DEFAULT) -> Fingerprints:
+    """Return the fingerprints of the shingles of canonical words, in text order: uint64[n]."""
+    units = unit_hashes(words, scheme.unit)
+    return fingerprints(units, scheme.shingle_size, ordered=scheme.ordered)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
     from shingling.sketch._minhash import Minima
 
+Keys: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.int64]]
+
 RECALL = 0.95
+_SUPERSHINGLE = 14  # minima
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -66,7 +69,15 @@ class Banding:
                     return banding
         return cls(FUNCTIONS, 1)
 
-    def keys(self, signatures: Sequence[Minima]) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+    @property
+    def finds_megashingles(self) -> bool:
+        """Return whether all pairs with an equal supershingle share a band.
+
+        They do where every 14 minima that make a supershingle hold a whole band.
+        """
+        return self.rows == _SUPERSHINGLE or 2 * self.rows <= _SUPERSHINGLE + 1
+
+    def keys(self, signatures: Sequence[Minima]) -> Keys:
         """Return the band keys of signatures.
 
         A key is 64 bits over the band's minima, salted with the band's number; signed,

@@ -1,9 +1,12 @@
 """The signature store: tables, candidate search, the atomic check-and-insert."""
 
 from shingling.store._engine import parse_url, sqlite_path
+from shingling.store._index import Index
 from shingling.store._store import Run, Store
 from shingling.store._values import (
+    DEFAULT_CONTAINMENT,
     DEFAULT_MIN_WORDS,
+    DEFAULT_SIMHASH_DISTANCE,
     DEFAULT_THRESHOLD,
     METHODS,
     STATUSES,
@@ -18,11 +21,14 @@ from shingling.store._values import (
 )
 
 __all__ = [
+    "DEFAULT_CONTAINMENT",
     "DEFAULT_MIN_WORDS",
+    "DEFAULT_SIMHASH_DISTANCE",
     "DEFAULT_THRESHOLD",
     "METHODS",
     "STATUSES",
     "Group",
+    "Index",
     "Match",
     "Page",
     "Rules",

@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shingling.similarity import standard_error
+from shingling.similarity import distance as simhash_distance
+from shingling.similarity import equal_supershingles, standard_error
 from shingling.store._values import Verdict
 from shingling.store._working_set import seconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from shingling.similarity import Overlap
     from shingling.sketch import Scheme, Signature
     from shingling.store._rows import Row
     from shingling.store._values import Page, Rules
@@ -76,20 +78,45 @@ def decide(
     if rules.method != "exact":
         candidates = [
             other
-            for other in store.candidates(row)
+            for other in store.candidates(row, rules)
             if other.words >= rules.min_words and _counts(other, page, rules)
         ]
-        best = _best(row, candidates, rules.threshold, store)
+        best = _best(row, candidates, rules, store)
         if best is not None:
             head, resemblance, containment = best
             store.attach(row, head, "near", resemblance, containment)
             row.last_verdict = "near"
-            return _verdict(row, store, previous=previous, candidates=len(candidates))
+            distance = simhash_distance(row.simhash, head.simhash)
+            return _verdict(
+                row,
+                store,
+                previous=previous,
+                candidates=len(candidates),
+                distance=distance if "simhash" in rules.method else None,
+            )
+
+    # A piece of an original is a near-duplicate of it; what contains one is an original.
+    contains = None
+    if rules.containment is not None:
+        wholes = [
+            other
+            for other in store.likely_wholes(row)
+            if other.words >= rules.min_words and _counts(other, page, rules)
+        ]
+        candidates = [*candidates, *wholes]
+        piece, contains = _contained(row, wholes, rules.containment, store)
+        if piece is not None:
+            head, both = piece
+            store.attach(row, head, "near", both.resemblance, both.containment)
+            row.last_verdict = "near"
+            return _verdict(
+                row, store, reason="piece", previous=previous, candidates=len(candidates)
+            )
 
     # 5. It is an original.
     store.stand(row)
     row.last_verdict = kind
-    return _verdict(row, store, previous=previous, candidates=len(candidates))
+    return _verdict(row, store, previous=previous, candidates=len(candidates), contains=contains)
 
 
 def regroup(members: Sequence[Row], rules: Rules, store: WorkingSet) -> None:
@@ -103,7 +130,7 @@ def regroup(members: Sequence[Row], rules: Rules, store: WorkingSet) -> None:
         twin = next((head for head in heads if head.text_hash == row.text_hash), None)
         if twin is not None:
             store.attach(row, twin, "exact", 1.0, 1.0)
-        elif best := _best(row, heads, rules.threshold, store):
+        elif best := _best(row, heads, rules, store):
             head, resemblance, containment = best
             store.attach(row, head, "near", resemblance, containment)
         else:
@@ -123,29 +150,64 @@ def _change(row: Row, page: Page, signature: Signature, rules: Rules, store: Wor
 
 
 def _best(
-    row: Row, candidates: Sequence[Row], threshold: float, store: WorkingSet
+    row: Row, candidates: Sequence[Row], rules: Rules, store: WorkingSet
 ) -> tuple[Row, float, float] | None:
-    """Return the most alike candidate at or above the threshold, with its measures.
+    """Return the most alike of the candidates that the method takes, with its measures.
 
     The estimate from all minima picks whom to measure; among equals the oldest wins.
     """
-    if not candidates:
+    taken = _taken(row, candidates, rules)
+    if not taken:
         return None
-    estimates = (np.stack([other.minima for other in candidates]) == row.minima).mean(axis=1)
-    margin = _ERRORS * standard_error(threshold)
+    least = rules.threshold if "minhash" in rules.method else 0.0
+    estimates = (np.stack([other.minima for other in taken]) == row.minima).mean(axis=1)
+    margin = _ERRORS * standard_error(least or 0.5)
     best: tuple[Row, float, float] | None = None
     for place in np.argsort(-estimates, kind="stable")[:_MEASURED].tolist():
-        if estimates[place] < threshold - margin:
+        if estimates[place] < least - margin:
             break
         if best is not None and estimates[place] + margin < best[1]:
             break
-        resemblance, containment = store.measure(row, candidates[place])
-        other = candidates[place]
-        if resemblance < threshold:
+        resemblance, containment = store.measure(row, taken[place])
+        other = taken[place]
+        if resemblance < least:
             continue
         if best is None or (resemblance, -other.id) > (best[1], -best[0].id):
             best = other, resemblance, containment
     return best
+
+
+def _taken(row: Row, candidates: Sequence[Row], rules: Rules) -> Sequence[Row]:
+    """Return the candidates that a method takes by their signatures alone."""
+    if rules.method == "megashingle":
+        return [other for other in candidates if equal_supershingles(row.minima, other.minima) > 1]
+    if "simhash" in rules.method:
+        return [
+            other
+            for other in candidates
+            if simhash_distance(row.simhash, other.simhash) <= rules.simhash_distance
+        ]
+    return candidates
+
+
+def _contained(
+    row: Row, others: Sequence[Row], least: float, store: WorkingSet
+) -> tuple[tuple[Row, Overlap] | None, str | None]:
+    """Return the original that the row is a piece of, and the URL of one that it contains.
+
+    Others come with the likeliest first. A piece has no more shingles than its whole.
+    """
+    piece: tuple[Row, Overlap] | None = None
+    contains: tuple[float, str] | None = None
+    for other in others[:_MEASURED]:
+        both = store.overlap(row, other)
+        if both is None or both.containment < least:
+            continue
+        if both.a <= both.b and (piece is None or both.containment > piece[1].containment):
+            piece = other, both
+        if both.a > both.b and (contains is None or both.containment > contains[0]):
+            contains = both.containment, other.url
+    return piece, contains[1] if contains and piece is None else None
 
 
 def _counts(head: Row, page: Page, rules: Rules) -> bool:
@@ -162,6 +224,8 @@ def _verdict(
     reason: str | None = None,
     previous: float | None = None,
     candidates: int = 0,
+    distance: int | None = None,
+    contains: str | None = None,
 ) -> Verdict:
     original = None if row.is_original else store.head(row).url
     resemblance = row.resemblance
@@ -175,5 +239,7 @@ def _verdict(
         page_id=row.id,
         reason=reason,
         previous=previous,
+        distance=distance,
+        contains=contains,
         candidates=candidates,
     )

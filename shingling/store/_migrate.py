@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from alembic.config import Config
     from sqlalchemy import Connection
 
-HEAD = "0001"
+HEAD = "0002"
 
 
 def current_revision(connection: Connection) -> str | None:

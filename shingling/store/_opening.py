@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import TYPE_CHECKING
 
 from sqlalchemy import insert, select
 
 from shingling.errors import SchemeError, StoreError
-from shingling.sketch import Banding, Scheme
+from shingling.sketch import Scheme
 from shingling.store._engine import (
     check_file,
     connect,
@@ -17,16 +18,19 @@ from shingling.store._engine import (
     patiently,
     sqlite_path,
 )
+from shingling.store._index import Index
 from shingling.store._migrate import HEAD, current_revision, upgrade
 from shingling.store._tables import scheme as scheme_table
 
 if TYPE_CHECKING:
     from sqlalchemy import URL, Connection, Engine
 
+    from shingling.store._values import Rules
+
 
 def open_database(
-    url: str, scheme: Scheme | None, threshold: float, *, create: bool
-) -> tuple[Engine, URL, Scheme, Banding]:
+    url: str, scheme: Scheme | None, rules: Rules, *, create: bool
+) -> tuple[Engine, URL, Scheme, Index]:
     """Return the engine of a store, its parsed URL, and what it was made with.
 
     Arguments and errors are those of `Store.open`.
@@ -43,7 +47,7 @@ def open_database(
         try:
             stored = patiently(lambda: _read_current(engine))
             if stored is None:
-                stored = patiently(lambda: _upgrade(engine, scheme, threshold, where))
+                stored = patiently(lambda: _upgrade(engine, scheme, rules, where))
             _check_scheme(scheme, stored[0], where)
         except BaseException:
             engine.dispose()
@@ -51,51 +55,61 @@ def open_database(
     return engine, parsed, *stored
 
 
-def _read_current(engine: Engine) -> tuple[Scheme, Banding] | None:
+def _read_current(engine: Engine) -> tuple[Scheme, Index] | None:
     """Return what the store was made with, or None where the tables are not this release's."""
     with engine.execution_options(reading=True).begin() as connection:
         return read_scheme(connection) if current_revision(connection) == HEAD else None
 
 
 def _upgrade(
-    engine: Engine, scheme: Scheme | None, threshold: float, where: str
-) -> tuple[Scheme, Banding]:
+    engine: Engine, scheme: Scheme | None, rules: Rules, where: str
+) -> tuple[Scheme, Index]:
     """Bring the tables up to date, all or nothing, and return what the store was made with."""
     with engine.begin() as connection:
         upgrade(connection)
-        stored = read_scheme(connection) or _write_scheme(
-            connection, scheme or Scheme(), Banding.for_threshold(threshold)
-        )
+        stored = read_scheme(connection)
+        if stored is None:
+            chosen = scheme or Scheme()
+            stored = _write_scheme(connection, chosen, Index.for_rules(rules, chosen))
         _check_scheme(scheme, stored[0], where)
     return stored
 
 
-def read_scheme(connection: Connection) -> tuple[Scheme, Banding] | None:
-    """Return the scheme and the banding of a store; None where it has none yet."""
+def read_scheme(connection: Connection) -> tuple[Scheme, Index] | None:
+    """Return the scheme and the index of a store; None where it has none yet."""
     row = connection.execute(select(scheme_table)).mappings().one_or_none()
     if row is None:
         return None
-    return Scheme.from_json(row["parameters"]), Banding(row["bands"], row["rows"])
+    return Scheme.from_json(row["parameters"]), read_index(connection)
 
 
-def _write_scheme(
-    connection: Connection, scheme: Scheme, banding: Banding
-) -> tuple[Scheme, Banding]:
+def read_index(connection: Connection) -> Index:
+    """Return the index of a store that has one."""
+    columns = scheme_table.c
+    query = select(columns.indexed, columns.bands, columns.rows, columns.sampled)
+    return Index.stored(*connection.execute(query).one())
+
+
+def _write_scheme(connection: Connection, scheme: Scheme, index: Index) -> tuple[Scheme, Index]:
     connection.execute(
         insert(scheme_table).values(
             id=scheme.id,
             parameters=scheme.to_json(),
-            bands=banding.bands,
-            rows=banding.rows,
             created=int(time.time()),
+            **index.columns(),
         )
     )
-    return scheme, banding
+    return scheme, index
 
 
 def _check_scheme(asked: Scheme | None, stored: Scheme, where: str) -> None:
     if asked is not None and asked != stored:
         raise SchemeError(
-            f"{where}: its signatures were made with {stored}, asked for is {asked};"
-            " set DEDUP_SHINGLE_SIZE to the former, or use another DEDUP_STORE_URL"
+            f"{where}: its signatures were made with the scheme {_shown(stored)}, asked for is"
+            f" {_shown(asked)}; set DEDUP_SHINGLE_SIZE and DEDUP_SCHEME to the former, or use"
+            " another DEDUP_STORE_URL"
         )
+
+
+def _shown(scheme: Scheme) -> str:
+    return json.dumps(scheme.shown())

@@ -8,24 +8,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlalchemy import func, or_, select
 
+from shingling.similarity import distance as simhash_distance
 from shingling.similarity import overlap
-from shingling.sketch import Signature, fingerprints_of
+from shingling.sketch import MOST_DISTANCE, Banding, Signature, fingerprints_of
+from shingling.store._lookup import some
 from shingling.store._rows import read_minima, url_key
 from shingling.store._tables import bands, pages, runs
 from shingling.store._values import Group, Match, StoredPage, from_seconds, safe_url
 from shingling.store._working_set import (
     estimated_containment,
     read_text,
-    some,
 )
-from shingling.text import canonical_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from sqlalchemy import Connection, RowMapping, Select
+    from sqlalchemy import ColumnElement, Connection, RowMapping, Select
 
-    from shingling.sketch import Banding, Scheme
+    from shingling.sketch import Scheme
+    from shingling.store._index import Index
 
 _ROWS = 2000  # rows of minima looked at together in a scan
 
@@ -60,6 +61,15 @@ def find_url(connection: Connection, url: str) -> list[RowMapping]:
     """Return the rows of a URL, one for each scope that it was stored in."""
     query = _shown.where(pages.c.url_key == url_key(safe_url(url))).order_by(pages.c.id)
     return list(connection.execute(query).mappings())
+
+
+def stored_pages(connection: Connection, ids: Sequence[int]) -> list[StoredPage]:
+    """Return the pages of these ids, in this order."""
+    found: dict[int, StoredPage] = {}
+    for part in some(ids):
+        for row in connection.execute(_shown.where(pages.c.id.in_(part))).mappings():
+            found[row["id"]] = stored_page(row)
+    return [found[page_id] for page_id in ids]
 
 
 def list_pages(
@@ -147,7 +157,7 @@ def similar(
     signature: Signature,
     text: str | None,
     scheme: Scheme,
-    banding: Banding,
+    index: Index,
     threshold: float,
     limit: int,
 ) -> list[Match]:
@@ -158,12 +168,13 @@ def similar(
     """
     if not signature.words:
         return []
-    if banding.finds(threshold):
+    banding = index.keys_of
+    if isinstance(banding, Banding) and banding.finds(threshold):
         estimates = _estimate_by_bands(connection, signature, banding)
     else:
         estimates = _estimate_all(connection, signature)
     ranked = sorted(estimates.items(), key=lambda item: (-item[1], item[0]))
-    words = canonical_words(text) if text is not None else None
+    words = scheme.canonical.words(text) if text is not None else None
     own = fingerprints_of(words, scheme) if words is not None else None
     matches = []
     # Measured on texts, a page may come out on the other side of the estimate.
@@ -176,12 +187,58 @@ def similar(
         )
         stored = read_text(connection, page_id) if own is not None else None
         if own is not None and stored is not None:
-            both = overlap(own, fingerprints_of(canonical_words(stored), scheme))
+            both = overlap(own, fingerprints_of(scheme.canonical.words(stored), scheme))
             resemblance, containment, exact = both.resemblance, both.containment, True
         if resemblance >= threshold:
             matches.append(Match(stored_page(row), resemblance, containment, exact))
     matches.sort(key=lambda match: (-match.resemblance, match.page.id))
     return matches[:limit]
+
+
+def within(
+    connection: Connection,
+    signature: Signature,
+    scheme: Scheme,
+    index: Index,
+    distance: int,
+    limit: int,
+) -> list[Match]:
+    """Return the stored pages whose SimHash differs in at most so many bits, nearest first."""
+    if not signature.words:
+        return []
+    query = select(pages.c.id, pages.c.simhash, pages.c.minima).where(pages.c.words > 0)
+    found: list[tuple[int, int, float]] = []
+    for part in _some_within(connection, signature, index, distance):
+        chosen = query if part is None else query.where(part)
+        for page_id, value, raw in connection.execute(chosen.execution_options(yield_per=_ROWS)):
+            apart = simhash_distance(signature.simhash, value % (1 << 64))
+            if apart <= distance:
+                estimate = float(np.mean(read_minima(raw) == signature.minima))
+                found.append((apart, page_id, estimate))
+    matches = []
+    for apart, page_id, estimate in sorted(found)[:limit]:
+        row = connection.execute(_shown.where(pages.c.id == page_id)).mappings().one()
+        containment = estimated_containment(
+            estimate, signature.words, row["words"], scheme.shingle_size
+        )
+        matches.append(Match(stored_page(row), estimate, containment, False, apart))
+    return matches
+
+
+def _some_within(
+    connection: Connection, signature: Signature, index: Index, distance: int
+) -> Iterator[ColumnElement[bool] | None]:
+    """Yield conditions under which all pages within the distance are; None is no condition."""
+    halves = index.keys_of
+    if isinstance(halves, Banding) or distance > MOST_DISTANCE:
+        yield None
+        return
+    probes = halves.probes([signature.simhash], distance)[0].tolist()
+    originals: set[int] = set()
+    for part in some(probes):
+        originals.update(connection.scalars(select(bands.c.page_id).where(bands.c.key.in_(part))))
+    for part in some(originals):
+        yield or_(pages.c.id.in_(part), pages.c.original_id.in_(part))
 
 
 def _estimate_by_bands(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,9 +18,16 @@ if TYPE_CHECKING:
 COLUMNS: tuple[str, ...] = tuple(pages.columns.keys())
 
 
+class Keyed(NamedTuple):
+    """What the keys of a page are made of."""
+
+    minima: Minima
+    simhash: int
+
+
 @dataclass(slots=True, eq=False)
 class Row:
-    """One row of `pages`, and under which minima the database indexes it (None: not)."""
+    """One row of `pages`, and what the database finds it by (None: nothing)."""
 
     id: int
     scope: str
@@ -42,7 +49,7 @@ class Row:
     last_seen: int
     run_id: int | None
     stored: bool
-    indexed: Minima | None
+    indexed: Keyed | None
 
     @property
     def is_original(self) -> bool:
@@ -61,8 +68,15 @@ def row_from(mapping: RowMapping, shingle_size: int) -> Row:
     """Return a row as it was read."""
     values = dict(mapping)
     minima = read_minima(values.pop("minima"))
+    simhash = values.pop("simhash") % (1 << 64)
     indexed = values["original_id"] is None and values["words"] >= shingle_size
-    return Row(**values, minima=minima, stored=True, indexed=minima if indexed else None)
+    return Row(
+        **values,
+        minima=minima,
+        simhash=simhash,
+        stored=True,
+        indexed=Keyed(minima, simhash) if indexed else None,
+    )
 
 
 def read_minima(raw: bytes) -> Minima:

@@ -9,18 +9,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from sqlalchemy import delete, insert, select, text, update
+from sqlalchemy import insert, select, text, update
 
-from shingling.errors import BandingError, SchemeError, StoreError
-from shingling.sketch import Banding, Scheme, Signature, sign
+from shingling.errors import SchemeError, StoreError
+from shingling.sketch import Scheme, Signature, sign
 from shingling.store import _queries as queries
 from shingling.store._decide import decide, regroup
 from shingling.store._engine import named_errors, sqlite_path
+from shingling.store._events import event_groups
+from shingling.store._index import Index
 from shingling.store._migrate import HEAD
-from shingling.store._opening import open_database, read_scheme
+from shingling.store._opening import open_database, read_index
+from shingling.store._rebuild import rebuild
 from shingling.store._rows import read_minima
-from shingling.store._tables import bands, pages, runs
-from shingling.store._tables import scheme as scheme_table
+from shingling.store._tables import pages, runs
 from shingling.store._values import DEFAULT_THRESHOLD, Match, Rules, Verdict
 from shingling.store._working_set import WorkingSet, read_text
 
@@ -30,8 +32,6 @@ if TYPE_CHECKING:
     from sqlalchemy import URL, ColumnElement, Connection, Engine
 
     from shingling.store._values import Group, Page, StoredPage
-
-_BATCH = 1000  # pages at a time in rebuild
 
 
 @dataclass
@@ -49,11 +49,11 @@ class Store:
     processes may use one store.
     """
 
-    def __init__(self, engine: Engine, url: URL, scheme: Scheme, banding: Banding) -> None:
+    def __init__(self, engine: Engine, url: URL, scheme: Scheme, index: Index) -> None:
         self._engine = engine
         self._url = url
         self.scheme = scheme
-        self.banding = banding
+        self.index = index
 
     @classmethod
     def open(
@@ -62,6 +62,7 @@ class Store:
         *,
         scheme: Scheme | None = None,
         threshold: float = DEFAULT_THRESHOLD,
+        rules: Rules | None = None,
         create: bool = True,
     ) -> Self:
         """Open a store; create it, or bring its tables up to date, where needed.
@@ -70,6 +71,7 @@ class Store:
             url: of the database; a relative SQLite path starts at the working directory.
             scheme: of the signatures. None takes that of the store, or the default one.
             threshold: a new store gets the cheapest bands that find pairs at it.
+            rules: instead of the threshold: a new store gets the index that they need.
             create: whether a store that is not there is made.
 
         Raises:
@@ -77,7 +79,8 @@ class Store:
             StoreVersionError: it was written by a newer release.
             SchemeError: its signatures were made under another scheme.
         """
-        return cls(*open_database(url, scheme, threshold, create=create))
+        rules = rules or Rules(threshold=threshold)
+        return cls(*open_database(url, scheme, rules, create=create))
 
     def close(self) -> None:
         """Let go of the database."""
@@ -116,7 +119,7 @@ class Store:
             One verdict a page.
 
         Raises:
-            BandingError: the threshold lies below what the bands find.
+            BandingError: the store's index does not find what the rules look for.
             SchemeError: a signature was made under another scheme.
             StoreError: the database failed; nothing of the batch is stored.
         """
@@ -130,10 +133,11 @@ class Store:
             if signature is not None and signature.words
         ]
         with self._writing() as connection:
-            if rules.method != "exact":
-                self.require(rules.threshold)
-            working = WorkingSet(connection, self.scheme, self.banding)
-            working.prefetch([page for page, _ in signed], [signature for _, signature in signed])
+            self.index.require(rules)
+            working = WorkingSet(connection, self.scheme, self.index)
+            working.prefetch(
+                [page for page, _ in signed], [signature for _, signature in signed], rules
+            )
             verdicts = [
                 decide(
                     page, signature, rules, self.scheme, working, None if run is None else run.id
@@ -151,27 +155,22 @@ class Store:
     def _signature(self, page: Page) -> Signature | None:
         if page.signature is None:
             return None if page.text is None else sign(page.text, self.scheme)
-        if page.signature.scheme != self.scheme.id:
-            raise SchemeError(
-                f"a signature of scheme {page.signature.scheme}, the store has {self.scheme.id}"
-            )
+        self._require_scheme(page.signature)
         return page.signature
 
-    def require(self, threshold: float) -> None:
-        """Check that the stored bands find pairs at a threshold.
+    def _require_scheme(self, signature: Signature) -> None:
+        if signature.scheme != self.scheme.id:
+            raise SchemeError(
+                f"a signature of scheme {signature.scheme}, the store has {self.scheme.id}"
+            )
+
+    def require(self, rules: Rules) -> None:
+        """Check that the store finds what these rules look for.
 
         Raises:
-            BandingError: they do not; the message names the command that makes new ones.
+            BandingError: it does not; the message names the command that changes it.
         """
-        if not 0 < threshold <= 1:
-            raise BandingError(f"threshold {threshold} is not accepted: above 0, at most 1")
-        if not self.banding.finds(threshold):
-            raise BandingError(
-                f"threshold {threshold:g} lies below what the stored bands find"
-                f" ({self.banding.bands} x {self.banding.rows} find"
-                f" {self.banding.recall(threshold):.0%} there): run"
-                f" `scrapy dedup rebuild --threshold {threshold:g}` once"
-            )
+        self.index.require(rules)
 
     def similar(
         self,
@@ -189,14 +188,29 @@ class Store:
         Raises:
             SchemeError: the signature was made under another scheme.
         """
-        if signature.scheme != self.scheme.id:
-            raise SchemeError(
-                f"a signature of scheme {signature.scheme}, the store has {self.scheme.id}"
-            )
+        self._require_scheme(signature)
         with self._reading() as connection:
             return queries.similar(
-                connection, signature, text, self.scheme, self.banding, threshold, limit
+                connection, signature, text, self.scheme, self.index, threshold, limit
             )
+
+    def within(self, signature: Signature, distance: int, limit: int = 10) -> list[Match]:
+        """Return the stored pages whose SimHash differs in so few bits, nearest first.
+
+        Where the store is indexed by SimHash, originals are looked up, and their duplicates
+        looked at; otherwise every stored page is.
+
+        Args:
+            signature: whose SimHash is looked for.
+            distance: bits, 0 to the width of the SimHash.
+            limit: at most so many.
+
+        Raises:
+            SchemeError: the signature was made under another scheme.
+        """
+        self._require_scheme(signature)
+        with self._reading() as connection:
+            return queries.within(connection, signature, self.scheme, self.index, distance, limit)
 
     def find(self, url: str) -> list[StoredPage]:
         """Return the pages stored under a URL, one a scope."""
@@ -253,6 +267,22 @@ class Store:
         with self._reading() as connection:
             yield from queries.list_groups(connection, limit)
 
+    def events(
+        self, threshold: float, *, days: float | None = None, limit: int | None = None
+    ) -> list[Group]:
+        """Group originals that resemble each other a little, largest groups first.
+
+        Nothing is changed: these are no duplicates, but articles on one event, say. Each
+        original joins the earlier one that it resembles most, if that leads a group.
+
+        Args:
+            threshold: least resemblance, estimated from the minima; above 0.
+            days: between the first sight of a group's pages and of its first one at most.
+            limit: at most so many groups.
+        """
+        with self._reading() as connection:
+            return event_groups(connection, threshold, days, limit)
+
     def duplicates(self, page: StoredPage) -> list[StoredPage]:
         """Return the duplicates attached to an original, oldest first."""
         with self._reading() as connection:
@@ -262,8 +292,8 @@ class Store:
         """Return counts, scheme, bands and size in bytes."""
         with self._reading() as connection:
             shown = queries.counts(connection)
-        shown["scheme"] = {"id": self.scheme.id, **json.loads(self.scheme.to_json())}
-        shown["bands"] = {"bands": self.banding.bands, "rows": self.banding.rows}
+        shown["scheme"] = {"id": self.scheme.id, **self.scheme.shown()}
+        shown["index"] = self.index.columns()
         shown["revision"] = HEAD
         shown["bytes"] = self._bytes()
         shown["url"] = self.url
@@ -326,7 +356,7 @@ class Store:
         """
         with self._writing() as connection:
             chosen = self._chosen(connection, urls, site, run)
-            working = WorkingSet(connection, self.scheme, self.banding)
+            working = WorkingSet(connection, self.scheme, self.index)
             working.load(chosen)
             working.remove(chosen, lambda members: regroup(members, rules or Rules(), working))
         return len(chosen)
@@ -352,49 +382,34 @@ class Store:
             chosen.update(connection.scalars(select(pages.c.id).where(*conditions)))
         return chosen
 
-    def rebuild(self, threshold: float) -> Banding:
-        """Make new bands from the stored minima, for a threshold; nothing is decided again.
+    def rebuild(self, threshold: float = DEFAULT_THRESHOLD, *, rules: Rules | None = None) -> Index:
+        """Make a new index from the stored minima, SimHashes and texts; nothing is decided again.
+
+        Args:
+            threshold: resemblance that pages are to be found at.
+            rules: instead of the threshold: what the index is to serve.
 
         Returns:
-            The new banding.
+            The new index.
         """
-        banding = Banding.for_threshold(threshold)
+        index = Index.for_rules(rules or Rules(threshold=threshold), self.scheme)
         with self._writing() as connection:
-            connection.execute(delete(bands))
-            query = select(pages.c.id, pages.c.minima).where(
-                pages.c.original_id.is_(None), pages.c.words >= self.scheme.shingle_size
-            )
-            originals = connection.execute(query.execution_options(yield_per=_BATCH))
-            for part in originals.partitions():
-                keys = banding.keys([read_minima(raw) for _, raw in part])
-                rows = [
-                    {"key": key, "page_id": page_id}
-                    for (page_id, _), own in zip(part, keys.tolist(), strict=True)
-                    for key in set(own)
-                ]
-                connection.execute(insert(bands), sorted(rows, key=lambda row: row["key"]))
-            connection.execute(update(scheme_table).values(bands=banding.bands, rows=banding.rows))
-        self.banding = banding
-        return banding
+            rebuild(connection, self.scheme, index)
+        self.index = index
+        return index
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
         with named_errors(self.url), self._engine.begin() as connection:
-            self._look_at_bands(connection)
+            self.index = read_index(connection)  # another process may have made a new one
             yield connection
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
         reading = self._engine.execution_options(reading=True)
         with named_errors(self.url), reading.begin() as connection:
-            self._look_at_bands(connection)
+            self.index = read_index(connection)  # another process may have made a new one
             yield connection
-
-    def _look_at_bands(self, connection: Connection) -> None:
-        """Take over the bands that another process may have made meanwhile."""
-        stored = read_scheme(connection)
-        assert stored is not None
-        self.banding = stored[1]
 
 
 def _write_counts(connection: Connection, run: int, counts: Counter[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     Column,
     Float,
     ForeignKey,
@@ -15,6 +16,7 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    false,
     text,
 )
 
@@ -30,6 +32,9 @@ scheme = Table(
     Column("bands", SmallInteger, nullable=False),
     Column("rows", SmallInteger, nullable=False),
     Column("created", BigInteger, nullable=False),
+    # What the bands are cut from: 84 minima, or a SimHash, of which rows are bits.
+    Column("indexed", Text, nullable=False, server_default="minima"),
+    Column("sampled", Boolean, nullable=False, server_default=false()),  # samples are kept
 )
 
 runs = Table(
@@ -88,6 +93,14 @@ Index(
 
 bands = Table(
     "bands",
+    metadata,
+    Column("key", BigInteger, primary_key=True),
+    Column("page_id", _Id, primary_key=True),  # originals only
+    sqlite_with_rowid=False,
+)
+
+samples = Table(
+    "samples",
     metadata,
     Column("key", BigInteger, primary_key=True),
     Column("page_id", _Id, primary_key=True),  # originals only

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from shingling.errors import SettingsError
+from shingling.sketch import MOST_DISTANCE
 from shingling.text import clean
 
 if TYPE_CHECKING:
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
 DEFAULT_THRESHOLD = 0.8
 DEFAULT_MIN_WORDS = 20
 
-METHODS = ("minhash", "exact")
+DEFAULT_SIMHASH_DISTANCE = 3
+DEFAULT_CONTAINMENT = 0.9
+
+METHODS = ("minhash", "megashingle", "simhash", "minhash+simhash", "exact")
 STATUSES = ("new", "exact", "near", "unchanged", "changed", "skipped")
 """Every status of a verdict. A stored page stands as new, exact, near or skipped (short)."""
 
@@ -61,14 +65,20 @@ class Rules:
     """How a page is decided.
 
     Args:
-        threshold: resemblance at or above which a page is a near-duplicate, 0 < t <= 1.
+        threshold: resemblance at or above which a page is a near-duplicate, 0 < t <= 1, for
+            the methods that measure it.
         min_words: shorter texts match only exactly.
-        method: `minhash`, or `exact` for exact duplicates only.
+        method: one of `METHODS`: `minhash` by resemblance, `megashingle` by two of six equal
+            supershingles, `simhash` by distance, `minhash+simhash` where both agree, `exact`
+            for exact duplicates only.
+        simhash_distance: bits in which the SimHashes of near-duplicates differ at most, 0 to 7.
+        containment: share of a page's shingles from which on it is a piece of another; None
+            does not look for pieces.
         window_days: originals not seen for longer do not count; None is for ever.
         store_text: keep the texts, which lets verdicts be measured exactly.
 
     Raises:
-        SettingsError: the method is not known.
+        SettingsError: a value that is not accepted, or values that contradict each other.
     """
 
     threshold: float = DEFAULT_THRESHOLD
@@ -76,10 +86,27 @@ class Rules:
     method: str = "minhash"
     window_days: float | None = None
     store_text: bool = True
+    simhash_distance: int = DEFAULT_SIMHASH_DISTANCE
+    containment: float | None = None
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
             raise SettingsError(f"method {self.method!r} is not known: {' or '.join(METHODS)}")
+        if not 0 <= self.simhash_distance <= MOST_DISTANCE:
+            raise SettingsError(
+                f"simhash distance {self.simhash_distance!r} is not accepted:"
+                f" 0 to {MOST_DISTANCE} bits"
+            )
+        if self.containment is None:
+            return
+        if not 0 < self.containment <= 1:
+            raise SettingsError(
+                f"containment {self.containment!r} is not accepted: above 0, at most 1"
+            )
+        if not self.store_text:
+            raise SettingsError("containment is measured on stored texts: it needs store_text")
+        if self.method == "exact":
+            raise SettingsError("containment needs a method other than exact")
 
 
 @dataclass(frozen=True)
@@ -92,8 +119,10 @@ class Verdict:
         resemblance: to the original; for `changed` pages without one, to what the page was.
         containment: shared shingles / shingles of the smaller of the two pages.
         page_id: the page's row in the store, or None where it is not stored.
-        reason: why it was skipped.
+        reason: why it was skipped; `piece` where a near-duplicate is a piece of its original.
         previous: resemblance to what the page was, where its text changed.
+        distance: of the SimHashes of page and original, for methods that compare them.
+        contains: URL of a stored original that is a piece of this page.
         candidates: stored pages that were looked at.
     """
 
@@ -104,6 +133,8 @@ class Verdict:
     page_id: int | None = None
     reason: str | None = None
     previous: float | None = None
+    distance: int | None = None
+    contains: str | None = None
     candidates: int = field(default=0, compare=False)
 
     @property
@@ -153,13 +184,14 @@ class Match(NamedTuple):
     """A stored page that resembles what was asked for.
 
     `exact` tells whether resemblance and containment were measured on the texts, or
-    estimated from the minima.
+    estimated from the minima. `distance` is that of the SimHashes, where it was asked for.
     """
 
     page: StoredPage
     resemblance: float
     containment: float
     exact: bool
+    distance: int | None = None
 
 
 @dataclass(frozen=True)

@@ -10,22 +10,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlalchemy import bindparam, delete, insert, select, text, update
 
-from shingling.similarity import overlap
+from shingling.similarity import Overlap, overlap
 from shingling.sketch import Scheme, fingerprints_of
-from shingling.store._rows import COLUMNS, Row, row_from, url_key
-from shingling.store._tables import bands, pages, texts
+from shingling.store._lookup import Changes, Lookup, some
+from shingling.store._rows import COLUMNS, Keyed, Row, row_from, url_key
+from shingling.store._tables import pages, texts
 from shingling.store._values import site_of
-from shingling.text import canonical_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from sqlalchemy import BindParameter, Connection, Select
 
-    from shingling.sketch import Banding, Fingerprints, Minima, Signature
-    from shingling.store._values import Page
-
-_SOME = 500  # values in one IN (...)
+    from shingling.sketch import Fingerprints, Signature
+    from shingling.store._index import Index
+    from shingling.store._values import Page, Rules
 
 # Statements that each batch runs; building them anew costs as much as running them.
 _IN: BindParameter[Any] = bindparam("some", expanding=True)
@@ -38,14 +37,6 @@ _BY_URL = select(pages).where(pages.c.url_key.in_(_IN))
 _BY_TEXT = select(pages).where(
     pages.c.text_hash.in_(_IN), pages.c.scope.in_(_SCOPES), text("pages.status <> 'exact'")
 )
-_BY_BAND = select(bands.c.key, bands.c.page_id).where(bands.c.key.in_(_IN))
-
-
-def some(values: Iterable[Any]) -> Iterator[list[Any]]:
-    """Yield sorted distinct values in parts that fit into one statement."""
-    ordered = sorted(set(values))
-    for start in range(0, len(ordered), _SOME):
-        yield ordered[start : start + _SOME]
 
 
 class WorkingSet:
@@ -54,32 +45,34 @@ class WorkingSet:
     It must live within one write transaction: nobody else changes the store meanwhile.
     """
 
-    def __init__(self, connection: Connection, scheme: Scheme, banding: Banding) -> None:
+    def __init__(self, connection: Connection, scheme: Scheme, index: Index) -> None:
         self._connection = connection
         self._scheme = scheme
-        self._banding = banding
+        self._lookup = Lookup(connection, scheme, index)
         self._rows: dict[int, Row] = {}
         self._by_url: dict[tuple[str, bytes], int] = {}
         self._by_text: dict[bytes, set[int]] = {}
-        self._by_band: dict[int, set[int]] = {}
         self._by_head: dict[int, set[int]] = {}
         self._touched: dict[int, Row] = {}
         self._new_texts: dict[int, str | None] = {}
         self._fingerprints: dict[int, Fingerprints | None] = {}
         self._next_id: int | None = None
 
-    def prefetch(self, batch: Sequence[Page], signatures: Sequence[Signature]) -> None:
+    def prefetch(
+        self, batch: Sequence[Page], signatures: Sequence[Signature], rules: Rules
+    ) -> None:
         """Read all rows that pages with these signatures can meet."""
         self._read(_BY_URL, (url_key(page.url) for page in batch))
         # Less than one shingle says nothing of a page: such texts are not looked up.
         telling = [one for one in signatures if one.words >= self._scheme.shingle_size]
         scopes = sorted({page.scope for page in batch})
         self._read(_BY_TEXT, (one.text_hash for one in telling), scopes=scopes)
-        keys = self._banding.keys([one.minima for one in telling])
-        for part in some(keys.reshape(-1).tolist()):
-            for key, page_id in self._connection.execute(_BY_BAND, {"some": part}):
-                self._by_band.setdefault(key, set()).add(page_id)
-        found = {page_id for ids in self._by_band.values() for page_id in ids}
+        found: set[int] = set()
+        if telling and rules.method != "exact":
+            found = self._lookup.fetch(telling, rules)
+            if rules.containment is not None:
+                texts_of = (page.text for page in batch if page.text is not None)
+                found |= self._lookup.fetch_pieces(texts_of)
         self._read(_BY_ID_IN_SCOPES, found - self._rows.keys(), scopes=scopes)
         self.load(row.original_id for row in [*self._rows.values()] if row.original_id is not None)
 
@@ -124,11 +117,17 @@ class WorkingSet:
             and other.status != "exact"
         ]
 
-    def candidates(self, row: Row) -> list[Row]:
-        """Return the originals of the row's scope that share a band with it, oldest first."""
-        keys = self._banding.keys([row.minima])[0].tolist()
-        ids = {page_id for key in keys for page_id in self._by_band.get(key, ())}
-        rows = (self._rows[page_id] for page_id in sorted(ids) if page_id in self._rows)
+    def candidates(self, row: Row, rules: Rules) -> list[Row]:
+        """Return the originals of the row's scope that may be like it, oldest first."""
+        return self._originals(row, sorted(self._lookup.candidates(row, rules)))
+
+    def likely_wholes(self, row: Row) -> list[Row]:
+        """Return the originals of the row's scope that it may be a piece of, or contain."""
+        main_text = self._text(row)
+        return [] if main_text is None else self._originals(row, self._lookup.likely(main_text))
+
+    def _originals(self, row: Row, ids: Iterable[int]) -> list[Row]:
+        rows = (self._rows[page_id] for page_id in ids if page_id in self._rows)
         return [
             other
             for other in rows
@@ -195,8 +194,7 @@ class WorkingSet:
         self.touch(row)
         if row.words < self._scheme.shingle_size:
             return
-        for key in self._banding.keys([row.minima])[0].tolist():
-            self._by_band.setdefault(key, set()).add(row.id)
+        self._lookup.add(row.id, row, self._text(row) if self._lookup.sampled else None)
 
     def attach(
         self, row: Row, head: Row, status: str, resemblance: float, containment: float
@@ -233,21 +231,20 @@ class WorkingSet:
             else:
                 self.hand_on(row, leaving=ids)
         self.flush()
-        keys = [
-            {"old_key": key, "old_page": row.id}
-            for row in gone
-            for key in self._band_keys(row.indexed)
-        ]
-        self._delete_bands(keys)
+        self._write_index((row, False) for row in gone)
         for part in some(ids):
             self._connection.execute(delete(texts).where(texts.c.page_id.in_(part)))
             self._connection.execute(delete(pages).where(pages.c.id.in_(part)))
 
+    def overlap(self, a: Row, b: Row) -> Overlap | None:
+        """Return what two pages' texts share, or None where one of them is not kept."""
+        first, second = self._shingles(a), self._shingles(b)
+        return None if first is None or second is None else overlap(first, second)
+
     def measure(self, a: Row, b: Row) -> tuple[float, float]:
         """Return resemblance and containment: from the texts, or estimated without them."""
-        first, second = self._shingles(a), self._shingles(b)
-        if first is not None and second is not None:
-            both = overlap(first, second)
+        both = self.overlap(a, b)
+        if both is not None:
             return both.resemblance, both.containment
         resemblance = float(np.mean(a.minima == b.minima))
         size = self._scheme.shingle_size
@@ -259,7 +256,7 @@ class WorkingSet:
             self._fingerprints[row.id] = (
                 None
                 if main_text is None
-                else fingerprints_of(canonical_words(main_text), self._scheme)
+                else fingerprints_of(self._scheme.canonical.words(main_text), self._scheme)
             )
         return self._fingerprints[row.id]
 
@@ -286,7 +283,7 @@ class WorkingSet:
         rows = sorted(self._touched.values(), key=lambda row: row.id)
         replaced = [page_id for page_id in self._new_texts if self._rows[page_id].stored]
         self._write_rows(rows)
-        self._write_bands(rows)
+        self._write_index((row, self._is_indexed(row)) for row in rows)
         self._write_texts(replaced)
         self._touched.clear()
         self._new_texts.clear()
@@ -303,31 +300,34 @@ class WorkingSet:
         for row in rows:
             row.stored = True
 
-    def _write_bands(self, rows: Sequence[Row]) -> None:
-        gone: list[dict[str, int]] = []
-        come: list[dict[str, int]] = []
-        for row in rows:
-            telling = row.words >= self._scheme.shingle_size
-            wanted = row.minima if row.is_original and telling else None
-            if row.indexed is wanted:
+    def _is_indexed(self, row: Row) -> bool:
+        return row.is_original and row.words >= self._scheme.shingle_size
+
+    def _write_index(self, rows: Iterable[tuple[Row, bool]]) -> None:
+        """Write the keys of rows, each given with whether it is to be found from now on.
+
+        The database must still hold the texts that the rows were indexed with.
+        """
+        bands, samples = Changes(), Changes()
+        for row, found in rows:
+            before = row.indexed
+            if before is None and not found:
                 continue
-            before, after = self._band_keys(row.indexed), self._band_keys(wanted)
-            gone += [{"old_key": key, "old_page": row.id} for key in before - after]
-            come += [{"key": key, "page_id": row.id} for key in after - before]
-            row.indexed = wanted
-        self._delete_bands(gone)
-        if come:
-            # In key order: neighbours in the index are written together.
-            come.sort(key=lambda values: values["key"])
-            self._connection.execute(insert(bands), come)
-
-    def _delete_bands(self, keys: list[dict[str, int]]) -> None:
-        if keys:
-            where = (bands.c.key == bindparam("old_key"), bands.c.page_id == bindparam("old_page"))
-            self._connection.execute(delete(bands).where(*where), keys)
-
-    def _band_keys(self, minima: Minima | None) -> set[int]:
-        return set() if minima is None else set(self._banding.keys([minima])[0].tolist())
+            if before is not None and found and before.minima is row.minima:
+                continue
+            bands.add(
+                row.id,
+                self._lookup.keys(before) if before else [],
+                self._lookup.keys(row) if found else [],
+            )
+            if self._lookup.sampled:
+                samples.add(
+                    row.id,
+                    self._lookup.sample(read_text(self._connection, row.id)) if before else [],
+                    self._lookup.sample(self._text(row)) if found else [],
+                )
+            row.indexed = Keyed(row.minima, row.simhash) if found else None
+        self._lookup.write(bands, samples)
 
     def _write_texts(self, replaced: Sequence[int]) -> None:
         for part in some(replaced):
@@ -344,7 +344,12 @@ class WorkingSet:
 def read_text(connection: Connection, page_id: int) -> str | None:
     """Return a stored main text, or None where it is not kept."""
     raw = connection.scalar(select(texts.c.zlib).where(texts.c.page_id == page_id))
-    return None if raw is None else zlib.decompress(raw).decode()
+    return None if raw is None else unzip(raw)
+
+
+def unzip(raw: bytes) -> str:
+    """Return a main text as the table `texts` keeps it."""
+    return zlib.decompress(raw).decode()
 
 
 def seconds(page: Page) -> int:

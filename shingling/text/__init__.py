@@ -1,5 +1,6 @@
 """HTML to main text to canonical words."""
 
+from shingling.text._canonical import PARTS_OF_SPEECH, Canonicaliser
 from shingling.text._extract import (
     MAX_BYTES,
     MainText,
@@ -14,6 +15,8 @@ from shingling.text._words import canonical_words
 
 __all__ = [
     "MAX_BYTES",
+    "PARTS_OF_SPEECH",
+    "Canonicaliser",
     "MainText",
     "canonical_words",
     "clean",

@@ -8,8 +8,10 @@ from collections import Counter
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from shingling.sketch import Banding
-from shingling.store._rows import read_minima
+from shingling.sketch import Scheme, sample, shingles_of
+from shingling.store._index import Index
+from shingling.store._rows import Keyed, read_minima
+from shingling.store._working_set import unzip
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,23 +80,35 @@ def verify(path: Path) -> None:
     """Check everything that must be true of a store's file between two transactions."""
     assert rows_of(path, "PRAGMA integrity_check") == [("ok",)]
     assert rows_of(path, "PRAGMA foreign_key_check") == []
-    bands, rows = rows_of(path, "SELECT bands, rows FROM scheme")[0]
+    columns = "parameters, indexed, bands, rows, sampled"
+    parameters, *stored = rows_of(path, f"SELECT {columns} FROM scheme")[0]  # noqa: S608
+    scheme, index = Scheme.from_json(parameters), Index.stored(*stored)
     pages = rows_of(
-        path, "SELECT id, original_id, status, minima, scope, resemblance, words FROM pages"
+        path,
+        "SELECT id, original_id, status, minima, simhash, scope, resemblance, words, zlib"
+        " FROM pages LEFT JOIN texts ON page_id = id",
     )
-    originals = {page_id: scope for page_id, head, _, _, scope, *_ in pages if head is None}
+    originals = {page_id: scope for page_id, head, _, _, _, scope, *_ in pages if head is None}
     indexed: set[tuple[int, int]] = set()
-    for page_id, head, status, raw, scope, resemblance, length in pages:
+    sampled: set[tuple[int, int]] = set()
+    for page_id, head, status, raw, simhash, scope, resemblance, length, zipped in pages:
         if head is None:
             assert status in ("new", "skipped")
             assert resemblance is None
-            keys = Banding(bands, rows).keys([read_minima(raw)])[0].tolist()
-            indexed |= {(key, page_id) for key in keys if length >= SIZE}
+            if length < scheme.shingle_size:
+                continue
+            keyed = Keyed(read_minima(raw), simhash % (1 << 64))
+            indexed |= {(key, page_id) for key in index.keys([keyed])[0]}
+            if index.sampled and zipped is not None:
+                words = scheme.canonical.words(unzip(zipped))
+                keys = sample(shingles_of(words, scheme)).view("i8").tolist()
+                sampled |= {(key, page_id) for key in keys}
         else:
             assert status in ("exact", "near")
             assert originals[head] == scope, "a star: the original is one, and of the same scope"
-            assert 0 < resemblance <= 1
+            assert 0 <= resemblance <= 1
     assert Counter(rows_of(path, "SELECT key, page_id FROM bands")) == Counter(indexed)
+    assert Counter(rows_of(path, "SELECT key, page_id FROM samples")) == Counter(sampled)
     orphans = "SELECT count(*) FROM texts WHERE page_id NOT IN (SELECT id FROM pages)"
     assert rows_of(path, orphans) == [(0,)]
     keys = "SELECT count(*) - count(DISTINCT hex(url_key) || scope) FROM pages"

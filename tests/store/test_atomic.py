@@ -142,11 +142,11 @@ def test_an_interrupted_rebuild_leaves_the_old_bands(store: Store, file: Path) -
         db.execute(
             "CREATE TRIGGER broken BEFORE UPDATE ON scheme BEGIN SELECT RAISE(ABORT, 'no'); END"
         )
-    before, banding = content(file), store.banding
+    before, banding = content(file), store.index
     with pytest.raises(StoreError, match=r"no$"):
         store.rebuild(0.5)
     assert content(file) == before
-    assert store.banding == banding
+    assert store.index == banding
     assert store.check(some_pages(5))[0].status == "unchanged"
 
 

@@ -21,6 +21,7 @@ from sqlalchemy import create_engine
 
 from shingling import Page, Scheme, ShinglingError, Store, sign
 from shingling.errors import BandingError, SchemeError, StoreError, StoreVersionError
+from shingling.sketch import Banding
 from shingling.store import parse_url, sqlite_path
 from shingling.store._migrate import HEAD, alembic_config
 from shingling.store._tables import metadata
@@ -79,10 +80,10 @@ def test_a_store_that_is_not_there_is_made(file: Path) -> None:
 def test_a_store_keeps_its_pages_scheme_and_bands(file: Path) -> None:
     with Store.open(url_of(file), scheme=Scheme(shingle_size=3), threshold=0.5) as store:
         store.check([Page("a", A)])
-        banding = store.banding
+        banding = store.index
     with Store.open(url_of(file), threshold=0.9) as store:
         assert store.scheme == Scheme(shingle_size=3)
-        assert store.banding == banding
+        assert store.index == banding
         assert [page.url for page in store.pages()] == ["a"]
         [verdict] = store.check([Page("b", A)])
         assert verdict.original == "a"
@@ -188,7 +189,8 @@ def test_a_store_of_a_newer_release_is_refused_and_left_alone(file: Path) -> Non
 def test_a_store_of_another_scheme_is_refused_and_left_alone(file: Path) -> None:
     made(file, shingle_size=3)
     fix(file)
-    with pytest.raises(SchemeError, match=r"shingle_size=3.*shingle_size=5.*DEDUP_SHINGLE_SIZE"):
+    message = r'"shingle_size": 3.*"shingle_size": 5.*DEDUP_SHINGLE_SIZE'
+    with pytest.raises(SchemeError, match=message):
         Store.open(url_of(file), scheme=Scheme())
 
 
@@ -408,8 +410,8 @@ def test_after_a_rebuild_the_store_is_that_of_the_new_threshold(tmp_path: Path) 
     old, new = tmp_path / "old.db", tmp_path / "new.db"
     with Store.open(url_of(old), threshold=0.8) as store:
         store.check(pages)
-        before = store.banding
-        assert store.rebuild(0.5) == store.banding != before
+        before = store.index
+        assert store.rebuild(0.5) == store.index != before
     with Store.open(url_of(new), threshold=0.5) as store:
         store.check(pages)
     for query in ("SELECT key, page_id FROM bands ORDER BY 1, 2", "SELECT bands, rows FROM scheme"):
@@ -426,7 +428,7 @@ def test_after_a_rebuild_the_store_is_that_of_the_new_threshold(tmp_path: Path) 
 def test_a_rebuild_of_an_empty_store_is_that_of_the_new_threshold(file: Path) -> None:
     with Store.open(url_of(file)) as store:
         store.rebuild(0.95)
-        assert (store.banding.bands, store.banding.rows) == (6, 14)
+        assert store.index.keys_of == Banding(6, 14)
         with pytest.raises(BandingError):
             store.check([Page("a", A)], threshold=0.8)
     verify(file)
@@ -437,5 +439,5 @@ def test_bands_made_by_another_process_are_used_from_the_next_batch_on(file: Pat
         other.check([Page("a", A)])
         store.rebuild(0.5)
         other.check([Page("b", text(words("b")))])
-        assert other.banding == store.banding
+        assert other.index == store.index
     verify(file)

@@ -337,7 +337,7 @@ def test_the_status_counts_pages_and_names_what_the_store_is(library: Store, fil
         "runs": 1,
     }
     assert status["scheme"] == {"id": library.scheme.id, "shingle_size": 5, "version": 1}
-    assert status["bands"] == {"bands": 14, "rows": 6}
+    assert status["index"] == {"indexed": "minima", "bands": 14, "rows": 6, "sampled": False}
     assert status["url"] == url_of(file)
     assert status["bytes"] == sum(
         path.stat().st_size for path in file.parent.iterdir() if not path.name.endswith("-shm")

@@ -1,0 +1,190 @@
+"""The commands that measure: `similar` and `compare`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.text import Text
+from scrapy.exceptions import UsageError
+
+from shingling.errors import ShinglingError
+from shingling.plugin.opening import open_store
+from shingling.plugin.output import FOUND, NOT_FOUND, print_json, print_table
+from shingling.similarity import compare, word_diff
+from shingling.sketch import Signature, sign
+from shingling.text import plain_line, read_html, sniff_html
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from shingling.plugin.settings import DedupSettings
+    from shingling.similarity import Change
+    from shingling.store import Match, Store, StoredPage
+
+_MOST_BYTES = 1_000_000_000  # a file that a person names may be large
+_CONTEXT = 8  # words shown around what differs
+
+
+def similar(options: argparse.Namespace, settings: DedupSettings) -> int:
+    """Find the stored pages most like a page."""
+    if not 0 <= options.threshold <= 1:
+        raise UsageError("--threshold takes a number from 0 to 1", print_help=False)
+    if options.limit < 1:
+        raise UsageError("--limit takes a whole number above 0", print_help=False)
+    with open_store(options, settings) as store:
+        bits = store.scheme.simhash.bits
+        if options.distance is not None and not 0 <= options.distance <= bits:
+            raise UsageError(f"--distance takes 0 to {bits} bits", print_help=False)
+        signature, text, url = _signed(options.what, store)
+        found = (
+            store.similar(signature, options.threshold, options.limit + 1, text=text)
+            if options.distance is None
+            else store.within(signature, options.distance, options.limit + 1)
+        )
+    matches = [match for match in found if match.page.url != url][: options.limit]
+    if options.json:
+        print_json([{**match.page.as_dict(), "similarity": _measures(match)} for match in matches])
+    elif matches:
+        by_distance = options.distance is not None
+        print_table(
+            [
+                *(["distance"] if by_distance else []),
+                *["resemblance", "containment", "status", "URL", "title"],
+            ],
+            [
+                (
+                    *([str(match.distance)] if by_distance else []),
+                    f"{'' if match.exact else '~'}{match.resemblance:.3f}",
+                    f"{match.containment:.3f}",
+                    match.page.status,
+                    match.page.url,
+                    match.page.title or "",
+                )
+                for match in matches
+            ],
+        )
+    elif options.distance is not None:
+        print(f"no stored page has a SimHash within {options.distance} bits")
+    else:
+        print(f"no stored page has a resemblance of {options.threshold:g} or more")
+    return FOUND if matches else NOT_FOUND
+
+
+def _measures(match: Match) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "resemblance": round(match.resemblance, 4),
+        "containment": round(match.containment, 4),
+        "exact": match.exact,
+    }
+    return shown if match.distance is None else {**shown, "distance": match.distance}
+
+
+def compare_texts(options: argparse.Namespace, settings: DedupSettings) -> int:
+    """Measure two texts or pages in every way."""
+    if options.a == options.b == "-":
+        raise UsageError("only one of the two can be standard input", print_help=False)
+    texts, scheme = [], settings.scheme
+    for what in (options.a, options.b):
+        text = _text_of_file(what)
+        if text is None:
+            with open_store(options, settings) as store:
+                text, scheme = store.text(_stored(what, store)), store.scheme
+            if text is None:
+                raise ShinglingError(
+                    f"{plain_line(what)}: its text is not stored (DEDUP_STORE_TEXT)"
+                )
+        texts.append(text)
+    comparison = compare(texts[0], texts[1], scheme)
+    measures = comparison.as_dict()
+    changes = word_diff(texts[0], texts[1]) if options.diff else []
+    if options.json:
+        shown = measures | {"warnings": comparison.warnings}
+        if options.diff:
+            shown["diff"] = [change._asdict() for change in changes]
+        return print_json(shown)
+    standard_error = measures.pop("standard_error")
+    print_table(
+        ["measure", "value"],
+        [
+            (
+                name.replace("_", " "),
+                _value(value) + (f" ± {standard_error:.3f}" if name == "estimate" else ""),
+            )
+            for name, value in measures.items()
+        ],
+    )
+    for warning in comparison.warnings:
+        print(f"\n{warning}")
+    if options.diff:
+        print()
+        _print_diff(changes)
+    return FOUND
+
+
+def _value(value: float | bool) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+def _print_diff(changes: Sequence[Change]) -> None:
+    """Print what differs as wdiff does: [-gone-] and {+come+}; long equal stretches are cut."""
+    shown = Text()
+    for place, change in enumerate(changes):
+        if place:
+            shown.append(" ")
+        if change.same:
+            words = change.a.split()
+            before, after = place > 0, place < len(changes) - 1
+            if len(words) > _CONTEXT * (before + after) + 1:
+                parts = [
+                    *(words[:_CONTEXT] if before else []),
+                    f"[… {len(words) - _CONTEXT * (before + after):,} words …]",
+                    *(words[-_CONTEXT:] if after else []),
+                ]
+                shown.append(plain_line(" ".join(parts)), style="dim")
+            else:
+                shown.append(plain_line(change.a), style="dim")
+            continue
+        if change.a:
+            shown.append(f"[-{plain_line(change.a)}-]", style="red")
+        if change.b:
+            shown.append(f"{{+{plain_line(change.b)}+}}", style="green")
+    console = Console(width=None if sys.stdout.isatty() else 100, highlight=False)
+    console.print(shown if changes else "no words")
+
+
+def _signed(what: str, store: Store) -> tuple[Signature, str | None, str | None]:
+    """Return the signature and text of a file or stored page, and the latter's URL."""
+    text = _text_of_file(what)
+    if text is not None:
+        return sign(text, store.scheme), text, None
+    page = _stored(what, store)
+    return store.signature(page), store.text(page), page.url
+
+
+def _stored(url: str, store: Store) -> StoredPage:
+    found = store.find(url)
+    if not found:
+        raise ShinglingError(f"{plain_line(url)} is neither a file nor stored")
+    return found[0]
+
+
+def _text_of_file(what: str) -> str | None:
+    """Return the text of a file or of standard input (`-`); None where there is no such file.
+
+    Of HTML, it is the main text.
+    """
+    if what == "-":
+        raw = sys.stdin.buffer.read()
+    elif Path(what).is_file():
+        raw = Path(what).read_bytes()
+    else:
+        return None
+    if sniff_html(raw):
+        return read_html(raw, max_bytes=_MOST_BYTES).text
+    return raw.decode("utf-8", "replace")

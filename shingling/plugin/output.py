@@ -1,0 +1,65 @@
+"""How the commands print: tables for a person, JSON for machines."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from shingling.text import plain_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from shingling.store import StoredPage
+
+FOUND, NOT_FOUND, FAILED = 0, 1, 2
+
+
+def print_json(value: Any) -> int:
+    """Print JSON, and return the exit status for what was found."""
+    print(json.dumps(value, ensure_ascii=False, indent=2))
+    return FOUND
+
+
+def print_table(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], *, header: bool = True
+) -> None:
+    """Print a table; long cells are folded, never cut, and no cell is read as markup."""
+    table = Table(box=None, show_header=header, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(plain_line(cell)) for cell in row))
+    # Piped into a file, a line is as long as it has to be.
+    Console(width=None if sys.stdout.isatty() else 10_000).print(table)
+
+
+def print_pages(pages: Iterable[StoredPage]) -> None:
+    """Print stored pages, one a line."""
+    print_table(
+        ["status", "words", "resemblance", "URL", "original"],
+        [
+            (
+                page.status,
+                str(page.words),
+                "" if page.resemblance is None else f"{page.resemblance:.3f}",
+                page.url,
+                page.original or "",
+            )
+            for page in pages
+        ],
+    )
+
+
+def shown_value(name: str, value: Any) -> str:
+    """Return a column of a stored page as a person reads it."""
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    if name in ("first_seen", "last_seen"):
+        return str(value).replace("T", " ").removesuffix("+00:00")
+    return str(value)

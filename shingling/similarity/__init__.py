@@ -1,0 +1,30 @@
+"""How alike two signatures, or two texts, are."""
+
+from shingling.similarity._compare import FEW_WORDS, Comparison, compare
+from shingling.similarity._diff import Change, word_diff
+from shingling.similarity._measures import (
+    Overlap,
+    cosine,
+    distance,
+    equal_supershingles,
+    estimate,
+    overlap,
+    standard_error,
+)
+from shingling.similarity._runs import longest_common_run
+
+__all__ = [
+    "FEW_WORDS",
+    "Change",
+    "Comparison",
+    "Overlap",
+    "compare",
+    "cosine",
+    "distance",
+    "equal_supershingles",
+    "estimate",
+    "longest_common_run",
+    "overlap",
+    "standard_error",
+    "word_diff",
+]

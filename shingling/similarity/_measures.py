@@ -1,0 +1,106 @@
+"""The single measures: of signatures, of sets of shingles, of bags of words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log, sqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shingling.errors import SchemeError
+from shingling.sketch import FUNCTIONS, word_hashes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shingling.sketch import Fingerprints, Idf, Minima, Signature
+
+SUPERSHINGLES = 6
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """What two sets of shingles have in common, counted.
+
+    Args:
+        shared: shingles in both.
+        a, b: distinct shingles of each text.
+    """
+
+    shared: int
+    a: int
+    b: int
+
+    @property
+    def resemblance(self) -> float:
+        """Shared shingles / all shingles (Jaccard); 0.0 where there are none."""
+        union = self.a + self.b - self.shared
+        return self.shared / union if union else 0.0
+
+    @property
+    def containment(self) -> float:
+        """Shared shingles / shingles of the smaller text; 0.0 where it has none."""
+        smaller = min(self.a, self.b)
+        return self.shared / smaller if smaller else 0.0
+
+
+def overlap(a: Fingerprints, b: Fingerprints) -> Overlap:
+    """Return what two sets of fingerprints share; each sorted, without repeats."""
+    shared = len(np.intersect1d(a, b, assume_unique=True))
+    return Overlap(shared, len(a), len(b))
+
+
+def standard_error(resemblance: float) -> float:
+    """Return the standard error of a resemblance estimated from 84 minima."""
+    return sqrt(max(resemblance * (1 - resemblance), 0.0) / FUNCTIONS)
+
+
+def estimate(a: Signature, b: Signature) -> float:
+    """Return the resemblance of two texts as their minima show it: equal minima / 84.
+
+    0.0 where a text has no words.
+
+    Raises:
+        SchemeError: the signatures were made under two schemes.
+    """
+    if a.scheme != b.scheme:
+        raise SchemeError(f"signatures of two schemes, {a.scheme} and {b.scheme}")
+    if not (a.words and b.words):
+        return 0.0
+    return float(np.mean(a.minima == b.minima))
+
+
+def equal_supershingles(a: Minima, b: Minima) -> int:
+    """Return how many of the 6 groups of 14 minima are equal (Broder 2000).
+
+    Where m of them are, m (m - 1) / 2 of the 15 megashingles are (Fetterly, Manasse and
+    Najork 2003).
+    """
+    return int((a == b).reshape(SUPERSHINGLES, -1).all(axis=1).sum())
+
+
+def distance(a: int, b: int) -> int:
+    """Return the Hamming distance of two SimHashes: how many bits differ."""
+    return (a ^ b).bit_count()
+
+
+def cosine(a: Sequence[str], b: Sequence[str], idf: Idf | None = None) -> float:
+    """Return the tf-idf cosine of two texts' canonical words (Salton and McGill 1983).
+
+    A word weighs its count times its inverse document frequency: that of the table, or
+    1 + ln(3 / (1 + d)) where only these two texts are known and d of them have the word.
+    0.0 where a text has no words.
+    """
+    if not (len(a) and len(b)):
+        return 0.0
+    words, counts = np.unique(np.concatenate([word_hashes(a), word_hashes(b)]), return_inverse=True)
+    vectors = np.zeros((2, len(words)))
+    np.add.at(vectors[0], counts[: len(a)], 1)
+    np.add.at(vectors[1], counts[len(a) :], 1)
+    if idf is None:
+        vectors *= np.where(vectors.all(axis=0), 1.0, 1 + log(1.5))
+    else:
+        vectors *= idf.weights(words)
+    squares = (vectors**2).sum(axis=1)
+    return min(float(vectors[0] @ vectors[1] / np.sqrt(squares.prod())), 1.0)

@@ -1,0 +1,158 @@
+"""The keys that one batch of pages meets, held in memory until they are written."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import bindparam, delete, func, insert, select
+
+from shingling.sketch import sample, shingles_of
+from shingling.store._tables import bands, samples
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from sqlalchemy import BindParameter, Connection, Table
+
+    from shingling.sketch import Scheme
+    from shingling.store._index import Index, Signed
+    from shingling.store._values import Rules
+
+_SOME = 500  # values in one IN (...)
+_COMMON = 64  # pages with one sample, from which on it tells nothing: a menu, a footer
+_LIKELY = 32  # pages with common samples that are looked at, those with most first
+
+_IN: BindParameter[Any] = bindparam("some", expanding=True)
+_BY_BAND = select(bands.c.key, bands.c.page_id).where(bands.c.key.in_(_IN))
+_RANK = func.row_number().over(partition_by=samples.c.key, order_by=samples.c.page_id)
+_RANKED = select(samples, _RANK.label("place")).where(samples.c.key.in_(_IN)).subquery()
+_BY_SAMPLE = select(_RANKED.c.key, _RANKED.c.page_id).where(_RANKED.c.place <= _COMMON)
+
+
+def some(values: Iterable[Any]) -> Iterator[list[Any]]:
+    """Yield sorted distinct values in parts that fit into one statement."""
+    ordered = sorted(set(values))
+    for start in range(0, len(ordered), _SOME):
+        yield ordered[start : start + _SOME]
+
+
+@dataclass
+class Changes:
+    """Keys with the ids of their pages, to be taken out of a table and to be put into it."""
+
+    gone: list[tuple[int, int]] = field(default_factory=list)
+    come: list[tuple[int, int]] = field(default_factory=list)
+
+    def add(self, page_id: int, before: Sequence[int], after: Sequence[int]) -> None:
+        """Note a page's keys before and after."""
+        self.gone += [(key, page_id) for key in set(before).difference(after)]
+        self.come += [(key, page_id) for key in set(after).difference(before)]
+
+
+class Lookup:
+    """The index of a store, as far as one batch needs it.
+
+    It must live within one write transaction: nobody else changes the store meanwhile.
+    """
+
+    def __init__(self, connection: Connection, scheme: Scheme, index: Index) -> None:
+        self._connection = connection
+        self._scheme = scheme
+        self._index = index
+        self._by_band: dict[int, set[int]] = {}
+        self._by_sample: dict[int, set[int]] = {}
+        self._keys: dict[tuple[bytes, int], list[int]] = {}
+        self._probes: dict[tuple[bytes, int], list[int]] = {}
+        self._samples: dict[str, list[int]] = {}
+        self.sampled = index.sampled
+
+    def fetch(self, pages: Sequence[Signed], rules: Rules) -> set[int]:
+        """Read what is stored under the probes of pages, and return the ids found."""
+        probes = self._index.probes(pages, rules)
+        for page, own in zip(pages, probes, strict=True):
+            self._probes[_name(page)] = own
+        self._read(_BY_BAND, (key for own in probes for key in own), self._by_band)
+        return {page_id for ids in self._by_band.values() for page_id in ids}
+
+    def fetch_pieces(self, texts: Iterable[str]) -> set[int]:
+        """Read what shares samples with texts, and return the ids of the likeliest."""
+        pieces = [self.sample(text) for text in texts]
+        self._read(_BY_SAMPLE, (key for own in pieces for key in own), self._by_sample)
+        return {page_id for own in pieces for page_id in self._likely(own, _LIKELY)}
+
+    def _read(self, query: Any, keys: Iterable[int], into: dict[int, set[int]]) -> None:
+        for part in some(keys):
+            for key, page_id in self._connection.execute(query, {"some": part}):
+                into.setdefault(key, set()).add(page_id)
+
+    def sample(self, text: str | None) -> list[int]:
+        """Return the keys of some of a text's shingles, signed."""
+        if text is None:
+            return []
+        if text not in self._samples:
+            words = self._scheme.canonical.words(text)
+            self._samples[text] = keys_of_sample(words, self._scheme)
+        return self._samples[text]
+
+    def keys(self, page: Signed) -> list[int]:
+        """Return the keys that a page is stored under."""
+        name = _name(page)
+        if name not in self._keys:
+            self._keys[name] = sorted(set(self._index.keys([page])[0]))
+        return self._keys[name]
+
+    def add(self, page_id: int, page: Signed, text: str | None) -> None:
+        """Let pages of this batch find a page, before it is written."""
+        for key in self.keys(page):
+            self._by_band.setdefault(key, set()).add(page_id)
+        for key in self.sample(text):
+            self._by_sample.setdefault(key, set()).add(page_id)
+
+    def candidates(self, page: Signed, rules: Rules) -> set[int]:
+        """Return the ids of the pages that may be like a page."""
+        name = _name(page)
+        if name not in self._probes:
+            self._probes[name] = self._index.probes([page], rules)[0]
+        return {page_id for key in self._probes[name] for page_id in self._by_band.get(key, ())}
+
+    def likely(self, text: str) -> list[int]:
+        """Return the ids of pages that share samples with a text, those with most first."""
+        return self._likely(self.sample(text), None)
+
+    def _likely(self, own: Sequence[int], most: int | None) -> list[int]:
+        shared: Counter[int] = Counter()
+        for key in own:
+            found = self._by_sample.get(key, ())
+            if len(found) < _COMMON:
+                shared.update(found)
+        ranked = sorted(shared.items(), key=lambda item: (-item[1], item[0]))
+        return [page_id for page_id, _ in ranked[:most]]
+
+    def write(self, bands_changed: Changes, samples_changed: Changes) -> None:
+        """Write what pages are found by."""
+        for table, changed in ((bands, bands_changed), (samples, samples_changed)):
+            self._write(table, changed)
+
+    def _write(self, table: Table, changed: Changes) -> None:
+        removed = [{"old_key": key, "old_page": page_id} for key, page_id in changed.gone]
+        if removed:
+            where = (table.c.key == bindparam("old_key"), table.c.page_id == bindparam("old_page"))
+            self._connection.execute(delete(table).where(*where), removed)
+        # In key order: neighbours in the index are written together.
+        added = [{"key": key, "page_id": page_id} for key, page_id in sorted(changed.come)]
+        if added:
+            self._connection.execute(insert(table), added)
+
+
+def keys_of_sample(words: Sequence[str], scheme: Scheme) -> list[int]:
+    """Return the keys that pieces of a page are found by; signed, as SQL has them."""
+    if len(words) < scheme.shingle_size:
+        return []
+    keys: list[int] = sample(shingles_of(words, scheme)).view("i8").tolist()
+    return keys
+
+
+def _name(page: Signed) -> tuple[bytes, int]:
+    return page.minima.tobytes(), page.simhash

@@ -1,0 +1,613 @@
+"""The options of canonical words, with the real language packs."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from shingling import canonical_words
+from shingling.errors import SchemeError
+from shingling.text import PARTS_OF_SPEECH, Canonicaliser
+
+_PACKS = ["py3langid", "simplemma", "stopwordsiso", "HanTa", "pymorphy3", "jieba", "rjieba"]
+_PACKS += ["sudachipy", "sudachidict_core", "budoux"]
+_MISSING = [pack for pack in _PACKS if find_spec(pack) is None]
+_needs_all_packs = pytest.mark.skipif(_MISSING != [], reason=f"not installed: {_MISSING}")
+
+
+def _with(**options: Any) -> Canonicaliser:
+    """Return a canonicaliser, or skip the test where a pack that it needs is not installed."""
+    canonicaliser = Canonicaliser(**options)
+    try:
+        canonicaliser.require()
+    except SchemeError as error:
+        pytest.skip(str(error))
+    return canonicaliser
+
+
+# Values
+
+
+def test_without_options_the_words_are_the_canonical_words() -> None:
+    text = "Straße, Ελλάδος ‘don’t’ 漢字カナ <b>é</b> \ud800\0 😀"
+
+    assert Canonicaliser().words(text) == canonical_words(text)
+
+
+def test_a_canonicaliser_is_a_value() -> None:
+    one = Canonicaliser(language="en", drop=("prepositions", "adjectives"))
+    same = Canonicaliser(language="en", drop=["adjectives", "prepositions", "adjectives"])  # type: ignore[arg-type]
+
+    assert one == same
+    assert hash(one) == hash(same)
+    assert same.drop == ("adjectives", "prepositions")
+    assert Canonicaliser(**dataclasses.asdict(one)) == one
+    assert one != Canonicaliser(language="en")
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "accepted"),
+    [
+        ("language", "", "auto"),
+        ("language", "EN", "auto"),
+        ("language", "en-GB", "auto"),
+        ("language", "e", "auto"),
+        ("language", "engl", "auto"),
+        ("language", "en\n", "auto"),
+        ("language", "éé", "auto"),
+        ("language", None, "auto"),
+        ("language", b"en", "auto"),
+        ("markup", 1, "True nor False"),
+        ("markup", "yes", "True nor False"),
+        ("keep_case", None, "True nor False"),
+        ("keep_punctuation", 0, "True nor False"),
+        ("stop_words", "en", "True nor False"),
+        ("nouns", [], "True nor False"),
+        ("lemmas", True, "none, simplemma, pymorphy3"),
+        ("lemmas", "Simplemma", "none, simplemma, pymorphy3"),
+        ("lemmas", None, "none, simplemma, pymorphy3"),
+        ("lemmas", ["none"], "none, simplemma, pymorphy3"),
+        ("chinese", "sudachipy", "characters, jieba, rjieba"),
+        ("japanese", "jieba", "characters, sudachipy, budoux"),
+        ("drop", "adjectives", ", ".join(PARTS_OF_SPEECH)),
+        ("drop", ("nouns",), ", ".join(PARTS_OF_SPEECH)),
+        ("drop", [["adjectives"]], ", ".join(PARTS_OF_SPEECH)),
+        ("drop", {"adjectives"}, ", ".join(PARTS_OF_SPEECH)),
+        ("drop", None, ", ".join(PARTS_OF_SPEECH)),
+    ],
+)
+def test_a_value_not_accepted_is_an_error_that_tells_option_value_and_choices(
+    option: str, value: object, accepted: str
+) -> None:
+    with pytest.raises(SchemeError) as error:
+        Canonicaliser(**{option: value})  # type: ignore[arg-type]
+
+    assert str(error.value).startswith(f"{option}={value!r}")
+    assert accepted in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_value_is_made_without_importing_any_pack() -> None:
+    program = f"""
+import sys
+from shingling.text import Canonicaliser
+before = set(sys.modules)  # another dependency may have imported some
+Canonicaliser(stop_words=True, lemmas="pymorphy3", nouns=True, drop=["prepositions"],
+              chinese="jieba", japanese="sudachipy")
+Canonicaliser(markup=True).words("<p>text")
+print(sorted(set({_PACKS!r}) & (set(sys.modules) - before)))
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+
+    assert run.stdout == "[]\n"
+
+
+# Missing packs
+
+
+@pytest.mark.parametrize(
+    ("pack", "options", "extra"),
+    [
+        ("py3langid", {"stop_words": True}, "languages"),
+        ("stopwordsiso", {"language": "en", "stop_words": True}, "languages"),
+        ("simplemma", {"language": "en", "lemmas": "simplemma"}, "languages"),
+        ("simplemma", {"language": "en", "lemmas": "pymorphy3"}, "languages"),
+        ("simplemma", {"lemmas": "pymorphy3"}, "languages"),
+        ("HanTa", {"language": "de", "nouns": True}, "tagger"),
+        ("HanTa", {"drop": ("adjectives",)}, "tagger"),
+        ("pymorphy3", {"language": "ru", "nouns": True}, "russian"),
+        ("pymorphy3", {"language": "ru", "lemmas": "pymorphy3"}, "russian"),
+        ("pymorphy3", {"drop": ("adjectives",)}, "russian"),
+        ("pymorphy3", {"lemmas": "pymorphy3"}, "russian"),
+        ("jieba", {"language": "zh", "chinese": "jieba"}, "chinese"),
+        ("rjieba", {"chinese": "rjieba"}, "chinese"),
+        ("sudachipy", {"language": "ja", "japanese": "sudachipy"}, "japanese"),
+        ("sudachidict_core", {"language": "ja", "japanese": "sudachipy"}, "japanese"),
+        ("budoux", {"japanese": "budoux"}, "japanese"),
+    ],
+)
+def test_a_missing_pack_is_an_error_with_the_line_that_installs_it(
+    monkeypatch: pytest.MonkeyPatch, pack: str, options: dict[str, Any], extra: str
+) -> None:
+    canonicaliser = _with(**options)
+    monkeypatch.setitem(sys.modules, pack, None)
+
+    for call in (canonicaliser.require, lambda: canonicaliser.words("text")):
+        with pytest.raises(SchemeError) as error:
+            call()
+        assert pack in str(error.value)
+        assert str(error.value).endswith(f'pip install "scrapy-shingling[{extra}]"')
+        assert "\n" not in str(error.value)
+
+
+@_needs_all_packs
+def test_several_missing_packs_are_installed_by_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    for pack in ("HanTa", "pymorphy3", "py3langid"):
+        monkeypatch.setitem(sys.modules, pack, None)
+
+    with pytest.raises(SchemeError, match=r"py3langid, HanTa, pymorphy3, .*\[languages,tagger,rus"):
+        Canonicaliser(nouns=True).require()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"markup": True, "keep_case": True, "keep_punctuation": True},
+        {"language": "fr", "nouns": True, "drop": ("adjectives",)},
+        {"language": "en", "chinese": "jieba", "japanese": "sudachipy"},
+        {"language": "zh", "japanese": "budoux"},
+        {"language": "ja", "chinese": "rjieba"},
+    ],
+)
+def test_options_that_cannot_take_effect_need_no_pack(
+    monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
+) -> None:
+    for pack in _PACKS:
+        monkeypatch.setitem(sys.modules, pack, None)
+
+    assert Canonicaliser(**options).words("one 漢字") == ["one", "漢", "字"]
+
+
+# Case and punctuation
+
+
+def test_case_is_kept_on_demand() -> None:
+    canonicaliser = Canonicaliser(keep_case=True)
+
+    assert canonicaliser.words("The STRASSE Straße ﬁne Ⅳ İ") == [
+        *["The", "STRASSE", "Straße", "fine", "IV", "İ"]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Don't, “stop”!", ["don", "'", "t", ",", "“", "stop", "”", "!"]),
+        ("a--b ... c", ["a", "-", "-", "b", ".", ".", ".", "c"]),
+        ("Hi 😀👍🏽 5€", ["hi", "😀", "👍", "🏽", "5", "€"]),
+        ("漢字。かな、", ["漢", "字", "。", "か", "な", "、"]),
+        ("שלום, עולם!", ["שלום", ",", "עולם", "!"]),
+        ("a\0b\ud800c\u200bd", ["a", "b", "cd"]),
+        ("1≠2 =\u0338", ["1", "≠", "2", "≠"]),
+    ],
+)
+def test_each_punctuation_mark_or_symbol_is_a_word_on_demand(text: str, words: list[str]) -> None:
+    assert Canonicaliser(keep_punctuation=True).words(text) == words
+
+
+# Markup
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("<p>One</p><p>two</p>", ["one", "two"]),
+        ("<h1>A</h1>b<br>c<br/>d<td>e", ["a", "b", "c", "d", "e"]),
+        ("<b>w</b>or<i class='x'>d</i>", ["word"]),
+        ("a <!-- <p>no</p> --> b<!---->c", ["a", "bc"]),
+        ("<script>if (a < b) x('</p>')</script>t<STYLE>p > a {}</STYLE >u", ["tu"]),
+        ("<!DOCTYPE html><?php x ?><![CDATA[y]]>t", ["t"]),
+        ('<a title="1 > 0 <b>x</b>" href=\'"\'>t</a>', ["t"]),
+        ('<a title="not closed>t</a>', ["t"]),
+        ("a < b and c > d", ["a", "b", "and", "c", "d"]),
+        ("i<3 u, 1<2", ["i", "3", "u", "1", "2"]),
+        ("a <b and so on", ["a", "b", "and", "so", "on"]),
+        ("x <- y", ["x", "y"]),
+        ("caf&eacute; &amp;lt; &#x41;&#66;&nbsp;c", ["café", "lt", "ab", "c"]),
+        ("&lt;b&gt;bold&lt;/b&gt;", ["b", "bold", "b"]),
+        ("co&shy;op &unknown; &", ["coop", "unknown"]),
+        ("a&#xD800;b&#0;c", ["a", "b", "c"]),
+        ("not <!-- closed", ["not"]),
+        ("not <script> closed", ["not"]),
+        ("<scripted>t</scripted>", ["t"]),
+        ("", []),
+        ("<", []),
+        ("<p", ["p"]),
+    ],
+)
+def test_markup_is_taken_out_of_the_text_and_nothing_else(text: str, words: list[str]) -> None:
+    assert Canonicaliser(markup=True).words(text) == words
+
+
+def test_without_the_option_markup_is_text() -> None:
+    assert Canonicaliser().words("<b>x</b> &lt;") == ["b", "x", "b", "lt"]
+
+
+def test_references_to_numbers_that_no_character_has_are_no_error() -> None:
+    assert Canonicaliser(markup=True).words(f"a &#{'9' * 5000}; &#x{'f' * 5000}; b") == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        *["<", "<a ", "<b", "</", "<!--", "<!", "<?", '<a ="', '="<a" ', "<a ='<", '<a b="<">'],
+        *["<script>", "<script", "</script", "<div>", "<i>x</b>", "<a b=c ", "&", "&#"],
+    ],
+)
+def test_the_time_for_markup_is_linear_whatever_is_in_it(piece: str) -> None:
+    started = time.perf_counter()
+    Canonicaliser(markup=True).words(piece * (1_000_000 // len(piece)))
+
+    assert time.perf_counter() - started < 10
+
+
+# Languages
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "words"),
+    [
+        ("en", "The cat is on THE mat, isn't it?", ["cat", "mat"]),
+        ("de", "Die Katze liegt auf der Matte", ["katze", "liegt", "matte"]),
+        ("ru", "Он не был в лесу", ["лесу"]),
+        ("fr", "Le chat est sur la table", ["chat", "table"]),
+        ("ar", "ذهب الولد من البيت", ["ذهب", "الولد", "البيت"]),
+        ("he", "הילד הלך אל הבית", ["הילד", "הלך", "הבית"]),
+        ("zh", "我们的书", ["书"]),
+        ("no", "Det er en fin dag", ["fin", "dag"]),
+        ("nb", "Det er en fin dag", ["fin", "dag"]),
+        ("xx", "The cat", ["the", "cat"]),
+    ],
+)
+def test_stop_words_of_the_language_are_dropped(language: str, text: str, words: list[str]) -> None:
+    assert _with(language=language, stop_words=True).words(text) == words
+
+
+def test_a_text_of_stop_words_has_no_words() -> None:
+    assert _with(stop_words=True).words("The and of it was, but there they were") == []
+    assert _with(language="en", stop_words=True, lemmas="simplemma").words("It WAS the") == []
+
+
+def test_stop_words_are_found_where_case_is_kept_and_punctuation_stays() -> None:
+    options = {"stop_words": True, "keep_case": True, "keep_punctuation": True}
+
+    assert _with(language="en", **options).words("The Cat, AND.") == ["Cat", ",", "."]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "words"),
+    [
+        ("en", "Running MICE were better", ["run", "mouse", "be", "good"]),
+        ("de", "Die Straßen der Häuser", ["der", "strasse", "der", "haus"]),
+        ("ru", "Мыши бежали домами", ["мышь", "бежать", "дом"]),
+        ("fr", "les maisons étaient belles", ["le", "maison", "être", "beau"]),
+        ("he", "ספרים", ["ספר"]),
+        ("ar", "الكتب", ["كتاب"]),
+        ("hr", "kućama", ["kuća"]),
+        ("zh", "书 abc", ["书", "abc"]),
+        ("xx", "Running mice", ["running", "mice"]),
+    ],
+)
+def test_words_are_brought_to_their_lemma(language: str, text: str, words: list[str]) -> None:
+    assert _with(language=language, lemmas="simplemma").words(text) == words
+
+
+def test_lemmas_do_not_depend_on_case() -> None:
+    canonicaliser = _with(language="de", lemmas="simplemma")
+    text = "Die Häuser standen in den großen Städten"
+
+    assert canonicaliser.words(text.upper().replace("SS", "ẞ")) == canonicaliser.words(text)
+
+
+def test_russian_lemmas_are_those_of_pymorphy3() -> None:
+    canonicaliser = _with(language="ru", drop=("prepositions",), lemmas="pymorphy3")
+
+    assert canonicaliser.words("Текст для сравнения номер один") == [
+        *["текст", "сравнение", "номер", "один"]
+    ]
+    assert canonicaliser.words("ещё еще ДЕТИ abc 漢") == ["ещё", "ещё", "ребёнок", "abc", "漢"]
+
+
+def test_lemmas_of_other_languages_are_those_of_simplemma_with_pymorphy3_too() -> None:
+    assert _with(language="en", lemmas="pymorphy3").words("mice ran") == ["mouse", "run"]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "words"),
+    [
+        (
+            "en",
+            "The children saw mice and houses in cities",
+            ["the", "child", "saw", "mouse", "and", "house", "in", "city"],
+        ),
+        ("en", "CHILDREN Children running", ["child", "child", "running"]),
+        (
+            "de",
+            "Die Häuser standen in den Städten der Länder",
+            ["die", "haus", "standen", "in", "den", "stadt", "der", "land"],
+        ),
+        ("ru", "дети шли домами с ножницами", ["ребёнок", "шли", "дом", "с", "ножницы"]),
+        ("fr", "les maisons", ["les", "maisons"]),
+        ("xx", "Houses", ["houses"]),
+    ],
+)
+def test_nouns_are_brought_to_the_singular_and_nominative(
+    language: str, text: str, words: list[str]
+) -> None:
+    assert _with(language=language, nouns=True).words(text) == words
+
+
+@pytest.mark.parametrize(
+    ("language", "part", "text", "words"),
+    [
+        ("en", "adjectives", "The big old house is better", ["the", "house", "is"]),
+        ("en", "conjunctions", "cats and dogs because it rains", ["cats", "dogs", "it", "rains"]),
+        ("en", "determiners", "The cat of my mother", ["cat", "of", "mother"]),
+        ("en", "interjections", "oh no cats", ["no", "cats"]),
+        ("en", "prepositions", "cats of them in houses", ["cats", "them", "houses"]),
+        ("de", "adjectives", "Das große Haus ist schön", ["das", "haus", "ist"]),
+        ("de", "conjunctions", "Hund und Katze weil es regnet", ["hund", "katze", "es", "regnet"]),
+        ("de", "determiners", "Die Katze sah unseren Hund", ["katze", "sah", "hund"]),
+        ("de", "interjections", "ach das Haus", ["das", "haus"]),
+        ("de", "prepositions", "Wir gehen mit ihm zum Haus", ["wir", "gehen", "ihm", "haus"]),
+        ("ru", "adjectives", "Красивый дом высок и мой", ["дом", "и", "мой"]),
+        ("ru", "conjunctions", "Дом и сад но нет", ["дом", "сад", "нет"]),
+        ("ru", "determiners", "Мой красивый дом", ["красивый", "дом"]),
+        ("ru", "interjections", "ох дом", ["дом"]),
+        ("ru", "prepositions", "Дом у моря для нас", ["дом", "моря", "нас"]),
+        ("fr", "prepositions", "dans la maison", ["dans", "la", "maison"]),
+    ],
+)
+def test_words_of_a_part_of_speech_are_dropped(
+    language: str, part: str, text: str, words: list[str]
+) -> None:
+    assert _with(language=language, drop=(part,)).words(text) == words
+
+
+_CHINESE = "我来到北京清华大学，他来到了iPhone15大厦。"
+_JAPANESE = "国家公務員は東京都へ行った。iPhone15を買うガール"
+
+
+@pytest.mark.parametrize("pack", ["jieba", "rjieba"])
+def test_chinese_is_cut_into_words(pack: str) -> None:
+    canonicaliser = _with(chinese=pack)
+
+    assert canonicaliser.words(_CHINESE) == [
+        *["我", "来到", "北京", "清华大学", "他", "来到", "了", "iphone15", "大厦"]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("pack", "words"),
+    [
+        (
+            "sudachipy",
+            ["国家公務員", "は", "東京都", "へ", "行っ", "た", "iphone15", "を", "買う", "ガール"],
+        ),
+        ("budoux", ["国家公務員は", "東京都へ", "行った", "iphone15", "を", "買う", "ガール"]),
+    ],
+)
+def test_japanese_is_cut_into_words_or_phrases(pack: str, words: list[str]) -> None:
+    assert _with(japanese=pack).words(_JAPANESE) == words
+
+
+def test_packs_for_one_language_leave_the_other_alone() -> None:
+    canonicaliser = _with(chinese="jieba", japanese="budoux")
+
+    assert _with(chinese="jieba").words(_JAPANESE) == canonical_words(_JAPANESE)
+    assert _with(japanese="budoux").words(_CHINESE) == canonical_words(_CHINESE)
+    assert _with(language="zh", chinese="jieba").words("清华大学のカナ") == [
+        *["清华大学", "の", "カ", "ナ"]
+    ]
+    assert canonicaliser.words(_CHINESE) != canonical_words(_CHINESE)
+    assert canonicaliser.words(_JAPANESE) != canonical_words(_JAPANESE)
+
+
+def test_stop_words_of_chinese_may_have_several_letters_where_words_do() -> None:
+    assert _with(language="zh", chinese="jieba", stop_words=True).words("我们的书") == ["书"]
+
+
+@pytest.mark.parametrize(
+    ("language", "pack", "letters"),
+    [
+        ("zh", "jieba", "清华大学"),
+        ("zh", "rjieba", "清华大学"),
+        ("ja", "sudachipy", "東京都へ"),
+        ("ja", "budoux", "東京都へ"),
+        ("zh", "jieba", "璁"),
+        ("ja", "sudachipy", "ー"),
+    ],
+)
+def test_no_run_of_letters_is_too_long_for_a_pack(language: str, pack: str, letters: str) -> None:
+    option = {"zh": "chinese", "ja": "japanese"}[language]
+    canonicaliser = _with(language=language, **{option: pack})
+    run = letters * (60_000 // len(letters))
+
+    assert "".join(canonicaliser.words(run)) == "".join(canonical_words(run))
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("The children were running over the old houses", "en"),
+        ("Die alten Häuser standen in den großen Städten", "de"),
+        ("Текст для сравнения номер один", "ru"),
+        ("هذا نص باللغة العربية عن البيت", "ar"),
+        ("זה טקסט בשפה העברית על הבית", "he"),
+        (_CHINESE, "zh"),
+        (_JAPANESE, "ja"),
+        ("   \n\n" + " \t" * 500 + "Die alten Häuser standen in den großen Städten", "de"),
+    ],
+)
+def test_the_language_is_detected(text: str, same: str) -> None:
+    options: dict[str, Any] = {"lemmas": "pymorphy3", "nouns": True, "stop_words": True}
+    options |= {"chinese": "jieba", "japanese": "sudachipy", "drop": PARTS_OF_SPEECH}
+
+    assert _with(**options).words(text) == _with(language=same, **options).words(text)
+    assert _with(**options).words(text) != canonical_words(text)
+
+
+@pytest.mark.parametrize("text", ["", " ", "x", "123", "😀😀", "\ud800", "\0", "?!", "hello"])
+def test_a_text_too_short_to_tell_its_language_is_left_as_it_is(text: str) -> None:
+    canonicaliser = _with(stop_words=True, lemmas="simplemma", chinese="rjieba")
+
+    assert canonicaliser.words(text) == canonical_words(text)
+
+
+def test_what_another_user_of_py3langid_sets_does_not_matter(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    canonicaliser = _with(stop_words=True)
+    py3langid = pytest.importorskip("py3langid")
+    py3langid.set_languages(["fr", "ja"])
+    try:
+        assert canonicaliser.words("The cat was on the mat") == ["cat", "mat"]
+    finally:
+        py3langid.set_languages(None)
+
+
+# Any text
+
+_EVERYTHING: dict[str, Any] = {
+    "markup": True,
+    "stop_words": True,
+    "lemmas": "pymorphy3",
+    "nouns": True,
+    "drop": PARTS_OF_SPEECH,
+    "chinese": "jieba",
+    "japanese": "sudachipy",
+}
+_SEVERAL: list[dict[str, Any]] = [
+    {"keep_case": True},
+    {"keep_punctuation": True},
+    {"markup": True},
+    _EVERYTHING,
+    _EVERYTHING | {"keep_case": True, "keep_punctuation": True},
+    *[_EVERYTHING | {"language": language} for language in ("en", "de", "ru", "zh", "ja")],
+    *[_EVERYTHING | {"language": language} for language in ("he", "ar")],
+    {"language": "zh", "chinese": "rjieba"},
+    {"language": "ja", "japanese": "budoux"},
+    {"language": "tr", "lemmas": "simplemma"},
+    {"language": "el", "lemmas": "simplemma"},
+]
+_WITHOUT_EFFECT: list[dict[str, Any]] = [
+    {"language": "xx", "stop_words": True},
+    {"language": "xx", "lemmas": "simplemma"},
+    {"language": "fr", "nouns": True, "drop": PARTS_OF_SPEECH},
+    {"language": "en", "chinese": "jieba", "japanese": "sudachipy"},
+]
+_ANY_TEXT = st.one_of(
+    st.text(st.characters(categories=None)),
+    st.lists(
+        st.sampled_from(
+            [
+                *["漢", "字", "の", "カ", "\u3099", "ー", "㍿", "я", "ё", "Мыши", "mice"],
+                *["\0", "\ud800", "\u0301", "\u0345", "\u200b", "\ufe0f", "😀", "\u202e", "ﬁ"],
+                *["<", ">", '"', "=", "&", "#", ";", "<!--", "<a ", "</script>", "<script>"],
+                *[" ", ".", "。", "1", "'", "ẞ", "İ", "Σ", "Häuser", "שָׁ", "مُ"],
+            ]
+        ),
+        max_size=40,
+    ).map("".join),
+)
+
+
+@_needs_all_packs
+@settings(deadline=None)
+@given(_ANY_TEXT, st.sampled_from(_SEVERAL))
+@example("ʼ漢\u3099", {"language": "zh", "chinese": "jieba"})
+@example("社\u0345", {"language": "en", "lemmas": "simplemma"})
+@example("\u0378я", {"language": "ru", "nouns": True})
+def test_any_text_has_words_without_white_space_and_always_the_same(
+    text: str, options: dict[str, Any]
+) -> None:
+    canonicaliser = Canonicaliser(**options)
+    words = canonicaliser.words(text)
+
+    assert canonicaliser.words(text) == words
+    for word in words:
+        assert word.split() == [word]
+        assert word.encode("utf-8")
+
+
+@_needs_all_packs
+@settings(deadline=None)
+@given(_ANY_TEXT, st.sampled_from([{}, *_WITHOUT_EFFECT]))
+@example("社\u0345 \u00b5", {"language": "xx", "lemmas": "simplemma"})
+def test_options_without_effect_on_a_language_give_the_canonical_words(
+    text: str, options: dict[str, Any]
+) -> None:
+    assert Canonicaliser(**options).words(text) == canonical_words(text)
+
+
+@settings(deadline=None)
+@given(_ANY_TEXT)
+def test_kept_case_and_punctuation_are_all_that_is_kept(text: str) -> None:
+    kept = Canonicaliser(keep_case=True, keep_punctuation=True).words(text)
+
+    assert "".join(canonical_words(" ".join(kept))) == "".join(canonical_words(text))
+
+
+def test_no_code_point_stops_any_pack() -> None:
+    text = " ".join(map(chr, range(0x10000)))
+    for language in ("en", "ru", "zh", "ja"):
+        assert _with(**_EVERYTHING | {"language": language}).words(text)
+
+
+@pytest.mark.parametrize("word", ["word", "слово", "漢"])
+def test_a_text_of_a_million_words_takes_seconds(word: str) -> None:
+    text = f"{word} another {word}, " * 333_333
+    started = time.perf_counter()
+    words = _with(language="en", lemmas="simplemma", stop_words=True).words(text)
+
+    assert len(words) == 666_666 + ("another" in words) * 333_333
+    assert time.perf_counter() - started < 30
+
+
+def test_a_word_may_be_a_million_letters_long() -> None:
+    for options in _SEVERAL:
+        assert len(_with(**options).words("ж" * 1_000_000)) == 1
+
+
+# Packs in a program
+
+
+def test_packs_write_nothing_to_the_console() -> None:
+    canonicaliser = _with(language="zh", chinese="jieba")
+    program = f"from shingling.text import Canonicaliser\n{canonicaliser!r}.words({_CHINESE!r})"
+    run = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program], capture_output=True, check=True
+    )
+
+    assert (run.stdout, run.stderr) == (b"", b"")
+
+
+def test_several_threads_may_ask_for_words_at_once() -> None:
+    canonicaliser = _with(language="ja", japanese="sudachipy")
+    text = _JAPANESE * 500
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(canonicaliser.words, [text] * 20))
+
+    assert all(words == results[0] for words in results)
