@@ -13,7 +13,7 @@ import re
 from functools import lru_cache
 
 from datasketch import MinHash
-from simhash import Simhash  # type: ignore[import-untyped]
+from simhash import Simhash
 
 PERMUTATIONS = 128
 BITS = 64

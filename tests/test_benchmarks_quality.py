@@ -207,7 +207,7 @@ def test_a_set_has_its_pairs(data: Path, name: str, labels: dict[str, int]) -> N
 def test_the_pages_of_the_guide_are_of_all_its_languages_and_kept_in_the_cache(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("benchmarks.pairs._GUIDE_PAGES", 2)
+    monkeypatch.setattr("benchmarks.pairs._GUIDE_PAGES", 3)
 
     pairs = labelled_pairs(data, "installation-guide", tmp_path)
 

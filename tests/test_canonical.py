@@ -66,18 +66,18 @@ def test_a_canonicaliser_is_a_value() -> None:
         ("language", "éé", "auto"),
         ("language", None, "auto"),
         ("language", b"en", "auto"),
-        ("markup", 1, "True nor False"),
-        ("markup", "yes", "True nor False"),
-        ("keep_case", None, "True nor False"),
-        ("keep_punctuation", 0, "True nor False"),
-        ("stop_words", "en", "True nor False"),
-        ("nouns", [], "True nor False"),
-        ("lemmas", True, "none, simplemma, pymorphy3"),
-        ("lemmas", "Simplemma", "none, simplemma, pymorphy3"),
-        ("lemmas", None, "none, simplemma, pymorphy3"),
-        ("lemmas", ["none"], "none, simplemma, pymorphy3"),
-        ("chinese", "sudachipy", "characters, jieba, rjieba"),
-        ("japanese", "jieba", "characters, sudachipy, budoux"),
+        ("markup", 1, "true or false"),
+        ("markup", "yes", "true or false"),
+        ("keep_case", None, "true or false"),
+        ("keep_punctuation", 0, "true or false"),
+        ("stop_words", "en", "true or false"),
+        ("nouns", [], "true or false"),
+        ("lemmas", True, "none or simplemma or pymorphy3"),
+        ("lemmas", "Simplemma", "none or simplemma or pymorphy3"),
+        ("lemmas", None, "none or simplemma or pymorphy3"),
+        ("lemmas", ["none"], "none or simplemma or pymorphy3"),
+        ("chinese", "sudachipy", "characters or jieba or rjieba"),
+        ("japanese", "jieba", "characters or sudachipy or budoux"),
         ("drop", "adjectives", ", ".join(PARTS_OF_SPEECH)),
         ("drop", ("nouns",), ", ".join(PARTS_OF_SPEECH)),
         ("drop", [["adjectives"]], ", ".join(PARTS_OF_SPEECH)),
@@ -91,7 +91,7 @@ def test_a_value_not_accepted_is_an_error_that_tells_option_value_and_choices(
     with pytest.raises(SchemeError) as error:
         Canonicaliser(**{option: value})  # type: ignore[arg-type]
 
-    assert str(error.value).startswith(f"{option}={value!r}")
+    assert str(error.value).startswith(f"{option} {value!r} is not accepted: ")
     assert accepted in str(error.value)
     assert "\n" not in str(error.value)
 

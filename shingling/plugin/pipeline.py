@@ -20,6 +20,7 @@ from shingling.plugin.settings import DedupSettings
 from shingling.plugin.store_thread import StoreThread
 from shingling.plugin.workers import ReadingPool
 from shingling.reading import Content, Reader, Reading
+from shingling.similarity import FEW_WORDS
 from shingling.sketch import Signature
 from shingling.store import Page, Verdict, safe_url, site_of
 from shingling.text import sniff_html
@@ -217,16 +218,34 @@ class DedupPipeline:
             if before is not None:
                 await before
             turn.set_result(None)
+        signature = Signature.from_bytes(reading.signature) if reading.signature else None
+        if signature is not None and "simhash" in self._settings.method:
+            self._look_at_length(signature.words)
         page = Page(
             url=url,
             text=reading.text,
-            signature=Signature.from_bytes(reading.signature) if reading.signature else None,
+            signature=signature,
             title=reading.title,
             language=reading.language,
             scope=self._scope(url),
             reason=reading.reason,
         )
         return self._count(_Outcome(await self._store.check(page), reading))
+
+    def _look_at_length(self, words: int) -> None:
+        """Count texts that are short for a SimHash, and say so once."""
+        if words >= FEW_WORDS:
+            return
+        if not self._crawler.stats.get_value("dedup/short_for_simhash"):
+            logger.warning(
+                "DEDUP_METHOD = %r misses many near-duplicates among texts of fewer than %d"
+                " words, such as one of %d here; dedup/short_for_simhash counts them",
+                self._settings.method,
+                FEW_WORDS,
+                words,
+                extra={"spider": self._crawler.spider},
+            )
+        self._crawler.stats.inc_value("dedup/short_for_simhash")
 
     async def _read(self, content: Content | str) -> Reading:
         assert self._readers is not None
@@ -252,6 +271,10 @@ class DedupPipeline:
             stats.inc_value(f"dedup/skipped/{verdict.reason}")
         else:
             stats.inc_value(f"dedup/{verdict.status}")
+        if verdict.reason == "piece":
+            stats.inc_value("dedup/pieces")
+        if verdict.contains is not None:
+            stats.inc_value("dedup/contains")
         stats.inc_value("dedup/candidates", verdict.candidates)
         return outcome
 

@@ -16,8 +16,8 @@ from shingling.similarity._measures import (
 from shingling.similarity._runs import longest_common_run
 from shingling.sketch import Scheme, fingerprints_of, sign_words
 
-FEW_WORDS = 100
-"""Shorter texts move too many bits of a SimHash with one word (docs/algorithms.md)."""
+FEW_WORDS = 200
+"""In shorter texts one changed word moves too many bits of a SimHash (docs/algorithms.md)."""
 
 
 @dataclass(frozen=True)

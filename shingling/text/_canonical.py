@@ -75,18 +75,18 @@ class Canonicaliser:
     def __post_init__(self) -> None:
         language: object = self.language
         if not isinstance(language, str) or not _LANGUAGE.fullmatch(language):
-            raise _not_accepted("language", language, 'neither "auto" nor 2 or 3 letters a-z')
+            raise _not_accepted("language", language, "auto, or 2 or 3 letters a-z")
         for option in _SWITCHES:
             value = getattr(self, option)
             if not isinstance(value, bool):
-                raise _not_accepted(option, value, "neither True nor False")
+                raise _not_accepted(option, value, "true or false")
         for option, choices in _CHOICES.items():
             value = getattr(self, option)
             if not isinstance(value, str) or value not in choices:
-                raise _not_accepted(option, value, "none of " + ", ".join(choices))
+                raise _not_accepted(option, value, " or ".join(choices))
         drop: object = self.drop
         if not isinstance(drop, (list, tuple)) or not all(part in PARTS_OF_SPEECH for part in drop):
-            raise _not_accepted("drop", drop, "no list of " + ", ".join(PARTS_OF_SPEECH))
+            raise _not_accepted("drop", drop, "a list of " + ", ".join(PARTS_OF_SPEECH))
         object.__setattr__(self, "drop", tuple(sorted(set(drop))))
 
     def require(self) -> None:
@@ -165,10 +165,15 @@ class Canonicaliser:
         if not runs:
             return words
         segment = _packs.segmenter(pack)
+        class_of = classes.data
         pieces = []
         for word in words:
-            if classes[ord(word[0])] == _RUN:
-                pieces += [piece for piece in segment(word) if _has_letter(piece, classes)]
+            if class_of[ord(word[0])] == _RUN:
+                pieces += [
+                    piece
+                    for piece in segment(word)
+                    if piece.isalnum() or any(class_of[ord(char)] != _MARK for char in piece)
+                ]
             else:
                 pieces.append(word)
         return pieces
@@ -192,8 +197,8 @@ class Canonicaliser:
         return word if self.keep_case else folded
 
 
-def _not_accepted(option: str, value: object, why: str) -> SchemeError:
-    return SchemeError(f"{option}={value!r} is {why}")
+def _not_accepted(option: str, value: object, accepted: str) -> SchemeError:
+    return SchemeError(f"{option} {value!r} is not accepted: {accepted}")
 
 
 def _whole(text: str) -> str:
@@ -254,10 +259,6 @@ def _cut(text: str, table: np.ndarray[tuple[int], np.dtype[np.uint8]]) -> list[s
         in_word = np.insert(in_word, places, False)
     spaced = np.where(in_word, codes, ord(" ")).astype("<u4")
     return spaced.tobytes().decode("utf-32-le").split()
-
-
-def _has_letter(word: str, table: np.ndarray[tuple[int], np.dtype[np.uint8]]) -> bool:
-    return any(table[ord(char)] != _MARK for char in word)
 
 
 # Comments, scripts and styles that are not closed end with the text, as in browsers. A tag that

@@ -40,8 +40,8 @@ _LEMMA_CODES = {"no": "nb", "bs": "hbs", "hr": "hbs", "sr": "hbs"}
 _STOP_CODES = {"nb": "no", "nn": "no"}
 
 # The time that some packs take grows with the square of the length, or faster.
-_LONGEST_WORD = 64
-_LONGEST_RUN = 500
+_LONGEST_WORD = 40
+_LONGEST_RUN = 200
 
 _WORDS_KEPT = 1 << 16
 

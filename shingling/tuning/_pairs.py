@@ -57,10 +57,10 @@ def read_pairs(lines: Iterable[str], look_up: Callable[[str], str | None]) -> La
             if fields["same"] is None:
                 unlabelled += 1
                 continue
-            texts = [_text(name, fields[name], look_up) for name in ("a", "b")]
+            a, b = (_text(name, fields[name], look_up) for name in ("a", "b"))
         except TuningError as error:
             raise TuningError(f"line {number}: {error}") from None
-        pairs.append(LabelledPair(*texts, same=fields["same"]))
+        pairs.append(LabelledPair(a, b, fields["same"]))
     require_pairs(pairs)
     return LabelledPairs(tuple(pairs), unlabelled)
 
@@ -99,19 +99,19 @@ def _text(name: str, value: Any, look_up: Callable[[str], str | None]) -> str:
     """Return the main text that a value stands for."""
     if not isinstance(value, str):
         raise TuningError(f'"{name}" is {_shown(value)}: it takes a text, HTML or a URL')
-    value = clean(value)
-    if _URL.fullmatch(value.strip()):
-        text = look_up(value.strip())
+    content = clean(value)
+    if _URL.fullmatch(content.strip()):
+        text = look_up(content.strip())
         if text is None:
             raise TuningError(
-                f'"{name}": {plain_line(value)[:_SHOWN]} is not stored, or its text is not'
+                f'"{name}": {plain_line(content)[:_SHOWN]} is not stored, or its text is not'
                 " (DEDUP_STORE_TEXT)"
             )
         return text
-    if not sniff_html(value.encode()):
-        return value
+    if not sniff_html(content.encode()):
+        return content
     try:
-        return read_html(value, max_bytes=_MOST_BYTES).text
+        return read_html(content, max_bytes=_MOST_BYTES).text
     except ExtractionError as error:
         raise TuningError(f'"{name}": no text could be had from the HTML ({error})') from None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -57,7 +58,7 @@ def pairs_from(pages: Iterable[SampledPage], most: int = MOST_PAIRS) -> list[Lab
     same = [
         pair
         for places in groups.values()
-        for pair in zip(places, places[1:], strict=False)
+        for pair in pairwise(places)
         if len(places) <= _MOST_WITH_TITLE
     ]
     kept = sorted(
@@ -103,7 +104,7 @@ def _most_alike(minima: list[Minima], keys: list[str], most: int) -> set[tuple[i
     if len(minima) < 2:
         return set()
     rows = np.stack(minima)
-    pairs = set()
+    pairs: set[tuple[int, int]] = set()
     for first in range(rows.shape[1]):
         columns = [rows[:, (first + offset) % rows.shape[1]] for offset in range(_DEPTH)]
         order = np.lexsort(columns[::-1])

@@ -100,9 +100,8 @@ def verify(path: Path) -> None:
             keyed = Keyed(read_minima(raw), simhash % (1 << 64))
             indexed |= {(key, page_id) for key in index.keys([keyed])[0]}
             if index.sampled and zipped is not None:
-                words = scheme.canonical.words(unzip(zipped))
-                keys = sample(shingles_of(words, scheme)).view("i8").tolist()
-                sampled |= {(key, page_id) for key in keys}
+                shingled = shingles_of(scheme.canonical.words(unzip(zipped)), scheme)
+                sampled |= {(key, page_id) for key in sample(shingled).view("i8").tolist()}
         else:
             assert status in ("exact", "near")
             assert originals[head] == scope, "a star: the original is one, and of the same scope"
@@ -111,5 +110,5 @@ def verify(path: Path) -> None:
     assert Counter(rows_of(path, "SELECT key, page_id FROM samples")) == Counter(sampled)
     orphans = "SELECT count(*) FROM texts WHERE page_id NOT IN (SELECT id FROM pages)"
     assert rows_of(path, orphans) == [(0,)]
-    keys = "SELECT count(*) - count(DISTINCT hex(url_key) || scope) FROM pages"
-    assert rows_of(path, keys) == [(0,)]
+    repeated = "SELECT count(*) - count(DISTINCT hex(url_key) || scope) FROM pages"
+    assert rows_of(path, repeated) == [(0,)]

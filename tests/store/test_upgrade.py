@@ -1,0 +1,59 @@
+"""Stores of earlier releases, brought up to date with all that they hold."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from shingling import Page, Rules, Scheme, Store
+from shingling.sketch import Banding
+
+from .invariants import rows_of, text, url_of, verify
+
+FIXTURES = Path(__file__).with_name("fixtures")
+_PAGES = "SELECT id, url, title, words, text_hash, minima, simhash, status, original_id FROM pages"
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    """Return a store as revision 0001 wrote it, in WAL mode as all are."""
+    file = tmp_path / "old.db"
+    with closing(sqlite3.connect(file)) as db:
+        db.executescript((FIXTURES / "r0001.sql").read_text(encoding="utf-8"))
+        db.execute("PRAGMA journal_mode = WAL")
+    return file
+
+
+def test_a_store_of_revision_0001_keeps_all_that_it_holds(old: Path) -> None:
+    before = rows_of(old, _PAGES), rows_of(old, "SELECT * FROM bands ORDER BY key")
+    with Store.open(url_of(old)) as store:
+        assert store.scheme == Scheme()
+        assert store.index.keys_of == Banding(14, 6)
+        assert not store.index.sampled
+        assert [page.status for page in store.pages()] == ["new", "near", "exact", "new", "skipped"]
+        assert store.runs()[0]["counts"] == {"new": 2, "near": 1, "exact": 1, "skipped": 1}
+        [verdict] = store.check([Page("https://example.org/copy", text(words_of("b")))])
+        assert (verdict.status, verdict.original) == ("exact", "https://example.org/b")
+        assert store.forget(["https://example.org/copy"]) == 1
+    assert (rows_of(old, _PAGES), rows_of(old, "SELECT * FROM bands ORDER BY key")) == before
+    verify(old)
+
+
+def test_an_old_store_can_be_rebuilt_for_every_method(old: Path) -> None:
+    with Store.open(url_of(old)) as store:
+        for rules in (Rules(method="simhash", containment=0.9), Rules(method="megashingle")):
+            store.rebuild(rules=rules)
+            verify(old)
+            [verdict] = store.check(
+                [Page("https://example.org/a", text(words_of("a")))], rules=rules
+            )
+            assert verdict.status == "unchanged"
+
+
+def words_of(seed: str) -> list[str]:
+    """Return the words that the fixture was made of."""
+    return [f"w{number}" for number in random.Random(seed).sample(range(10**6), 60)]
