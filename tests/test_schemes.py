@@ -32,7 +32,7 @@ from shingling.text import Canonicaliser
 
 _KNOWN: list[dict[str, Any]] = json.loads(
     Path(__file__).with_name("known_answers.json").read_bytes()
-)["schemes"]
+)["by_parameters"]
 _WORDS = st.lists(
     st.sampled_from(["a", "b", "c", "d", "e", "f", "ab", "abc", "кот", "кошка", "猫", "كلب"]),
     max_size=40,

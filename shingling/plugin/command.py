@@ -156,6 +156,21 @@ def _rebuild(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _tune(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "pairs",
+        metavar="PAIRS",
+        nargs="?",
+        help='JSON lines {"a": …, "b": …, "same": true}, - for stdin (default: pages of the'
+        " store, by their titles)",
+    )
+    parser.add_argument("--plot", metavar="FILE", help="draw the curve: .svg, .png or .pdf")
+    parser.add_argument(
+        "--idf", metavar="FILE", help="learn how rare words are from the store, into this file"
+    )
+    parser.add_argument("--folds", type=int, default=5, help="of the cross-validation (default: 5)")
+
+
 COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]] = {
     "status": ("count pages, originals, duplicates and runs", "--json", _none),
     "show": ("show what is stored of a URL", "https://example.com/article", _show),
@@ -180,6 +195,11 @@ COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]] 
         "make a new index for another threshold or method, without a crawl",
         "--threshold 0.6",
         _rebuild,
+    ),
+    "tune": (
+        "measure which settings find near-duplicates best, on labelled pairs",
+        "pairs.jsonl --plot curve.svg",
+        _tune,
     ),
     "upgrade": ("bring the tables of the store up to date", "", _none),
 }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.exceptions import UsageError
 
-from shingling.errors import ShinglingError
+from shingling.errors import ShinglingError, StoreError
 from shingling.plugin.measuring import compare_texts, similar
 from shingling.plugin.opening import open_store
 from shingling.plugin.output import (
@@ -255,6 +255,20 @@ def _found(index: Index, method: str, threshold: float) -> str:
     return f"{index.keys_of.recall(threshold):.1%} of the pairs at {threshold:g}"
 
 
+def _tune(options: argparse.Namespace, settings: DedupSettings) -> int:
+    from shingling.plugin.tune import tune
+
+    try:
+        store = open_store(options, settings)
+    except StoreError:
+        if options.pairs is None or options.store:
+            raise
+        # Pairs of texts need no store.
+        return tune(options, None, settings.scheme, settings.threshold)
+    with store:
+        return tune(options, store, store.scheme, settings.threshold)
+
+
 def _upgrade(options: argparse.Namespace, settings: DedupSettings) -> int:
     with open_store(options, settings) as store:
         revision = store.status()["revision"]
@@ -273,6 +287,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace, DedupSettings], int]] = {
     "list": _list,
     "forget": _forget,
     "rebuild": _rebuild,
+    "tune": _tune,
     "upgrade": _upgrade,
 }
 

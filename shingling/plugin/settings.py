@@ -204,7 +204,7 @@ def _scheme(value: Any) -> dict[str, Any]:
     if isinstance(chosen.get("simhash"), Mapping):
         features = chosen["simhash"] = dict(chosen["simhash"])
         if isinstance(features.get("idf"), str):
-            path = _project_folder() / features["idf"]
+            path = project_folder() / features["idf"]
             try:
                 features["idf"] = Idf.from_json(path.read_text(encoding="utf-8"))
             except (OSError, UnicodeDecodeError) as error:
@@ -213,7 +213,7 @@ def _scheme(value: Any) -> dict[str, Any]:
     return chosen
 
 
-def _project_folder() -> Path:
+def project_folder() -> Path:
     """Return the folder of the nearest `scrapy.cfg`, or the working directory."""
     config = closest_scrapy_cfg()
     return Path(config).parent.absolute() if config else Path.cwd()
@@ -238,7 +238,7 @@ def store_url(value: Any) -> str:
     url = parse_url(_name(value))
     path = sqlite_path(url)
     if path is not None and not path.is_absolute():
-        url = url.set(database=str(_project_folder() / path))
+        url = url.set(database=str(project_folder() / path))
     return url.render_as_string(hide_password=False)
 
 

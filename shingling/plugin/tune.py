@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from shingling.errors import TuningError
 from shingling.plugin.output import FOUND, print_json, print_table
+from shingling.plugin.settings import project_folder
 from shingling.sketch import Idf
 from shingling.text import plain_line
 from shingling.tuning import (
@@ -145,7 +146,7 @@ def _learn(path: Path, store: Store) -> dict[str, Any]:
         **scheme.get("simhash", {}),
         "features": "words",
         "keywords": _KEYWORDS,
-        "idf": str(path),
+        "idf": str(_from_project(path)),
     }
     return {
         "file": str(path),
@@ -153,6 +154,12 @@ def _learn(path: Path, store: Store) -> dict[str, Any]:
         "words": len(idf),
         "setting": f"DEDUP_SCHEME = {as_python(scheme)}",
     }
+
+
+def _from_project(path: Path) -> Path:
+    """Return a path as DEDUP_SCHEME takes it: from the folder of the nearest `scrapy.cfg`."""
+    whole, folder = path.absolute(), project_folder()
+    return whole.relative_to(folder) if whole.is_relative_to(folder) else whole
 
 
 def _documents(store: Store) -> Iterator[list[str]]:

@@ -52,13 +52,12 @@ class SimhashFeatures:
     def __post_init__(self) -> None:
         if self.bits not in WIDTHS or type(self.bits) is not int:
             raise SchemeError(f"simhash bits {self.bits!r} are not accepted: 32 or 64")
-        match = _FEATURES.fullmatch(self.features) if isinstance(self.features, str) else None
-        if match is None or match["unit"] not in UNITS or not 1 <= self._low <= self._high:
+        if not isinstance(self.features, str) or self._parsed is None:
             raise SchemeError(
                 f"simhash features {self.features!r} are not accepted: words or characters, with"
                 " how many of them, such as words:2, words:1-3 or characters:4"
             )
-        if self._high > _LONGEST:
+        if self._parsed[1][-1] > _LONGEST:
             raise SchemeError(f"simhash features {self.features!r}: at most {_LONGEST} at a time")
         if type(self.keywords) is not int or self.keywords < 0:
             raise SchemeError(f"simhash keywords {self.keywords!r} are not accepted: 0 or more")
@@ -71,22 +70,20 @@ class SimhashFeatures:
             )
 
     @cached_property
-    def _parsed(self) -> re.Match[str]:
+    def _parsed(self) -> tuple[str, range] | None:
+        """Return unit and sizes of the features; None where the text of them says neither."""
         match = _FEATURES.fullmatch(self.features)
-        assert match is not None
-        return match
-
-    @property
-    def _low(self) -> int:
-        return int(self._parsed["low"] or 1)
-
-    @property
-    def _high(self) -> int:
-        return int(self._parsed["high"] or self._low)
+        if match is None or match["unit"] not in UNITS:
+            return None
+        low = int(match["low"] or 1)
+        sizes = range(low, int(match["high"] or low) + 1)
+        return (match["unit"], sizes) if low and sizes else None
 
     def simhash(self, words: Sequence[str], hashes: Fingerprints) -> int:
         """Return the SimHash of canonical words, given with their hashes."""
-        if self._parsed["unit"] == "characters":
+        assert self._parsed is not None
+        unit, sizes = self._parsed
+        if unit == "characters":
             hashes = unit_hashes(words, "characters")
         weights = None
         if self.keywords or self.idf:
@@ -100,7 +97,6 @@ class SimhashFeatures:
                 chosen = np.lexsort((features, -weights))[: self.keywords]
                 features, weights = features[chosen], weights[chosen]
         else:
-            sizes = range(self._low, self._high + 1)
             features = np.concatenate([fingerprints(hashes, size) for size in sizes])
         return simhash(features, weights) & ((1 << self.bits) - 1)
 

@@ -6,21 +6,13 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from html import unescape
 
 import numpy as np
 
 from shingling.errors import SchemeError
 from shingling.text import _packs
-from shingling.text._words import (
-    _ALONE,
-    _GAP,
-    _HIDDEN,
-    _MARK,
-    _classes,
-    _fold,
-    canonical_words,
-)
+from shingling.text._markup import without_markup
+from shingling.text._words import ALONE, GAP, MARK, RUN, canonical_words, class_table, cut, fold
 
 PARTS_OF_SPEECH = ("adjectives", "conjunctions", "determiners", "interjections", "prepositions")
 
@@ -108,7 +100,7 @@ class Canonicaliser:
             SchemeError: a pack that the options need is not installed.
         """
         if self.markup:
-            text = _without_markup(text)
+            text = without_markup(text)
         asks_language = self._asks_language()
         if not (asks_language or self.keep_case or self.keep_punctuation):
             return canonical_words(text)
@@ -161,18 +153,18 @@ class Canonicaliser:
         if not (cased or self.keep_punctuation or runs):
             return canonical_words(text)
         classes = _classes_with(self.keep_punctuation, runs)
-        words = _cut(_whole(text) if cased else _fold(text), classes)
+        words = cut(text, classes, _whole if cased else fold)
         if not runs:
             return words
         segment = _packs.segmenter(pack)
         class_of = classes.data
         pieces = []
         for word in words:
-            if class_of[ord(word[0])] == _RUN:
+            if class_of[ord(word[0])] == RUN:
                 pieces += [
                     piece
                     for piece in segment(word)
-                    if piece.isalnum() or any(class_of[ord(char)] != _MARK for char in piece)
+                    if piece.isalnum() or any(class_of[ord(char)] != MARK for char in piece)
                 ]
             else:
                 pieces.append(word)
@@ -208,11 +200,8 @@ def _whole(text: str) -> str:
 
 @lru_cache(1 << 16)
 def _folded(word: str) -> str:
-    return _fold(word)
+    return fold(word)
 
-
-# One more class of code points beside those of `canonical_words`: a pack cuts their runs.
-_RUN = 5
 
 _HAN = [
     *[(0x3005, 0x3007), (0x3021, 0x3029), (0x3038, 0x303C)],  # ideographic marks
@@ -228,85 +217,12 @@ _RUNS = {"": [], "zh": _HAN, "ja": _HAN + _KANA}
 @cache
 def _classes_with(punctuation: bool, runs: str) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
     """Return the class of every code point under these options: uint8[0x110000]."""
-    classes = _classes().copy()
+    classes = class_table().copy()
     if punctuation:
-        for code in np.flatnonzero(classes[:0x20000] == _GAP).tolist():
+        for code in np.flatnonzero(classes[:0x20000] == GAP).tolist():
             if unicodedata.category(chr(code))[0] in "PS":
-                classes[code] = _ALONE
+                classes[code] = ALONE
     for low, high in _RUNS[runs]:
         letters = classes[low : high + 1]
-        letters[letters == _ALONE] = _RUN
+        letters[letters == ALONE] = RUN
     return classes
-
-
-def _cut(text: str, table: np.ndarray[tuple[int], np.dtype[np.uint8]]) -> list[str]:
-    """Return the words of a normalised text, by the class of each code point."""
-    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
-    classes = table.take(codes)
-    if (classes == _HIDDEN).any():
-        shown = codes[classes != _HIDDEN].tobytes().decode("utf-32-le", "surrogatepass")
-        return _cut(_whole(shown), table)
-    in_word = classes != _GAP
-    marks = classes == _MARK
-    if marks.any():  # a mark belongs to the letter that it stands on
-        letters = np.where(marks, 0, np.arange(len(classes)))
-        classes = classes.take(np.maximum.accumulate(letters))
-    alone, run = classes == _ALONE, classes == _RUN
-    if alone.any() or run.any():
-        apart = alone[1:] | alone[:-1] | (run[1:] != run[:-1])
-        places = np.flatnonzero(in_word[1:] & in_word[:-1] & apart & ~marks[1:]) + 1
-        codes = np.insert(codes, places, ord(" "))
-        in_word = np.insert(in_word, places, False)
-    spaced = np.where(in_word, codes, ord(" ")).astype("<u4")
-    return spaced.tobytes().decode("utf-32-le").split()
-
-
-# Comments, scripts and styles that are not closed end with the text, as in browsers. A tag that
-# is not closed is text.
-_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)|<[!?][^<>]*+>", re.DOTALL)
-_SCRIPT = re.compile(
-    r"<(script|style)(?=[\s/>])[^<>]*+>.*?(?:</\1(?=[\s/>])[^<>]*+>?|\Z)",
-    re.DOTALL | re.IGNORECASE,
-)
-_TAG = re.compile(r"</?([a-z][^\s/<>]*+)[^<>]*+(>?)", re.IGNORECASE)
-# Values in quotes may hold "<" and ">".
-_TAG_WITH_VALUES = re.compile(
-    r"""</?([a-z][^\s/<>]*+)(?:=\s*+"[^"]*+(?:"|\Z)|=\s*+'[^']*+(?:'|\Z)|[^<>])*+(>?)""",
-    re.IGNORECASE,
-)
-# Elements that may be part of a word: no space is put in place of their tags.
-_WITHIN_WORDS = {
-    *["a", "abbr", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font"],
-    *["i", "ins", "kbd", "mark", "q", "s", "samp", "small", "span", "strike", "strong", "sub"],
-    *["sup", "time", "tt", "u", "var", "wbr"],
-}
-# A number too large for a character; `html.unescape` fails at thousands of digits.
-_NO_CHARACTER = re.compile(r"&#(?:[0-9]{9,}+|x[0-9a-f]{9,}+);?", re.IGNORECASE)
-
-
-def _without_markup(text: str) -> str:
-    """Return a text without HTML tags, comments, scripts and styles, references resolved once.
-
-    The time is linear in the length of any text, and no depth of elements is too much.
-    """
-    pieces, end = [], 0
-    in_vain = 0  # characters looked at for tags that were not closed
-    start = text.find("<")
-    while start >= 0:
-        space = ""
-        match = _COMMENT.match(text, start) or _SCRIPT.match(text, start)
-        if not match:
-            match = _TAG_WITH_VALUES.match(text, start) if in_vain <= len(text) else None
-            if match and not match[2]:
-                in_vain += match.end() - start
-                match = None
-            match = match or _TAG.match(text, start)
-            if match and not match[2]:
-                match = None
-            if match and match[1].lower() not in _WITHIN_WORDS:
-                space = " "
-        if match:
-            pieces += [text[end:start], space]
-            end = match.end()
-        start = text.find("<", match.end() if match else start + 1)
-    return unescape(_NO_CHARACTER.sub("", "".join([*pieces, text[end:]])))

@@ -5,11 +5,15 @@ from __future__ import annotations
 import string
 import unicodedata
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 # What a code point is to a word. A text is cut into words by looking these up.
-_GAP, _PART, _MARK, _ALONE, _HIDDEN = range(5)
+GAP, PART, MARK, ALONE, HIDDEN, RUN = range(6)  # RUN: a language pack cuts it into words
 
 # Scripts written without spaces between words: each of their letters is a word of its own.
 # They are the ideographs and kana (line-break class ID) and the scripts of complex context
@@ -47,22 +51,22 @@ _IGNORABLE = [
 
 
 @cache
-def _classes() -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
+def class_table() -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
     """Return the class of every code point: uint8[0x110000]."""
     classes = np.zeros(0x110000, dtype=np.uint8)
     for code in range(0x20000):
         char = chr(code)
         if char.isalnum():
-            classes[code] = _PART
+            classes[code] = PART
         elif code >= 0x300 and unicodedata.category(char) in ("Mn", "Mc"):
-            classes[code] = _MARK
+            classes[code] = MARK
     for low, high in _UNSPACED:
         letters = classes[low : high + 1]
         if low >= 0x20000:
-            letters[:] = _ALONE
-        letters[letters == _PART] = _ALONE
+            letters[:] = ALONE
+        letters[letters == PART] = ALONE
     for low, high in _IGNORABLE:
-        classes[low : high + 1] = _HIDDEN
+        classes[low : high + 1] = HIDDEN
     return classes
 
 
@@ -84,26 +88,35 @@ def canonical_words(text: str) -> list[str]:
     """
     if text.isascii():
         return text.encode("ascii").translate(_ASCII).decode("ascii").split()
-    folded = _fold(text)
-    codes = np.frombuffer(folded.encode("utf-32-le", "surrogatepass"), dtype="<u4")
-    classes = _classes().take(codes)
-    if (classes == _HIDDEN).any():
-        shown = codes[classes != _HIDDEN].tobytes().decode("utf-32-le", "surrogatepass")
-        return canonical_words(shown)
-    in_word = classes != _GAP
-    marks = classes == _MARK
+    return cut(text, class_table(), fold)
+
+
+def cut(
+    text: str,
+    table: np.ndarray[tuple[int], np.dtype[np.uint8]],
+    normalise: Callable[[str], str],
+) -> list[str]:
+    """Return the words of a text that is normalised first, by the class of each code point."""
+    codes = np.frombuffer(normalise(text).encode("utf-32-le", "surrogatepass"), dtype="<u4")
+    classes = table.take(codes)
+    if (classes == HIDDEN).any():
+        shown = codes[classes != HIDDEN].tobytes().decode("utf-32-le", "surrogatepass")
+        return cut(shown, table, normalise)
+    in_word = classes != GAP
+    marks = classes == MARK
     if marks.any():  # a mark belongs to the letter that it stands on
         letters = np.where(marks, 0, np.arange(len(classes)))
         classes = classes.take(np.maximum.accumulate(letters))
-    alone = classes == _ALONE
-    if alone.any():
-        touching = in_word[1:] & in_word[:-1] & (alone[1:] | alone[:-1]) & ~marks[1:]
-        places = np.flatnonzero(touching) + 1
+    alone, run = classes == ALONE, classes == RUN
+    if alone.any() or run.any():
+        apart = alone[1:] | alone[:-1] | (run[1:] != run[:-1])
+        places = np.flatnonzero(in_word[1:] & in_word[:-1] & apart & ~marks[1:]) + 1
         codes = np.insert(codes, places, ord(" "))
         in_word = np.insert(in_word, places, False)
     spaced = np.where(in_word, codes, ord(" ")).astype("<u4")
     return spaced.tobytes().decode("utf-32-le").split()
 
 
-def _fold(text: str) -> str:
+def fold(text: str) -> str:
+    """Return a text in NFKC with its case folded."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())

@@ -1,0 +1,56 @@
+"""Take the markup out of a text that still has some."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+# Comments, scripts and styles that are not closed end with the text, as in browsers. A tag that
+# is not closed is text.
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)|<[!?][^<>]*+>", re.DOTALL)
+_SCRIPT = re.compile(
+    r"<(script|style)(?=[\s/>])[^<>]*+>.*?(?:</\1(?=[\s/>])[^<>]*+>?|\Z)",
+    re.DOTALL | re.IGNORECASE,
+)
+_TAG = re.compile(r"</?([a-z][^\s/<>]*+)[^<>]*+(>?)", re.IGNORECASE)
+# Values in quotes may hold "<" and ">".
+_TAG_WITH_VALUES = re.compile(
+    r"""</?([a-z][^\s/<>]*+)(?:=\s*+"[^"]*+(?:"|\Z)|=\s*+'[^']*+(?:'|\Z)|[^<>])*+(>?)""",
+    re.IGNORECASE,
+)
+# Elements that may be part of a word: no space is put in place of their tags.
+_WITHIN_WORDS = {
+    *["a", "abbr", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font"],
+    *["i", "ins", "kbd", "mark", "q", "s", "samp", "small", "span", "strike", "strong", "sub"],
+    *["sup", "time", "tt", "u", "var", "wbr"],
+}
+# A number too large for a character; `html.unescape` fails at thousands of digits.
+_NO_CHARACTER = re.compile(r"&#(?:[0-9]{9,}+|x[0-9a-f]{9,}+);?", re.IGNORECASE)
+
+
+def without_markup(text: str) -> str:
+    """Return a text without HTML tags, comments, scripts and styles, references resolved once.
+
+    The time is linear in the length of any text, and no depth of elements is too much.
+    """
+    pieces, end = [], 0
+    in_vain = 0  # characters looked at for tags that were not closed
+    start = text.find("<")
+    while start >= 0:
+        space = ""
+        match = _COMMENT.match(text, start) or _SCRIPT.match(text, start)
+        if not match:
+            match = _TAG_WITH_VALUES.match(text, start) if in_vain <= len(text) else None
+            if match and not match[2]:
+                in_vain += match.end() - start
+                match = None
+            match = match or _TAG.match(text, start)
+            if match and not match[2]:
+                match = None
+            if match and match[1].lower() not in _WITHIN_WORDS:
+                space = " "
+        if match:
+            pieces += [text[end:start], space]
+            end = match.end()
+        start = text.find("<", match.end() if match else start + 1)
+    return unescape(_NO_CHARACTER.sub("", "".join([*pieces, text[end:]])))
