@@ -17,6 +17,7 @@ def upgrade() -> None:
     op.add_column(
         "scheme", sa.Column("sampled", sa.Boolean, nullable=False, server_default=sa.false())
     )
+    op.add_column("scheme", sa.Column("packs", sa.Text, nullable=False, server_default="{}"))
     op.create_table(
         "samples",
         sa.Column("key", sa.BigInteger, primary_key=True),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import time
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from shingling.store._values import Rules
 
 
+logger = logging.getLogger(__name__)
+
+
 def open_database(
     url: str, scheme: Scheme | None, rules: Rules, *, create: bool
 ) -> tuple[Engine, URL, Scheme, Index]:
@@ -49,6 +53,8 @@ def open_database(
             if stored is None:
                 stored = patiently(lambda: _upgrade(engine, scheme, rules, where))
             _check_scheme(scheme, stored[0], where)
+            if scheme is not None:  # it is going to sign
+                patiently(lambda: _check_packs(engine, stored[0], where))
         except BaseException:
             engine.dispose()
             raise
@@ -96,6 +102,7 @@ def _write_scheme(connection: Connection, scheme: Scheme, index: Index) -> tuple
             id=scheme.id,
             parameters=scheme.to_json(),
             created=int(time.time()),
+            packs=json.dumps(scheme.canonical.versions()),
             **index.columns(),
         )
     )
@@ -109,6 +116,22 @@ def _check_scheme(asked: Scheme | None, stored: Scheme, where: str) -> None:
             f" {_shown(asked)}; set DEDUP_SHINGLE_SIZE and DEDUP_SCHEME to the former, or use"
             " another DEDUP_STORE_URL"
         )
+
+
+def _check_packs(engine: Engine, scheme: Scheme, where: str) -> None:
+    """Warn where signatures were made with other versions of language packs."""
+    with engine.execution_options(reading=True).begin() as connection:
+        then: dict[str, str] = json.loads(connection.scalar(select(scheme_table.c.packs)) or "{}")
+    for pack, now in scheme.canonical.versions().items():
+        if pack in then and then[pack] != now:
+            logger.warning(
+                "%s: its signatures were made with %s %s, installed is %s, which may give other"
+                " words: texts that were signed before may look less alike",
+                where,
+                pack,
+                then[pack],
+                now,
+            )
 
 
 def _shown(scheme: Scheme) -> str:

@@ -207,16 +207,17 @@ def within(
     if not signature.words:
         return []
     query = select(pages.c.id, pages.c.simhash, pages.c.minima).where(pages.c.words > 0)
-    found: list[tuple[int, int, float]] = []
+    found: list[tuple[int, float, int]] = []
     for part in _some_within(connection, signature, index, distance):
         chosen = query if part is None else query.where(part)
         for page_id, value, raw in connection.execute(chosen.execution_options(yield_per=_ROWS)):
             apart = simhash_distance(signature.simhash, value % (1 << 64))
             if apart <= distance:
                 estimate = float(np.mean(read_minima(raw) == signature.minima))
-                found.append((apart, page_id, estimate))
+                found.append((apart, -estimate, page_id))
     matches = []
-    for apart, page_id, estimate in sorted(found)[:limit]:
+    for apart, opposite, page_id in sorted(found)[:limit]:
+        estimate = -opposite
         row = connection.execute(_shown.where(pages.c.id == page_id)).mappings().one()
         containment = estimated_containment(
             estimate, signature.words, row["words"], scheme.shingle_size

@@ -35,6 +35,7 @@ scheme = Table(
     # What the bands are cut from: 84 minima, or a SimHash, of which rows are bits.
     Column("indexed", Text, nullable=False, server_default="minima"),
     Column("sampled", Boolean, nullable=False, server_default=false()),  # samples are kept
+    Column("packs", Text, nullable=False, server_default="{}"),  # JSON: versions of language packs
 )
 
 runs = Table(

@@ -89,6 +89,15 @@ class Canonicaliser:
         """
         _packs.require(self._needed())
 
+    def versions(self) -> dict[str, str]:
+        """Return the versions of the packs that the options need.
+
+        Raises:
+            SchemeError: one is not installed.
+        """
+        self.require()
+        return _packs.versions(self._needed())
+
     def words(self, text: str) -> list[str]:
         """Return the canonical words of a text.
 

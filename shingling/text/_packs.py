@@ -8,6 +8,7 @@ import unicodedata
 import warnings
 from functools import cache, lru_cache
 from importlib import import_module
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -32,6 +33,8 @@ EXTRAS = {
     "budoux": "japanese",
 }
 
+_DISTRIBUTIONS = {"sudachidict_core": "SudachiDict-core"}  # where the module has another name
+
 _SAMPLE = 2000  # characters that the language is detected from
 _SURE = 0.2  # below this probability the language detected is mostly not that of the text
 # Languages that ISO 639-3 counts to one of ISO 639-1, where the packs know only that one.
@@ -55,6 +58,11 @@ def require(packs: Iterable[str]) -> None:
             f"the canonical words need {', '.join(missing)}, not installed here: "
             f'pip install "scrapy-shingling[{extras}]"'
         )
+
+
+def versions(packs: Iterable[str]) -> dict[str, str]:
+    """Return the installed version of each pack: another one may give other words."""
+    return {pack: version(_DISTRIBUTIONS.get(pack, pack)) for pack in packs}
 
 
 def _installed(pack: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
+import sys
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -71,7 +72,7 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], tuple[str, ...], list[str]]] = {
     "scheme": (
         make_store,
         ("-s", "DEDUP_SHINGLE_SIZE=4"),
-        ["shingle_size=5", "shingle_size=4", "DEDUP_SHINGLE_SIZE"],
+        ['"shingle_size": 5', '"shingle_size": 4', "DEDUP_SHINGLE_SIZE"],
     ),
     "newer": (
         lambda path: make_store(path, "UPDATE alembic_version SET version_num = '9999'"),
@@ -144,17 +145,35 @@ NO_NAMES: list[Any] = ["", 5, b"name", [], True]
 NO_NUMBERS: list[Any] = ["", "many", "nan", "1e", [], {}, True, object(), float("nan")]
 WRONG: dict[str, list[Any]] = {
     "DEDUP_ACTION": ["", "Drop", "delete", True, 0, [], ["drop"], {}],
+    "DEDUP_CONTAINMENT": ["many", "nan", [], True, 0, -0.1, 1.0001, "80%"],
     "DEDUP_ENABLED": ["", "perhaps", 2, -1, [], {}],
     "DEDUP_EXTRACTOR": [*NO_NAMES, "Trafilatura", "no.such.module", "os.nothing", "os.name", "."],
     "DEDUP_FILL_FIELDS": [5, True, "url", ["dedup"], [5], "text;title"],
     "DEDUP_HTML_FIELD": NO_NAMES,
     "DEDUP_MAX_BYTES": [*NO_NUMBERS, 0, -1, "0", 1.5, "1.5", 1_000_000_001, "10MB"],
-    "DEDUP_METHOD": ["", "MinHash", "simhash", "megashingle", 1, []],
+    "DEDUP_METHOD": ["", "MinHash", "simhash+minhash", "supershingle", 1, []],
     "DEDUP_MIN_WORDS": [*NO_NUMBERS, -1, "-1", 2.5, 1_000_001],
     "DEDUP_ON_ERROR": ["", "ignore", False, []],
     "DEDUP_RESULT_FIELD": NO_NAMES,
+    "DEDUP_SCHEME": [
+        "",
+        "crc",
+        "[]",
+        5,
+        True,
+        ["family"],
+        {"familly": "crc"},
+        {"family": "md5"},
+        {"shingle_size": 3},
+        {"canonical": {"stopwords": True}},
+        {"canonical": "ru"},
+        {"simhash": {"bits": 128}},
+        {"simhash": {"features": "words", "idf": "no such file.json"}},
+        {5: 6},
+    ],
     "DEDUP_SCOPE": ["", "page", 0, ["site"]],
     "DEDUP_SHINGLE_SIZE": [*NO_NUMBERS, 0, -1, 101, 5.0, "5.0"],
+    "DEDUP_SIMHASH_DISTANCE": [*NO_NUMBERS, -1, 8, 2.5, "3 bits"],
     "DEDUP_STORE_TEXT": ["", "perhaps", 2, []],
     "DEDUP_STORE_URL": [*NO_NAMES, "dedup.db", "mysql://host/db", "http://host/", "sqlite//x.db"],
     "DEDUP_TEXT_FIELD": NO_NAMES,
@@ -195,3 +214,27 @@ def test_an_unknown_name_is_refused_with_the_names_that_are_known() -> None:
         DedupSettings.read(Settings({"DEDUP_QQQQQQQQQQQQ": 1}))
     assert "DEDUP_QQQQQQQQQQQQ is not a setting" in str(caught.value)
     assert [name for name in SETTINGS if name not in str(caught.value)] == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"DEDUP_CONTAINMENT": 0.9, "DEDUP_STORE_TEXT": False}, "store_text"),
+        ({"DEDUP_CONTAINMENT": 0.9, "DEDUP_METHOD": "exact"}, "method other than exact"),
+    ],
+)
+def test_settings_that_contradict_each_other_are_refused(
+    settings: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(SettingsError, match=said) as caught:
+        DedupSettings.read(Settings(settings))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_language_pack_that_is_not_installed_is_named_before_the_crawl_starts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "HanTa", None)
+    settings = Settings({"DEDUP_SCHEME": {"canonical": {"language": "de", "nouns": True}}})
+    with pytest.raises(SettingsError, match=r'pip install "scrapy-shingling\[tagger\]"'):
+        DedupSettings.read(settings)

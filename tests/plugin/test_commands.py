@@ -183,7 +183,7 @@ def test_rebuild_lets_a_lower_threshold_find_pairs(dedup: Any, store_url: str) -
 
 
 def test_upgrade_says_that_the_store_is_up_to_date(dedup: Any) -> None:
-    assert loaded(dedup("upgrade", "--json")) == {"revision": "0001"}
+    assert loaded(dedup("upgrade", "--json")) == {"revision": "0002"}
 
 
 @pytest.mark.parametrize(
@@ -236,3 +236,123 @@ def test_every_command_has_help_with_an_example(dedup: Any, name: str) -> None:
     code, out, _ = dedup(name, "-h")
     assert code == 0
     assert f"example: scrapy dedup {name}" in out
+
+
+def test_compare_shows_what_differs_word_by_word(dedup: Any) -> None:
+    code, out, _ = dedup("compare", "https://a.example/1", "https://www.b.example/2", "--diff")
+    assert code == 0
+    assert f"[-{TEXT.split()[150]}-]{{+edited+}}" in out
+    assert "words …]" in out
+    shown = loaded(
+        dedup("compare", "https://a.example/1", "https://www.b.example/2", "--diff", "--json")
+    )
+    assert [part["b"] for part in shown["diff"] if not part["same"]] == ["edited"]
+    assert shown["longest_run"] > 140
+    assert shown["warnings"] == []
+
+
+def test_compare_warns_of_measures_that_say_little(dedup: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one two three", encoding="utf-8")
+    (tmp_path / "b.txt").write_text("one two four", encoding="utf-8")
+    code, out, _ = dedup("compare", str(tmp_path / "a.txt"), str(tmp_path / "b.txt"))
+    assert code == 0
+    assert "SimHash says little" in out
+    assert "per word" in out
+
+
+def test_a_difference_shows_page_content_without_control_characters(
+    dedup: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "a.txt").write_text("one \x1b[31mtwo", encoding="utf-8")
+    (tmp_path / "b.txt").write_text("one [bold]three[/bold]", encoding="utf-8")
+    _, out, _ = dedup("compare", str(tmp_path / "a.txt"), str(tmp_path / "b.txt"), "--diff")
+    assert "\x1b" not in out
+    assert "[bold]three[/bold]" in out
+
+
+def test_similar_by_simhash_takes_a_distance(dedup: Any) -> None:
+    found = loaded(dedup("similar", "https://a.example/1", "--distance", "6", "--json"))
+    assert [page["url"] for page in found] == ["https://b.example/3", "https://www.b.example/2"]
+    assert found[0]["similarity"]["distance"] == 0
+    assert found[1]["similarity"]["distance"] <= 6
+    assert found[1]["similarity"]["resemblance"] < 1
+    code, out, _ = dedup("similar", "https://b.example/4", "--distance", "3")
+    assert (code, out) == (1, "no stored page has a SimHash within 3 bits\n")
+
+
+def test_groups_by_event_take_what_is_a_little_alike(
+    dedup: Any, store_url: str, tmp_path: Path
+) -> None:
+    assert dedup("groups", "--by", "event")[0] == 1
+    mixed = " ".join([*TEXT.split()[:120], *article(5).split()[:150]])
+    with Store.open(store_url) as store:
+        store.check([Page("https://c.example/1", mixed, title="Retold", fetched=1.3e9)])
+    [group] = loaded(dedup("groups", "--by", "event", "--threshold", "0.1", "--json"))
+    assert group["original"]["url"] == "https://a.example/1"
+    assert [page["url"] for page in group["duplicates"]] == ["https://c.example/1"]
+    assert dedup("groups", "--by", "event", "--days", "30")[0] == 1
+    code, out, _ = dedup("groups", "--by", "event")
+    assert code == 0
+    assert "Retold" in out
+
+
+def test_a_rebuild_for_another_method_says_what_it_finds(dedup: Any, store_url: str) -> None:
+    assert "SimHashes" in dedup("rebuild", "--method", "simhash")[1]
+    assert "equal megashingle" in dedup("rebuild", "--method", "megashingle")[1]
+    _, out, _ = dedup("rebuild", "--threshold", "0.8", "--method", "minhash", "--containment")
+    assert out == "14 x 6 minima, and samples, which find 98.6% of the pairs at 0.8\n"
+    _, out, _ = dedup("rebuild", "--threshold", "0.6")
+    assert out.startswith("28 x 3 minima, and samples"), "samples stay unless one says so"
+    _, out, _ = dedup("rebuild", "--no-containment")
+    assert out.startswith("14 x 6 minima, which find")
+    assert "28 x 3" not in dedup("status")[1]
+
+
+def test_tune_measures_settings_on_pairs(dedup: Any, tmp_path: Path) -> None:
+    pairs = tmp_path / "pairs.jsonl"
+    lines = []
+    for number in range(12):
+        words = article(number + 10).split()
+        words[number] = "edited"
+        lines.append({"a": article(number + 10), "b": " ".join(words), "same": True})
+        lines.append({"a": article(number + 10), "b": article(number + 50), "same": False})
+    pairs.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    shown = loaded(dedup("tune", str(pairs), "--json"))
+    assert shown["pairs"] == 24
+    assert shown["recommended"]["settings"]["DEDUP_METHOD"] == "minhash"
+    picture = tmp_path / "curve.svg"
+    code, out, _ = dedup("tune", str(pairs), "--plot", str(picture))
+    assert code == 0
+    assert "DEDUP_THRESHOLD = " in out
+    assert picture.read_text(encoding="utf-8").startswith("<?xml")
+    code, _, err = dedup("tune", str(pairs), "--folds", "1")
+    assert code == 2
+    assert "2 to 20" in err
+    code, _, err = dedup("tune", str(tmp_path / "none.jsonl"))
+    assert code == 2
+    assert "none.jsonl" in err
+
+
+def test_tune_learns_how_rare_words_are(dedup: Any, tmp_path: Path) -> None:
+    file = tmp_path / "idf.json"
+    code, out, _ = dedup("tune", "--idf", str(file))
+    assert code == 0
+    assert "DEDUP_SCHEME = " in out
+    assert set(json.loads(file.read_text(encoding="utf-8"))) == {"documents", "table"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["groups", "--threshold", "0.1"], "go with --by event"),
+        (["groups", "--by", "event", "--threshold", "0"], "above 0"),
+        (["groups", "--by", "event", "--days", "0"], "above 0"),
+        (["similar", "https://a.example/1", "--distance", "65"], "0 to 64 bits"),
+        (["rebuild"], "--threshold, --method or --containment"),
+        (["rebuild", "--method", "exact"], "invalid choice"),
+    ],
+)
+def test_new_options_are_checked(dedup: Any, arguments: list[str], message: str) -> None:
+    code, _, err = dedup(*arguments)
+    assert code == 2
+    assert message in err

@@ -11,6 +11,7 @@ import pytest
 
 from shingling import Page, Rules, Scheme, Store
 from shingling.sketch import Banding
+from shingling.text import Canonicaliser
 
 from .invariants import rows_of, text, url_of, verify
 
@@ -57,3 +58,19 @@ def test_an_old_store_can_be_rebuilt_for_every_method(old: Path) -> None:
 def words_of(seed: str) -> list[str]:
     """Return the words that the fixture was made of."""
     return [f"w{number}" for number in random.Random(seed).sample(range(10**6), 60)]
+
+
+def test_another_version_of_a_language_pack_is_warned_of(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    pytest.importorskip("simplemma")
+    scheme = Scheme(canonical=Canonicaliser(language="en", lemmas="simplemma"))
+    file = tmp_path / "dedup.db"
+    Store.open(url_of(file), scheme=scheme).close()
+    Store.open(url_of(file), scheme=scheme).close()
+    assert caplog.messages == []
+    with closing(sqlite3.connect(file)) as db, db:
+        db.execute("""UPDATE scheme SET packs = '{"simplemma": "0.1"}'""")
+    Store.open(url_of(file), scheme=scheme).close()
+    [message] = caplog.messages
+    assert "made with simplemma 0.1, installed is" in message

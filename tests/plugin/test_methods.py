@@ -1,0 +1,171 @@
+"""Schemes, methods and containment as settings, in real crawls, and asked for by commands."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from shingling.similarity import FEW_WORDS
+from shingling.sketch import Idf
+from tests.crawling import Project, article, html, serving
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+SPIDER = """
+import scrapy
+
+class Spider(scrapy.Spider):
+    name = "spider"
+
+    async def start(self):
+        for path in self.paths.split(","):
+            yield scrapy.Request(self.site + path)
+
+    def parse(self, response):
+        yield {"url": response.url}
+"""
+TEXT = article(1, 1200)
+WORDS = TEXT.split()
+PAGES = {
+    "/a": html(TEXT, "A"),
+    "/edited": html(" ".join([*WORDS[:600], "edited", *WORDS[601:]]), "A"),
+    "/piece": html(" ".join(WORDS[300:500]), "Piece"),
+    "/more": html(f"{TEXT} {article(3, 900)}", "More"),
+    "/other": html(article(2, 1200), "Other"),
+    "/short": html(article(4, 60), "Short"),
+}
+ONE_BY_ONE = ("-s", "CONCURRENT_REQUESTS=1", "-s", "DEDUP_ACTION=tag")
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[str]:
+    with serving(PAGES) as (address, _):
+        yield address
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    made = Project(tmp_path)
+    made.write("shop/spiders/__init__.py", "")
+    made.write("shop/spiders/spider.py", SPIDER)
+    return made
+
+
+def verdicts(project: Project, site: str, paths: str, *arguments: str) -> dict[str, Any]:
+    crawl = project.crawl("-a", f"site={site}", "-a", f"paths={paths}", *ONE_BY_ONE, *arguments)
+    assert crawl.status == 0, crawl.log
+    return {item["url"].removeprefix(site): item["dedup"] for item in crawl.items}
+
+
+@pytest.mark.parametrize("method", ["megashingle", "simhash", "minhash+simhash"])
+def test_each_method_goes_through_the_same_store_decision_and_tags(
+    project: Project, site: str, method: str
+) -> None:
+    found = verdicts(project, site, "/a,/edited,/other", "-s", f"DEDUP_METHOD={method}")
+    assert {url: result["status"] for url, result in found.items()} == {
+        "/a": "new",
+        "/edited": "near",
+        "/other": "new",
+    }
+    edited = found["/edited"]
+    assert edited["original"] == f"{site}/a"
+    assert edited["resemblance"] > 0.98
+    assert (edited["distance"] is None) == (method == "megashingle")
+    [run] = project.dedup("status")["last_runs"]
+    assert run["settings"]["method"] == method
+
+
+def test_a_method_that_the_store_is_not_made_for_is_refused_with_the_command_that_helps(
+    project: Project, site: str
+) -> None:
+    where = ("-a", f"site={site}", "-a", "paths=/a,/edited")
+    assert project.crawl(*where).status == 0
+    crawl = project.crawl(*where, "-s", "DEDUP_METHOD=simhash")
+    assert crawl.status == 1
+    assert "`scrapy dedup rebuild --method simhash`" in crawl.log
+    shown = project.dedup("rebuild", "--method", "simhash")
+    assert shown == {"indexed": "simhash", "bands": 2, "rows": 32, "sampled": False}
+    assert project.crawl(*where, "-s", "DEDUP_METHOD=simhash").status == 0
+
+
+def test_texts_too_short_for_simhash_are_counted_and_warned_of_once(
+    project: Project, site: str
+) -> None:
+    crawl = project.crawl(
+        "-a", f"site={site}", "-a", "paths=/short,/piece,/a", "-s", "DEDUP_METHOD=simhash"
+    )
+    [line] = [line for line in crawl.log.splitlines() if "WARNING" in line and "DEDUP_" in line]
+    assert f"fewer than {FEW_WORDS} words" in line
+    assert crawl.stat("dedup/short_for_simhash") == "1"
+
+
+def test_a_piece_of_a_page_is_near_and_a_page_with_more_is_new(project: Project, site: str) -> None:
+    paths = "/a,/piece,/more,/other"
+    found = verdicts(project, site, paths, "-s", "DEDUP_CONTAINMENT=0.9")
+    piece, more = found["/piece"], found["/more"]
+    assert (piece["status"], piece["reason"], piece["original"]) == ("near", "piece", f"{site}/a")
+    assert piece["containment"] > 0.9
+    assert piece["resemblance"] < 0.3
+    assert (more["status"], more["original"], more["contains"]) == ("new", None, f"{site}/a")
+    assert found["/other"]["contains"] is None
+    crawl = project.crawl(
+        "-a", f"site={site}", "-a", f"paths={paths}", "-s", "DEDUP_CONTAINMENT=0.9",
+        "-s", "DEDUP_STORE_URL=sqlite:///drop.db", "-s", "CONCURRENT_REQUESTS=1",
+    )  # fmt: skip
+    assert [item["url"].removeprefix(site) for item in crawl.items] == ["/a", "/more", "/other"]
+    assert (crawl.stat("dedup/pieces"), crawl.stat("dedup/contains")) == ("1", "1")
+
+
+def test_without_containment_pieces_are_new(project: Project, site: str) -> None:
+    found = verdicts(project, site, "/a,/piece")
+    assert found["/piece"]["status"] == "new"
+
+
+SCHEME = {
+    "family": "crc",
+    "ordered": False,
+    "canonical": {"language": "ru", "stop_words": True, "lemmas": "simplemma"},
+    "simhash": {"bits": 32, "features": "words", "keywords": 64, "idf": "idf.json"},
+}
+
+
+def test_a_scheme_in_the_settings_signs_and_is_kept_by_the_store(
+    project: Project, site: str
+) -> None:
+    for pack in ("simplemma", "stopwordsiso"):
+        pytest.importorskip(pack)
+    project.write("idf.json", Idf.learn([["a", "b"], ["a", "c"]]).to_json())
+    scheme = ("-s", f"DEDUP_SCHEME={json.dumps(SCHEME)}")
+    found = verdicts(project, site, "/a,/edited,/other", *scheme)
+    assert [result["status"] for result in found.values()] == ["new", "near", "new"]
+    shown = project.dedup("status")["scheme"]
+    assert shown["family"] == "crc"
+    assert shown["canonical"] == SCHEME["canonical"]
+    assert shown["simhash"]["idf"] == "Idf(2 documents, 1 words)"
+    crawl = project.crawl("-a", f"site={site}", "-a", "paths=/a")
+    assert crawl.status == 1
+    assert "DEDUP_SHINGLE_SIZE and DEDUP_SCHEME" in crawl.log
+    again = verdicts(project, site, "/a", *scheme)
+    assert again["/a"]["status"] == "unchanged"
+    assert project.dedup("similar", f"{site}/a")[0]["url"] == f"{site}/edited"
+
+
+def test_verdicts_of_every_scheme_do_not_depend_on_the_number_of_workers(
+    project: Project, site: str
+) -> None:
+    pytest.importorskip("pymorphy3")
+    scheme = json.dumps({"canonical": {"language": "ru", "lemmas": "pymorphy3", "nouns": True}})
+    results = [
+        verdicts(
+            project, site, ",".join(PAGES), "-s", f"DEDUP_SCHEME={scheme}",
+            "-s", f"DEDUP_WORKERS={workers}", "-s", f"DEDUP_STORE_URL=sqlite:///{workers}.db",
+            "-s", "DEDUP_METHOD=minhash+simhash", "-s", "DEDUP_CONTAINMENT=0.9",
+        )
+        for workers in ("0", "2")
+    ]  # fmt: skip
+    assert results[0] == results[1]
+    assert results[0]["/piece"]["status"] == "near"
