@@ -45,7 +45,7 @@ SHOWN = (1, 2, 3, 4, 5, 7, 10)  # sizes, in the tables of articles
 THRESHOLD = 0.8
 LENGTHS = (30, 60, 120, 300, 1000)
 REPLACED = (0.01, 0.03, 0.1)  # of the words, and one word at least
-TEXTS = 300  # of each length, and as many pairs
+TEXTS = 200  # of each length, and as many pairs
 
 _TEMPLATES = re.compile(r"llvm-16/AMDGPU/.*\.html")
 _TEMPLATE_PAGES = 250

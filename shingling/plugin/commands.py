@@ -22,7 +22,7 @@ from shingling.plugin.output import (
     shown_value,
 )
 from shingling.plugin.settings import DedupSettings
-from shingling.sketch import Banding
+from shingling.sketch import MOST_DISTANCE, Banding
 from shingling.store import DEFAULT_CONTAINMENT, Rules
 from shingling.text import plain_line
 
@@ -249,7 +249,7 @@ def _method_of(store: Store, settings: DedupSettings) -> str:
 
 def _found(index: Index, method: str, threshold: float) -> str:
     if not isinstance(index.keys_of, Banding):
-        return "all pairs whose SimHashes are so near as DEDUP_SIMHASH_DISTANCE says"
+        return f"all pairs within {MOST_DISTANCE} bits"
     if method == "megashingle":
         return "all pairs with an equal megashingle"
     return f"{index.keys_of.recall(threshold):.1%} of the pairs at {threshold:g}"
