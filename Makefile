@@ -18,8 +18,10 @@ types: .venv/tested
 	$(BIN)/mypy
 
 bench: .venv/tested
-	$(BIN)/pip install --quiet --group bench
 	$(BIN)/python -m benchmarks.archive
+	$(BIN)/python -m benchmarks.quality
+	$(BIN)/python -m benchmarks.pieces
+	$(BIN)/python -m benchmarks.simhash_index
 
 clean:
 	rm -rf .venv build dist demo *.egg-info

@@ -1,6 +1,6 @@
 """How many words should a shingle have? Exact resemblance by shingles of 1 to 10 words.
 
-Three tables. Labelled pairs and template pages: what the resemblance tells apart, and what it
+Labelled pairs and template pages: what the resemblance tells apart, and what it
 takes for the same at 0.8. Articles cut to some length, with words replaced by words of other
 articles at random places: how many still reach 0.8. Articles cut to the same lengths, two of
 one site and two of different sites: how alike the most alike are.
@@ -30,8 +30,8 @@ from rich.table import Table
 from benchmarks.data import data_folder
 from benchmarks.pairs import DEFAULT_CACHE, PROCESSES, labelled_pairs
 from shingling import Scheme, canonical_words, extract
-from shingling.similarity import overlap
-from shingling.sketch import fingerprints_of
+from shingling.similarity import distance, overlap
+from shingling.sketch import fingerprints_of, sign_words
 from shingling.text import Canonicaliser
 from shingling.tuning._evaluate import area_under_curve
 
@@ -46,6 +46,9 @@ THRESHOLD = 0.8
 LENGTHS = (30, 60, 120, 300, 1000)
 REPLACED = (0.01, 0.03, 0.1)  # of the words, and one word at least
 TEXTS = 200  # of each length, and as many pairs
+SIMHASH_LENGTHS = (20, 50, 100, 200, 300, 500, 800)
+SIMHASH_REPLACED = (0.0, 0.02)  # one word, and a share of the words
+DISTANCE = 3
 
 _TEMPLATES = re.compile(r"llvm-16/AMDGPU/.*\.html")
 _TEMPLATE_PAGES = 250
@@ -115,16 +118,37 @@ def replaced(words: Sequence[str], share: float, others: Sequence[str], seed: st
     return changed
 
 
+def cut(texts: Sequence[Article], length: int) -> list[tuple[list[str], list[str]]]:
+    """Return pieces of articles, each with one of another article."""
+    long = [one.words for one in texts if len(one.words) >= length]
+    chance = random.Random(length)
+    cuts = []
+    for _ in range(TEXTS):
+        words, other = chance.sample(long, 2)
+        start = chance.randrange(len(words) - length + 1)
+        cuts.append((words[start : start + length], other[:length]))
+    return cuts
+
+
+def simhashes(texts: Sequence[Article]) -> Iterator[dict[str, Any]]:
+    """Yield how many SimHashes of changed texts stay within the distance."""
+    for length in SIMHASH_LENGTHS:
+        cuts = cut(texts, length)
+        row: dict[str, Any] = {"words": length}
+        for share in SIMHASH_REPLACED:
+            near = 0
+            for number, (words, others) in enumerate(cuts):
+                changed = replaced(words, share, others, f"{number}")
+                bits = distance(sign_words(words).simhash, sign_words(changed).simhash)
+                near += bits <= DISTANCE
+            row[f"{share:.0%}" if share else "one word"] = near / len(cuts)
+        yield row
+
+
 def recalls(texts: Sequence[Article]) -> Iterator[dict[str, Any]]:
     """Yield how many changed texts of each length still reach the threshold, by every size."""
     for length in LENGTHS:
-        long = [one.words for one in texts if len(one.words) >= length]
-        chance = random.Random(length)
-        cuts = []
-        for _ in range(TEXTS):
-            words, other = chance.sample(long, 2)
-            start = chance.randrange(len(words) - length + 1)
-            cuts.append((words[start : start + length], other[:length]))
+        cuts = cut(texts, length)
         sets = [shingled(words) for words, _ in cuts]
         for share in REPLACED:
             alike = np.array(
@@ -237,6 +261,7 @@ def main() -> None:
     near = {frozenset((row["a"], row["b"])) for row in pairs}
     found = list(recalls(texts))
     apart = list(strangers(texts, near))
+    within = list(simhashes(texts))
 
     console = Console(width=120)
     heads = [f"{one['set']} {what}" for one in sets for what in ("AUC", "P", "R")]
@@ -267,8 +292,18 @@ def main() -> None:
             str(row["words"]), row["texts of"], str(row["pairs"]), *_shown(row["greatest"])
         )
     console.print(table)
+    table = _table(
+        f"Share of {TEXTS} texts with words replaced whose SimHash stays within {DISTANCE} bits",
+        *(str(key) for key in within[0]),
+    )
+    for row in within:
+        table.add_row(
+            *(f"{value:.2f}" if key != "words" else str(value) for key, value in row.items())
+        )
+    console.print(table)
     if options.json:
-        figures = {"labelled": sets, "templates": template, "replaced": found, "strangers": apart}
+        figures = {"labelled": sets, "templates": template, "replaced": found}
+        figures |= {"strangers": apart, "simhash": within}
         options.json.write_text(json.dumps(figures, indent=1), encoding="utf-8")
 
 

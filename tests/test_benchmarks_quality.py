@@ -11,14 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.pairs import SETS, Pair, labelled_pairs
-
-pytest.importorskip("datasketch")
-pytest.importorskip("simhash")
-
-from benchmarks import quality
-from benchmarks.quality import (
-    METHODS,
+from benchmarks.figures import (
     Figures,
     accepted,
     auc,
@@ -26,15 +19,21 @@ from benchmarks.quality import (
     halves,
     held_out,
     ranks,
-    score,
     tune,
     worst,
 )
+from benchmarks.pairs import SETS, Pair, labelled_pairs
+
+pytest.importorskip("datasketch")
+pytest.importorskip("simhash")
+
+from benchmarks import quality
+from benchmarks.quality import METHODS, score
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from benchmarks.quality import Flags, Scores
+    from benchmarks.figures import Flags, Scores
 
 _SCORED = st.lists(
     st.tuples(st.integers(0, 5), st.integers(0, 5), st.booleans()), min_size=1, max_size=30

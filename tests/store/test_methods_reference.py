@@ -55,10 +55,10 @@ ALL_RULES = [
 ]
 
 ADDED = [
-    text(ending(FIRST, 11, 1)),
-    text(beginning(FIRST, 12, 1)),
-    text(ending(beginning(FIRST, 12, 1), 13, 1)),
-    text(ending(FIRST, 14, 3)),
+    text(ending(FIRST, 20, 6)),
+    text(ending(FIRST, 22, 4)),
+    text(beginning(FIRST, 23, 6)),
+    text(beginning(FIRST, 25, 6)),
     text(FIRST[10:60]),
     text(FIRST[30:110]),
     text(ending(FIRST[20:100], 15, 3)),
