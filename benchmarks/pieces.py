@@ -21,12 +21,13 @@ from rich.table import Table
 
 from benchmarks.data import data_folder
 from shingling.sketch import Fingerprints, sample, shingles_of
-from shingling.text import canonical_words
+from shingling.text import Canonicaliser
 
 WINDOWS = (8, 16, 32, 64, 128)
 LENGTHS = (20, 30, 40, 60, 100, 200)
 PIECES = 400  # of each length
 CHANGED = 0.01  # of the words
+_PLAIN = Canonicaliser(markup=True)  # the cleaned texts have tags of paragraphs
 
 
 def articles(folder: Path) -> list[list[str]]:
@@ -35,7 +36,7 @@ def articles(folder: Path) -> list[list[str]]:
     for name in ("waddle", "article-extraction"):
         with gzip.open(folder / name / "manifest.jsonl.gz", "rt", encoding="utf-8") as lines:
             texts = (json.loads(line).get("gold") or "" for line in lines)
-            found += [words for words in map(canonical_words, texts) if len(words) >= max(LENGTHS)]
+            found += [words for words in map(_PLAIN.words, texts) if len(words) >= max(LENGTHS)]
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import ast
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,6 +13,9 @@ import shingling
 from shingling.plugin.command import COMMANDS
 from shingling.plugin.settings import SETTINGS
 from tests.conftest import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 DOCS = ROOT / "docs"
 
@@ -83,8 +86,18 @@ def test_all_public_names_can_be_imported_and_have_a_docstring() -> None:
 
 def test_links_in_the_documentation_lead_somewhere() -> None:
     for page in [ROOT / "README.md", *DOCS.glob("*.md")]:
-        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
-            assert (page.parent / target).exists(), (page.name, target)
+        text = page.read_text(encoding="utf-8")
+        for target, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", text):
+            file = page.parent / target if target else page
+            assert file.exists(), (page.name, target)
+            if anchor:
+                assert anchor in headings(file), (page.name, target, anchor)
+
+
+def headings(page: Path) -> set[str]:
+    """Return the anchors of a page's headings, as they are made from their words."""
+    found = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in found}
 
 
 def test_the_known_answers_of_the_candidate_table_are_computed() -> None:
