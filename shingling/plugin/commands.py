@@ -244,7 +244,7 @@ def _method_of(store: Store, settings: DedupSettings) -> str:
     """Return the method that a store's index is kept for, where none is named."""
     if not isinstance(store.index.keys_of, Banding):
         return "simhash"
-    return "minhash" if settings.method == "simhash" else settings.method
+    return "minhash" if settings.method in ("simhash", "exact") else settings.method
 
 
 def _found(index: Index, method: str, threshold: float) -> str:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MAX_SHINGLE_SIZE = 100
+_TELLING = 5  # words
 _T = TypeVar("_T")
 
 
@@ -69,6 +70,15 @@ class Scheme:
             raise SchemeError(f"canonical {self.canonical!r} is not accepted: its options")
         if not isinstance(self.simhash, SimhashFeatures):
             raise SchemeError(f"simhash {self.simhash!r} is not accepted: its options")
+
+    @property
+    def fewest_words(self) -> int:
+        """Return how many words a text must have to tell anything: one shingle's.
+
+        Of character shingles as many as of words by default, since a text in Chinese has a
+        word for each character.
+        """
+        return self.shingle_size if self.unit == "words" else min(self.shingle_size, _TELLING)
 
     @cached_property
     def id(self) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 
 from shingling.similarity import distance as simhash_distance
 from shingling.similarity import equal_supershingles, standard_error
+from shingling.sketch import FUNCTIONS
 from shingling.store._values import Verdict
 from shingling.store._working_set import seconds
 
@@ -56,7 +57,7 @@ def decide(
     kind = "new" if previous is None else "changed"
 
     # 3. Another page has the same words. Less than one shingle says nothing of a page.
-    if row.words >= scheme.shingle_size:
+    if row.words >= scheme.fewest_words:
         for twin in store.same_text(row):
             head = store.head(twin)
             if head is row or not _counts(head, page, rules):
@@ -103,7 +104,7 @@ def decide(
             for other in store.likely_wholes(row)
             if other.words >= rules.min_words and _counts(other, page, rules)
         ]
-        candidates = [*candidates, *wholes]
+        candidates = [*candidates, *(other for other in wholes if other not in candidates)]
         piece, contains = _contained(row, wholes, rules.containment, store)
         if piece is not None:
             head, both = piece
@@ -126,16 +127,45 @@ def regroup(members: Sequence[Row], rules: Rules, store: WorkingSet) -> None:
     the new originals, or becomes one where none is alike enough.
     """
     heads: list[Row] = []
+    by_text: dict[bytes, Row] = {}
+    minima = np.empty((len(members), FUNCTIONS), dtype=np.uint32)
     for row in members:
-        twin = next((head for head in heads if head.text_hash == row.text_hash), None)
+        twin = by_text.get(row.text_hash)
         if twin is not None:
             store.attach(row, twin, "exact", 1.0, 1.0)
-        elif best := _best(row, heads, rules, store):
-            head, resemblance, containment = best
+            continue
+        found = _among(row, heads, minima[: len(heads)], rules, store)
+        if found is not None:
+            head, resemblance, containment = found
             store.attach(row, head, "near", resemblance, containment)
         else:
             store.stand(row, "skipped" if row.words < rules.min_words else "new")
+            minima[len(heads)] = row.minima
             heads.append(row)
+            by_text[row.text_hash] = row
+
+
+def _among(
+    row: Row,
+    heads: Sequence[Row],
+    minima: np.ndarray[tuple[int, int], np.dtype[np.uint32]],
+    rules: Rules,
+    store: WorkingSet,
+) -> tuple[Row, float, float] | None:
+    """Return which of new originals, given with their minima, a row follows."""
+    if rules.method == "exact" or not heads:
+        return None
+    estimates = (minima == row.minima).mean(axis=1)
+    likely = np.flatnonzero(estimates >= _least(rules) - _margin(rules)).tolist()
+    best = _best(row, [heads[place] for place in likely], rules, store)
+    if best is None and rules.containment is not None:
+        ranked = [heads[place] for place in np.argsort(-estimates, kind="stable").tolist()]
+        wholes = [head for head in ranked if head.words >= rules.min_words]
+        piece, _ = _contained(row, wholes, rules.containment, store)
+        if piece is not None:
+            head, both = piece
+            return head, both.resemblance, both.containment
+    return best
 
 
 def _change(row: Row, page: Page, signature: Signature, rules: Rules, store: WorkingSet) -> float:
@@ -159,9 +189,8 @@ def _best(
     taken = _taken(row, candidates, rules)
     if not taken:
         return None
-    least = rules.threshold if "minhash" in rules.method else 0.0
+    least, margin = _least(rules), _margin(rules)
     estimates = (np.stack([other.minima for other in taken]) == row.minima).mean(axis=1)
-    margin = _ERRORS * standard_error(least or 0.5)
     best: tuple[Row, float, float] | None = None
     for place in np.argsort(-estimates, kind="stable")[:_MEASURED].tolist():
         if estimates[place] < least - margin:
@@ -175,6 +204,16 @@ def _best(
         if best is None or (resemblance, -other.id) > (best[1], -best[0].id):
             best = other, resemblance, containment
     return best
+
+
+def _least(rules: Rules) -> float:
+    """Return the resemblance that a method asks for."""
+    return rules.threshold if "minhash" in rules.method else 0.0
+
+
+def _margin(rules: Rules) -> float:
+    """Return how far below it an estimate may lie."""
+    return _ERRORS * standard_error(_least(rules) or 0.5)
 
 
 def _taken(row: Row, candidates: Sequence[Row], rules: Rules) -> Sequence[Row]:
@@ -195,7 +234,8 @@ def _contained(
 ) -> tuple[tuple[Row, Overlap] | None, str | None]:
     """Return the original that the row is a piece of, and the URL of one that it contains.
 
-    Others come with the likeliest first. A piece has no more shingles than its whole.
+    Others come with the likeliest first; among equals it wins. A piece has no more shingles
+    than its whole.
     """
     piece: tuple[Row, Overlap] | None = None
     contains: tuple[float, str] | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sqlalchemy import select
@@ -14,10 +14,12 @@ from shingling.store._tables import pages
 from shingling.store._values import Group
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sqlalchemy import Connection
 
 _DAY = 86_400
-_COMMON = 200  # pages with one minimum, from which on it tells nothing: a menu, a footer
+_COMMON = 200  # leaders with one minimum; of more, the first ones
 
 
 def event_groups(
@@ -36,21 +38,7 @@ def event_groups(
     rows = connection.execute(query).all()
     if not rows:
         return []
-    minima = np.stack([read_minima(row.minima) for row in rows])
-    near = _alike(minima, threshold)
-    leaders: dict[int, list[int]] = {}
-    for place, row in enumerate(rows):
-        best: tuple[int, int] | None = None
-        for equal, other in near.get(place, ()):
-            if other not in leaders or rows[other].scope != row.scope:
-                continue
-            if days is not None and row.first_seen - rows[other].first_seen > days * _DAY:
-                continue
-            best = max(best or (0, 0), (equal, -other))
-        if best is None:
-            leaders[place] = []
-        else:
-            leaders[-best[1]].append(place)
+    leaders = _stars(rows, np.stack([read_minima(row.minima) for row in rows]), threshold, days)
     largest = sorted(
         (item for item in leaders.items() if item[1]), key=lambda item: (-len(item[1]), item[0])
     )[:limit]
@@ -61,31 +49,53 @@ def event_groups(
     return groups
 
 
-def _alike(
-    minima: np.ndarray[tuple[int, int], np.dtype[np.uint32]], threshold: float
-) -> dict[int, list[tuple[int, int]]]:
-    """Return the earlier rows that each row resembles, with how many minima are equal.
+def _stars(
+    rows: Sequence[Any],
+    minima: np.ndarray[tuple[int, int], np.dtype[np.uint32]],
+    threshold: float,
+    days: float | None,
+) -> dict[int, list[int]]:
+    """Return the places of leaders with those of the rows that joined them.
 
-    Rows with an equal minimum are found by sorting each column, not by comparing all rows
-    with all.
+    Each row is compared with the leaders that share a minimum with it, by a table from minima
+    to leaders: time and memory grow with the rows, not with their pairs.
     """
-    number = len(minima)
-    found: list[np.ndarray[tuple[int], np.dtype[np.int64]]] = []
-    for column in minima.T:
-        order = np.argsort(column, kind="stable")
-        ordered = column[order]
-        for step in range(1, _COMMON):
-            if step >= number:
-                break
-            same = ordered[step:] == ordered[:-step]
-            if not same.any():
-                break
-            found.append(order[step:][same] * number + order[:-step][same])
-    if not found:
-        return {}
-    pairs, counts = np.unique(np.concatenate(found), return_counts=True)
-    enough = counts >= max(threshold * FUNCTIONS, 1)
-    near: dict[int, list[tuple[int, int]]] = {}
-    for pair, count in zip(pairs[enough].tolist(), counts[enough].tolist(), strict=True):
-        near.setdefault(pair // number, []).append((count, pair % number))
-    return near
+    codes = _repeated(minima)
+    least = max(threshold * FUNCTIONS, 1)
+    by_code: dict[int, list[int]] = {}
+    leaders: dict[int, list[int]] = {}
+    for place, row in enumerate(rows):
+        own = codes[place][codes[place] > 0].tolist()
+        found = [leader for code in own for leader in by_code.get(code, ())]
+        ids, counts = np.unique(np.array(found, dtype=np.int64), return_counts=True)
+        near = counts >= least
+        best: tuple[int, int] | None = None
+        for leader, equal in zip(ids[near].tolist(), counts[near].tolist(), strict=True):
+            first = rows[leader]
+            if first.scope != row.scope:
+                continue
+            if days is not None and row.first_seen - first.first_seen > days * _DAY:
+                continue
+            best = max(best or (0, 0), (equal, -leader))
+        if best is not None:
+            leaders[-best[1]].append(place)
+            continue
+        leaders[place] = []
+        for code in own:
+            led = by_code.setdefault(code, [])
+            if len(led) < _COMMON:
+                led.append(place)
+    return leaders
+
+
+def _repeated(
+    minima: np.ndarray[tuple[int, int], np.dtype[np.uint32]],
+) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+    """Return a number for each minimum that occurs more than once in its column, else 0."""
+    codes = np.zeros(minima.shape, dtype=np.int64)
+    last = 0
+    for column in range(minima.shape[1]):
+        _, places, counts = np.unique(minima[:, column], return_inverse=True, return_counts=True)
+        codes[:, column] = np.where(counts[places] > 1, places + last + 1, 0)
+        last += len(counts)
+    return codes

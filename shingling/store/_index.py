@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from shingling.errors import BandingError
 from shingling.sketch import Banding, Halves
+from shingling.store._values import DEFAULT_CONTAINMENT, Rules
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shingling.sketch import Minima, Scheme
-    from shingling.store._values import Rules
 
 
 class Signed(Protocol):
@@ -79,6 +79,11 @@ class Index:
         found: list[list[int]] = keys.tolist()
         return found
 
+    @property
+    def probes_are_keys(self) -> bool:
+        """Return whether pages are looked up under the keys that they are stored under."""
+        return isinstance(self.keys_of, Banding)
+
     def probes(self, pages: Sequence[Signed], rules: Rules) -> list[list[int]]:
         """Return the keys under which pages find those that may be like them."""
         if not isinstance(self.keys_of, Halves):
@@ -86,6 +91,11 @@ class Index:
         simhashes = [page.simhash for page in pages]
         probes: list[list[int]] = self.keys_of.probes(simhashes, rules.simhash_distance).tolist()
         return probes
+
+    def usual_rules(self) -> Rules:
+        """Return the default rules of the method that the index is for."""
+        method = "minhash" if isinstance(self.keys_of, Banding) else "simhash"
+        return Rules(method=method, containment=DEFAULT_CONTAINMENT if self.sampled else None)
 
     def require(self, rules: Rules) -> None:
         """Check that the index finds what these rules look for.

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from sqlalchemy import bindparam, delete, func, insert, select
 
 from shingling.sketch import sample, shingles_of
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import BindParameter, Connection, Table
 
-    from shingling.sketch import Scheme
+    from shingling.sketch import Fingerprints, Scheme
     from shingling.store._index import Index, Signed
     from shingling.store._values import Rules
 
@@ -63,38 +65,61 @@ class Lookup:
         self._index = index
         self._by_band: dict[int, set[int]] = {}
         self._by_sample: dict[int, set[int]] = {}
+        self._known: set[int] = set()  # ids in either of them
         self._keys: dict[tuple[bytes, int], list[int]] = {}
         self._probes: dict[tuple[bytes, int], list[int]] = {}
-        self._samples: dict[str, list[int]] = {}
+        self._shingles: dict[str, Fingerprints] = {}
+        self._telling: dict[str, bool] = {}
+        self._samples: dict[tuple[str, str], list[int]] = {}
         self.sampled = index.sampled
 
     def fetch(self, pages: Sequence[Signed], rules: Rules) -> set[int]:
         """Read what is stored under the probes of pages, and return the ids found."""
-        probes = self._index.probes(pages, rules)
+        for page, own in zip(pages, self._index.keys(pages), strict=True):
+            self._keys[_name(page)] = sorted(set(own))
+        if self._index.probes_are_keys:
+            probes = [self._keys[_name(page)] for page in pages]
+        else:
+            probes = self._index.probes(pages, rules)
         for page, own in zip(pages, probes, strict=True):
             self._probes[_name(page)] = own
         self._read(_BY_BAND, (key for own in probes for key in own), self._by_band)
         return {page_id for ids in self._by_band.values() for page_id in ids}
 
-    def fetch_pieces(self, texts: Iterable[str]) -> set[int]:
-        """Read what shares samples with texts, and return the ids of the likeliest."""
-        pieces = [self.sample(text) for text in texts]
+    def fetch_pieces(self, texts: Iterable[tuple[str, str]]) -> set[int]:
+        """Read what shares samples with texts, and return the ids of the likeliest.
+
+        Args:
+            texts: each with its scope.
+        """
+        pieces = [self.sample(scope, text) for scope, text in texts]
         self._read(_BY_SAMPLE, (key for own in pieces for key in own), self._by_sample)
-        return {page_id for own in pieces for page_id in self._likely(own, _LIKELY)}
+        return {page_id for own in pieces for page_id in self.likely(own)[:_LIKELY]}
 
     def _read(self, query: Any, keys: Iterable[int], into: dict[int, set[int]]) -> None:
         for part in some(keys):
             for key, page_id in self._connection.execute(query, {"some": part}):
                 into.setdefault(key, set()).add(page_id)
+                self._known.add(page_id)
 
-    def sample(self, text: str | None) -> list[int]:
-        """Return the keys of some of a text's shingles, signed."""
+    def shingles(self, text: str) -> Fingerprints:
+        """Return the fingerprints of a text's shingles, in text order: uint64[n]."""
+        if text not in self._shingles:
+            words = self._scheme.canonical.words(text)
+            self._shingles[text] = shingles_of(words, self._scheme)
+            self._telling[text] = len(words) >= self._scheme.fewest_words
+        return self._shingles[text]
+
+    def sample(self, scope: str, text: str | None) -> list[int]:
+        """Return the keys of some of a text's shingles, by which its pieces are found."""
         if text is None:
             return []
-        if text not in self._samples:
-            words = self._scheme.canonical.words(text)
-            self._samples[text] = keys_of_sample(words, self._scheme)
-        return self._samples[text]
+        name = scope, text
+        if name not in self._samples:
+            shingles = self.shingles(text)
+            telling = self._telling[text]
+            self._samples[name] = keys_of_sample(shingles, scope) if telling else []
+        return self._samples[name]
 
     def keys(self, page: Signed) -> list[int]:
         """Return the keys that a page is stored under."""
@@ -103,12 +128,21 @@ class Lookup:
             self._keys[name] = sorted(set(self._index.keys([page])[0]))
         return self._keys[name]
 
-    def add(self, page_id: int, page: Signed, text: str | None) -> None:
+    def add(self, page_id: int, page: Signed, sample: Sequence[int]) -> None:
         """Let pages of this batch find a page, before it is written."""
+        self._known.add(page_id)
         for key in self.keys(page):
             self._by_band.setdefault(key, set()).add(page_id)
-        for key in self.sample(text):
+        for key in sample:
             self._by_sample.setdefault(key, set()).add(page_id)
+
+    def drop(self, page_id: int) -> None:
+        """Let pages of this batch find a page no longer."""
+        if page_id not in self._known:
+            return
+        for found in (self._by_band, self._by_sample):
+            for ids in found.values():
+                ids.discard(page_id)
 
     def candidates(self, page: Signed, rules: Rules) -> set[int]:
         """Return the ids of the pages that may be like a page."""
@@ -117,18 +151,15 @@ class Lookup:
             self._probes[name] = self._index.probes([page], rules)[0]
         return {page_id for key in self._probes[name] for page_id in self._by_band.get(key, ())}
 
-    def likely(self, text: str) -> list[int]:
-        """Return the ids of pages that share samples with a text, those with most first."""
-        return self._likely(self.sample(text), None)
-
-    def _likely(self, own: Sequence[int], most: int | None) -> list[int]:
+    def likely(self, sample: Sequence[int]) -> list[int]:
+        """Return the ids of pages that share samples, those with most first, then the oldest."""
         shared: Counter[int] = Counter()
-        for key in own:
+        for key in sample:
             found = self._by_sample.get(key, ())
             if len(found) < _COMMON:
                 shared.update(found)
         ranked = sorted(shared.items(), key=lambda item: (-item[1], item[0]))
-        return [page_id for page_id, _ in ranked[:most]]
+        return [page_id for page_id, _ in ranked]
 
     def write(self, bands_changed: Changes, samples_changed: Changes) -> None:
         """Write what pages are found by."""
@@ -146,11 +177,14 @@ class Lookup:
             self._connection.execute(insert(table), added)
 
 
-def keys_of_sample(words: Sequence[str], scheme: Scheme) -> list[int]:
-    """Return the keys that pieces of a page are found by; signed, as SQL has them."""
-    if len(words) < scheme.shingle_size:
-        return []
-    keys: list[int] = sample(shingles_of(words, scheme)).view("i8").tolist()
+def keys_of_sample(shingles: Fingerprints, scope: str) -> list[int]:
+    """Return the keys that pieces of a page are found by; signed, as SQL has them.
+
+    They are salted with the scope, so that pages of another one take no place.
+    """
+    salt = hashlib.blake2b(scope.encode("utf-8", "replace"), digest_size=8).digest()
+    salted = sample(shingles) ^ np.uint64(int.from_bytes(salt, "little") if scope else 0)
+    keys: list[int] = salted.view("i8").tolist()
     return keys
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import delete, insert, select, update
 
+from shingling.sketch import shingles_of
 from shingling.store._lookup import keys_of_sample
 from shingling.store._rows import Keyed, read_minima
 from shingling.store._tables import bands, pages, samples, texts
@@ -27,19 +28,25 @@ def rebuild(connection: Connection, scheme: Scheme, index: Index) -> None:
     """Index all originals anew, within the caller's transaction."""
     for table in (bands, samples):
         connection.execute(delete(table))
-    originals = (pages.c.original_id.is_(None), pages.c.words >= scheme.shingle_size)
+    originals = (pages.c.original_id.is_(None), pages.c.words >= scheme.fewest_words)
     query = select(pages.c.id, pages.c.minima, pages.c.simhash).where(*originals)
     for part in connection.execute(query.execution_options(yield_per=_BATCH)).partitions():
         keyed = [Keyed(read_minima(raw), simhash % (1 << 64)) for _, raw, simhash in part]
         found = zip(part, index.keys(keyed), strict=True)
         _insert(connection, bands, ((key, row[0]) for row, own in found for key in set(own)))
     if index.sampled:
-        kept = select(texts.c.page_id, texts.c.zlib).join(pages).where(*originals)
+        kept = (
+            select(texts.c.page_id, pages.c.scope, texts.c.zlib)
+            .join(pages)
+            .where(*originals, pages.c.status != "skipped")
+        )
         for rows in connection.execute(kept.execution_options(yield_per=_BATCH)).partitions():
             sampled = (
                 (key, page_id)
-                for page_id, raw in rows
-                for key in keys_of_sample(scheme.canonical.words(unzip(raw)), scheme)
+                for page_id, scope, raw in rows
+                for key in keys_of_sample(
+                    shingles_of(scheme.canonical.words(unzip(raw)), scheme), scope
+                )
             )
             _insert(connection, samples, sampled)
     connection.execute(update(scheme_table).values(index.columns()))

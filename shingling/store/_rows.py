@@ -19,10 +19,11 @@ COLUMNS: tuple[str, ...] = tuple(pages.columns.keys())
 
 
 class Keyed(NamedTuple):
-    """What the keys of a page are made of."""
+    """What the keys of a page are made of, and whether it has samples."""
 
     minima: Minima
     simhash: int
+    sampled: bool = True
 
 
 @dataclass(slots=True, eq=False)
@@ -64,18 +65,18 @@ class Row:
         return shown
 
 
-def row_from(mapping: RowMapping, shingle_size: int) -> Row:
-    """Return a row as it was read."""
+def row_from(mapping: RowMapping, fewest_words: int) -> Row:
+    """Return a row as it was read; shorter texts than `fewest_words` are in no index."""
     values = dict(mapping)
     minima = read_minima(values.pop("minima"))
     simhash = values.pop("simhash") % (1 << 64)
-    indexed = values["original_id"] is None and values["words"] >= shingle_size
+    indexed = values["original_id"] is None and values["words"] >= fewest_words
     return Row(
         **values,
         minima=minima,
         simhash=simhash,
         stored=True,
-        indexed=Keyed(minima, simhash) if indexed else None,
+        indexed=Keyed(minima, simhash, values["status"] != "skipped") if indexed else None,
     )
 
 

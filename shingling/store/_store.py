@@ -197,8 +197,9 @@ class Store:
     def within(self, signature: Signature, distance: int, limit: int = 10) -> list[Match]:
         """Return the stored pages whose SimHash differs in so few bits, nearest first.
 
-        Where the store is indexed by SimHash, originals are looked up, and their duplicates
-        looked at; otherwise every stored page is.
+        Where the store is indexed by SimHash, originals are looked up, and the duplicates of
+        those found are looked at; a duplicate whose original is further away is not found.
+        Otherwise every stored page is looked at.
 
         Args:
             signature: whose SimHash is looked for.
@@ -349,7 +350,7 @@ class Store:
         """Remove pages, by URL, by site, or by the run that stored them first.
 
         Where an original goes, its oldest duplicate takes its place; `rules` say which of the
-        others follow it.
+        others follow it (None: the default ones of the method that the store is indexed for).
 
         Returns:
             How many pages were removed.
@@ -358,7 +359,8 @@ class Store:
             chosen = self._chosen(connection, urls, site, run)
             working = WorkingSet(connection, self.scheme, self.index)
             working.load(chosen)
-            working.remove(chosen, lambda members: regroup(members, rules or Rules(), working))
+            chosen_rules = rules or self.index.usual_rules()
+            working.remove(chosen, lambda members: regroup(members, chosen_rules, working))
         return len(chosen)
 
     def count(

@@ -11,7 +11,6 @@ import numpy as np
 from sqlalchemy import bindparam, delete, insert, select, text, update
 
 from shingling.similarity import Overlap, overlap
-from shingling.sketch import Scheme, fingerprints_of
 from shingling.store._lookup import Changes, Lookup, some
 from shingling.store._rows import COLUMNS, Keyed, Row, row_from, url_key
 from shingling.store._tables import pages, texts
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import BindParameter, Connection, Select
 
-    from shingling.sketch import Fingerprints, Signature
+    from shingling.sketch import Fingerprints, Scheme, Signature
     from shingling.store._index import Index
     from shingling.store._values import Page, Rules
 
@@ -64,15 +63,15 @@ class WorkingSet:
         """Read all rows that pages with these signatures can meet."""
         self._read(_BY_URL, (url_key(page.url) for page in batch))
         # Less than one shingle says nothing of a page: such texts are not looked up.
-        telling = [one for one in signatures if one.words >= self._scheme.shingle_size]
+        telling = [one for one in signatures if one.words >= self._scheme.fewest_words]
         scopes = sorted({page.scope for page in batch})
         self._read(_BY_TEXT, (one.text_hash for one in telling), scopes=scopes)
         found: set[int] = set()
         if telling and rules.method != "exact":
             found = self._lookup.fetch(telling, rules)
             if rules.containment is not None:
-                texts_of = (page.text for page in batch if page.text is not None)
-                found |= self._lookup.fetch_pieces(texts_of)
+                pieces = ((page.scope, page.text) for page in batch if page.text is not None)
+                found |= self._lookup.fetch_pieces(pieces)
         self._read(_BY_ID_IN_SCOPES, found - self._rows.keys(), scopes=scopes)
         self.load(row.original_id for row in [*self._rows.values()] if row.original_id is not None)
 
@@ -84,7 +83,7 @@ class WorkingSet:
         for part in some(values):
             for mapping in self._connection.execute(query, {"some": part, **bound}).mappings():
                 if mapping["id"] not in self._rows:
-                    self._know(row_from(mapping, self._scheme.shingle_size))
+                    self._know(row_from(mapping, self._scheme.fewest_words))
 
     def _know(self, row: Row) -> None:
         self._rows[row.id] = row
@@ -123,8 +122,7 @@ class WorkingSet:
 
     def likely_wholes(self, row: Row) -> list[Row]:
         """Return the originals of the row's scope that it may be a piece of, or contain."""
-        main_text = self._text(row)
-        return [] if main_text is None else self._originals(row, self._lookup.likely(main_text))
+        return self._originals(row, self._lookup.likely(self._sample(row)))
 
     def _originals(self, row: Row, ids: Iterable[int]) -> list[Row]:
         rows = (self._rows[page_id] for page_id in ids if page_id in self._rows)
@@ -139,7 +137,7 @@ class WorkingSet:
         query = select(pages).where(pages.c.original_id == row.id)
         for mapping in self._connection.execute(query).mappings():
             if mapping["id"] not in self._rows:
-                self._know(row_from(mapping, self._scheme.shingle_size))
+                self._know(row_from(mapping, self._scheme.fewest_words))
         attached = (self._rows[page_id] for page_id in sorted(self._by_head.get(row.id, ())))
         return [other for other in attached if other.original_id == row.id]
 
@@ -175,6 +173,7 @@ class WorkingSet:
 
     def replace(self, row: Row, page: Page, signature: Signature, keep_text: bool) -> None:
         """Give a known page its new text and signature."""
+        self._lookup.drop(row.id)
         row.title, row.language = page.title, page.language
         row.words, row.text_hash = signature.words, signature.text_hash
         row.minima, row.simhash = signature.minima, signature.simhash
@@ -192,14 +191,15 @@ class WorkingSet:
         row.original_id = row.resemblance = row.containment = None
         row.status = status
         self.touch(row)
-        if row.words < self._scheme.shingle_size:
+        if row.words < self._scheme.fewest_words:
             return
-        self._lookup.add(row.id, row, self._text(row) if self._lookup.sampled else None)
+        self._lookup.add(row.id, row, self._sample(row))
 
     def attach(
         self, row: Row, head: Row, status: str, resemblance: float, containment: float
     ) -> None:
         """Make the row a duplicate of an original."""
+        self._lookup.drop(row.id)
         row.original_id, row.status = head.id, status
         row.resemblance, row.containment = resemblance, containment
         self._by_head.setdefault(head.id, set()).add(row.id)
@@ -247,18 +247,22 @@ class WorkingSet:
         if both is not None:
             return both.resemblance, both.containment
         resemblance = float(np.mean(a.minima == b.minima))
-        size = self._scheme.shingle_size
+        size = self._scheme.shingle_size if self._scheme.unit == "words" else 1
         return resemblance, estimated_containment(resemblance, a.words, b.words, size)
 
     def _shingles(self, row: Row) -> Fingerprints | None:
         if row.id not in self._fingerprints:
             main_text = self._text(row)
             self._fingerprints[row.id] = (
-                None
-                if main_text is None
-                else fingerprints_of(self._scheme.canonical.words(main_text), self._scheme)
+                None if main_text is None else np.unique(self._lookup.shingles(main_text))
             )
         return self._fingerprints[row.id]
+
+    def _sample(self, row: Row) -> list[int]:
+        """Return the keys by which pieces of the row are found; none of a short text."""
+        if not self._lookup.sampled or row.status == "skipped":
+            return []
+        return self._lookup.sample(row.scope, self._text(row))
 
     def _text(self, row: Row) -> str | None:
         if row.id in self._new_texts:
@@ -301,7 +305,7 @@ class WorkingSet:
             row.stored = True
 
     def _is_indexed(self, row: Row) -> bool:
-        return row.is_original and row.words >= self._scheme.shingle_size
+        return row.is_original and row.words >= self._scheme.fewest_words
 
     def _write_index(self, rows: Iterable[tuple[Row, bool]]) -> None:
         """Write the keys of rows, each given with whether it is to be found from now on.
@@ -313,7 +317,8 @@ class WorkingSet:
             before = row.indexed
             if before is None and not found:
                 continue
-            if before is not None and found and before.minima is row.minima:
+            keyed = Keyed(row.minima, row.simhash, row.status != "skipped") if found else None
+            if before is not None and keyed is not None and before.minima is row.minima:
                 continue
             bands.add(
                 row.id,
@@ -321,12 +326,13 @@ class WorkingSet:
                 self._lookup.keys(row) if found else [],
             )
             if self._lookup.sampled:
+                former = read_text(self._connection, row.id) if before else None
                 samples.add(
                     row.id,
-                    self._lookup.sample(read_text(self._connection, row.id)) if before else [],
-                    self._lookup.sample(self._text(row)) if found else [],
+                    self._lookup.sample(row.scope, former) if before and before.sampled else [],
+                    self._sample(row) if keyed and keyed.sampled else [],
                 )
-            row.indexed = Keyed(row.minima, row.simhash) if found else None
+            row.indexed = keyed
         self._lookup.write(bands, samples)
 
     def _write_texts(self, replaced: Sequence[int]) -> None:

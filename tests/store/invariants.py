@@ -8,8 +8,9 @@ from collections import Counter
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from shingling.sketch import Scheme, sample, shingles_of
+from shingling.sketch import Scheme, shingles_of
 from shingling.store._index import Index
+from shingling.store._lookup import keys_of_sample
 from shingling.store._rows import Keyed, read_minima
 from shingling.store._working_set import unzip
 
@@ -95,13 +96,13 @@ def verify(path: Path) -> None:
         if head is None:
             assert status in ("new", "skipped")
             assert resemblance is None
-            if length < scheme.shingle_size:
+            if length < scheme.fewest_words:
                 continue
             keyed = Keyed(read_minima(raw), simhash % (1 << 64))
             indexed |= {(key, page_id) for key in index.keys([keyed])[0]}
-            if index.sampled and zipped is not None:
+            if index.sampled and zipped is not None and status != "skipped":
                 shingled = shingles_of(scheme.canonical.words(unzip(zipped)), scheme)
-                sampled |= {(key, page_id) for key in sample(shingled).view("i8").tolist()}
+                sampled |= {(key, page_id) for key in keys_of_sample(shingled, scope)}
         else:
             assert status in ("exact", "near")
             assert originals[head] == scope, "a star: the original is one, and of the same scope"

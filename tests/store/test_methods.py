@@ -374,3 +374,108 @@ def test_events_are_stars_of_originals_and_change_nothing(file: Path) -> None:
 def test_an_empty_store_has_no_events(file: Path) -> None:
     with Store.open(url_of(file)) as store:
         assert store.events(0.1) == []
+
+
+def test_a_large_group_of_events_is_one_group(file: Path) -> None:
+    template = signed(0).minima
+    chance = np.random.default_rng(1)
+    pages = []
+    for number in range(400):
+        minima = np.where(chance.random(84) < 0.6, template, signed(number).minima)
+        own = Signature(minima.astype(np.uint32), number, number.to_bytes(16), 100)
+        pages.append(Page(f"https://a.example/{number}", signature=own, fetched=number))
+    with Store.open(url_of(file)) as store:
+        store.check(pages, rules=Rules(method="exact"))
+        [group] = store.events(0.1)
+        assert len(group.duplicates) == 399
+        assert group.original.url == "https://a.example/0"
+
+
+# What went wrong once
+
+
+def test_under_the_method_exact_a_group_that_loses_its_original_keeps_only_copies(
+    file: Path,
+) -> None:
+    edits = [text(ending(BASE, 1, 18)), text(beginning(BASE, 2, 18))]
+    with Store.open(url_of(file)) as store:
+        urls = [f"https://a.example/{number}" for number in range(4)]
+        texts = [text(BASE), *edits, edits[1]]
+        store.check([Page(url, one) for url, one in zip(urls, texts, strict=True)])
+        store.forget(urls[:1], rules=Rules(method="exact"))
+        assert [page.original for page in store.pages()] == [None, None, urls[2]]
+    verify(file)
+
+
+def test_the_same_text_in_many_other_scopes_does_not_hide_the_whole(file: Path) -> None:
+    rules = Rules(containment=0.9)
+    with Store.open(url_of(file), rules=rules) as store:
+        pages = [
+            Page("https://a.example/long", text(LONG), scope=f"scope {number}")
+            for number in range(80)
+        ]
+        store.check(pages, rules=rules)
+        piece = Page("https://a.example/piece", PIECE, scope="scope 79")
+        [verdict] = store.check([piece], rules=rules)
+        assert (verdict.reason, verdict.candidates) == ("piece", 1)
+    verify(file)
+
+
+def test_short_pages_do_not_hide_the_whole(file: Path) -> None:
+    rules = Rules(containment=0.9, min_words=50)
+    with Store.open(url_of(file), rules=rules) as store:
+        short = [
+            Page(f"https://a.example/{number}", text([*LONG[700:740], f"s{number}"]))
+            for number in range(70)
+        ]
+        store.check([*short, Page("https://a.example/long", text(LONG))], rules=rules)
+        [verdict] = store.check([Page("https://a.example/piece", PIECE)], rules=rules)
+        assert verdict.original == "https://a.example/long"
+    verify(file)
+
+
+def test_a_page_that_changes_within_a_batch_is_found_by_its_new_text_only(
+    tmp_path: Path,
+) -> None:
+    footer = words("footer", 60)
+    rules = Rules(containment=0.9)
+    first = [
+        Page(f"https://a.example/{number}", text([*words(number, 100), *footer]))
+        for number in range(63)
+    ]
+    then = [
+        Page("https://a.example/x", text([*words("x", 100), *footer])),
+        Page("https://a.example/x", text(words("other x", 100))),
+        Page("https://a.example/piece", text(footer[5:55])),
+    ]
+    together, one_by_one = tmp_path / "a.db", tmp_path / "b.db"
+    with Store.open(url_of(together), rules=rules) as store:
+        store.check(first, rules=rules)
+        verdicts = store.check(then, rules=rules)
+    with Store.open(url_of(one_by_one), rules=rules) as store:
+        store.check(first, rules=rules)
+        assert verdicts == [store.check([page], rules=rules)[0] for page in then]
+    assert verdicts[-1].reason == "piece"
+
+
+def test_long_shingles_of_characters_leave_no_page_out(file: Path) -> None:
+    scheme = Scheme(40, unit="characters")
+    main_text = text([f"abcdefghij{number}" for number in range(30)])
+    with Store.open(url_of(file), scheme=scheme) as store:
+        pages = [Page(f"https://a.example/{n}", main_text) for n in range(2)]
+        pages.append(Page("https://a.example/near", main_text + " more"))
+        verdicts = store.check(pages)
+        assert [verdict.status for verdict in verdicts] == ["new", "exact", "near"]
+    verify(file)
+
+
+def test_a_store_indexed_by_simhash_keeps_its_groups_when_an_original_is_forgotten(
+    file: Path,
+) -> None:
+    rules = Rules(method="simhash")
+    with Store.open(url_of(file), rules=rules) as store:
+        pages = [Page(f"https://a.example/{n}", signature=signed(n, n)) for n in (0, 1, 2)]
+        store.check(pages, rules=rules)
+        store.forget(["https://a.example/0"])
+        assert [page.original for page in store.pages()] == [None, "https://a.example/1"]
+    verify(file)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations, permutations
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
@@ -45,6 +46,9 @@ from .test_reference import (
     Dictionaries,
     Known,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 CONTAINMENT = 0.9
 DISTANCE = 3
@@ -101,6 +105,14 @@ def apart(a: str, b: str) -> int:
     return (SIGNED[a].simhash ^ SIGNED[b].simhash).bit_count()
 
 
+def in_common(a: str, b: str) -> int:
+    return len(SAMPLES[a] & SAMPLES[b])
+
+
+def estimated(a: str, b: str) -> float:
+    return estimate(SIGNED[a], SIGNED[b])
+
+
 def supershingles(a: str, b: str) -> int:
     first, second = (SIGNED[main_text].minima.tolist() for main_text in (a, b))
     return sum(first[at : at + 14] == second[at : at + 14] for at in range(0, 84, 14))
@@ -134,25 +146,32 @@ class Methods(Dictionaries):
             return replace(verdict, distance=apart(known.text, known.head.text))
         if self.rules.containment is None:
             return verdict
-        known.head = self.part_of(known, whole=True)
+        known.head = self.part_of(known, self.scope(known.scope), in_common, whole=True)
         if known.head is not None:
             return self.verdict(known, "near", verdict.previous, "piece")
-        inner = self.part_of(known, whole=False)
+        inner = self.part_of(known, self.scope(known.scope), in_common, whole=False)
         return verdict if inner is None else replace(verdict, contains=inner.url)
 
-    def part_of(self, known: Known, *, whole: bool) -> Known | None:
+    def part_of(
+        self,
+        known: Known,
+        others: list[Known],
+        likely: Callable[[str, str], float],
+        *,
+        whole: bool,
+    ) -> Known | None:
         """Return the original that a page is a piece of, or one that is a piece of it.
 
-        The one that holds most of the page, then that with most in common, then the oldest.
+        The one that holds most of the page, then the likeliest, then the oldest.
         """
         found = [
             (
                 -containment(known.text, other.text),
-                -len(SAMPLES[known.text] & SAMPLES[other.text]),
+                -likely(known.text, other.text),
                 other.number,
                 other,
             )
-            for other in self.scope(known.scope)
+            for other in others
             if other is not known
             and other.head is None
             and len(other.text.split()) >= LEAST
@@ -168,6 +187,17 @@ class Methods(Dictionaries):
             if len(head.text.split()) >= LEAST and alike(known.text, head.text, self.rules.method)
         ]
         return min(taken)[-1] if taken else None
+
+    def regroup(self, members: list[Known]) -> None:
+        heads: list[Known] = []
+        for known in members:
+            twins = [head for head in heads if head.text == known.text]
+            known.head = twins[0] if twins else self.best(known, heads)
+            if known.head is None and self.rules.containment is not None:
+                known.head = self.part_of(known, heads, estimated, whole=True)
+            known.exact = bool(twins)
+            if known.head is None:
+                heads.append(known)
 
 
 def test_the_texts_of_the_methods_leave_nothing_to_chance() -> None:
