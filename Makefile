@@ -8,7 +8,7 @@ demo: .venv/installed
 	@$(BIN)/python -m crawler.demo
 
 test: .venv/tested
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 lint: .venv/tested
 	$(BIN)/ruff format --check .

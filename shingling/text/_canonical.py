@@ -95,8 +95,9 @@ class Canonicaliser:
         Raises:
             SchemeError: one is not installed.
         """
-        self.require()
-        return _packs.versions(self._needed())
+        needed = self._needed()
+        _packs.require(needed)
+        return _packs.versions(needed)
 
     def words(self, text: str) -> list[str]:
         """Return the canonical words of a text.
