@@ -46,8 +46,8 @@ class Reader:
 
     Args:
         scheme: to sign with.
-        extractor: `trafilatura`, or the import path of a function that takes the HTML (str)
-            and the URL (str or None) and returns the main text (str or None).
+        extractor: `trafilatura`, `resiliparse`, or the import path of a function that takes
+            the HTML (str) and the URL (str or None) and returns the main text (str or None).
         max_bytes: larger contents are not read.
     """
 
@@ -87,6 +87,15 @@ def load_extractor(name: str) -> Callable[[str, str | None], str | None] | None:
     """
     if name == "trafilatura":
         return None
+    if name == "resiliparse":
+        try:
+            from shingling.text._resiliparse import resiliparse
+        except ImportError as error:
+            raise SettingsError(
+                f"resiliparse is not installed ({error}):"
+                ' pip install "scrapy-shingling[resiliparse]"'
+            ) from error
+        return resiliparse
     module, _, attribute = name.rpartition(".")
     try:
         function: Callable[[str, str | None], str | None] = getattr(

@@ -113,6 +113,33 @@ def test_bytes_and_surrogates_that_are_no_utf_8_are_replaced_in_a_main_text() ->
     assert _READER.read(Content("caf\ud800 one", is_html=False)).text == "caf? one"
 
 
+def test_resiliparse_takes_the_main_text_out_too() -> None:
+    pytest.importorskip("resiliparse")
+    article = "<p>The old railway bridge over the river reopens after six years of repair.</p>" * 9
+    page = (
+        '<html lang="en"><head><title>Bridge</title></head><body><nav><ul><li><a href="/">Home</a>'
+        "</li><li><a href='/s'>Sport</a></li></ul></nav><main><article><h1>Bridge</h1>"
+        f"{article}</article></main><footer>Imprint</footer></body></html>"
+    )
+    reading = Reader(Scheme(), "resiliparse").read(Content(page, is_html=True))
+
+    assert reading.text is not None
+    assert reading.text.count("reopens after six years") == 9
+    assert "Sport" not in reading.text
+    assert (reading.title, reading.language, reading.reason) == ("Bridge", "en", None)
+    empty = Content("<html><body><nav>Home</nav></body></html>", is_html=True)
+    assert Reader(Scheme(), "resiliparse").read(empty).reason == "no_main_text"
+
+
+def test_an_extractor_that_is_not_installed_is_named_with_the_line_that_installs_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delitem(sys.modules, "shingling.text._resiliparse", raising=False)
+    monkeypatch.setitem(sys.modules, "resiliparse.extract.html2text", None)
+    with pytest.raises(SettingsError, match=r'pip install "scrapy-shingling\[resiliparse\]"'):
+        load_extractor("resiliparse")
+
+
 def test_an_extractor_is_found_by_its_import_path(monkeypatch: pytest.MonkeyPatch) -> None:
     def extractor(html: str, url: str | None) -> str:
         return f"{url} has {len(html)} characters"

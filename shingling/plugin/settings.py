@@ -258,7 +258,7 @@ SETTINGS: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
     "DEDUP_ENABLED": (True, "True or False", _bool),
     "DEDUP_EXTRACTOR": (
         "trafilatura",
-        "trafilatura, or the import path of a function",
+        "trafilatura, resiliparse, or the import path of a function",
         _extractor,
     ),
     "DEDUP_FILL_FIELDS": (
