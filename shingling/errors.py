@@ -31,12 +31,16 @@ class StoreError(ShinglingError):
     """The store cannot be opened, read or written."""
 
 
+class NoStoreError(StoreError):
+    """There is no store yet, and none is to be made."""
+
+
 class StoreVersionError(StoreError):
     """The store was written by a newer version of this package."""
 
 
 class BandingError(StoreError, ValueError):
-    """The threshold lies below what the bands of the store can find."""
+    """The index of the store does not find what is looked for; `scrapy dedup rebuild` makes one."""
 
 
 class TuningError(ShinglingError, ValueError):

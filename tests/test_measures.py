@@ -228,6 +228,22 @@ def test_a_difference_names_the_words_and_ignores_case_and_punctuation() -> None
     assert change == (False, "", "new")
 
 
+def test_scripts_without_spaces_differ_letter_by_letter() -> None:
+    changes = word_diff("今天下雨，二十个人。", "昨天下雨，三十个人。")
+    assert [(change.a, change.b) for change in changes if not change.same] == [
+        ("今", "昨"),
+        ("二", "三"),
+    ]
+    assert changes[1].a == "天下雨，"
+
+
+def test_very_many_words_that_differ_in_a_row_are_not_taken_apart() -> None:
+    chance = random.Random(1)
+    a = " ".join(f"w{chance.randrange(300)}" for _ in range(20_000))
+    b = " ".join(f"w{chance.randrange(300)}" for _ in range(20_000))
+    assert [change.same for change in word_diff(a, b)] == [False]
+
+
 def test_the_difference_of_long_texts_takes_no_long_time() -> None:
     lines = [" ".join(f"w{n}x{m}" for m in range(20)) for n in range(5000)]
     other = [*lines[:2000], "something else", *lines[2001:]]

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from shingling.errors import SchemeError, ShinglingError, TuningError
 from shingling.plugin.tune import tune
 from shingling.sketch import Idf, Scheme, SimhashFeatures, sign
-from shingling.store import Page, Store
+from shingling.store import Page, Rules, Store
 from shingling.text import Canonicaliser
 from shingling.tuning import (
     LabelledPair,
@@ -42,6 +42,7 @@ from shingling.tuning._evaluate import (
     held_out,
     quality,
 )
+from shingling.tuning._settings import IDF_FILE
 from tests.crawling import article, html
 
 if TYPE_CHECKING:
@@ -290,7 +291,10 @@ def test_a_lower_threshold_is_recommended_where_the_present_one_finds_nothing(
     assert "to 1.000" in report.reason
     threshold = report.settings["DEDUP_THRESHOLD"]
     assert f"DEDUP_THRESHOLD = {threshold}" in report.lines
-    assert any(f"scrapy dedup rebuild --threshold {threshold:g}" in own for own in report.warnings)
+    assert any(
+        f"scrapy dedup rebuild --method minhash --threshold {threshold:g}" in own
+        for own in report.warnings
+    )
     assert any(own.startswith("SimHash would do best at ") for own in report.warnings)
     assert (report.pairs, report.same, report.unlabelled, report.folds) == (48, 24, 3, 5)
 
@@ -407,7 +411,7 @@ def test_a_scheme_is_told_by_what_is_not_the_default() -> None:
     scheme = Scheme(shingle_size=3, ordered=False, simhash=features)
     shown = changed_scheme(scheme)
     assert shown["ordered"] is False
-    assert shown["simhash"] == {"features": "words", "keywords": 9, "idf": "idf.json"}
+    assert shown["simhash"] == {"features": "words", "keywords": 9, "idf": IDF_FILE}
     assert changed_scheme(DEFAULT) == {}
     assert (
         as_python({"a": [True, None, 1.5], "b": 'q"ü'}) == '{"a": [True, None, 1.5], "b": "q\\"ü"}'
@@ -508,7 +512,7 @@ def test_the_table_shows_every_setting_and_the_lines_for_settings_py(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = write_pairs(tmp_path / "pairs.jsonl", made_pairs(same=12))
-    assert tune(options(pairs=path), None, DEFAULT, 0.8) == 0
+    assert tune(options(pairs=path), None, DEFAULT, Rules()) == 0
     shown = capsys.readouterr().out
     assert shown.startswith("48 pairs: 24 the same, 24 different; 5-fold cross-validation\n")
     rows = [line for line in shown.splitlines() if "minhash" in line]
@@ -532,7 +536,7 @@ def test_pairs_come_from_standard_input_and_the_store_as_well(
     ]
     text = "\n".join(json.dumps({**row, "same": i % 2 == 0}) for i, row in enumerate(rows))
     monkeypatch.setattr(sys, "stdin", io.StringIO(text))
-    assert tune(options(pairs="-", json=True), store, store.scheme, 0.8) == 0
+    assert tune(options(pairs="-", json=True), store, store.scheme, Rules()) == 0
     shown = json.loads(capsys.readouterr().out)
     assert (shown["pairs"], shown["same"], shown["labels"]) == (16, 8, "file")
     assert shown["recommended"]["settings"]["DEDUP_THRESHOLD"] < 0.8
@@ -543,28 +547,28 @@ def test_pairs_come_from_standard_input_and_the_store_as_well(
 def test_without_pairs_the_titles_of_the_store_are_taken_and_that_is_said(
     store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert tune(options(), store, store.scheme, 0.8) == 0
+    assert tune(options(), store, store.scheme, Rules()) == 0
     shown = capsys.readouterr().out
     assert "24 the same" in shown
     assert "note: the labels are a proxy" in shown
-    tune(options(), store, store.scheme, 0.8)
+    tune(options(), store, store.scheme, Rules())
     assert capsys.readouterr().out == shown
 
 
 def test_a_store_that_pairs_cannot_be_had_from_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TuningError, match=r"^a store is needed"):
-        tune(options(), None, DEFAULT, 0.8)
+        tune(options(), None, DEFAULT, Rules())
     with pytest.raises(TuningError, match=r"^a store is needed"):
-        tune(options(idf=str(tmp_path / "idf.json")), None, DEFAULT, 0.8)
+        tune(options(idf=str(tmp_path / "idf.json")), None, DEFAULT, Rules())
     with Store.open(f"sqlite:///{tmp_path / 'dedup.db'}") as empty:
         with pytest.raises(TuningError, match="no pages with a title and a text"):
-            tune(options(), empty, DEFAULT, 0.8)
+            tune(options(), empty, DEFAULT, Rules())
         with pytest.raises(SchemeError, match="no documents"):
-            tune(options(idf=str(tmp_path / "idf.json")), empty, DEFAULT, 0.8)
+            tune(options(idf=str(tmp_path / "idf.json")), empty, DEFAULT, Rules())
         assert not (tmp_path / "idf.json").exists()
         empty.check([Page(f"https://a.example/{i}", article(i), title=f"T {i}") for i in range(9)])
         with pytest.raises(TuningError, match=r"^by the titles of 9 stored pages: .* 0 the same"):
-            tune(options(), empty, DEFAULT, 0.8)
+            tune(options(), empty, DEFAULT, Rules())
 
 
 def test_document_frequencies_are_learned_from_the_originals_of_a_store(
@@ -572,7 +576,7 @@ def test_document_frequencies_are_learned_from_the_originals_of_a_store(
 ) -> None:
     store.check([Page("https://example.com/copy", article(0, 150), title="Title 0")])
     path = tmp_path / "idf.json"
-    assert tune(options(idf=str(path)), store, store.scheme, 0.8) == 0
+    assert tune(options(idf=str(path)), store, store.scheme, Rules()) == 0
     shown = capsys.readouterr().out
     idf = Idf.from_json(path.read_text("utf-8"))
     originals = [page for page in store.pages() if page.original is None]
@@ -589,8 +593,20 @@ def test_document_frequencies_are_learned_from_the_originals_of_a_store(
     written: dict[str, Any] = {}
     exec(line, {}, written)  # noqa: S102
     Scheme.from_dict({"simhash": {**written["DEDUP_SCHEME"]["simhash"], "idf": vars_of(idf)}})
-    tune(options(idf=str(path), json=True), store, store.scheme, 0.8)
+    with pytest.raises(TuningError, match="there already"):
+        tune(options(idf=str(path)), store, store.scheme, Rules())
+    other = tmp_path / "other.json"
+    tune(options(idf=str(other), json=True), store, store.scheme, Rules())
     assert json.loads(capsys.readouterr().out)["idf"]["words"] == len(idf)
+
+
+@pytest.mark.parametrize("method", ["simhash", "megashingle", "minhash+simhash"])
+@pytest.mark.usefixtures("without_packs")
+def test_the_present_settings_are_those_of_the_method_in_use(method: str) -> None:
+    found = tune_on(made_pairs(same=1), DEFAULT, 0.6, method=method, distance=5)
+    assert found.present.setting.method == method
+    assert found.present.distance == (5 if "simhash" in method else None)
+    assert found.present.threshold == (0.6 if "minhash" in method else None)
 
 
 def vars_of(idf: Idf) -> dict[str, Any]:
@@ -629,7 +645,7 @@ def test_a_picture_may_be_png_or_pdf_and_of_simhash(report: Report, tmp_path: Pa
 @pytest.mark.parametrize("name", ["out.jpg", "out"])
 def test_a_picture_of_another_kind_is_refused_before_the_work(name: str) -> None:
     with pytest.raises(TuningError, match=r"^a picture is .svg, .png, .pdf: "):
-        tune(options(pairs="not there", plot=name), None, DEFAULT, 0.8)
+        tune(options(pairs="not there", plot=name), None, DEFAULT, Rules())
 
 
 def test_without_matplotlib_the_message_says_what_to_install(

@@ -41,7 +41,9 @@ class Command(ScrapyCommand):
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """Add the sub-commands."""
         super().add_options(parser)
-        commands = parser.add_subparsers(dest="dedup_command", metavar="<command>")
+        commands = parser.add_subparsers(
+            dest="dedup_command", metavar="<command>", prog="scrapy dedup"
+        )
         for name, (summary, example, options) in COMMANDS.items():
             command = commands.add_parser(
                 name,
@@ -82,9 +84,7 @@ def _show(parser: argparse.ArgumentParser) -> None:
 
 def _similar(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", metavar="URL|FILE|-", help="a stored page, a file, or stdin")
-    parser.add_argument(
-        "--threshold", type=float, default=0.5, help="least resemblance (default: 0.5)"
-    )
+    parser.add_argument("--threshold", type=float, help="least resemblance (default: 0.5)")
     parser.add_argument(
         "--distance",
         type=int,
@@ -147,7 +147,7 @@ def _rebuild(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--method",
         choices=["minhash", "megashingle", "simhash", "minhash+simhash"],
-        help="what the index is for (default: what it was for)",
+        help="what the index is for (default: DEDUP_METHOD)",
     )
     parser.add_argument(
         "--containment",

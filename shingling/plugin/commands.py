@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.exceptions import UsageError
 
-from shingling.errors import ShinglingError, StoreError
+from shingling.errors import NoStoreError, ShinglingError
 from shingling.plugin.measuring import compare_texts, similar
 from shingling.plugin.opening import open_store
 from shingling.plugin.output import (
@@ -41,10 +41,13 @@ _EVENT_THRESHOLD = 0.1
 def run(name: str, options: argparse.Namespace, settings: BaseSettings) -> int:
     """Run a sub-command and return its exit status; errors are one line on stderr."""
     try:
-        configured = DedupSettings.read(settings)
+        configured = DedupSettings.read(settings, crawl=False)
         return _COMMANDS[name](options, configured)
     except UsageError:
         raise
+    except BrokenPipeError:  # the reader has seen enough
+        sys.stdout = None
+        return FOUND
     except ShinglingError as error:
         print(f"scrapy dedup {name}: {error}", file=sys.stderr)
         return FAILED
@@ -149,6 +152,7 @@ def _groups(options: argparse.Namespace, settings: DedupSettings) -> int:
         raise UsageError("--threshold takes a number above 0, at most 1", print_help=False)
     if options.days is not None and options.days <= 0:
         raise UsageError("--days takes a number above 0", print_help=False)
+    _check_limit(options)
     with open_store(options, settings) as store:
         groups = (
             store.events(threshold, days=options.days, limit=options.limit)
@@ -170,7 +174,8 @@ def _groups(options: argparse.Namespace, settings: DedupSettings) -> int:
             print(f"{plain_line(group.original.url)}  {plain_line(group.original.title or '')}")
             for page in group.duplicates:
                 title = f"  {plain_line(page.title or '')}" if options.by == "event" else ""
-                measured = "" if page.resemblance is None else f"{page.resemblance:.3f} "
+                estimated = "~" if options.by == "event" else ""
+                measured = f"{estimated}{page.resemblance or 0:.3f} "
                 print(f"  {measured}{page.status:<5} {plain_line(page.url)}{title}")
         if not groups:
             kind = "originals so alike" if options.by == "event" else "duplicates"
@@ -179,6 +184,7 @@ def _groups(options: argparse.Namespace, settings: DedupSettings) -> int:
 
 
 def _list(options: argparse.Namespace, settings: DedupSettings) -> int:
+    _check_limit(options)
     since = None if options.since is None else _seconds(options.since)
     with open_store(options, settings) as store:
         pages = list(
@@ -203,17 +209,26 @@ def _forget(options: argparse.Namespace, settings: DedupSettings) -> int:
             and not options.yes
             and not _confirmed(f"Forget {number:,} {'page' if number == 1 else 'pages'}?")
         ):
-            print("nothing was forgotten")
+            if options.json:
+                print_json({"forgotten": 0})
+            else:
+                print("nothing was forgotten")
             return NOT_FOUND
         if number:
-            number = store.forget(
-                options.url, site=options.site, run=options.run, rules=settings.rules
-            )
+            rules = _fitting(settings.rules, store)
+            number = store.forget(options.url, site=options.site, run=options.run, rules=rules)
     if options.json:
         print_json({"forgotten": number})
     else:
         print(f"{number:,} {'page' if number == 1 else 'pages'} forgotten")
     return FOUND if number else NOT_FOUND
+
+
+def _fitting(rules: Rules, store: Store) -> Rules | None:
+    """Return the rules where they are such as the store was indexed for, else None."""
+    usual = store.index.usual_rules()
+    fit = (rules.method == "simhash") == (usual.method == "simhash")
+    return rules if fit and (rules.containment is None) == (usual.containment is None) else None
 
 
 def _rebuild(options: argparse.Namespace, settings: DedupSettings) -> int:
@@ -233,7 +248,7 @@ def _rebuild(options: argparse.Namespace, settings: DedupSettings) -> int:
         index = store.rebuild(rules=rules)
     if options.json:
         shown: dict[str, Any] = index.columns()
-        if isinstance(index.keys_of, Banding):
+        if isinstance(index.keys_of, Banding) and "minhash" in method:
             shown["recall"] = round(index.keys_of.recall(threshold), 4)
         return print_json(shown)
     print(f"{index}, which find {_found(index, method, threshold)}")
@@ -241,10 +256,8 @@ def _rebuild(options: argparse.Namespace, settings: DedupSettings) -> int:
 
 
 def _method_of(store: Store, settings: DedupSettings) -> str:
-    """Return the method that a store's index is kept for, where none is named."""
-    if not isinstance(store.index.keys_of, Banding):
-        return "simhash"
-    return "minhash" if settings.method in ("simhash", "exact") else settings.method
+    """Return the method of the settings; where that is `exact`, the index's own."""
+    return store.index.usual_rules().method if settings.method == "exact" else settings.method
 
 
 def _found(index: Index, method: str, threshold: float) -> str:
@@ -260,13 +273,13 @@ def _tune(options: argparse.Namespace, settings: DedupSettings) -> int:
 
     try:
         store = open_store(options, settings)
-    except StoreError:
+    except NoStoreError:
         if options.pairs is None or options.store:
             raise
         # Pairs of texts need no store.
-        return tune(options, None, settings.scheme, settings.threshold)
+        return tune(options, None, settings.scheme, settings.rules)
     with store:
-        return tune(options, store, store.scheme, settings.threshold)
+        return tune(options, store, store.scheme, settings.rules)
 
 
 def _upgrade(options: argparse.Namespace, settings: DedupSettings) -> int:
@@ -292,6 +305,11 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace, DedupSettings], int]] = {
 }
 
 
+def _check_limit(options: argparse.Namespace) -> None:
+    if options.limit is not None and options.limit < 1:
+        raise UsageError("--limit takes a whole number above 0", print_help=False)
+
+
 def _seconds(time: str) -> float:
     try:
         moment = datetime.fromisoformat(time)
@@ -301,5 +319,5 @@ def _seconds(time: str) -> float:
 
 
 def _confirmed(question: str) -> bool:
-    print(f"{question} [y/N] ", end="", flush=True)
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")

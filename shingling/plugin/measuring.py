@@ -10,12 +10,12 @@ from rich.console import Console
 from rich.text import Text
 from scrapy.exceptions import UsageError
 
-from shingling.errors import ShinglingError
+from shingling.errors import ExtractionError, NoStoreError, ShinglingError
 from shingling.plugin.opening import open_store
 from shingling.plugin.output import FOUND, NOT_FOUND, print_json, print_table
-from shingling.similarity import compare, word_diff
+from shingling.similarity import compare, word_diff, written_words
 from shingling.sketch import Signature, sign
-from shingling.text import plain_line, read_html, sniff_html
+from shingling.text import decode, plain_line, read_html, sniff_html
 
 if TYPE_CHECKING:
     import argparse
@@ -26,12 +26,16 @@ if TYPE_CHECKING:
     from shingling.store import Match, Store, StoredPage
 
 _MOST_BYTES = 1_000_000_000  # a file that a person names may be large
+_SIMILAR = 0.5
 _CONTEXT = 8  # words shown around what differs
 
 
 def similar(options: argparse.Namespace, settings: DedupSettings) -> int:
     """Find the stored pages most like a page."""
-    if not 0 <= options.threshold <= 1:
+    if options.threshold is not None and options.distance is not None:
+        raise UsageError("--threshold or --distance, not both", print_help=False)
+    threshold = _SIMILAR if options.threshold is None else options.threshold
+    if not 0 <= threshold <= 1:
         raise UsageError("--threshold takes a number from 0 to 1", print_help=False)
     if options.limit < 1:
         raise UsageError("--limit takes a whole number above 0", print_help=False)
@@ -40,10 +44,12 @@ def similar(options: argparse.Namespace, settings: DedupSettings) -> int:
         if options.distance is not None and not 0 <= options.distance <= bits:
             raise UsageError(f"--distance takes 0 to {bits} bits", print_help=False)
         signature, text, url = _signed(options.what, store)
+        if not signature.words:
+            raise ShinglingError(f"{plain_line(options.what)}: a text without words")
         found = (
-            store.similar(signature, options.threshold, options.limit + 1, text=text)
+            store.similar(signature, threshold, options.limit + 1, text=text)
             if options.distance is None
-            else store.within(signature, options.distance, options.limit + 1)
+            else store.within(signature, options.distance, options.limit + 1, text=text)
         )
     matches = [match for match in found if match.page.url != url][: options.limit]
     if options.json:
@@ -70,7 +76,7 @@ def similar(options: argparse.Namespace, settings: DedupSettings) -> int:
     elif options.distance is not None:
         print(f"no stored page has a SimHash within {options.distance} bits")
     else:
-        print(f"no stored page has a resemblance of {options.threshold:g} or more")
+        print(f"no stored page has a resemblance of {threshold:g} or more")
     return FOUND if matches else NOT_FOUND
 
 
@@ -87,18 +93,27 @@ def compare_texts(options: argparse.Namespace, settings: DedupSettings) -> int:
     """Measure two texts or pages in every way."""
     if options.a == options.b == "-":
         raise UsageError("only one of the two can be standard input", print_help=False)
-    texts, scheme = [], settings.scheme
+    texts, scheme = [], None
+    if options.store:
+        with open_store(options, settings) as store:
+            scheme = store.scheme
     for what in (options.a, options.b):
         text = _text_of_file(what)
         if text is None:
-            with open_store(options, settings) as store:
+            try:
+                store = open_store(options, settings)
+            except NoStoreError:
+                raise ShinglingError(
+                    f"{plain_line(what)}: no such file, and there is no store yet"
+                ) from None
+            with store:
                 text, scheme = store.text(_stored(what, store)), store.scheme
             if text is None:
                 raise ShinglingError(
                     f"{plain_line(what)}: its text is not stored (DEDUP_STORE_TEXT)"
                 )
         texts.append(text)
-    comparison = compare(texts[0], texts[1], scheme)
+    comparison = compare(texts[0], texts[1], scheme or settings.scheme)
     measures = comparison.as_dict()
     changes = word_diff(texts[0], texts[1]) if options.diff else []
     if options.json:
@@ -138,13 +153,14 @@ def _print_diff(changes: Sequence[Change]) -> None:
         if place:
             shown.append(" ")
         if change.same:
-            words = change.a.split()
+            words = written_words(change.a)
             before, after = place > 0, place < len(changes) - 1
             if len(words) > _CONTEXT * (before + after) + 1:
+                left_out = f"[… {len(words) - _CONTEXT * (before + after):,} words …]"
                 parts = [
-                    *(words[:_CONTEXT] if before else []),
-                    f"[… {len(words) - _CONTEXT * (before + after):,} words …]",
-                    *(words[-_CONTEXT:] if after else []),
+                    *(["".join(words[:_CONTEXT]).strip()] if before else []),
+                    left_out,
+                    *(["".join(words[-_CONTEXT:]).strip()] if after else []),
                 ]
                 shown.append(plain_line(" ".join(parts)), style="dim")
             else:
@@ -181,10 +197,13 @@ def _text_of_file(what: str) -> str | None:
     """
     if what == "-":
         raw = sys.stdin.buffer.read()
-    elif Path(what).is_file():
+    elif Path(what).exists() and not Path(what).is_dir():
         raw = Path(what).read_bytes()
     else:
         return None
-    if sniff_html(raw):
+    if not sniff_html(raw):
+        return decode(raw)
+    try:
         return read_html(raw, max_bytes=_MOST_BYTES).text
-    return raw.decode("utf-8", "replace")
+    except ExtractionError as error:
+        raise ShinglingError(f"{plain_line(what)}: {error}") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from typing import TYPE_CHECKING, Any
@@ -35,8 +36,13 @@ def print_table(
         table.add_column(column, overflow="fold")
     for row in rows:
         table.add_row(*(Text(plain_line(cell)) for cell in row))
-    # Piped into a file, a line is as long as it has to be.
-    Console(width=None if sys.stdout.isatty() else 10_000).print(table)
+    if sys.stdout.isatty():
+        Console().print(table)
+        return
+    # Piped into a file, a line is as long as it has to be, and no longer.
+    text = io.StringIO()
+    Console(file=text, width=10_000).print(table)
+    print("\n".join(line.rstrip() for line in text.getvalue().splitlines()))
 
 
 def print_pages(pages: Iterable[StoredPage]) -> None:

@@ -68,8 +68,24 @@ class DedupSettings:
 
     @cached_property
     def scheme(self) -> Scheme:
-        """Return the scheme of the signatures."""
-        return Scheme.from_dict({"shingle_size": self.shingle_size, **self.scheme_parameters})
+        """Return the scheme of the signatures.
+
+        Raises:
+            SettingsError: the file of document frequencies that it names cannot be read.
+        """
+        parameters = dict(self.scheme_parameters)
+        features = parameters.get("simhash")
+        if isinstance(features, dict) and isinstance(features.get("idf"), str):
+            path = project_folder() / features["idf"]
+            try:
+                idf = Idf.from_json(path.read_text(encoding="utf-8"))
+            except (OSError, UnicodeDecodeError) as error:
+                raise SettingsError(
+                    f"DEDUP_SCHEME: {path} cannot be read: {type(error).__name__};"
+                    " `scrapy dedup tune --idf` makes such a file"
+                ) from None
+            parameters["simhash"] = {**features, "idf": idf}
+        return Scheme.from_dict({"shingle_size": self.shingle_size, **parameters})
 
     @cached_property
     def rules(self) -> Rules:
@@ -85,8 +101,12 @@ class DedupSettings:
         )
 
     @classmethod
-    def read(cls, settings: BaseSettings) -> DedupSettings:
-        """Read and check the settings of a crawl.
+    def read(cls, settings: BaseSettings, *, crawl: bool = True) -> DedupSettings:
+        """Read and check settings.
+
+        Args:
+            settings: those of Scrapy.
+            crawl: whether pages are to be signed, and language packs and files must be there.
 
         Raises:
             SettingsError: an unknown `DEDUP_*` name, or a value that is not accepted.
@@ -107,12 +127,28 @@ class DedupSettings:
                     f"{name}{shown} is not accepted{detail}; accepted: {accepted}"
                 ) from None
         read = cls(**values)
+        if not read.enabled and crawl:
+            return read
         try:
-            read.scheme.canonical.require()
             _ = read.rules
+            if crawl:
+                _check_language(read.scheme)
+        except SettingsError:
+            raise
         except ShinglingError as error:
-            raise SettingsError(f"the DEDUP_* settings are not accepted: {error}") from None
+            raise SettingsError(f"DEDUP_SCHEME: {error}") from None
         return read
+
+
+def _check_language(scheme: Scheme) -> None:
+    canonical = scheme.canonical
+    canonical.require()
+    if idle := canonical.idle():
+        raise SettingsError(
+            f"DEDUP_SCHEME: {' and '.join(idle)} of canonical have no effect with the language"
+            f" {canonical.language!r}; a language is named by its ISO 639-1 code (zh, ja, ru),"
+            " or auto"
+        )
 
 
 def _unknown(name: str) -> str:
@@ -194,22 +230,23 @@ def _fill_fields(value: Any) -> tuple[str, ...]:
 
 
 def _scheme(value: Any) -> dict[str, Any]:
-    """Return the parameters of a scheme; `idf` names a file beside `scrapy.cfg`."""
-    parameters = json.loads(value) if isinstance(value, str) else value
+    """Return the parameters of a scheme; `idf` is still the name of a file."""
+    try:
+        parameters = json.loads(value) if isinstance(value, str) else value
+    except ValueError as error:
+        raise SettingsError(f"not JSON: {error}") from None
     if not isinstance(parameters, Mapping):
         raise TypeError
     chosen = dict(parameters)
     if "shingle_size" in chosen:
         raise SettingsError("shingle_size is set by DEDUP_SHINGLE_SIZE")
-    if isinstance(chosen.get("simhash"), Mapping):
-        features = chosen["simhash"] = dict(chosen["simhash"])
-        if isinstance(features.get("idf"), str):
-            path = project_folder() / features["idf"]
-            try:
-                features["idf"] = Idf.from_json(path.read_text(encoding="utf-8"))
-            except (OSError, UnicodeDecodeError) as error:
-                raise SettingsError(f"{path} cannot be read: {type(error).__name__}") from None
-    Scheme.from_dict(chosen)
+    for name in ("canonical", "simhash"):
+        if isinstance(chosen.get(name), Mapping):
+            chosen[name] = dict(chosen[name])
+    checked = dict(chosen)
+    if isinstance(checked.get("simhash"), dict) and isinstance(checked["simhash"].get("idf"), str):
+        checked["simhash"] = {**checked["simhash"], "idf": None}
+    Scheme.from_dict(checked)
     return chosen
 
 

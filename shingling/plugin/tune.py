@@ -32,16 +32,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from shingling.sketch import Scheme
-    from shingling.store import Store
+    from shingling.store import Rules, Store
     from shingling.tuning import Report, Result
 
 _MOST_PAGES = 5000  # of a store that pairs are drawn from
 _KEYWORDS = 128
 
 
-def tune(
-    options: argparse.Namespace, store: Store | None, present: Scheme, threshold: float
-) -> int:
+def tune(options: argparse.Namespace, store: Store | None, present: Scheme, rules: Rules) -> int:
     """Measure settings on labelled pairs, or learn document frequencies, and print both.
 
     Args:
@@ -50,7 +48,7 @@ def tune(
             are learned.
         store: pages that pairs name by URL, and the sample where `pairs` is None.
         present: the scheme in use.
-        threshold: the resemblance in use.
+        rules: those in use.
 
     Returns:
         The exit status, 0.
@@ -73,7 +71,9 @@ def tune(
         report = tune_on(
             labelled.pairs,
             present,
-            threshold,
+            rules.threshold,
+            method="minhash" if rules.method == "exact" else rules.method,
+            distance=rules.simhash_distance,
             folds=options.folds,
             unlabelled=labelled.unlabelled,
             by_title=options.pairs is None,
@@ -139,6 +139,11 @@ def _sampled(store: Store) -> LabelledPairs:
 
 def _learn(path: Path, store: Store) -> dict[str, Any]:
     """Learn document frequencies from the originals of a store, and write them to a file."""
+    if path.exists():
+        raise TuningError(
+            f"{plain_line(str(path))} is there already, and a store may have been made with it:"
+            " name another file"
+        )
     idf = Idf.learn(_documents(store))
     _write(path, idf.to_json())
     scheme = changed_scheme(store.scheme)

@@ -1,7 +1,7 @@
 """How alike two signatures, or two texts, are."""
 
 from shingling.similarity._compare import FEW_WORDS, Comparison, compare
-from shingling.similarity._diff import Change, word_diff
+from shingling.similarity._diff import Change, word_diff, written_words
 from shingling.similarity._measures import (
     Overlap,
     cosine,
@@ -27,4 +27,5 @@ __all__ = [
     "overlap",
     "standard_error",
     "word_diff",
+    "written_words",
 ]

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from difflib import SequenceMatcher
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from shingling.text import canonical_words
+from shingling.text import UNSPACED, canonical_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+_MOST_PAIRS = 20_000_000  # of words, that are compared one by one: about three seconds
+
+# A letter of a script without spaces with the marks after it, or a word; with the blanks after.
+_LETTERS = "".join(f"{chr(low)}-{chr(high)}" for low, high in UNSPACED)
+_WORD = re.compile(rf"[{_LETTERS}](?:[^\w\s]|_)*\s*|[^\s{_LETTERS}]+\s*")
+_SENTENCE = re.compile(r".+?(?:[.!?。！？]+\s+|[。！？]|\n|\Z)", re.DOTALL)
 
 
 class Change(NamedTuple):
@@ -24,19 +32,30 @@ def word_diff(a: str, b: str) -> list[Change]:
     """Return two texts as stretches that are the same and stretches that differ, in order.
 
     Words are the same where their canonical forms are: case and punctuation do not count.
-    Lines are matched first, and words within the lines that differ, which keeps the work on
-    long texts small (Ratcliff and Obershelp 1988, by difflib).
+    Sentences are matched first, and words within those that differ (Ratcliff and Obershelp
+    1988, by difflib); where very many differ in a row, they are not taken apart.
     """
-    changes: list[Change] = []
-    lines = _tokens(a.splitlines()), _tokens(b.splitlines())
-    for same, own, other in _matched(*lines):
+    changes: list[tuple[bool, list[str], list[str]]] = []
+    sentences = _tokens(_SENTENCE.findall(a)), _tokens(_SENTENCE.findall(b))
+    for same, own, other in _matched(*sentences):
         if same:
-            _append(changes, Change(True, _joined(own), _joined(other)))
+            _append(changes, True, own, other)
             continue
-        words = [_tokens(" ".join(text for text, _ in part).split()) for part in (own, other)]
+        words = [_tokens(written_words("".join(t for t, _ in part))) for part in (own, other)]
+        if len(words[0]) * len(words[1]) > _MOST_PAIRS:
+            _append(changes, False, own, other)
+            continue
         for equal, first, second in _matched(*words):
-            _append(changes, Change(equal, _joined(first), _joined(second)))
-    return changes
+            _append(changes, equal, first, second)
+    return [Change(same, _joined(own), _joined(other)) for same, own, other in changes]
+
+
+def written_words(text: str) -> list[str]:
+    """Return the words of a text as they are written, each with the blanks after it.
+
+    In scripts without spaces, every letter is a word.
+    """
+    return _WORD.findall(text)
 
 
 _Token = tuple[str, str]  # as it is written, and its canonical form
@@ -57,14 +76,20 @@ def _matched(
         yield tag == "equal", a[a_start:a_end], b[b_start:b_end]
 
 
-def _joined(tokens: Sequence[_Token]) -> str:
-    return " ".join(text for text, _ in tokens)
-
-
-def _append(changes: list[Change], change: Change) -> None:
+def _append(
+    changes: list[tuple[bool, list[str], list[str]]],
+    same: bool,
+    own: Sequence[_Token],
+    other: Sequence[_Token],
+) -> None:
     """Add a stretch, to the one before it where both are the same or both differ."""
-    if changes and changes[-1].same == change.same:
-        last = changes.pop()
-        change = Change(change.same, f"{last.a} {change.a}".strip(), f"{last.b} {change.b}".strip())
-    if change.a or change.b:
-        changes.append(change)
+    if not (own or other):
+        return
+    if not changes or changes[-1][0] != same:
+        changes.append((same, [], []))
+    changes[-1][1].extend(text for text, _ in own)
+    changes[-1][2].extend(text for text, _ in other)
+
+
+def _joined(parts: Sequence[str]) -> str:
+    return " ".join("".join(parts).split())

@@ -67,9 +67,11 @@ class Scheme:
         if self.family not in FAMILIES:
             raise SchemeError(f"family {self.family!r} is not known: {' or '.join(FAMILIES)}")
         if not isinstance(self.canonical, Canonicaliser):
-            raise SchemeError(f"canonical {self.canonical!r} is not accepted: its options")
+            raise SchemeError(
+                f"canonical {self.canonical!r} is not accepted: a dict of its options"
+            )
         if not isinstance(self.simhash, SimhashFeatures):
-            raise SchemeError(f"simhash {self.simhash!r} is not accepted: its options")
+            raise SchemeError(f"simhash {self.simhash!r} is not accepted: a dict of its options")
 
     @property
     def fewest_words(self) -> int:

@@ -70,7 +70,7 @@ class Banding:
         return cls(FUNCTIONS, 1)
 
     @property
-    def finds_megashingles(self) -> bool:
+    def finds_supershingles(self) -> bool:
         """Return whether all pairs with an equal supershingle share a band.
 
         They do where every 14 minima that make a supershingle hold a whole band.

@@ -159,8 +159,8 @@ def _among(
     likely = np.flatnonzero(estimates >= _least(rules) - _margin(rules)).tolist()
     best = _best(row, [heads[place] for place in likely], rules, store)
     if best is None and rules.containment is not None:
-        ranked = [heads[place] for place in np.argsort(-estimates, kind="stable").tolist()]
-        wholes = [head for head in ranked if head.words >= rules.min_words]
+        longest = sorted(heads, key=lambda head: -head.words)
+        wholes = [head for head in longest if head.words >= rules.min_words]
         piece, _ = _contained(row, wholes, rules.containment, store)
         if piece is not None:
             head, both = piece

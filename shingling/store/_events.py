@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,8 +45,13 @@ def event_groups(
     )[:limit]
     groups = []
     for leader, members in largest:
-        shown = stored_pages(connection, [rows[place].id for place in (leader, *members)])
-        groups.append(Group(shown[0], tuple(shown[1:])))
+        places = [leader, *(place for place, _ in members)]
+        shown = stored_pages(connection, [rows[place].id for place in places])
+        joined = (
+            replace(page, resemblance=equal / FUNCTIONS)
+            for page, (_, equal) in zip(shown[1:], members, strict=True)
+        )
+        groups.append(Group(shown[0], tuple(joined)))
     return groups
 
 
@@ -54,8 +60,8 @@ def _stars(
     minima: np.ndarray[tuple[int, int], np.dtype[np.uint32]],
     threshold: float,
     days: float | None,
-) -> dict[int, list[int]]:
-    """Return the places of leaders with those of the rows that joined them.
+) -> dict[int, list[tuple[int, int]]]:
+    """Return the places of leaders, with those of the rows that joined and their equal minima.
 
     Each row is compared with the leaders that share a minimum with it, by a table from minima
     to leaders: time and memory grow with the rows, not with their pairs.
@@ -63,7 +69,7 @@ def _stars(
     codes = _repeated(minima)
     least = max(threshold * FUNCTIONS, 1)
     by_code: dict[int, list[int]] = {}
-    leaders: dict[int, list[int]] = {}
+    leaders: dict[int, list[tuple[int, int]]] = {}
     for place, row in enumerate(rows):
         own = codes[place][codes[place] > 0].tolist()
         found = [leader for code in own for leader in by_code.get(code, ())]
@@ -78,7 +84,7 @@ def _stars(
                 continue
             best = max(best or (0, 0), (equal, -leader))
         if best is not None:
-            leaders[-best[1]].append(place)
+            leaders[-best[1]].append((place, best[0]))
             continue
         leaders[place] = []
         for code in own:

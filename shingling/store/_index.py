@@ -107,7 +107,8 @@ class Index:
             raise BandingError(f"threshold {rules.threshold} is not accepted: above 0, at most 1")
         problem = self._problem(rules)
         if problem:
-            options = "" if rules.method == "minhash" else f" --method {rules.method}"
+            same = isinstance(self.keys_of, Banding) and rules.method == "minhash"
+            options = "" if same else f" --method {rules.method}"
             if "minhash" in rules.method:
                 options += f" --threshold {rules.threshold:g}"
             if self.sampled or rules.containment is not None:
@@ -127,7 +128,7 @@ class Index:
             return "the store is indexed by minima, not for the method simhash"
         banding = self.keys_of
         if rules.method == "megashingle":
-            if banding.finds_megashingles:
+            if banding.finds_supershingles:
                 return None
             return f"bands of {banding.rows} minima do not find all equal supershingles"
         if banding.finds(rules.threshold):

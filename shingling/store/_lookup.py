@@ -24,13 +24,14 @@ if TYPE_CHECKING:
 
 _SOME = 500  # values in one IN (...)
 _COMMON = 64  # pages with one sample, from which on it tells nothing: a menu, a footer
+_READ = 2 * _COMMON  # some may leave the index within a batch
 _LIKELY = 32  # pages with common samples that are looked at, those with most first
 
 _IN: BindParameter[Any] = bindparam("some", expanding=True)
 _BY_BAND = select(bands.c.key, bands.c.page_id).where(bands.c.key.in_(_IN))
 _RANK = func.row_number().over(partition_by=samples.c.key, order_by=samples.c.page_id)
 _RANKED = select(samples, _RANK.label("place")).where(samples.c.key.in_(_IN)).subquery()
-_BY_SAMPLE = select(_RANKED.c.key, _RANKED.c.page_id).where(_RANKED.c.place <= _COMMON)
+_BY_SAMPLE = select(_RANKED.c.key, _RANKED.c.page_id).where(_RANKED.c.place <= _READ)
 
 
 def some(values: Iterable[Any]) -> Iterator[list[Any]]:

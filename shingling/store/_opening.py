@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import insert, select
 
-from shingling.errors import SchemeError, StoreError
+from shingling.errors import NoStoreError, SchemeError
 from shingling.sketch import Scheme
 from shingling.store._engine import (
     check_file,
@@ -45,7 +45,7 @@ def open_database(
         parsed = parsed.set(database=str(path.absolute()))
     where = parsed.render_as_string(hide_password=True)
     if not (path is not None and check_file(path)) and not create:
-        raise StoreError(f"{where}: there is no store yet; a crawl makes one")
+        raise NoStoreError(f"{where}: there is no store yet; a crawl makes one")
     with named_errors(where):
         engine = connect(parsed)
         try:
@@ -112,9 +112,8 @@ def _write_scheme(connection: Connection, scheme: Scheme, index: Index) -> tuple
 def _check_scheme(asked: Scheme | None, stored: Scheme, where: str) -> None:
     if asked is not None and asked != stored:
         raise SchemeError(
-            f"{where}: its signatures were made with the scheme {_shown(stored)}, asked for is"
-            f" {_shown(asked)}; set DEDUP_SHINGLE_SIZE and DEDUP_SCHEME to the former, or use"
-            " another DEDUP_STORE_URL"
+            f"{where}: its signatures were made with {_shown(stored)}, asked for is"
+            f" {_shown(asked)}; set them to the former, or use another DEDUP_STORE_URL"
         )
 
 
@@ -135,4 +134,7 @@ def _check_packs(engine: Engine, scheme: Scheme, where: str) -> None:
 
 
 def _shown(scheme: Scheme) -> str:
-    return json.dumps(scheme.shown())
+    parameters = scheme.shown()
+    size = parameters.pop("shingle_size")
+    del parameters["version"]
+    return f"DEDUP_SHINGLE_SIZE = {size}, DEDUP_SCHEME = {parameters}"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection, RowMapping, Select
 
-    from shingling.sketch import Scheme
+    from shingling.sketch import Fingerprints, Scheme
     from shingling.store._index import Index
 
 _ROWS = 2000  # rows of minima looked at together in a scan
@@ -164,13 +164,15 @@ def similar(
     """Return the stored pages at or above the threshold, best first.
 
     Where the bands find 95 % of the pairs at the threshold, originals that share a band and
-    their duplicates are measured; below that, every page.
+    their duplicates are measured, and what has the same words; below that, every page.
     """
     if not signature.words:
         return []
     banding = index.keys_of
     if isinstance(banding, Banding) and banding.finds(threshold):
         estimates = _estimate_by_bands(connection, signature, banding)
+        same = select(pages.c.id).where(pages.c.text_hash == signature.text_hash)
+        estimates.update(dict.fromkeys(connection.scalars(same), 1.0))
     else:
         estimates = _estimate_all(connection, signature)
     ranked = sorted(estimates.items(), key=lambda item: (-item[1], item[0]))
@@ -181,18 +183,27 @@ def similar(
     near = [page_id for page_id, estimate in ranked if estimate >= threshold / 2]
     for page_id in near[: max(4 * limit, 100)]:
         row = connection.execute(_shown.where(pages.c.id == page_id)).mappings().one()
-        resemblance, exact = estimates[page_id], False
+        resemblance = estimates[page_id]
         containment = estimated_containment(
             resemblance, signature.words, row["words"], scheme.shingle_size
         )
-        stored = read_text(connection, page_id) if own is not None else None
-        if own is not None and stored is not None:
-            both = overlap(own, fingerprints_of(scheme.canonical.words(stored), scheme))
-            resemblance, containment, exact = both.resemblance, both.containment, True
-        if resemblance >= threshold:
-            matches.append(Match(stored_page(row), resemblance, containment, exact))
+        match = Match(stored_page(row), resemblance, containment, False)
+        match = _measured(connection, match, own, scheme)
+        if match.resemblance >= threshold:
+            matches.append(match)
     matches.sort(key=lambda match: (-match.resemblance, match.page.id))
     return matches[:limit]
+
+
+def _measured(
+    connection: Connection, match: Match, own: Fingerprints | None, scheme: Scheme
+) -> Match:
+    """Return a match measured on the texts, where both are there."""
+    stored = read_text(connection, match.page.id) if own is not None else None
+    if own is None or stored is None:
+        return match
+    both = overlap(own, fingerprints_of(scheme.canonical.words(stored), scheme))
+    return match._replace(resemblance=both.resemblance, containment=both.containment, exact=True)
 
 
 def within(
@@ -202,10 +213,12 @@ def within(
     index: Index,
     distance: int,
     limit: int,
+    text: str | None,
 ) -> list[Match]:
     """Return the stored pages whose SimHash differs in at most so many bits, nearest first."""
     if not signature.words:
         return []
+    own = None if text is None else fingerprints_of(scheme.canonical.words(text), scheme)
     query = select(pages.c.id, pages.c.simhash, pages.c.minima).where(pages.c.words > 0)
     found: list[tuple[int, float, int]] = []
     for part in _some_within(connection, signature, index, distance):
@@ -222,7 +235,14 @@ def within(
         containment = estimated_containment(
             estimate, signature.words, row["words"], scheme.shingle_size
         )
-        matches.append(Match(stored_page(row), estimate, containment, False, apart))
+        matches.append(
+            _measured(
+                connection,
+                Match(stored_page(row), estimate, containment, False, apart),
+                own,
+                scheme,
+            )
+        )
     return matches
 
 

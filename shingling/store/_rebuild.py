@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import delete, func, insert, select, update
 
+from shingling.errors import BandingError
 from shingling.sketch import shingles_of
 from shingling.store._lookup import keys_of_sample
 from shingling.store._rows import Keyed, read_minima
@@ -35,6 +36,7 @@ def rebuild(connection: Connection, scheme: Scheme, index: Index) -> None:
         found = zip(part, index.keys(keyed), strict=True)
         _insert(connection, bands, ((key, row[0]) for row, own in found for key in set(own)))
     if index.sampled:
+        _require_texts(connection)
         kept = (
             select(texts.c.page_id, pages.c.scope, texts.c.zlib)
             .join(pages)
@@ -50,6 +52,14 @@ def rebuild(connection: Connection, scheme: Scheme, index: Index) -> None:
             )
             _insert(connection, samples, sampled)
     connection.execute(update(scheme_table).values(index.columns()))
+
+
+def _require_texts(connection: Connection) -> None:
+    stored = select(func.count()).select_from(pages)
+    if connection.scalar(stored) and not connection.scalar(stored.join(texts)):
+        raise BandingError(
+            "the store keeps no texts (DEDUP_STORE_TEXT), so there is nothing to take samples of"
+        )
 
 
 def _insert(connection: Connection, table: Table, keys: Iterable[tuple[int, int]]) -> None:

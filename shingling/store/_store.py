@@ -194,7 +194,9 @@ class Store:
                 connection, signature, text, self.scheme, self.index, threshold, limit
             )
 
-    def within(self, signature: Signature, distance: int, limit: int = 10) -> list[Match]:
+    def within(
+        self, signature: Signature, distance: int, limit: int = 10, *, text: str | None = None
+    ) -> list[Match]:
         """Return the stored pages whose SimHash differs in so few bits, nearest first.
 
         Where the store is indexed by SimHash, originals are looked up, and the duplicates of
@@ -205,13 +207,16 @@ class Store:
             signature: whose SimHash is looked for.
             distance: bits, 0 to the width of the SimHash.
             limit: at most so many.
+            text: that the resemblance is measured on, where texts are stored.
 
         Raises:
             SchemeError: the signature was made under another scheme.
         """
         self._require_scheme(signature)
         with self._reading() as connection:
-            return queries.within(connection, signature, self.scheme, self.index, distance, limit)
+            return queries.within(
+                connection, signature, self.scheme, self.index, distance, limit, text
+            )
 
     def find(self, url: str) -> list[StoredPage]:
         """Return the pages stored under a URL, one a scope."""

@@ -104,9 +104,12 @@ class Rules:
                 f"containment {self.containment!r} is not accepted: above 0, at most 1"
             )
         if not self.store_text:
-            raise SettingsError("containment is measured on stored texts: it needs store_text")
+            raise SettingsError(
+                "containment (DEDUP_CONTAINMENT) is measured on stored texts: it needs store_text"
+                " (DEDUP_STORE_TEXT = True)"
+            )
         if self.method == "exact":
-            raise SettingsError("containment needs a method other than exact")
+            raise SettingsError("containment (DEDUP_CONTAINMENT) needs a method other than exact")
 
 
 @dataclass(frozen=True)

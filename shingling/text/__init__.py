@@ -11,11 +11,12 @@ from shingling.text._extract import (
     read_html,
     sniff_html,
 )
-from shingling.text._words import canonical_words
+from shingling.text._words import UNSPACED, canonical_words
 
 __all__ = [
     "MAX_BYTES",
     "PARTS_OF_SPEECH",
+    "UNSPACED",
     "Canonicaliser",
     "MainText",
     "canonical_words",

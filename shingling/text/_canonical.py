@@ -89,6 +89,27 @@ class Canonicaliser:
         """
         _packs.require(self._needed())
 
+    def idle(self) -> list[str]:
+        """Return the options that have no effect in the language that is named.
+
+        Raises:
+            SchemeError: a pack that the options need is not installed.
+        """
+        if self.language == "auto":
+            return []
+        self.require()
+        found = []
+        if self.stop_words and not _packs.stop_words(self.language):
+            found.append("stop_words")
+        if self.lemmas != "none" and not _packs.has_lemmas(self.language, self.lemmas):
+            found.append("lemmas")
+        if self.language not in _TAGGERS:
+            found += [option for option in ("nouns", "drop") if getattr(self, option)]
+        for option, language in (("chinese", "zh"), ("japanese", "ja")):
+            if getattr(self, option) != "characters" and self.language != language:
+                found.append(option)
+        return found
+
     def versions(self) -> dict[str, str]:
         """Return the versions of the packs that the options need.
 

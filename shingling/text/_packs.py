@@ -107,6 +107,13 @@ def lemma(word: str, language: str) -> str:
     return _simplemma(word, language) if known and any(map(str.isalpha, word)) else word
 
 
+def has_lemmas(language: str, lemmas: str) -> bool:
+    """Return whether a value of the option `lemmas` says anything of a language."""
+    if lemmas == "pymorphy3" and language == "ru":
+        return True
+    return _LEMMA_CODES.get(language, language) in _lemma_languages()
+
+
 @lru_cache(_WORDS_KEPT)
 def _simplemma(word: str, language: str) -> str:
     return _one_word(_lemmatizer().lemmatize(word, language), word)

@@ -18,7 +18,7 @@ GAP, PART, MARK, ALONE, HIDDEN, RUN = range(6)  # RUN: a language pack cuts it i
 # Scripts written without spaces between words: each of their letters is a word of its own.
 # They are the ideographs and kana (line-break class ID) and the scripts of complex context
 # (class SA) of Unicode UAX #14. Marks within these ranges stay marks.
-_UNSPACED = [
+UNSPACED = [
     *[(0x0E01, 0x0E33), (0x0E40, 0x0E46)],  # Thai
     *[(0x0E81, 0x0EB3), (0x0EBD, 0x0EC6), (0x0EDC, 0x0EDF)],  # Lao
     *[
@@ -60,7 +60,7 @@ def class_table() -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
             classes[code] = PART
         elif code >= 0x300 and unicodedata.category(char) in ("Mn", "Mc"):
             classes[code] = MARK
-    for low, high in _UNSPACED:
+    for low, high in UNSPACED:
         letters = classes[low : high + 1]
         if low >= 0x20000:
             letters[:] = ALONE

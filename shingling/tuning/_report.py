@@ -22,7 +22,6 @@ from shingling.tuning._settings import (
     changed_scheme,
     evaluate,
     methods,
-    size_name,
     sizes,
     variants,
 )
@@ -118,6 +117,8 @@ def tune_on(
     present: Scheme,
     threshold: float,
     *,
+    method: str = "minhash",
+    distance: int = 3,
     folds: int = 5,
     unlabelled: int = 0,
     by_title: bool = False,
@@ -128,6 +129,8 @@ def tune_on(
         pairs: at least 10, and 2 of either label.
         present: the scheme in use; what it does to a text is kept in all that is tried.
         threshold: the resemblance in use.
+        method: the method in use, `minhash`, `megashingle`, `simhash` or `minhash+simhash`.
+        distance: bits, in use.
         folds: of the cross-validation, 2 to 20.
         unlabelled: pairs without a label, which are only counted.
         by_title: the labels come from `pairs_from`.
@@ -142,8 +145,8 @@ def tune_on(
     same = np.array([pair.same for pair in pairs], dtype=np.bool_)
     own_folds = folds_of(pairs, folds)
     measures = Measures(pairs)
-    setting = Setting("present settings", present)
-    now = at_present(setting, threshold, measures, same)
+    setting = Setting("present settings", present, method)
+    now = at_present(setting, threshold, distance, measures, same)
     results = [evaluate(size, measures, same, own_folds) for size in sizes(present)]
     best = _least_change(now, results, same).setting.scheme
     others = [*methods(present, best)]
@@ -235,7 +238,7 @@ def _change(result: Result, present: Result) -> tuple[int, float]:
     size = abs(log(own.shingle_size / now.shingle_size))
     if replace(own, shingle_size=now.shingle_size) != now:
         return 3, size
-    if result.setting.method != "minhash":
+    if result.setting.method != present.setting.method:
         return 2, size
     return (1, size) if size else (0, size)
 
@@ -292,13 +295,13 @@ def _warnings(same: Flags, present: Result, recommended: Result, *, by_title: bo
     scheme = recommended.setting.scheme
     if scheme != present.setting.scheme:
         found.append(
-            f"shingles of {size_name(scheme)} are another scheme, and a store keeps its own:"
+            f"{recommended.setting.name}: another scheme than before, and a store keeps its own:"
             " name a new store in DEDUP_STORE_URL"
         )
     elif recommended is not present:
-        options = "" if method == "minhash" else f" --method {method}"
+        options = f" --method {method}"
         options += "" if threshold is None else f" --threshold {threshold:g}"
-        found.append(f"a store with other bands needs `scrapy dedup rebuild{options}` once")
+        found.append(f"a store with another index needs `scrapy dedup rebuild{options}` once")
     return found
 
 

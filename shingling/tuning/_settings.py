@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from shingling.sketch import Scheme
     from shingling.tuning._measure import Measures
 
+IDF_FILE = "the file that you have.json"
 SIZES = (1, 2, 3, 4, 5, 7, 10)
 THRESHOLDS = np.arange(1, 101) / 100
 _MEGASHINGLE = 2.0  # equal supershingles, which make one equal megashingle
@@ -121,13 +122,13 @@ class Result:
 def changed_scheme(scheme: Scheme) -> dict[str, Any]:
     """Return what DEDUP_SCHEME has to say of a scheme: what is not the default.
 
-    Of a table of document frequencies, that is the name of the file that it is read from.
+    Of a table of document frequencies, a scheme does not know the file that it came from.
     """
     shown = scheme.as_dict()
     for name in ("shingle_size", "version"):
         del shown[name]
     if "idf" in shown.get("simhash", {}):
-        shown["simhash"]["idf"] = "idf.json"
+        shown["simhash"]["idf"] = IDF_FILE
     return shown
 
 
@@ -204,11 +205,19 @@ def evaluate(setting: Setting, measures: Measures, same: Flags, folds: Folds) ->
     return _result(setting, ladders, choice, taken, same)
 
 
-def at_present(setting: Setting, threshold: float, measures: Measures, same: Flags) -> Result:
-    """Return what minhash does at a threshold that is given, not chosen."""
+def at_present(
+    setting: Setting, threshold: float, distance: int, measures: Measures, same: Flags
+) -> Result:
+    """Return what a setting does at a threshold and a distance that are given, not chosen."""
     ladders = _ladders(setting, measures)
-    taken = ladders[0].scores >= threshold
-    return _result(setting, ladders, Choice(0, threshold), taken, same)
+    choice = {
+        "minhash": Choice(0, threshold),
+        "minhash+simhash": Choice(distance, threshold),
+        "simhash": Choice(0, -float(distance)),
+        "megashingle": Choice(0, _MEGASHINGLE),
+    }[setting.method]
+    taken = ladders[choice.ladder].scores >= choice.cutoff
+    return _result(setting, ladders, choice, taken, same)
 
 
 def _ladders(setting: Setting, measures: Measures) -> Sequence[Ladder]:

@@ -72,7 +72,7 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], tuple[str, ...], list[str]]] = {
     "scheme": (
         make_store,
         ("-s", "DEDUP_SHINGLE_SIZE=4"),
-        ['"shingle_size": 5', '"shingle_size": 4', "DEDUP_SHINGLE_SIZE"],
+        ["DEDUP_SHINGLE_SIZE = 5", "DEDUP_SHINGLE_SIZE = 4", "DEDUP_SCHEME"],
     ),
     "newer": (
         lambda path: make_store(path, "UPDATE alembic_version SET version_num = '9999'"),
@@ -176,7 +176,6 @@ WRONG: dict[str, list[Any]] = {
         {"canonical": {"stopwords": True}},
         {"canonical": "ru"},
         {"simhash": {"bits": 128}},
-        {"simhash": {"features": "words", "idf": "no such file.json"}},
         {5: 6},
     ],
     "DEDUP_SCOPE": ["", "page", 0, ["site"]],
@@ -229,6 +228,13 @@ def test_an_unknown_name_is_refused_with_the_names_that_are_known() -> None:
     [
         ({"DEDUP_CONTAINMENT": 0.9, "DEDUP_STORE_TEXT": False}, "store_text"),
         ({"DEDUP_CONTAINMENT": 0.9, "DEDUP_METHOD": "exact"}, "method other than exact"),
+        (
+            {"DEDUP_SCHEME": {"simhash": {"features": "words", "idf": "no such.json"}}},
+            "no such.json cannot be read.*tune --idf",
+        ),
+        ({"DEDUP_SCHEME": {"canonical": {"language": "cn", "chinese": "jieba"}}}, "chinese of"),
+        ({"DEDUP_SCHEME": {"canonical": {"language": "fr", "nouns": True}}}, "nouns of"),
+        ({"DEDUP_SCHEME": "{'unit': 'characters'}"}, "not JSON"),
     ],
 )
 def test_settings_that_contradict_each_other_are_refused(
@@ -237,6 +243,12 @@ def test_settings_that_contradict_each_other_are_refused(
     with pytest.raises(SettingsError, match=said) as caught:
         DedupSettings.read(Settings(settings))
     assert "\n" not in str(caught.value)
+
+
+def test_settings_that_are_switched_off_need_no_packs_and_files() -> None:
+    scheme = {"simhash": {"features": "words", "idf": "no such.json"}}
+    settings = {"DEDUP_ENABLED": False, "DEDUP_SCHEME": scheme}
+    assert not DedupSettings.read(Settings(settings)).enabled
 
 
 def test_a_language_pack_that_is_not_installed_is_named_before_the_crawl_starts(

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import subprocess
 import sys
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from scrapy.cmdline import execute
 from scrapy.settings import Settings
 
-from shingling import Page, Store
+from shingling import Page, Rules, Store, sign
+from shingling.errors import BandingError
 from shingling.plugin.command import COMMANDS
 from tests.crawling import article, html
 
@@ -161,8 +164,8 @@ def test_forget_asks_and_promotes_the_oldest_duplicate(
     dedup: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
-    code, out, _ = dedup("forget", "https://a.example/1")
-    assert (code, out) == (1, "Forget 1 page? [y/N] nothing was forgotten\n")
+    code, out, err = dedup("forget", "https://a.example/1")
+    assert (code, out, err) == (1, "nothing was forgotten\n", "Forget 1 page? [y/N] ")
     monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
     assert dedup("forget", "https://a.example/1")[1].endswith("1 page forgotten\n")
     (group,) = loaded(dedup("groups", "--json"))
@@ -356,3 +359,54 @@ def test_new_options_are_checked(dedup: Any, arguments: list[str], message: str)
     code, _, err = dedup(*arguments)
     assert code == 2
     assert message in err
+
+
+def test_a_page_with_the_same_words_is_similar_though_its_original_is_not(
+    dedup: Any, store_url: str
+) -> None:
+    piece = " ".join(TEXT.split()[100:180])
+    dedup("rebuild", "--threshold", "0.8", "--containment")
+    with Store.open(store_url) as store:
+        [verdict] = store.check(
+            [Page("https://c.example/piece", piece)], rules=Rules(containment=0.9)
+        )
+        assert verdict.reason == "piece"
+        [match] = store.similar(sign(piece), 0.8, text=piece)
+        assert match.page.url == "https://c.example/piece"
+
+
+def test_samples_cannot_be_taken_of_a_store_without_texts(tmp_path: Path, capsys: Any) -> None:
+    url = f"sqlite:///{tmp_path / 'none.db'}"
+    with Store.open(url) as store:
+        store.check([Page("https://a.example/1", TEXT)], rules=Rules(store_text=False))
+        with pytest.raises(BandingError, match="keeps no texts"):
+            store.rebuild(rules=Rules(containment=0.9))
+        assert not store.index.sampled
+
+
+def test_texts_are_read_from_pipes_and_in_old_encodings(dedup: Any, tmp_path: Path) -> None:
+    words = "Вчера в городе открыли новый мост через реку и три станции метро " * 5
+    (tmp_path / "a.txt").write_bytes(words.encode("cp1251"))
+    (tmp_path / "b.txt").write_bytes(words.encode("utf-16"))
+    (tmp_path / "c.txt").write_text(words, encoding="utf-8")
+    for name in ("a.txt", "b.txt"):
+        shown = loaded(dedup("compare", str(tmp_path / name), str(tmp_path / "c.txt"), "--json"))
+        assert shown["exact"], name
+    os.mkfifo(tmp_path / "pipe")
+    writer = Thread(target=(tmp_path / "pipe").write_text, args=(words,))
+    writer.start()
+    shown = loaded(dedup("compare", str(tmp_path / "pipe"), str(tmp_path / "c.txt"), "--json"))
+    writer.join()
+    assert shown["exact"]
+    (tmp_path / "empty.txt").write_text("")
+    code, _, err = dedup("similar", str(tmp_path / "empty.txt"))
+    assert (code, "a text without words" in err) == (2, True)
+
+
+def test_a_limit_below_one_is_refused(dedup: Any) -> None:
+    for command in ("groups", "list", "similar"):
+        what = ["https://a.example/1"] if command == "similar" else []
+        code, _, err = dedup(command, *what, "--limit", "0")
+        assert (code, "above 0" in err) == (2, True)
+    code, _, err = dedup("similar", "https://a.example/1", "--distance", "3", "--threshold", "0.5")
+    assert (code, "not both" in err) == (2, True)

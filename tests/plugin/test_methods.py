@@ -148,7 +148,7 @@ def test_a_scheme_in_the_settings_signs_and_is_kept_by_the_store(
     assert shown["simhash"]["idf"] == "Idf(2 documents, 1 words)"
     crawl = project.crawl("-a", f"site={site}", "-a", "paths=/a")
     assert crawl.status == 1
-    assert "DEDUP_SHINGLE_SIZE and DEDUP_SCHEME" in crawl.log
+    assert "asked for is DEDUP_SHINGLE_SIZE = 5, DEDUP_SCHEME = {}" in crawl.log
     again = verdicts(project, site, "/a", *scheme)
     assert again["/a"]["status"] == "unchanged"
     assert project.dedup("similar", f"{site}/a")[0]["url"] == f"{site}/edited"

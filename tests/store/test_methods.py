@@ -75,11 +75,11 @@ def test_one_equal_supershingle_is_not_enough_for_megashingles(file: Path) -> No
 
 
 def test_the_usual_bands_find_megashingles_as_well(file: Path) -> None:
-    assert [Banding(84 // rows, rows).finds_megashingles for rows in (1, 2, 3, 4, 6, 7, 14)] == [
+    assert [Banding(84 // rows, rows).finds_supershingles for rows in (1, 2, 3, 4, 6, 7, 14)] == [
         True
     ] * 7
-    assert not Banding(7, 12).finds_megashingles
-    assert not Banding(4, 21).finds_megashingles
+    assert not Banding(7, 12).finds_supershingles
+    assert not Banding(4, 21).finds_supershingles
     with Store.open(url_of(file)) as store:  # 14 x 6
         store.require(Rules(method="megashingle"))
     for rows in (1, 2, 3, 4, 6, 7, 14):
@@ -266,7 +266,7 @@ def test_containment_needs_texts_and_a_method() -> None:
     ("made_for", "asked", "command"),
     [
         (Rules(), Rules(method="simhash"), "rebuild --method simhash"),
-        (Rules(method="simhash"), Rules(), "rebuild --threshold 0.8"),
+        (Rules(method="simhash"), Rules(), "rebuild --method minhash --threshold 0.8"),
         (
             Rules(method="simhash"),
             Rules(method="megashingle"),
