@@ -14,21 +14,24 @@ if TYPE_CHECKING:
     from shingling.plugin.addon import Addon
     from shingling.plugin.pipeline import DedupPipeline, DuplicatePage
     from shingling.similarity import Comparison, compare
-    from shingling.sketch import Scheme, Signature, sign
+    from shingling.sketch import Idf, Scheme, Signature, SimhashFeatures, sign
     from shingling.store import Match, Page, Rules, Store, Verdict
-    from shingling.text import canonical_words, extract
+    from shingling.text import Canonicaliser, canonical_words, extract
 
 __all__ = [
     "Addon",
+    "Canonicaliser",
     "Comparison",
     "DedupPipeline",
     "DuplicatePage",
+    "Idf",
     "Match",
     "Page",
     "Rules",
     "Scheme",
     "ShinglingError",
     "Signature",
+    "SimhashFeatures",
     "Store",
     "Verdict",
     "canonical_words",
@@ -39,15 +42,18 @@ __all__ = [
 
 _MODULES = {
     "Addon": "plugin.addon",
+    "Canonicaliser": "text",
     "Comparison": "similarity",
     "DedupPipeline": "plugin.pipeline",
     "DuplicatePage": "plugin.pipeline",
+    "Idf": "sketch",
     "Match": "store",
     "Page": "store",
     "Rules": "store",
     "Scheme": "sketch",
     "ShinglingError": "errors",
     "Signature": "sketch",
+    "SimhashFeatures": "sketch",
     "Store": "store",
     "Verdict": "store",
     "canonical_words": "text",
