@@ -72,7 +72,8 @@ def look_up(database: sqlite3.Connection, probes: list[int]) -> set[int]:
     for start in range(0, len(probes), BATCH):
         part = probes[start : start + BATCH]
         marks = ", ".join("?" * len(part))
-        rows = database.execute(f"SELECT page FROM bands WHERE key IN ({marks})", part)  # noqa: S608
+        query = f"SELECT page FROM bands WHERE key IN ({marks})"  # noqa: S608 (only marks)
+        rows = database.execute(query, part)
         found.update(page for (page,) in rows)
     return found
 

@@ -20,6 +20,21 @@ if TYPE_CHECKING:
 WORDS = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in "aeiou" for c in ("n", "r", "sta", "lo")]
 
 
+SPIDER = """
+import scrapy
+
+class Spider(scrapy.Spider):
+    name = "spider"
+
+    async def start(self):
+        for path in self.paths.split(","):
+            yield scrapy.Request(self.site + path)
+
+    def parse(self, response):
+        yield {"url": response.url, "heading": response.css("h1::text").get()}
+"""
+
+
 def article(seed: int, words: int = 300) -> str:
     """Return a text of its own for each seed."""
     state, chosen = seed * 7919 + 1, []

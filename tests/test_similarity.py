@@ -265,7 +265,7 @@ def test_estimates_of_structured_price_tables_obey_theory(changed: int, family: 
         )
         pairs.append((a, b))
 
-    _assert_theory_holds(_measured(pairs, 3, family))
+    _assert_theory_holds(_measured(pairs, 3, family), within=0.1)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -277,7 +277,7 @@ def test_estimates_of_digit_grids_obey_theory(family: str) -> None:
         own = [f"{grid}y{number}" for number in range(5)]
         pairs.append((" ".join(cells), " ".join(cells + own)))
 
-    _assert_theory_holds(_measured(pairs, 1, family))
+    _assert_theory_holds(_measured(pairs, 1, family), within=0.1)
 
 
 @pytest.mark.data

@@ -15,7 +15,7 @@ from shingling.plugin.opening import open_store
 from shingling.plugin.output import FOUND, NOT_FOUND, print_json, print_table
 from shingling.similarity import compare, word_diff, written_words
 from shingling.sketch import Signature, sign
-from shingling.text import decode, plain_line, read_html, sniff_html
+from shingling.text import MAX_FILE_BYTES, decode, plain_line, read_html, sniff_html
 
 if TYPE_CHECKING:
     import argparse
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from shingling.similarity import Change
     from shingling.store import Match, Store, StoredPage
 
-_MOST_BYTES = 1_000_000_000  # a file that a person names may be large
 _SIMILAR = 0.5
 _CONTEXT = 8  # words shown around what differs
 
@@ -204,6 +203,6 @@ def _text_of_file(what: str) -> str | None:
     if not sniff_html(raw):
         return decode(raw)
     try:
-        return read_html(raw, max_bytes=_MOST_BYTES).text
+        return read_html(raw, max_bytes=MAX_FILE_BYTES).text
     except ExtractionError as error:
         raise ShinglingError(f"{plain_line(what)}: {error}") from error

@@ -51,8 +51,7 @@ def receive(pipe: IO[bytes]) -> Any:
     raw = pipe.read(length)
     if len(raw) < length:
         raise EOFError
-    # Only this program's own processes are at the other end.
-    return pickle.loads(raw)  # noqa: S301 (as said)
+    return pickle.loads(raw)  # noqa: S301 (from this program's own processes)
 
 
 class _Job(NamedTuple):

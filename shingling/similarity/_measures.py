@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shingling.errors import SchemeError
-from shingling.sketch import FUNCTIONS, word_hashes
+from shingling.sketch import FUNCTIONS, SUPERSHINGLES, word_hashes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shingling.sketch import Fingerprints, Idf, Minima, Signature
-
-SUPERSHINGLES = 6
 
 
 @dataclass(frozen=True)

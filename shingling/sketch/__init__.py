@@ -13,13 +13,14 @@ from shingling.sketch._signature import (
     sign_words,
 )
 from shingling.sketch._simhash import SimhashFeatures
-from shingling.sketch.banding import Banding, Keys
+from shingling.sketch.banding import SUPERSHINGLES, Banding, Keys
 from shingling.sketch.halves import MOST_DISTANCE, Halves
 
 __all__ = [
     "FAMILIES",
     "FUNCTIONS",
     "MOST_DISTANCE",
+    "SUPERSHINGLES",
     "Banding",
     "Fingerprints",
     "Halves",

@@ -154,7 +154,7 @@ def _changed(value: Any) -> dict[str, Any]:
 
 
 def _made(kind: type[_T], parameters: Mapping[str, Any], where: str) -> _T:
-    known = [one.name for one in fields(kind)]  # type: ignore[arg-type]
+    known = [one.name for one in fields(kind)]  # type: ignore[arg-type]  # kind is a dataclass
     for name in parameters:
         if name not in known:
             close = difflib.get_close_matches(str(name), known, n=1)

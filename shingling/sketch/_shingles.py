@@ -17,7 +17,7 @@ _crc64 = crcmod.mkCrcFun(0x142F0E1EBA9EA3693, initCrc=0, rev=True, xorOut=0xFFFF
 
 UNITS = ("words", "characters")
 
-_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio, odd
+MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio, odd
 _CACHED_WORDS = 1 << 16
 _CACHED_LENGTH = 32  # characters
 
@@ -84,6 +84,6 @@ def fingerprints(hashes: Fingerprints, size: int, *, ordered: bool = True) -> Fi
         parts = list(np.sort(np.lib.stride_tricks.sliding_window_view(hashes, size), axis=1).T)
     sums = parts[0].copy()
     for part in parts[1:]:
-        sums *= _MULTIPLIER
+        sums *= MULTIPLIER
         sums += part
     return fmix64(sums)

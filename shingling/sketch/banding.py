@@ -9,7 +9,7 @@ import numpy as np
 
 from shingling.errors import SchemeError
 from shingling.sketch._minhash import FUNCTIONS
-from shingling.sketch._shingles import fmix64
+from shingling.sketch._shingles import MULTIPLIER, fmix64
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 Keys: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.int64]]
 
 RECALL = 0.95
-_SUPERSHINGLE = 14  # minima
-_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+SUPERSHINGLES = 6
+_SUPERSHINGLE = FUNCTIONS // SUPERSHINGLES  # minima
 
 
 @dataclass(frozen=True)
@@ -94,6 +94,6 @@ class Banding:
         rows = np.stack(signatures).astype(np.uint64).reshape(-1, self.bands, self.rows)
         sums = np.broadcast_to(np.arange(1, self.bands + 1, dtype=np.uint64), rows.shape[:2]).copy()
         for row in range(self.rows):
-            sums *= _MULTIPLIER
+            sums *= MULTIPLIER
             sums += rows[:, :, row]
         return fmix64(sums.reshape(-1)).reshape(rows.shape[:2]).view(np.int64)

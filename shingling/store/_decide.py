@@ -9,7 +9,7 @@ import numpy as np
 from shingling.similarity import distance as simhash_distance
 from shingling.similarity import equal_supershingles, standard_error
 from shingling.sketch import FUNCTIONS
-from shingling.store._values import Verdict
+from shingling.store._values import DAY, Verdict
 from shingling.store._working_set import seconds
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 _ERRORS = 3.0  # standard errors below the threshold at which a candidate is still measured
 _MEASURED = 32  # candidates measured at most, the most alike first
-_DAY = 86_400
 
 
 def decide(
@@ -104,7 +103,7 @@ def decide(
             for other in store.likely_wholes(row)
             if other.words >= rules.min_words and _counts(other, page, rules)
         ]
-        candidates = [*candidates, *(other for other in wholes if other not in candidates)]
+        candidates = [*{other.id: other for other in (*candidates, *wholes)}.values()]
         piece, contains = _contained(row, wholes, rules.containment, store)
         if piece is not None:
             head, both = piece
@@ -254,7 +253,7 @@ def _counts(head: Row, page: Page, rules: Rules) -> bool:
     """Return whether an original has been seen recently enough."""
     if rules.window_days is None:
         return True
-    return head.last_seen >= seconds(page) - rules.window_days * _DAY
+    return head.last_seen >= seconds(page) - rules.window_days * DAY
 
 
 def _verdict(

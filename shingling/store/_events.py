@@ -12,14 +12,13 @@ from shingling.sketch import FUNCTIONS
 from shingling.store._queries import stored_pages
 from shingling.store._rows import read_minima
 from shingling.store._tables import pages
-from shingling.store._values import Group
+from shingling.store._values import DAY, Group
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sqlalchemy import Connection
 
-_DAY = 86_400
 _COMMON = 200  # leaders with one minimum; of more, the first ones
 
 
@@ -80,7 +79,7 @@ def _stars(
             first = rows[leader]
             if first.scope != row.scope:
                 continue
-            if days is not None and row.first_seen - first.first_seen > days * _DAY:
+            if days is not None and row.first_seen - first.first_seen > days * DAY:
                 continue
             best = max(best or (0, 0), (equal, -leader))
         if best is not None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from shingling.errors import BandingError
-from shingling.sketch import Banding, Halves
+from shingling.sketch import FUNCTIONS, SUPERSHINGLES, Banding, Halves
 from shingling.store._values import DEFAULT_CONTAINMENT, Rules
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Index:
         if rules.method == "simhash":
             keys_of = Halves(scheme.simhash.bits)
         elif rules.method == "megashingle":
-            keys_of = Banding(6, 14)
+            keys_of = Banding(SUPERSHINGLES, FUNCTIONS // SUPERSHINGLES)
         else:
             keys_of = Banding.for_threshold(rules.threshold)
         return cls(keys_of, rules.containment is not None)

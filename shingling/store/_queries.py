@@ -63,6 +63,21 @@ def find_url(connection: Connection, url: str) -> list[RowMapping]:
     return list(connection.execute(query).mappings())
 
 
+def chosen(
+    connection: Connection, urls: Sequence[str], site: str | None, run: int | None
+) -> set[int]:
+    """Return the ids of pages by URL, and of those of a site, of a run, or of both."""
+    conditions: list[ColumnElement[bool]] = []
+    if site is not None:
+        conditions.append(pages.c.site == site)
+    if run is not None:
+        conditions.append(pages.c.run_id == run)
+    found = {row["id"] for url in urls for row in find_url(connection, url)}
+    if conditions:
+        found.update(connection.scalars(select(pages.c.id).where(*conditions)))
+    return found
+
+
 def stored_pages(connection: Connection, ids: Sequence[int]) -> list[StoredPage]:
     """Return the pages of these ids, in this order."""
     found: dict[int, StoredPage] = {}

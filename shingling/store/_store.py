@@ -29,7 +29,7 @@ from shingling.store._working_set import WorkingSet, read_text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from sqlalchemy import URL, ColumnElement, Connection, Engine
+    from sqlalchemy import URL, Connection, Engine
 
     from shingling.store._values import Group, Page, StoredPage
 
@@ -361,7 +361,7 @@ class Store:
             How many pages were removed.
         """
         with self._writing() as connection:
-            chosen = self._chosen(connection, urls, site, run)
+            chosen = queries.chosen(connection, urls, site, run)
             working = WorkingSet(connection, self.scheme, self.index)
             working.load(chosen)
             chosen_rules = rules or self.index.usual_rules()
@@ -373,21 +373,7 @@ class Store:
     ) -> int:
         """Return how many pages `forget` would remove."""
         with self._reading() as connection:
-            return len(self._chosen(connection, urls, site, run))
-
-    @staticmethod
-    def _chosen(
-        connection: Connection, urls: Sequence[str], site: str | None, run: int | None
-    ) -> set[int]:
-        conditions: list[ColumnElement[bool]] = []
-        if site is not None:
-            conditions.append(pages.c.site == site)
-        if run is not None:
-            conditions.append(pages.c.run_id == run)
-        chosen = {row["id"] for url in urls for row in queries.find_url(connection, url)}
-        if conditions:
-            chosen.update(connection.scalars(select(pages.c.id).where(*conditions)))
-        return chosen
+            return len(queries.chosen(connection, urls, site, run))
 
     def rebuild(self, threshold: float = DEFAULT_THRESHOLD, *, rules: Rules | None = None) -> Index:
         """Make a new index from the stored minima, SimHashes and texts; nothing is decided again.

@@ -15,6 +15,8 @@ from shingling.text import clean
 if TYPE_CHECKING:
     from shingling.sketch import Signature
 
+DAY = 86_400  # seconds
+
 DEFAULT_THRESHOLD = 0.8
 DEFAULT_MIN_WORDS = 20
 

@@ -3,6 +3,7 @@
 from shingling.text._canonical import PARTS_OF_SPEECH, Canonicaliser
 from shingling.text._extract import (
     MAX_BYTES,
+    MAX_FILE_BYTES,
     MainText,
     clean,
     decode,
@@ -15,6 +16,7 @@ from shingling.text._words import UNSPACED, canonical_words
 
 __all__ = [
     "MAX_BYTES",
+    "MAX_FILE_BYTES",
     "PARTS_OF_SPEECH",
     "UNSPACED",
     "Canonicaliser",

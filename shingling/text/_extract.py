@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
 MAX_BYTES = 10_000_000
+MAX_FILE_BYTES = 1_000_000_000  # a file that a person names may be larger
 _TITLE_LENGTH = 500
 
 _BINARY = (

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shingling.errors import ExtractionError, TuningError
-from shingling.text import clean, plain_line, read_html, sniff_html
+from shingling.text import MAX_FILE_BYTES, clean, plain_line, read_html, sniff_html
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 LEAST_PAIRS = 10
 LEAST_OF_A_LABEL = 2
-_MOST_BYTES = 1_000_000_000  # a page that a person hands over may be large
 _URL = re.compile(r"https?://\S+", re.IGNORECASE)
 _SHOWN = 80  # characters of a value in a message
 
@@ -111,7 +110,7 @@ def _text(name: str, value: Any, look_up: Callable[[str], str | None]) -> str:
     if not sniff_html(content.encode()):
         return content
     try:
-        return read_html(content, max_bytes=_MOST_BYTES).text
+        return read_html(content, max_bytes=MAX_FILE_BYTES).text
     except ExtractionError as error:
         raise TuningError(f'"{name}": no text could be had from the HTML ({error})') from None
 

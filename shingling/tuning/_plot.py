@@ -30,7 +30,7 @@ def require_plot(path: str | Path) -> None:
     if suffix not in SUFFIXES:
         raise TuningError(f"a picture is {', '.join(SUFFIXES)}: {suffix or 'no suffix'} is none")
     try:
-        import matplotlib  # noqa: F401
+        import matplotlib  # noqa: F401 (only whether it is there)
     except ImportError:
         raise TuningError(
             'the picture needs matplotlib: pip install "scrapy-shingling[plot]"'

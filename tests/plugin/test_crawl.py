@@ -7,25 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.crawling import Project, article, html, serving
+from tests.crawling import SPIDER, Project, article, html, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
-
-SPIDER = """
-import scrapy
-
-class Spider(scrapy.Spider):
-    name = "spider"
-
-    async def start(self):
-        for path in self.paths.split(","):
-            yield scrapy.Request(self.site + path)
-
-    def parse(self, response):
-        yield {"url": response.url, "heading": response.css("h1::text").get()}
-"""
 
 TEXT = article(1)
 PAGES = {
@@ -36,14 +21,6 @@ PAGES = {
 }
 ALL = "paths=/a,/copy,/edited,/other"
 ONE_BY_ONE = ("-s", "CONCURRENT_REQUESTS=1")
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Project:
-    made = Project(tmp_path)
-    made.write("shop/spiders/__init__.py", "")
-    made.write("shop/spiders/spider.py", SPIDER)
-    return made
 
 
 @pytest.fixture(scope="module")

@@ -13,21 +13,7 @@ from tests.crawling import Project, article, html, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
-SPIDER = """
-import scrapy
-
-class Spider(scrapy.Spider):
-    name = "spider"
-
-    async def start(self):
-        for path in self.paths.split(","):
-            yield scrapy.Request(self.site + path)
-
-    def parse(self, response):
-        yield {"url": response.url}
-"""
 TEXT = article(1, 1200)
 WORDS = TEXT.split()
 PAGES = {
@@ -45,14 +31,6 @@ ONE_BY_ONE = ("-s", "CONCURRENT_REQUESTS=1", "-s", "DEDUP_ACTION=tag")
 def site() -> Iterator[str]:
     with serving(PAGES) as (address, _):
         yield address
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Project:
-    made = Project(tmp_path)
-    made.write("shop/spiders/__init__.py", "")
-    made.write("shop/spiders/spider.py", SPIDER)
-    return made
 
 
 def verdicts(project: Project, site: str, paths: str, *arguments: str) -> dict[str, Any]:

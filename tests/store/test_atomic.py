@@ -31,11 +31,6 @@ TABLES = ("pages", "bands", "texts", "runs")
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "dedup.db"
-
-
-@pytest.fixture
 def store(file: Path) -> Iterator[Store]:
     with Store.open(url_of(file)) as opened:
         opened.check([Page("first", text(words("first")))])

@@ -32,8 +32,6 @@ from .invariants import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from shingling import Verdict
 
 DAY = 86_400
@@ -41,18 +39,6 @@ BASE = words("base")
 A = text(BASE)
 NEAR = text(ending(BASE, "near", 5))
 OTHER = text(words("other"))
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "dedup.db"
-
-
-@pytest.fixture
-def store(file: Path) -> Iterator[Store]:
-    with Store.open(url_of(file)) as opened:
-        yield opened
-    verify(file)
 
 
 def one(store: Store, url: str, main_text: str | None, rules: Rules | None = None) -> Verdict:

@@ -36,11 +36,6 @@ BASE = words("base")
 A = text(BASE)
 
 
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "dedup.db"
-
-
 def made(file: Path, *, shingle_size: int = 5) -> Path:
     with Store.open(url_of(file), scheme=Scheme(shingle_size=shingle_size)) as store:
         store.check([Page("a", A)])

@@ -20,12 +20,11 @@ from .invariants import (
     rows_of,
     text,
     url_of,
-    verify,
     words,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
     from pathlib import Path
 
     from shingling.store import StoredPage
@@ -34,18 +33,6 @@ BASE = words("base")
 A = text(BASE)
 NEAR = text(ending(BASE, "near", 5))
 OTHER = text(words("other"))
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "dedup.db"
-
-
-@pytest.fixture
-def store(file: Path) -> Iterator[Store]:
-    with Store.open(url_of(file)) as opened:
-        yield opened
-    verify(file)
 
 
 # similar
