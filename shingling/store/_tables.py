@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 from sqlalchemy import (
     BigInteger,
     Boolean,
@@ -36,6 +39,8 @@ scheme = Table(
     Column("indexed", Text, nullable=False, server_default="minima"),
     Column("sampled", Boolean, nullable=False, server_default=false()),  # samples are kept
     Column("packs", Text, nullable=False, server_default="{}"),  # JSON: versions of language packs
+    Column("written", BigInteger, nullable=False, server_default="0"),  # last batch of `recent`
+    Column("rebuilding", Text),  # JSON: what a rebuild that has not ended is to make
 )
 
 runs = Table(
@@ -51,60 +56,91 @@ runs = Table(
     sqlite_autoincrement=True,
 )
 
+
+def _page_columns(*keys: Any) -> list[Any]:
+    """Return the columns of a table of pages, for ones with and without foreign keys."""
+    original, run = keys or ([], [])
+    return [
+        Column("id", _Id, primary_key=True),
+        Column("scope", Text, nullable=False),
+        Column("url", Text, nullable=False),
+        Column("url_key", LargeBinary(16), nullable=False),  # hash of the url
+        Column("site", Text, nullable=False),
+        Column("title", Text),
+        Column("language", Text),
+        Column("words", Integer, nullable=False),
+        Column("text_hash", LargeBinary(16), nullable=False),
+        Column("minima", LargeBinary(336), nullable=False),
+        Column("simhash", BigInteger, nullable=False),  # 64 bits, signed
+        Column("status", Text, nullable=False),  # where it stands: new, exact, near or skipped
+        Column("last_verdict", Text, nullable=False),
+        Column("original_id", _Id, *original),  # NULL: it is an original
+        Column("resemblance", Float),  # to the original
+        Column("containment", Float),
+        Column("first_seen", BigInteger, nullable=False),
+        Column("last_seen", BigInteger, nullable=False),
+        Column("run_id", _Id, *run),  # the run that stored it first
+    ]
+
+
 pages = Table(
     "pages",
     metadata,
-    Column("id", _Id, primary_key=True),
-    Column("scope", Text, nullable=False),
-    Column("url", Text, nullable=False),
-    Column("url_key", LargeBinary(16), nullable=False),  # hash of the url
-    Column("site", Text, nullable=False),
-    Column("title", Text),
-    Column("language", Text),
-    Column("words", Integer, nullable=False),
-    Column("text_hash", LargeBinary(16), nullable=False),
-    Column("minima", LargeBinary(336), nullable=False),
-    Column("simhash", BigInteger, nullable=False),  # 64 bits, signed
-    Column("status", Text, nullable=False),  # where it stands: new, exact, near or skipped
-    Column("last_verdict", Text, nullable=False),
-    Column(
-        "original_id", _Id, ForeignKey("pages.id", deferrable=True, initially="DEFERRED")
-    ),  # NULL: it is an original
-    Column("resemblance", Float),  # to the original
-    Column("containment", Float),
-    Column("first_seen", BigInteger, nullable=False),
-    Column("last_seen", BigInteger, nullable=False),
-    Column("run_id", _Id, ForeignKey("runs.id")),  # the run that stored it first
-    Index("pages_url_key", "url_key", "scope", unique=True),
+    *_page_columns(
+        [ForeignKey("pages.id", deferrable=True, initially="DEFERRED")], [ForeignKey("runs.id")]
+    ),
     sqlite_autoincrement=True,
 )
-Index(
-    "pages_text_hash",
-    pages.c.text_hash,
-    sqlite_where=text("status <> 'exact'"),
-    postgresql_where=text("status <> 'exact'"),
-)
-Index(
-    "pages_original",
-    pages.c.original_id,
-    pages.c.status,
-    sqlite_where=pages.c.original_id.is_not(None),
-    postgresql_where=pages.c.original_id.is_not(None),
-)
+next_pages = Table("next_pages", metadata, *_page_columns())
 
-bands = Table(
-    "bands",
+for _pages in (pages, next_pages):
+    Index(f"{_pages}_url_key", _pages.c.url_key, _pages.c.scope, unique=True)
+    Index(
+        f"{_pages}_text_hash",
+        _pages.c.text_hash,
+        sqlite_where=text("status <> 'exact'"),
+        postgresql_where=text("status <> 'exact'"),
+    )
+    Index(
+        f"{_pages}_original",
+        _pages.c.original_id,
+        _pages.c.status,
+        sqlite_where=_pages.c.original_id.is_not(None),
+        postgresql_where=_pages.c.original_id.is_not(None),
+    )
+
+
+def _postings(name: str) -> Table:
+    """Return a table of keys, each with the ids of the originals that it finds."""
+    return Table(
+        name,
+        metadata,
+        Column("key", BigInteger, primary_key=True),
+        Column("page_id", _Id, primary_key=True),
+        sqlite_with_rowid=False,
+    )
+
+
+bands, samples = _postings("bands"), _postings("samples")
+next_bands, next_samples = _postings("next_bands"), _postings("next_samples")
+
+# What is on its way into tables of keys, on SQLite: see `shingling.store._postings`.
+recent = Table(
+    "recent",
     metadata,
-    Column("key", BigInteger, primary_key=True),
-    Column("page_id", _Id, primary_key=True),  # originals only
+    Column("of", Text, primary_key=True),  # the table of keys
+    Column("slice", SmallInteger, primary_key=True),  # of all keys
+    Column("batch", BigInteger, primary_key=True),  # scheme.written as it was then
+    Column("entries", LargeBinary, nullable=False),
     sqlite_with_rowid=False,
 )
 
-samples = Table(
-    "samples",
+# Keys with more pages than are looked at.
+full = Table(
+    "full_keys",
     metadata,
+    Column("of", Text, primary_key=True),
     Column("key", BigInteger, primary_key=True),
-    Column("page_id", _Id, primary_key=True),  # originals only
     sqlite_with_rowid=False,
 )
 
@@ -114,3 +150,30 @@ texts = Table(
     Column("page_id", _Id, ForeignKey("pages.id"), primary_key=True, autoincrement=False),
     Column("zlib", LargeBinary, nullable=False),  # UTF-8
 )
+
+# A person's word on two URLs, of which a_key is the smaller one. They need not be stored.
+reviews = Table(
+    "reviews",
+    metadata,
+    Column("a_key", LargeBinary(16), primary_key=True),
+    Column("b_key", LargeBinary(16), primary_key=True),
+    Column("a_url", Text, nullable=False),
+    Column("b_url", Text, nullable=False),
+    Column("same", Boolean, nullable=False),
+    Column("note", Text),
+    Column("created", BigInteger, nullable=False),
+    Index("reviews_b_key", "b_key"),
+)
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Where pages are decided: in the store as it is, or as a rebuild is making it."""
+
+    pages: Table
+    bands: Table
+    samples: Table
+
+
+LIVE = Tables(pages, bands, samples)
+NEXT = Tables(next_pages, next_bands, next_samples)
