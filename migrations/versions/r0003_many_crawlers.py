@@ -13,11 +13,16 @@ _ID = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 
 def upgrade() -> None:
     """Make the tables; pages and their keys stay as they are."""
-    op.add_column("scheme", sa.Column("written", sa.BigInteger, nullable=False, server_default="0"))
     op.add_column("scheme", sa.Column("rebuilding", sa.Text))
     op.create_table(
+        "logs",
+        sa.Column("owner", sa.Text, primary_key=True),
+        sa.Column("epoch", sa.BigInteger, nullable=False),
+        sa.Column("written", sa.BigInteger, nullable=False),
+    )
+    op.create_table(
         "recent",
-        sa.Column("of", sa.Text, primary_key=True),
+        sa.Column("owner", sa.Text, primary_key=True),
         sa.Column("slice", sa.SmallInteger, primary_key=True),
         sa.Column("batch", sa.BigInteger, primary_key=True),
         sa.Column("entries", sa.LargeBinary, nullable=False),
@@ -25,7 +30,7 @@ def upgrade() -> None:
     )
     op.create_table(
         "full_keys",
-        sa.Column("of", sa.Text, primary_key=True),
+        sa.Column("owner", sa.Text, primary_key=True),
         sa.Column("key", sa.BigInteger, primary_key=True),
         sqlite_with_rowid=False,
     )

@@ -1,7 +1,8 @@
 """The signature store: tables, candidate search, the atomic check-and-insert."""
 
-from shingling.store._engine import parse_url, sqlite_path
+from shingling.store._engine import parse_url
 from shingling.store._index import Index
+from shingling.store._sqlite import sqlite_path
 from shingling.store._store import Run, Store
 from shingling.store._values import (
     DEFAULT_CONTAINMENT,

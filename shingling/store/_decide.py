@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from shingling.store._values import DAY, Verdict
 from shingling.store._working_set import seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from shingling.similarity import Overlap
     from shingling.sketch import Scheme, Signature
@@ -55,23 +55,62 @@ def decide(
         row = store.add(page, signature, run, rules.store_text)
     kind = "new" if previous is None else "changed"
 
+    placed = place(row, seconds(page), rules, scheme, store)
+    row.last_verdict = placed.status if placed.status != "new" else kind
+    return _verdict(row, store, placed, previous)
+
+
+class Placed(NamedTuple):
+    """Where a page was put, and what is worth saying of it."""
+
+    status: str
+    reason: str | None = None
+    candidates: int = 0
+    distance: int | None = None
+    contains: str | None = None
+
+
+def place(row: Row, now: int, rules: Rules, scheme: Scheme, store: WorkingSet) -> Placed:
+    """Attach a page that is in no group to an original, or make it one.
+
+    Args:
+        row: leads no group.
+        now: seconds since 1970, from which `rules.window_days` counts back.
+        rules: what decides.
+        scheme: of the signatures.
+        store: has read all that the row can meet.
+    """
+
+    def counts(head: Row) -> bool:
+        if head is row or head.id in barred:
+            return False
+        if rules.window_days is None:
+            return True
+        return head.last_seen >= now - rules.window_days * DAY
+
+    # A person's word goes before every measure.
+    barred = store.barred(row)
+    for other in store.said(row, same=True):
+        head = store.head(other)
+        if head is not row and head.id not in barred:
+            _follow(row, head, store)
+            return Placed(row.status, reason="review")
+
     # 3. Another page has the same words. Less than one shingle says nothing of a page.
     if row.words >= scheme.fewest_words:
         for twin in store.same_text(row):
             head = store.head(twin)
-            if head is row or not _counts(head, page, rules):
+            if not counts(head):
                 continue
             same = head.text_hash == row.text_hash
             resemblance = 1.0 if same else twin.resemblance or 0.0
             containment = 1.0 if same else twin.containment or 0.0
             store.attach(row, head, "exact", resemblance, containment)
-            row.last_verdict = "exact"
-            return _verdict(row, store, previous=previous)
+            return Placed("exact")
 
     if row.words < rules.min_words:
         store.stand(row, "skipped")
-        row.last_verdict = "skipped"
-        return _verdict(row, store, reason="short", previous=previous)
+        return Placed("skipped", reason="short")
 
     # 4. Candidates share a band; the best of them that is alike enough is the original.
     candidates: list[Row] = []
@@ -79,18 +118,15 @@ def decide(
         candidates = [
             other
             for other in store.candidates(row, rules)
-            if other.words >= rules.min_words and _counts(other, page, rules)
+            if other.words >= rules.min_words and counts(other)
         ]
         best = _best(row, candidates, rules, store)
         if best is not None:
             head, resemblance, containment = best
             store.attach(row, head, "near", resemblance, containment)
-            row.last_verdict = "near"
             distance = simhash_distance(row.simhash, head.simhash)
-            return _verdict(
-                row,
-                store,
-                previous=previous,
+            return Placed(
+                "near",
                 candidates=len(candidates),
                 distance=distance if "simhash" in rules.method else None,
             )
@@ -101,39 +137,92 @@ def decide(
         wholes = [
             other
             for other in store.likely_wholes(row)
-            if other.words >= rules.min_words and _counts(other, page, rules)
+            if other.words >= rules.min_words and counts(other)
         ]
         candidates = [*{other.id: other for other in (*candidates, *wholes)}.values()]
         piece, contains = _contained(row, wholes, rules.containment, store)
         if piece is not None:
             head, both = piece
             store.attach(row, head, "near", both.resemblance, both.containment)
-            row.last_verdict = "near"
-            return _verdict(
-                row, store, reason="piece", previous=previous, candidates=len(candidates)
-            )
+            return Placed("near", reason="piece", candidates=len(candidates))
 
     # 5. It is an original.
     store.stand(row)
-    row.last_verdict = kind
-    return _verdict(row, store, previous=previous, candidates=len(candidates), contains=contains)
+    return Placed("new", candidates=len(candidates), contains=contains)
 
 
-def regroup(members: Sequence[Row], rules: Rules, store: WorkingSet) -> None:
+def leave(row: Row, rules: Rules, store: WorkingSet, heads: Sequence[Row] = ()) -> None:
+    """Take a page out of its group; it is in none then.
+
+    Args:
+        row: leaves.
+        rules: how the others regroup, where it led them.
+        store: where it is.
+        heads: originals that the others may follow.
+    """
+    members = store.members(row) if row.is_original else []
+    store.hand_on(row)
+    store.stand(row)
+    regroup(members, rules, store, heads=heads, leaving={row.id})
+
+
+def join(row: Row, head: Row, rules: Rules, store: WorkingSet) -> None:
+    """Make a page a duplicate of an original because a person says so."""
+    leave(row, rules, store, heads=[head])
+    _follow(row, head, store)
+
+
+def _follow(row: Row, head: Row, store: WorkingSet) -> None:
+    same = row.text_hash == head.text_hash
+    store.attach(row, head, "exact" if same else "near", *store.measure(row, head))
+
+
+def regroup(
+    members: Sequence[Row],
+    rules: Rules,
+    store: WorkingSet,
+    *,
+    heads: Sequence[Row] = (),
+    leaving: Collection[int] = (),
+) -> None:
     """Make stars of duplicates whose original is gone.
 
     The oldest takes its place. Each of the others, in order of age, follows the most alike of
     the new originals, or becomes one where none is alike enough.
+
+    Args:
+        members: the duplicates, oldest first.
+        rules: how alike they have to be.
+        store: where they are.
+        heads: originals that they may follow besides.
+        leaving: ids of pages that none of them may follow.
     """
-    heads: list[Row] = []
-    by_text: dict[bytes, Row] = {}
-    minima = np.empty((len(members), FUNCTIONS), dtype=np.uint32)
+    heads = [*heads]
+    by_text: dict[bytes, list[Row]] = {}
+    for head in heads:
+        by_text.setdefault(head.text_hash, []).append(head)
+    minima = np.empty((len(heads) + len(members), FUNCTIONS), dtype=np.uint32)
+    for at, head in enumerate(heads):
+        minima[at] = head.minima
+    unplaced = {row.id for row in members}
     for row in members:
-        twin = by_text.get(row.text_hash)
-        if twin is not None:
-            store.attach(row, twin, "exact", 1.0, 1.0)
+        unplaced.discard(row.id)
+        barred = store.barred(row)
+        said = [
+            store.head(other)
+            for other in store.said(row, same=True)
+            if other.id not in unplaced and other.id not in leaving
+        ]
+        barred |= {head.id for head in said if head.id in leaving}
+        said = [head for head in said if head is not row and head.id not in barred]
+        if said:
+            _follow(row, said[0], store)
             continue
-        found = _among(row, heads, minima[: len(heads)], rules, store)
+        twins = [head for head in by_text.get(row.text_hash, ()) if head.id not in barred]
+        if twins:
+            store.attach(row, twins[0], "exact", 1.0, 1.0)
+            continue
+        found = _among(row, heads, minima[: len(heads)], barred, rules, store)
         if found is not None:
             head, resemblance, containment = found
             store.attach(row, head, "near", resemblance, containment)
@@ -141,13 +230,14 @@ def regroup(members: Sequence[Row], rules: Rules, store: WorkingSet) -> None:
             store.stand(row, "skipped" if row.words < rules.min_words else "new")
             minima[len(heads)] = row.minima
             heads.append(row)
-            by_text[row.text_hash] = row
+            by_text.setdefault(row.text_hash, []).append(row)
 
 
 def _among(
     row: Row,
     heads: Sequence[Row],
     minima: np.ndarray[tuple[int, int], np.dtype[np.uint32]],
+    barred: Collection[int],
     rules: Rules,
     store: WorkingSet,
 ) -> tuple[Row, float, float] | None:
@@ -156,10 +246,17 @@ def _among(
         return None
     estimates = (minima == row.minima).mean(axis=1)
     likely = np.flatnonzero(estimates >= _least(rules) - _margin(rules)).tolist()
-    best = _best(row, [heads[place] for place in likely], rules, store)
+    able = [
+        heads[at]
+        for at in likely
+        if heads[at].id not in barred and heads[at].words >= rules.min_words
+    ]
+    best = _best(row, able, rules, store)
     if best is None and rules.containment is not None:
         longest = sorted(heads, key=lambda head: -head.words)
-        wholes = [head for head in longest if head.words >= rules.min_words]
+        wholes = [
+            head for head in longest if head.words >= rules.min_words and head.id not in barred
+        ]
         piece, _ = _contained(row, wholes, rules.containment, store)
         if piece is not None:
             head, both = piece
@@ -174,7 +271,7 @@ def _change(row: Row, page: Page, signature: Signature, rules: Rules, store: Wor
     former = store.former(row)
     store.replace(row, page, signature, rules.store_text)
     store.stand(row)
-    regroup(members, rules, store)
+    regroup(members, rules, store, leaving={row.id})
     return store.measure(row, former)[0]
 
 
@@ -249,36 +346,18 @@ def _contained(
     return piece, contains[1] if contains and piece is None else None
 
 
-def _counts(head: Row, page: Page, rules: Rules) -> bool:
-    """Return whether an original has been seen recently enough."""
-    if rules.window_days is None:
-        return True
-    return head.last_seen >= seconds(page) - rules.window_days * DAY
-
-
 def _verdict(
-    row: Row,
-    store: WorkingSet,
-    *,
-    reason: str | None = None,
-    previous: float | None = None,
-    candidates: int = 0,
-    distance: int | None = None,
-    contains: str | None = None,
+    row: Row, store: WorkingSet, placed: Placed | None = None, previous: float | None = None
 ) -> Verdict:
-    original = None if row.is_original else store.head(row).url
-    resemblance = row.resemblance
-    if row.last_verdict == "changed":
-        resemblance = previous
     return Verdict(
         status=row.last_verdict,
-        original=original,
-        resemblance=resemblance,
+        original=None if row.is_original else store.head(row).url,
+        resemblance=previous if row.last_verdict == "changed" else row.resemblance,
         containment=row.containment,
         page_id=row.id,
-        reason=reason,
+        reason=placed.reason if placed else None,
         previous=previous,
-        distance=distance,
-        contains=contains,
-        candidates=candidates,
+        distance=placed.distance if placed else None,
+        contains=placed.contains if placed else None,
+        candidates=placed.candidates if placed else 0,
     )

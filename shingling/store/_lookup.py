@@ -8,30 +8,22 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sqlalchemy import bindparam, delete, func, insert, select
 
 from shingling.sketch import sample, shingles_of
-from shingling.store._tables import bands, samples
+from shingling.store._postings import MOST
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from sqlalchemy import BindParameter, Connection, Table
-
     from shingling.sketch import Fingerprints, Scheme
     from shingling.store._index import Index, Signed
+    from shingling.store._postings import Entry, Postings
     from shingling.store._values import Rules
 
 _SOME = 500  # values in one IN (...)
 _COMMON = 64  # pages with one sample, from which on it tells nothing: a menu, a footer
 _READ = 2 * _COMMON  # some may leave the index within a batch
 _LIKELY = 32  # pages with common samples that are looked at, those with most first
-
-_IN: BindParameter[Any] = bindparam("some", expanding=True)
-_BY_BAND = select(bands.c.key, bands.c.page_id).where(bands.c.key.in_(_IN))
-_RANK = func.row_number().over(partition_by=samples.c.key, order_by=samples.c.page_id)
-_RANKED = select(samples, _RANK.label("place")).where(samples.c.key.in_(_IN)).subquery()
-_BY_SAMPLE = select(_RANKED.c.key, _RANKED.c.page_id).where(_RANKED.c.place <= _READ)
 
 
 def some(values: Iterable[Any]) -> Iterator[list[Any]]:
@@ -45,8 +37,8 @@ def some(values: Iterable[Any]) -> Iterator[list[Any]]:
 class Changes:
     """Keys with the ids of their pages, to be taken out of a table and to be put into it."""
 
-    gone: list[tuple[int, int]] = field(default_factory=list)
-    come: list[tuple[int, int]] = field(default_factory=list)
+    gone: list[Entry] = field(default_factory=list)
+    come: list[Entry] = field(default_factory=list)
 
     def add(self, page_id: int, before: Sequence[int], after: Sequence[int]) -> None:
         """Note a page's keys before and after."""
@@ -57,13 +49,17 @@ class Changes:
 class Lookup:
     """The index of a store, as far as one batch needs it.
 
-    It must live within one write transaction: nobody else changes the store meanwhile.
+    It must live within one write transaction: nobody else changes what it reads meanwhile.
     """
 
-    def __init__(self, connection: Connection, scheme: Scheme, index: Index) -> None:
-        self._connection = connection
+    def __init__(
+        self, bands: Postings, samples: Postings | None, scheme: Scheme, index: Index
+    ) -> None:
+        self._bands = bands
+        self._stored_samples = samples
         self._scheme = scheme
         self._index = index
+        self.full: set[int] = set()  # keys of bands with more pages than are looked at
         self._by_band: dict[int, set[int]] = {}
         self._by_sample: dict[int, set[int]] = {}
         self._known: set[int] = set()  # ids in either of them
@@ -84,7 +80,9 @@ class Lookup:
             probes = self._index.probes(pages, rules)
         for page, own in zip(pages, probes, strict=True):
             self._probes[_name(page)] = own
-        self._read(_BY_BAND, (key for own in probes for key in own), self._by_band)
+        found = self._bands.find(key for own in probes for key in own)
+        self.full.update(key for key, ids in found.items() if len(ids) > MOST)
+        self._note(found, self._by_band, MOST)
         return {page_id for ids in self._by_band.values() for page_id in ids}
 
     def fetch_pieces(self, texts: Iterable[tuple[str, str]]) -> set[int]:
@@ -94,14 +92,15 @@ class Lookup:
             texts: each with its scope.
         """
         pieces = [self.sample(scope, text) for scope, text in texts]
-        self._read(_BY_SAMPLE, (key for own in pieces for key in own), self._by_sample)
+        if self._stored_samples is not None:
+            found = self._stored_samples.find((key for own in pieces for key in own), _READ)
+            self._note(found, self._by_sample, _READ)
         return {page_id for own in pieces for page_id in self.likely(own)[:_LIKELY]}
 
-    def _read(self, query: Any, keys: Iterable[int], into: dict[int, set[int]]) -> None:
-        for part in some(keys):
-            for key, page_id in self._connection.execute(query, {"some": part}):
-                into.setdefault(key, set()).add(page_id)
-                self._known.add(page_id)
+    def _note(self, found: dict[int, list[int]], into: dict[int, set[int]], most: int) -> None:
+        for key, ids in found.items():
+            into.setdefault(key, set()).update(ids[:most])
+            self._known.update(ids[:most])
 
     def shingles(self, text: str) -> Fingerprints:
         """Return the fingerprints of a text's shingles, in text order: uint64[n]."""
@@ -146,11 +145,19 @@ class Lookup:
                 ids.discard(page_id)
 
     def candidates(self, page: Signed, rules: Rules) -> set[int]:
-        """Return the ids of the pages that may be like a page."""
+        """Return the ids of the pages that may be like a page, of one key the oldest ones."""
         name = _name(page)
         if name not in self._probes:
             self._probes[name] = self._index.probes([page], rules)[0]
-        return {page_id for key in self._probes[name] for page_id in self._by_band.get(key, ())}
+        found: set[int] = set()
+        for key in self._probes[name]:
+            ids = self._by_band.get(key, set())
+            if len(ids) > MOST:
+                self.full.add(key)
+                found.update(sorted(ids)[:MOST])
+            else:
+                found.update(ids)
+        return found
 
     def likely(self, sample: Sequence[int]) -> list[int]:
         """Return the ids of pages that share samples, those with most first, then the oldest."""
@@ -164,18 +171,9 @@ class Lookup:
 
     def write(self, bands_changed: Changes, samples_changed: Changes) -> None:
         """Write what pages are found by."""
-        for table, changed in ((bands, bands_changed), (samples, samples_changed)):
-            self._write(table, changed)
-
-    def _write(self, table: Table, changed: Changes) -> None:
-        removed = [{"old_key": key, "old_page": page_id} for key, page_id in changed.gone]
-        if removed:
-            where = (table.c.key == bindparam("old_key"), table.c.page_id == bindparam("old_page"))
-            self._connection.execute(delete(table).where(*where), removed)
-        # In key order: neighbours in the index are written together.
-        added = [{"key": key, "page_id": page_id} for key, page_id in sorted(changed.come)]
-        if added:
-            self._connection.execute(insert(table), added)
+        self._bands.write(bands_changed.gone, bands_changed.come)
+        if self._stored_samples is not None:
+            self._stored_samples.write(samples_changed.gone, samples_changed.come)
 
 
 def keys_of_sample(shingles: Fingerprints, scope: str) -> list[int]:

@@ -5,27 +5,22 @@ from __future__ import annotations
 import json
 import logging
 import time
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from sqlalchemy import insert, select
 
-from shingling.errors import NoStoreError, SchemeError
+from shingling.errors import NoStoreError, SchemeError, StoreError
 from shingling.sketch import Scheme
-from shingling.store._engine import (
-    check_file,
-    connect,
-    named_errors,
-    parse_url,
-    patiently,
-    sqlite_path,
-)
+from shingling.store._engine import database_of, parse_url
 from shingling.store._index import Index
 from shingling.store._migrate import HEAD, current_revision, upgrade
 from shingling.store._tables import scheme as scheme_table
 
 if TYPE_CHECKING:
-    from sqlalchemy import URL, Connection, Engine
+    from sqlalchemy import Connection
 
+    from shingling.store._database import Database
     from shingling.store._values import Rules
 
 
@@ -34,51 +29,42 @@ logger = logging.getLogger(__name__)
 
 def open_database(
     url: str, scheme: Scheme | None, rules: Rules, *, create: bool
-) -> tuple[Engine, URL, Scheme, Index]:
-    """Return the engine of a store, its parsed URL, and what it was made with.
+) -> tuple[Database, Scheme, Index]:
+    """Return the database of a store, and what the store was made with.
 
     Arguments and errors are those of `Store.open`.
     """
-    parsed = parse_url(url)
-    path = sqlite_path(parsed)
-    if path is not None:  # the working directory may change
-        parsed = parsed.set(database=str(path.absolute()))
-    where = parsed.render_as_string(hide_password=True)
-    if not (path is not None and check_file(path)) and not create:
-        raise NoStoreError(f"{where}: there is no store yet; a crawl makes one")
-    with named_errors(where):
-        engine = connect(parsed)
-        try:
-            stored = patiently(lambda: _read_current(engine))
-            if stored is None:
-                stored = patiently(lambda: _upgrade(engine, scheme, rules, where))
-            _check_scheme(scheme, stored[0], where)
-            if scheme is not None:  # it is going to sign
-                patiently(lambda: _check_packs(engine, stored[0], where))
-        except BaseException:
-            engine.dispose()
-            raise
-    return engine, parsed, *stored
+    database = database_of(parse_url(url))
+    where = database.where
 
-
-def _read_current(engine: Engine) -> tuple[Scheme, Index] | None:
-    """Return what the store was made with, or None where the tables are not this release's."""
-    with engine.execution_options(reading=True).begin() as connection:
-        return read_scheme(connection) if current_revision(connection) == HEAD else None
-
-
-def _upgrade(
-    engine: Engine, scheme: Scheme | None, rules: Rules, where: str
-) -> tuple[Scheme, Index]:
-    """Bring the tables up to date, all or nothing, and return what the store was made with."""
-    with engine.begin() as connection:
+    def make(connection: Connection) -> tuple[Scheme, Index]:
+        """Bring the tables up to date, all or nothing."""
         upgrade(connection)
         stored = read_scheme(connection)
         if stored is None:
             chosen = scheme or Scheme()
             stored = _write_scheme(connection, chosen, Index.for_rules(rules, chosen))
         _check_scheme(scheme, stored[0], where)
-    return stored
+        return stored
+
+    try:
+        if not database.is_there() and not create:
+            raise NoStoreError(f"{where}: there is no store yet; a crawl makes one")
+        stored = database.read(_read_current)
+        if stored is None:
+            stored = database.write(make, alone=True)
+        _check_scheme(scheme, stored[0], where)
+        if scheme is not None:  # it is going to sign
+            _check_packs(database, stored[0])
+    except BaseException:
+        database.close()
+        raise
+    return database, *stored
+
+
+def _read_current(connection: Connection) -> tuple[Scheme, Index] | None:
+    """Return what the store was made with, or None where the tables are not this release's."""
+    return read_scheme(connection) if current_revision(connection) == HEAD else None
 
 
 def read_scheme(connection: Connection) -> tuple[Scheme, Index] | None:
@@ -89,11 +75,39 @@ def read_scheme(connection: Connection) -> tuple[Scheme, Index] | None:
     return Scheme.from_json(row["parameters"]), read_index(connection)
 
 
-def read_index(connection: Connection) -> Index:
-    """Return the index of a store that has one."""
+def read_index(connection: Connection, *, writing: bool = False) -> Index:
+    """Return the index of a store that has one.
+
+    Args:
+        connection: to the store.
+        writing: whether pages are going to be changed.
+
+    Raises:
+        StoreError: they must not be, because a rebuild has begun and not ended.
+    """
     columns = scheme_table.c
-    query = select(columns.indexed, columns.bands, columns.rows, columns.sampled)
-    return Index.stored(*connection.execute(query).one())
+    query = select(
+        columns.indexed, columns.bands, columns.rows, columns.sampled, columns.rebuilding
+    )
+    *index, rebuilding = connection.execute(query).one()
+    if writing and rebuilding is not None:
+        refuse(rebuilding)
+    return Index.stored(*index)
+
+
+def refuse(rebuilding: str) -> None:
+    """Have nobody write while a rebuild is under way; a dry run is in nobody's way.
+
+    Raises:
+        StoreError: it is one.
+    """
+    began = json.loads(rebuilding)
+    if not began["dry_run"]:
+        moment = datetime.fromtimestamp(began["began"], UTC)
+        raise StoreError(
+            f"a rebuild of the store began at {moment:%Y-%m-%d %H:%M} UTC and has not ended: if"
+            " it was interrupted, run `scrapy dedup rebuild --resume`, or `--abandon`"
+        )
 
 
 def _write_scheme(connection: Connection, scheme: Scheme, index: Index) -> tuple[Scheme, Index]:
@@ -117,16 +131,16 @@ def _check_scheme(asked: Scheme | None, stored: Scheme, where: str) -> None:
         )
 
 
-def _check_packs(engine: Engine, scheme: Scheme, where: str) -> None:
+def _check_packs(database: Database, scheme: Scheme) -> None:
     """Warn where signatures were made with other versions of language packs."""
-    with engine.execution_options(reading=True).begin() as connection:
-        then: dict[str, str] = json.loads(connection.scalar(select(scheme_table.c.packs)) or "{}")
+    packs = database.read(lambda connection: connection.scalar(select(scheme_table.c.packs)))
+    then: dict[str, str] = json.loads(packs or "{}")
     for pack, now in scheme.canonical.versions().items():
         if pack in then and then[pack] != now:
             logger.warning(
                 "%s: its signatures were made with %s %s, installed is %s, which may give other"
                 " words: texts that were signed before may look less alike",
-                where,
+                database.where,
                 pack,
                 then[pack],
                 now,

@@ -13,7 +13,7 @@ from shingling.similarity import overlap
 from shingling.sketch import MOST_DISTANCE, Banding, Signature, fingerprints_of
 from shingling.store._lookup import some
 from shingling.store._rows import read_minima, url_key
-from shingling.store._tables import bands, pages, runs
+from shingling.store._tables import full, pages, reviews, runs
 from shingling.store._values import Group, Match, StoredPage, from_seconds, safe_url
 from shingling.store._working_set import (
     estimated_containment,
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from shingling.sketch import Fingerprints, Scheme
     from shingling.store._index import Index
+    from shingling.store._postings import Postings
 
 _ROWS = 2000  # rows of minima looked at together in a scan
 
@@ -64,18 +65,38 @@ def find_url(connection: Connection, url: str) -> list[RowMapping]:
 
 
 def chosen(
-    connection: Connection, urls: Sequence[str], site: str | None, run: int | None
-) -> set[int]:
-    """Return the ids of pages by URL, and of those of a site, of a run, or of both."""
+    connection: Connection,
+    urls: Sequence[str],
+    site: str | None,
+    run: int | None,
+    before: int | None,
+) -> list[int]:
+    """Return the ids of pages by URL, and of those that are of a site, of a run, and old.
+
+    Args:
+        connection: to the store.
+        urls: as in `Store.forget`.
+        site: as well.
+        run: as well.
+        before: seconds since 1970 that old pages were last seen before.
+
+    Returns:
+        Duplicates first, then originals.
+    """
     conditions: list[ColumnElement[bool]] = []
     if site is not None:
         conditions.append(pages.c.site == site)
     if run is not None:
         conditions.append(pages.c.run_id == run)
-    found = {row["id"] for url in urls for row in find_url(connection, url)}
+    if before is not None:
+        conditions.append(pages.c.last_seen < before)
+    found = {
+        row["id"]: row["original_id"] is None for url in urls for row in find_url(connection, url)
+    }
     if conditions:
-        found.update(connection.scalars(select(pages.c.id).where(*conditions)))
-    return found
+        query = select(pages.c.id, pages.c.original_id.is_(None)).where(*conditions)
+        found.update((page_id, original) for page_id, original in connection.execute(query))
+    return sorted(found, key=lambda page_id: (found[page_id], page_id))
 
 
 def stored_pages(connection: Connection, ids: Sequence[int]) -> list[StoredPage]:
@@ -150,6 +171,11 @@ def counts(connection: Connection) -> dict[str, Any]:
         "exact": by_status.get("exact", 0),
         "near": by_status.get("near", 0),
         "runs": connection.scalar(select(func.count()).select_from(runs)) or 0,
+        "reviews": connection.scalar(select(func.count()).select_from(reviews)) or 0,
+        "full_keys": connection.scalar(
+            select(func.count()).select_from(full).where(full.c.owner == "bands")
+        )
+        or 0,
     }
 
 
@@ -169,6 +195,7 @@ def list_runs(connection: Connection, limit: int) -> list[dict[str, Any]]:
 
 def similar(
     connection: Connection,
+    bands: Postings,
     signature: Signature,
     text: str | None,
     scheme: Scheme,
@@ -185,7 +212,7 @@ def similar(
         return []
     banding = index.keys_of
     if isinstance(banding, Banding) and banding.finds(threshold):
-        estimates = _estimate_by_bands(connection, signature, banding)
+        estimates = _estimate_by_bands(connection, bands, signature, banding)
         same = select(pages.c.id).where(pages.c.text_hash == signature.text_hash)
         estimates.update(dict.fromkeys(connection.scalars(same), 1.0))
     else:
@@ -223,6 +250,7 @@ def _measured(
 
 def within(
     connection: Connection,
+    bands: Postings,
     signature: Signature,
     scheme: Scheme,
     index: Index,
@@ -236,7 +264,7 @@ def within(
     own = None if text is None else fingerprints_of(scheme.canonical.words(text), scheme)
     query = select(pages.c.id, pages.c.simhash, pages.c.minima).where(pages.c.words > 0)
     found: list[tuple[int, float, int]] = []
-    for part in _some_within(connection, signature, index, distance):
+    for part in _some_within(bands, signature, index, distance):
         chosen = query if part is None else query.where(part)
         for page_id, value, raw in connection.execute(chosen.execution_options(yield_per=_ROWS)):
             apart = simhash_distance(signature.simhash, value % (1 << 64))
@@ -262,7 +290,7 @@ def within(
 
 
 def _some_within(
-    connection: Connection, signature: Signature, index: Index, distance: int
+    bands: Postings, signature: Signature, index: Index, distance: int
 ) -> Iterator[ColumnElement[bool] | None]:
     """Yield conditions under which all pages within the distance are; None is no condition."""
     halves = index.keys_of
@@ -270,18 +298,16 @@ def _some_within(
         yield None
         return
     probes = halves.probes([signature.simhash], distance)[0].tolist()
-    originals: set[int] = set()
-    for part in some(probes):
-        originals.update(connection.scalars(select(bands.c.page_id).where(bands.c.key.in_(part))))
+    originals = {page_id for ids in bands.find(probes).values() for page_id in ids}
     for part in some(originals):
         yield or_(pages.c.id.in_(part), pages.c.original_id.in_(part))
 
 
 def _estimate_by_bands(
-    connection: Connection, signature: Signature, banding: Banding
+    connection: Connection, bands: Postings, signature: Signature, banding: Banding
 ) -> dict[int, float]:
     keys = banding.keys([signature.minima])[0].tolist()
-    originals = set(connection.scalars(select(bands.c.page_id).where(bands.c.key.in_(keys))))
+    originals = {page_id for ids in bands.find(keys).values() for page_id in ids}
     found: dict[int, float] = {}
     for part in some(originals):
         query = select(pages.c.id, pages.c.minima).where(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -57,12 +57,29 @@ class Row:
         """Return whether the page is attached to no other."""
         return self.original_id is None
 
-    def values(self) -> dict[str, Any]:
-        """Return the row as the database keeps it."""
-        shown = {name: getattr(self, name) for name in COLUMNS}
-        shown["minima"] = self.minima.astype("<u4").tobytes()
-        shown["simhash"] = _signed(self.simhash)
-        return shown
+    def values(self) -> tuple[object, ...]:
+        """Return the row as the database keeps it, in the order of `COLUMNS`."""
+        return (
+            self.id,
+            self.scope,
+            self.url,
+            self.url_key,
+            self.site,
+            self.title,
+            self.language,
+            self.words,
+            self.text_hash,
+            self.minima.astype("<u4", copy=False).tobytes(),
+            _signed(self.simhash),
+            self.status,
+            self.last_verdict,
+            self.original_id,
+            self.resemblance,
+            self.containment,
+            self.first_seen,
+            self.last_seen,
+            self.run_id,
+        )
 
 
 def row_from(mapping: RowMapping, fewest_words: int) -> Row:

@@ -7,31 +7,41 @@ import time
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
-from sqlalchemy import insert, select, text, update
+from sqlalchemy import insert, select, update
 
 from shingling.errors import SchemeError, StoreError
 from shingling.sketch import Scheme, Signature, sign
 from shingling.store import _queries as queries
 from shingling.store._decide import decide, regroup
-from shingling.store._engine import named_errors, sqlite_path
 from shingling.store._events import event_groups
-from shingling.store._index import Index
+from shingling.store._locks import lock_pages
 from shingling.store._migrate import HEAD
 from shingling.store._opening import open_database, read_index
-from shingling.store._rebuild import rebuild
+from shingling.store._rebuild import Plan, Rebuild, abandon, read_plan
+from shingling.store._reviews import apply_review, find_reviews, write_review
 from shingling.store._rows import read_minima
-from shingling.store._tables import pages, runs
-from shingling.store._values import DEFAULT_THRESHOLD, Match, Rules, Verdict
+from shingling.store._tables import LIVE, pages, runs
+from shingling.store._values import DAY, DEFAULT_THRESHOLD, Match, Rules, Verdict, safe_url
 from shingling.store._working_set import WorkingSet, read_text
+from shingling.text import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from sqlalchemy import URL, Connection, Engine
+    from sqlalchemy import Connection
 
-    from shingling.store._values import Group, Page, StoredPage
+    from shingling.store._database import Database
+    from shingling.store._index import Index
+    from shingling.store._postings import Postings
+    from shingling.store._rebuild import Changes
+    from shingling.store._values import Group, Page, Review, StoredPage
+
+    Progress = Callable[[int, int], None]
+
+_AT_ONCE = 10_000  # pages removed in one transaction
 
 
 @dataclass
@@ -49,9 +59,8 @@ class Store:
     processes may use one store.
     """
 
-    def __init__(self, engine: Engine, url: URL, scheme: Scheme, index: Index) -> None:
-        self._engine = engine
-        self._url = url
+    def __init__(self, database: Database, scheme: Scheme, index: Index) -> None:
+        self._database = database
         self.scheme = scheme
         self.index = index
 
@@ -84,7 +93,7 @@ class Store:
 
     def close(self) -> None:
         """Let go of the database."""
-        self._engine.dispose()
+        self._database.close()
 
     def __enter__(self) -> Self:
         return self
@@ -95,7 +104,7 @@ class Store:
     @property
     def url(self) -> str:
         """Return the database URL without its password."""
-        return self._url.render_as_string(hide_password=True)
+        return self._database.where
 
     def check(
         self,
@@ -107,7 +116,8 @@ class Store:
     ) -> list[Verdict]:
         """Decide pages in order, each against all that is stored, and insert them.
 
-        All or nothing: the batch is one transaction, and no other crawler writes meanwhile.
+        All or nothing: the batch is one transaction, and it decides as if no other crawler
+        wrote meanwhile. In PostgreSQL only those wait for each other whose pages may be alike.
 
         Args:
             batch: pages; those without a signature are signed here.
@@ -121,7 +131,8 @@ class Store:
         Raises:
             BandingError: the store's index does not find what the rules look for.
             SchemeError: a signature was made under another scheme.
-            StoreError: the database failed; nothing of the batch is stored.
+            StoreUnavailableError: the database was locked or away for a minute.
+            StoreError: it failed, or the store is being rebuilt; nothing of the batch is stored.
         """
         rules = rules or Rules()
         if threshold is not None:
@@ -132,9 +143,13 @@ class Store:
             for page, signature in zip(batch, signatures, strict=True)
             if signature is not None and signature.words
         ]
-        with self._writing() as connection:
+
+        def decide_all(connection: Connection) -> tuple[list[Verdict], Counter[str]]:
+            self.index = read_index(connection, writing=True)
             self.index.require(rules)
-            working = WorkingSet(connection, self.scheme, self.index)
+            if not self._database.alone:
+                lock_pages(self._database, connection, signed, rules, self.scheme, self.index)
+            working = self._working_set(connection)
             working.prefetch(
                 [page for page, _ in signed], [signature for _, signature in signed], rules
             )
@@ -145,12 +160,24 @@ class Store:
                 for page, signature in zip(batch, signatures, strict=True)
             ]
             working.flush()
+            counts = Counter(verdict.status for verdict in verdicts)
+            if working.full:
+                counts["full_keys"] = working.full
             if run is not None:
-                total = run.counts + Counter(verdict.status for verdict in verdicts)
-                _write_counts(connection, run.id, total)
+                counts = run.counts + counts
+                _write_counts(connection, run.id, counts)
+            return verdicts, counts
+
+        verdicts, counts = self._database.write(decide_all)
         if run is not None:
-            run.counts = total
+            run.counts = counts
         return verdicts
+
+    def _bands(self, connection: Connection) -> Postings:
+        return self._database.postings(connection, LIVE.bands)
+
+    def _working_set(self, connection: Connection) -> WorkingSet:
+        return WorkingSet(self._database, connection, self.scheme, self.index)
 
     def _signature(self, page: Page) -> Signature | None:
         if page.signature is None:
@@ -191,7 +218,14 @@ class Store:
         self._require_scheme(signature)
         with self._reading() as connection:
             return queries.similar(
-                connection, signature, text, self.scheme, self.index, threshold, limit
+                connection,
+                self._bands(connection),
+                signature,
+                text,
+                self.scheme,
+                self.index,
+                threshold,
+                limit,
             )
 
     def within(
@@ -215,7 +249,14 @@ class Store:
         self._require_scheme(signature)
         with self._reading() as connection:
             return queries.within(
-                connection, signature, self.scheme, self.index, distance, limit, text
+                connection,
+                self._bands(connection),
+                signature,
+                self.scheme,
+                self.index,
+                distance,
+                limit,
+                text,
             )
 
     def find(self, url: str) -> list[StoredPage]:
@@ -298,21 +339,12 @@ class Store:
         """Return counts, scheme, bands and size in bytes."""
         with self._reading() as connection:
             shown = queries.counts(connection)
+            shown["bytes"] = self._database.bytes(connection)
         shown["scheme"] = {"id": self.scheme.id, **self.scheme.shown()}
         shown["index"] = self.index.columns()
         shown["revision"] = HEAD
-        shown["bytes"] = self._bytes()
         shown["url"] = self.url
         return shown
-
-    def _bytes(self) -> int:
-        path = sqlite_path(self._url)
-        if path is None:
-            with self._reading() as connection:
-                query = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
-                return int(connection.scalar(text(query)) or 0)
-        files = [path, path.with_name(path.name + "-wal")]
-        return sum(file.stat().st_size for file in files if file.exists())
 
     def runs(self, limit: int = 10) -> list[dict[str, Any]]:
         """Return the last runs, newest first."""
@@ -321,28 +353,29 @@ class Store:
 
     def start_run(self, spider: str, settings: dict[str, Any] | None = None) -> Run:
         """Record that a crawl or import has begun."""
-        with self._writing() as connection:
-            result = connection.execute(
-                insert(runs).values(
-                    spider=spider,
-                    started=int(time.time()),
-                    counts="{}",
-                    settings=json.dumps(settings or {}),
-                )
-            )
-            (number,) = result.inserted_primary_key or (None,)
-        assert number is not None
-        return Run(number, Counter())
+        values = {
+            "spider": clean(spider),
+            "started": int(time.time()),
+            "counts": "{}",
+            "settings": json.dumps(settings or {}),
+        }
+
+        def insert_run(connection: Connection) -> int:
+            read_index(connection, writing=True)
+            (number,) = connection.execute(insert(runs).values(values)).inserted_primary_key or (0,)
+            return int(number)
+
+        return Run(self._database.write(insert_run), Counter())
 
     def finish_run(self, run: Run, outcome: str) -> None:
         """Record that a run has ended, and why."""
-        with self._writing() as connection:
+
+        def update_run(connection: Connection) -> None:
             _write_counts(connection, run.id, run.counts)
-            connection.execute(
-                update(runs)
-                .where(runs.c.id == run.id)
-                .values(finished=int(time.time()), outcome=outcome)
-            )
+            ended = {"finished": int(time.time()), "outcome": clean(outcome)}
+            connection.execute(update(runs).where(runs.c.id == run.id).values(ended))
+
+        self._database.write(update_run)
 
     def forget(
         self,
@@ -350,57 +383,197 @@ class Store:
         *,
         site: str | None = None,
         run: int | None = None,
+        older_than: float | None = None,
         rules: Rules | None = None,
     ) -> int:
-        """Remove pages, by URL, by site, or by the run that stored them first.
+        """Remove pages: by URL; by site, by the run that stored them first, and by age.
 
         Where an original goes, its oldest duplicate takes its place; `rules` say which of the
         others follow it (None: the default ones of the method that the store is indexed for).
+        Of many pages, 10,000 go at a time, duplicates first.
+
+        Args:
+            urls: of pages, which go whatever else is asked.
+            site: host, without `www.`.
+            run: its number.
+            older_than: days since they were last seen.
+            rules: of those that stay.
 
         Returns:
             How many pages were removed.
         """
-        with self._writing() as connection:
-            chosen = queries.chosen(connection, urls, site, run)
-            working = WorkingSet(connection, self.scheme, self.index)
-            working.load(chosen)
+        chosen = self._chosen(urls, site, run, older_than)
+
+        def remove(connection: Connection, ids: Sequence[int]) -> int:
+            self.index = read_index(connection, writing=True)
             chosen_rules = rules or self.index.usual_rules()
-            working.remove(chosen, lambda members: regroup(members, chosen_rules, working))
-        return len(chosen)
+            working = self._working_set(connection)
+            leaving = set(ids)
+            return working.remove(
+                leaving,
+                lambda members: regroup(members, chosen_rules, working, leaving=leaving),
+            )
+
+        removed = 0
+        for start in range(0, len(chosen), _AT_ONCE):
+            some = chosen[start : start + _AT_ONCE]
+            removed += self._database.write(partial(remove, ids=some), alone=True)
+        return removed
 
     def count(
-        self, urls: Sequence[str] = (), *, site: str | None = None, run: int | None = None
+        self,
+        urls: Sequence[str] = (),
+        *,
+        site: str | None = None,
+        run: int | None = None,
+        older_than: float | None = None,
     ) -> int:
         """Return how many pages `forget` would remove."""
-        with self._reading() as connection:
-            return len(queries.chosen(connection, urls, site, run))
+        return len(self._chosen(urls, site, run, older_than))
 
-    def rebuild(self, threshold: float = DEFAULT_THRESHOLD, *, rules: Rules | None = None) -> Index:
+    def _chosen(
+        self, urls: Sequence[str], site: str | None, run: int | None, older_than: float | None
+    ) -> list[int]:
+        before = None if older_than is None else int(time.time() - older_than * DAY)
+        with self._reading() as connection:
+            return queries.chosen(connection, urls, site, run, before)
+
+    def review(
+        self,
+        a: str,
+        b: str,
+        *,
+        same: bool | None,
+        note: str | None = None,
+        rules: Rules | None = None,
+    ) -> bool:
+        """Say that two URLs show the same page, or different ones; it goes before every measure.
+
+        Groups of stored pages follow at once, and what is stored later does as well.
+
+        Args:
+            a: a URL, which need not be stored.
+            b: another one.
+            same: what they are; None takes back what was said.
+            note: why.
+            rules: how pages that leave their group are decided again.
+
+        Returns:
+            Whether something was said of them before.
+        """
+
+        def say(connection: Connection) -> bool:
+            self.index = read_index(connection, writing=True)
+            chosen_rules = rules or self.index.usual_rules()
+            first, second = safe_url(a), safe_url(b)
+            before = write_review(connection, first, second, same, note)
+            working = self._working_set(connection)
+            apply_review(working, first, second, same, chosen_rules, self.scheme)
+            working.flush()
+            return before
+
+        return self._database.write(say, alone=True)
+
+    def reviews(self, url: str | None = None) -> list[Review]:
+        """Return what was said of pairs of URLs, of one of them or of all, newest first."""
+        with self._reading() as connection:
+            return list(find_reviews(connection, url))
+
+    def rebuild(
+        self,
+        threshold: float = DEFAULT_THRESHOLD,
+        *,
+        rules: Rules | None = None,
+        progress: Progress | None = None,
+    ) -> Index:
         """Make a new index from the stored minima, SimHashes and texts; nothing is decided again.
+
+        What was made before an interruption is used when it is called again. Meanwhile nobody
+        can write.
 
         Args:
             threshold: resemblance that pages are to be found at.
             rules: instead of the threshold: what the index is to serve.
+            progress: is told how many pages of how many are done.
 
         Returns:
             The new index.
+
+        Raises:
+            StoreError: another rebuild has not ended.
         """
-        index = Index.for_rules(rules or Rules(threshold=threshold), self.scheme)
-        with self._writing() as connection:
-            rebuild(connection, self.scheme, index)
-        self.index = index
-        return index
+        plan = Plan(False, rules or Rules(threshold=threshold), self.scheme)
+        return self._rebuild(plan, progress)[0]
+
+    def redecide(
+        self,
+        rules: Rules | None = None,
+        *,
+        scheme: Scheme | None = None,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+    ) -> Changes:
+        """Decide all pages again, in the order in which they were first seen.
+
+        As `rebuild`, it goes on where it was interrupted, and takes effect at the end, all at
+        once. A dry run changes nothing and lets crawls write.
+
+        Args:
+            rules: how pages are decided.
+            scheme: of the signatures; another one than the store's signs all texts again.
+            dry_run: only say what would change.
+            progress: is told how many pages of how many are done.
+
+        Returns:
+            What changes.
+
+        Raises:
+            SchemeError: pages are to be signed again, and not all texts are stored.
+            StoreError: another rebuild has not ended.
+        """
+        plan = Plan(True, rules or Rules(), scheme or self.scheme, dry_run)
+        changes = self._rebuild(plan, progress)[1]
+        assert changes is not None
+        return changes
+
+    def resume_rebuild(
+        self, progress: Progress | None = None
+    ) -> tuple[Index, Changes | None] | None:
+        """Go on with a rebuild that was interrupted; return None where there is none."""
+        plan = self._database.read(read_plan)
+        return None if plan is None or plan.dry_run else self._rebuild(plan, progress)
+
+    def abandon_rebuild(self) -> bool:
+        """Forget a rebuild that was interrupted, and return whether there was one."""
+
+        def forget_it(connection: Connection) -> bool:
+            begun = read_plan(connection) is not None
+            abandon(self._database, connection)
+            return begun
+
+        return self._database.write(forget_it, alone=True)
+
+    def _rebuild(self, plan: Plan, progress: Progress | None) -> tuple[Index, Changes | None]:
+        index, changes = Rebuild(self._database, self.scheme, plan).run(progress)
+        if not plan.dry_run:
+            self.index, self.scheme = index, plan.scheme
+        return index, changes
+
+    def vacuum(self) -> tuple[int, int]:
+        """Give back the space of what was removed; return the bytes before and after."""
+        before = self._database.read(self._database.bytes)
+        self._database.vacuum()
+        return before, self._database.read(self._database.bytes)
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
-        with named_errors(self.url), self._engine.begin() as connection:
-            self.index = read_index(connection)  # another process may have made a new one
+        with self._database.writing() as connection:
+            self.index = read_index(connection, writing=True)
             yield connection
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
-        reading = self._engine.execution_options(reading=True)
-        with named_errors(self.url), reading.begin() as connection:
+        with self._database.reading() as connection:
             self.index = read_index(connection)  # another process may have made a new one
             yield connection
 

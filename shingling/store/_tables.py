@@ -39,7 +39,6 @@ scheme = Table(
     Column("indexed", Text, nullable=False, server_default="minima"),
     Column("sampled", Boolean, nullable=False, server_default=false()),  # samples are kept
     Column("packs", Text, nullable=False, server_default="{}"),  # JSON: versions of language packs
-    Column("written", BigInteger, nullable=False, server_default="0"),  # last batch of `recent`
     Column("rebuilding", Text),  # JSON: what a rebuild that has not ended is to make
 )
 
@@ -124,13 +123,20 @@ def _postings(name: str) -> Table:
 bands, samples = _postings("bands"), _postings("samples")
 next_bands, next_samples = _postings("next_bands"), _postings("next_samples")
 
-# What is on its way into tables of keys, on SQLite: see `shingling.store._postings`.
+# What is on its way into tables of keys, on SQLite: see `shingling.store._recent`.
+logs = Table(
+    "logs",
+    metadata,
+    Column("owner", Text, primary_key=True),  # the table of keys
+    Column("epoch", BigInteger, nullable=False),  # goes up where that is made anew
+    Column("written", BigInteger, nullable=False),  # last batch
+)
 recent = Table(
     "recent",
     metadata,
-    Column("of", Text, primary_key=True),  # the table of keys
+    Column("owner", Text, primary_key=True),
     Column("slice", SmallInteger, primary_key=True),  # of all keys
-    Column("batch", BigInteger, primary_key=True),  # scheme.written as it was then
+    Column("batch", BigInteger, primary_key=True),
     Column("entries", LargeBinary, nullable=False),
     sqlite_with_rowid=False,
 )
@@ -139,7 +145,7 @@ recent = Table(
 full = Table(
     "full_keys",
     metadata,
-    Column("of", Text, primary_key=True),
+    Column("owner", Text, primary_key=True),
     Column("key", BigInteger, primary_key=True),
     sqlite_with_rowid=False,
 )

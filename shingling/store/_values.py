@@ -124,7 +124,8 @@ class Verdict:
         resemblance: to the original; for `changed` pages without one, to what the page was.
         containment: shared shingles / shingles of the smaller of the two pages.
         page_id: the page's row in the store, or None where it is not stored.
-        reason: why it was skipped; `piece` where a near-duplicate is a piece of its original.
+        reason: why it was skipped; `piece` where a near-duplicate is a piece of its original,
+            `review` where a person has said so.
         previous: resemblance to what the page was, where its text changed.
         distance: of the SimHashes of page and original, for methods that compare them.
         contains: URL of a stored original that is a piece of this page.
@@ -205,6 +206,21 @@ class Group:
 
     original: StoredPage
     duplicates: tuple[StoredPage, ...]
+
+
+@dataclass(frozen=True)
+class Review:
+    """What a person has said of two URLs: that their pages are the same, or different."""
+
+    a: str
+    b: str
+    same: bool
+    note: str | None
+    created: datetime
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it with its time in ISO 8601."""
+        return {**asdict(self), "created": self.created.isoformat()}
 
 
 def from_seconds(seconds: int) -> datetime:

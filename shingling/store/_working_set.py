@@ -8,12 +8,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sqlalchemy import bindparam, delete, insert, select, text, update
+from sqlalchemy import bindparam, delete, exists, or_, select, text
 
 from shingling.similarity import Overlap, overlap
+from shingling.store._database import insert_rows
 from shingling.store._lookup import Changes, Lookup, some
 from shingling.store._rows import COLUMNS, Keyed, Row, row_from, url_key
-from shingling.store._tables import pages, texts
+from shingling.store._tables import LIVE, Tables, reviews, texts
+from shingling.store._tables import full as full_keys
 from shingling.store._values import site_of
 
 if TYPE_CHECKING:
@@ -22,62 +24,133 @@ if TYPE_CHECKING:
     from sqlalchemy import BindParameter, Connection, Select
 
     from shingling.sketch import Fingerprints, Scheme, Signature
+    from shingling.store._database import Database
     from shingling.store._index import Index
     from shingling.store._values import Page, Rules
 
-# Statements that each batch runs; building them anew costs as much as running them.
 _IN: BindParameter[Any] = bindparam("some", expanding=True)
 _SCOPES: BindParameter[Any] = bindparam("scopes", expanding=True)
-_BY_ID = select(pages).where(pages.c.id.in_(_IN))
-_BY_ID_IN_SCOPES = _BY_ID.where(pages.c.scope.in_(_SCOPES))
-_BY_URL = select(pages).where(pages.c.url_key.in_(_IN))
-# Exact duplicates are left out, and the index has none: the page that they copy is there too.
-# The condition is spelled as in the index, which is not used otherwise.
-_BY_TEXT = select(pages).where(
-    pages.c.text_hash.in_(_IN), pages.c.scope.in_(_SCOPES), text("pages.status <> 'exact'")
+_REVIEWS = select(reviews.c.a_key, reviews.c.b_key, reviews.c.same).where(
+    or_(reviews.c.a_key.in_(_IN), reviews.c.b_key.in_(_IN))
 )
+
+
+class _Statements:
+    """What each batch asks; building it anew costs as much as running it."""
+
+    def __init__(self, tables: Tables) -> None:
+        pages = tables.pages
+        self.by_id = select(pages).where(pages.c.id.in_(_IN))
+        self.by_id_in_scopes = self.by_id.where(pages.c.scope.in_(_SCOPES))
+        self.by_url = select(pages).where(pages.c.url_key.in_(_IN))
+        # Exact duplicates are left out, and the index has none: the page that they copy is
+        # there too. The condition is spelled as in the index, which is not used otherwise.
+        self.by_text = select(pages).where(
+            pages.c.text_hash.in_(_IN),
+            pages.c.scope.in_(_SCOPES),
+            text(f"{pages.name}.status <> 'exact'"),
+        )
+        self.by_head = select(pages).where(pages.c.original_id == bindparam("head"))
+        changed = ", ".join(f'"{name}" = :{name}' for name in COLUMNS[1:])
+        self.update = text(f"UPDATE {pages.name} SET {changed} WHERE id = :id")  # noqa: S608 (ours)
+
+
+_STATEMENTS: dict[Tables, _Statements] = {}
 
 
 class WorkingSet:
     """Rows read for a batch of pages, changed in memory, and written at once by `flush`.
 
-    It must live within one write transaction: nobody else changes the store meanwhile.
+    It must live within one write transaction: nobody else changes what it reads meanwhile.
     """
 
-    def __init__(self, connection: Connection, scheme: Scheme, index: Index) -> None:
+    def __init__(
+        self,
+        database: Database,
+        connection: Connection,
+        scheme: Scheme,
+        index: Index,
+        tables: Tables = LIVE,
+    ) -> None:
+        self._database = database
         self._connection = connection
         self._scheme = scheme
-        self._lookup = Lookup(connection, scheme, index)
+        self._tables = tables
+        self._ask = _STATEMENTS.setdefault(tables, _Statements(tables))
+        self._lookup = Lookup(
+            database.postings(connection, tables.bands),
+            database.postings(connection, tables.samples) if index.sampled else None,
+            scheme,
+            index,
+        )
         self._rows: dict[int, Row] = {}
         self._by_url: dict[tuple[str, bytes], int] = {}
         self._by_text: dict[bytes, set[int]] = {}
         self._by_head: dict[int, set[int]] = {}
         self._touched: dict[int, Row] = {}
         self._new_texts: dict[int, str | None] = {}
+        self._kept: dict[int, str] = {}  # texts that are in the database
         self._fingerprints: dict[int, Fingerprints | None] = {}
-        self._next_id: int | None = None
+        self._ids: list[int] = []  # for new pages, in falling order
+        self._reviewed: bool | None = None
+        self._said: dict[bytes, dict[bytes, bool]] = {}  # what is said of pairs of URLs
 
     def prefetch(
         self, batch: Sequence[Page], signatures: Sequence[Signature], rules: Rules
     ) -> None:
         """Read all rows that pages with these signatures can meet."""
-        self._read(_BY_URL, (url_key(page.url) for page in batch))
-        # Less than one shingle says nothing of a page: such texts are not looked up.
-        telling = [one for one in signatures if one.words >= self._scheme.fewest_words]
+        keys = {url_key(page.url) for page in batch}
+        self._read(self._ask.by_url, keys)
+        unknown = {(page.scope, url_key(page.url)) for page in batch} - self._by_url.keys()
+        if unknown:
+            self._ids = self._database.allocate(self._connection, len(unknown))[::-1]
+        self._read_reviews(keys)
         scopes = sorted({page.scope for page in batch})
-        self._read(_BY_TEXT, (one.text_hash for one in telling), scopes=scopes)
+        pieces = [(page.scope, page.text) for page in batch if page.text is not None]
+        self._prefetch(signatures, scopes, pieces, rules)
+
+    def admit(self, row: Row) -> None:
+        """Take in a row of another table of pages, which `meet` has been told of."""
+        self._know(row)
+
+    def meet(self, rows: Sequence[Row], rules: Rules) -> None:
+        """Read all rows that these can meet, which are in no group."""
+        self._read_reviews({row.url_key for row in rows})
+        kept: dict[int, str] = {}
+        if rules.containment is not None:
+            kept = read_texts(self._connection, [row.id for row in rows])
+        self._kept.update(kept)
+        pieces = [(row.scope, kept[row.id]) for row in rows if row.id in kept]
+        self._prefetch(rows, sorted({row.scope for row in rows}), pieces, rules)
+
+    def _prefetch(
+        self,
+        signed: Sequence[Signature] | Sequence[Row],
+        scopes: Sequence[str],
+        pieces: Sequence[tuple[str, str]],
+        rules: Rules,
+    ) -> None:
+        # Less than one shingle says nothing of a page: such texts are not looked up.
+        telling = [one for one in signed if one.words >= self._scheme.fewest_words]
+        self._read(self._ask.by_text, (one.text_hash for one in telling), scopes=scopes)
         found: set[int] = set()
         if telling and rules.method != "exact":
             found = self._lookup.fetch(telling, rules)
             if rules.containment is not None:
-                pieces = ((page.scope, page.text) for page in batch if page.text is not None)
                 found |= self._lookup.fetch_pieces(pieces)
-        self._read(_BY_ID_IN_SCOPES, found - self._rows.keys(), scopes=scopes)
+        self._read(self._ask.by_id_in_scopes, found - self._rows.keys(), scopes=scopes)
         self.load(row.original_id for row in [*self._rows.values()] if row.original_id is not None)
 
     def load(self, ids: Iterable[int]) -> None:
         """Read rows by their ids; rows that are here already stay as they are."""
-        self._read(_BY_ID, set(ids) - self._rows.keys())
+        self._read(self._ask.by_id, set(ids) - self._rows.keys())
+
+    def load_url(self, url: str) -> list[Row]:
+        """Return the rows of a URL, one a scope."""
+        key = url_key(url)
+        self._read(self._ask.by_url, [key])
+        self._read_reviews({key})
+        return [self._rows[at] for (_, own), at in sorted(self._by_url.items()) if own == key]
 
     def _read(self, query: Select[Any], values: Iterable[Any], **bound: Any) -> None:
         for part in some(values):
@@ -85,12 +158,42 @@ class WorkingSet:
                 if mapping["id"] not in self._rows:
                     self._know(row_from(mapping, self._scheme.fewest_words))
 
+    def _read_reviews(self, keys: Collection[bytes]) -> None:
+        """Read what is said of URLs, and the pages that it is said of."""
+        if self._reviewed is None:
+            self._reviewed = bool(self._connection.scalar(select(exists(select(reviews.c.a_key)))))
+        if not self._reviewed:
+            return
+        for part in some(key for key in keys if key not in self._said):
+            self._said.update((key, {}) for key in part if key not in self._said)
+            for a, b, same in self._connection.execute(_REVIEWS, {"some": part}):
+                self._said.setdefault(a, {})[b] = same
+                self._said.setdefault(b, {})[a] = same
+        self._read(self._ask.by_url, {other for key in keys for other in self._said[key]})
+        self.load(row.original_id for row in [*self._rows.values()] if row.original_id is not None)
+
     def _know(self, row: Row) -> None:
         self._rows[row.id] = row
         self._by_url[row.scope, row.url_key] = row.id
         self._by_text.setdefault(row.text_hash, set()).add(row.id)
         if row.original_id is not None:
             self._by_head.setdefault(row.original_id, set()).add(row.id)
+
+    def said(self, row: Row, *, same: bool) -> list[Row]:
+        """Return the pages of the row's scope said to be the same, or different; oldest first."""
+        if not self._reviewed:
+            return []
+        self._read_reviews({row.url_key})
+        found = [
+            self._by_url.get((row.scope, key))
+            for key, said in self._said[row.url_key].items()
+            if said is same
+        ]
+        return [self._rows[page_id] for page_id in sorted(one for one in found if one is not None)]
+
+    def barred(self, row: Row) -> set[int]:
+        """Return the ids of originals whose groups hold a page said to be different."""
+        return {self.head(other).id for other in self.said(row, same=False)}
 
     def known(self, page: Page) -> Row | None:
         """Return the row of the page's URL in its scope."""
@@ -134,8 +237,8 @@ class WorkingSet:
 
     def members(self, row: Row) -> list[Row]:
         """Return the duplicates attached to the row, oldest first."""
-        query = select(pages).where(pages.c.original_id == row.id)
-        for mapping in self._connection.execute(query).mappings():
+        found = self._connection.execute(self._ask.by_head, {"head": row.id})
+        for mapping in found.mappings():
             if mapping["id"] not in self._rows:
                 self._know(row_from(mapping, self._scheme.fewest_words))
         attached = (self._rows[page_id] for page_id in sorted(self._by_head.get(row.id, ())))
@@ -145,7 +248,7 @@ class WorkingSet:
         """Return a row for a page whose URL is not known."""
         seen = seconds(page)
         row = Row(
-            id=self._allocate(),
+            id=self._ids.pop(),
             scope=page.scope,
             url=page.url,
             url_key=url_key(page.url),
@@ -222,8 +325,13 @@ class WorkingSet:
         """Have the row written by `flush`."""
         self._touched[row.id] = row
 
-    def remove(self, ids: Collection[int], regroup: Callable[[list[Row]], None]) -> None:
-        """Take rows out of the store; `regroup` is handed the duplicates that stay."""
+    def remove(self, ids: Collection[int], regroup: Callable[[list[Row]], None]) -> int:
+        """Take rows out of the store, and return how many were there.
+
+        `regroup` is handed the duplicates that stay of a group whose original goes.
+        """
+        self.load(ids)
+        ids = {page_id for page_id in ids if page_id in self._rows}
         gone = [self._rows[page_id] for page_id in sorted(ids)]
         for row in gone:
             if row.is_original:
@@ -234,7 +342,10 @@ class WorkingSet:
         self._write_index((row, False) for row in gone)
         for part in some(ids):
             self._connection.execute(delete(texts).where(texts.c.page_id.in_(part)))
-            self._connection.execute(delete(pages).where(pages.c.id.in_(part)))
+            self._connection.execute(
+                delete(self._tables.pages).where(self._tables.pages.c.id.in_(part))
+            )
+        return len(gone)
 
     def overlap(self, a: Row, b: Row) -> Overlap | None:
         """Return what two pages' texts share, or None where one of them is not kept."""
@@ -267,20 +378,14 @@ class WorkingSet:
     def _text(self, row: Row) -> str | None:
         if row.id in self._new_texts:
             return self._new_texts[row.id]
-        return read_text(self._connection, row.id) if row.stored else None
+        if row.id in self._kept:
+            return self._kept[row.id]
+        stored = row.stored or self._tables is not LIVE
+        return read_text(self._connection, row.id) if stored else None
 
     def _set_text(self, row: Row, main_text: str | None) -> None:
         self._new_texts[row.id] = main_text
         self._fingerprints.pop(row.id, None)
-
-    def _allocate(self) -> int:
-        if self._next_id is None:
-            used = self._connection.scalar(
-                text("SELECT seq FROM sqlite_sequence WHERE name = 'pages'")
-            )
-            self._next_id = (used or 0) + 1
-        self._next_id += 1
-        return self._next_id - 1
 
     def flush(self) -> None:
         """Write every touched row, its bands and its text."""
@@ -289,18 +394,17 @@ class WorkingSet:
         self._write_rows(rows)
         self._write_index((row, self._is_indexed(row)) for row in rows)
         self._write_texts(replaced)
+        self._write_full()
         self._touched.clear()
         self._new_texts.clear()
 
     def _write_rows(self, rows: Sequence[Row]) -> None:
+        pages = self._tables.pages
         fresh = [row.values() for row in rows if not row.stored]
-        if fresh:
-            self._connection.execute(insert(pages), fresh)
-        changed = [row.values() | {"row_id": row.id} for row in rows if row.stored]
+        insert_rows(self._connection, pages, COLUMNS, fresh)
+        changed = [dict(zip(COLUMNS, row.values(), strict=True)) for row in rows if row.stored]
         if changed:
-            columns: dict[str, Any] = {name: bindparam(name) for name in COLUMNS if name != "id"}
-            statement = update(pages).where(pages.c.id == bindparam("row_id")).values(columns)
-            self._connection.execute(statement, changed)
+            self._connection.execute(self._ask.update, changed)
         for row in rows:
             row.stored = True
 
@@ -339,12 +443,36 @@ class WorkingSet:
         for part in some(replaced):
             self._connection.execute(delete(texts).where(texts.c.page_id.in_(part)))
         kept = [
-            {"page_id": page_id, "zlib": zlib.compress(main_text.encode("utf-8", "replace"))}
+            (page_id, zlib.compress(main_text.encode("utf-8", "replace")))
             for page_id, main_text in self._new_texts.items()
             if main_text is not None
         ]
-        if kept:
-            self._connection.execute(insert(texts), kept)
+        insert_rows(self._connection, texts, ("page_id", "zlib"), kept)
+
+    @property
+    def full(self) -> int:
+        """Return how many keys were met that have more pages than are looked at."""
+        return len(self._lookup.full)
+
+    def _write_full(self) -> None:
+        if not self._lookup.full:
+            return
+        owner = self._tables.bands.name
+        known: set[int] = set()
+        for part in some(self._lookup.full):
+            where = full_keys.c.owner == owner, full_keys.c.key.in_(part)
+            known.update(self._connection.scalars(select(full_keys.c.key).where(*where)))
+        fresh = sorted(self._lookup.full - known)
+        insert_rows(self._connection, full_keys, ("owner", "key"), [(owner, key) for key in fresh])
+
+
+def read_texts(connection: Connection, ids: Collection[int]) -> dict[int, str]:
+    """Return the main texts that are kept of some pages."""
+    found: dict[int, str] = {}
+    for part in some(ids):
+        query = select(texts.c.page_id, texts.c.zlib).where(texts.c.page_id.in_(part))
+        found.update((page_id, unzip(raw)) for page_id, raw in connection.execute(query))
+    return found
 
 
 def read_text(connection: Connection, page_id: int) -> str | None:
