@@ -31,6 +31,10 @@ class StoreError(ShinglingError):
     """The store cannot be opened, read or written."""
 
 
+class StoreUnavailableError(StoreError):
+    """The database is locked or cannot be reached; nothing was stored, and it may work later."""
+
+
 class NoStoreError(StoreError):
     """There is no store yet, and none is to be made."""
 

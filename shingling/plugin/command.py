@@ -138,6 +138,38 @@ def _forget(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--yes", action="store_true", help="do not ask")
 
 
+def _prune(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--older-than",
+        type=float,
+        required=True,
+        metavar="DAYS",
+        help="pages that were last seen so many days ago or longer",
+    )
+    parser.add_argument("--site", help="of a host only, without www.")
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+
+
+def _review(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("url", metavar="URL", nargs="*", help="two, or to list what was said")
+    word = parser.add_mutually_exclusive_group()
+    word.add_argument(
+        "--same",
+        action="store_true",
+        default=None,
+        help="they are duplicates, whatever is measured",
+    )
+    word.add_argument(
+        "--different",
+        dest="same",
+        action="store_false",
+        default=None,
+        help="they are no duplicates",
+    )
+    word.add_argument("--undo", action="store_true", help="take back what was said")
+    parser.add_argument("--note", metavar="TEXT", help="why")
+
+
 def _rebuild(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--threshold",
@@ -153,6 +185,23 @@ def _rebuild(parser: argparse.ArgumentParser) -> None:
         "--containment",
         action=argparse.BooleanOptionalAction,
         help="keep samples of the stored texts, for DEDUP_CONTAINMENT (default: as before)",
+    )
+    parser.add_argument(
+        "--decide",
+        action="store_true",
+        help="decide all pages again as well, in the order in which they were first seen",
+    )
+    parser.add_argument(
+        "--scheme",
+        action="store_true",
+        help="sign all stored texts again, under DEDUP_SHINGLE_SIZE and DEDUP_SCHEME, and decide",
+    )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="say what --decide or --scheme would change"
+    )
+    parser.add_argument("--resume", action="store_true", help="go on where it was interrupted")
+    parser.add_argument(
+        "--abandon", action="store_true", help="forget what was made before an interruption"
     )
 
 
@@ -191,11 +240,22 @@ COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]] 
     ),
     "list": ("list stored pages", "--status near --site example.com", _list),
     "forget": ("remove pages from the store", "--site example.com --yes", _forget),
+    "prune": (
+        "remove pages that were not seen for long",
+        "--older-than 365 --yes",
+        _prune,
+    ),
+    "review": (
+        "say that two pages are the same or different, whatever is measured",
+        'https://example.com/a https://example.com/b --different --note "two editions"',
+        _review,
+    ),
     "rebuild": (
-        "make a new index for another threshold or method, without a crawl",
-        "--threshold 0.6",
+        "index, decide or sign all stored pages anew, without a crawl",
+        "--threshold 0.6 --decide --dry-run",
         _rebuild,
     ),
+    "vacuum": ("give back the space of removed pages", "", _none),
     "tune": (
         "measure which settings find near-duplicates best, on labelled pairs",
         "pairs.jsonl --plot curve.svg",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.exceptions import UsageError
 
 from shingling.errors import NoStoreError, ShinglingError
+from shingling.plugin import upkeep
 from shingling.plugin.measuring import compare_texts, similar
 from shingling.plugin.opening import open_store
 from shingling.plugin.output import (
@@ -22,8 +23,7 @@ from shingling.plugin.output import (
     shown_value,
 )
 from shingling.plugin.settings import DedupSettings
-from shingling.sketch import MOST_DISTANCE, Banding
-from shingling.store import DEFAULT_CONTAINMENT, Rules
+from shingling.store import MOST
 from shingling.text import plain_line
 
 if TYPE_CHECKING:
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scrapy.settings import BaseSettings
-
-    from shingling.store import Index, Store
 
 
 _EVENT_THRESHOLD = 0.1
@@ -76,6 +74,14 @@ def _status(options: argparse.Namespace, settings: DedupSettings) -> int:
         ("scheme", _scheme_line(shown["scheme"])),
         ("index", str(index)),
     ]
+    if shown["reviews"]:
+        rows.append(("reviews", f"{shown['reviews']:,}"))
+    if shown["full_keys"]:
+        rows.append(
+            ("full keys", f"{shown['full_keys']:,} (each is shared by over {MOST} originals)")
+        )
+    if shown["rebuilding"]:
+        rows.append(("rebuild", "has begun and not ended: run `scrapy dedup rebuild --resume`"))
     print_table(["", ""], rows, header=False)
     if shown["last_runs"]:
         print()
@@ -199,75 +205,6 @@ def _list(options: argparse.Namespace, settings: DedupSettings) -> int:
     return FOUND if pages else NOT_FOUND
 
 
-def _forget(options: argparse.Namespace, settings: DedupSettings) -> int:
-    if not (options.url or options.site or options.run is not None):
-        raise UsageError("name URLs, or --site, or --run", print_help=False)
-    with open_store(options, settings) as store:
-        number = store.count(options.url, site=options.site, run=options.run)
-        if (
-            number
-            and not options.yes
-            and not _confirmed(f"Forget {number:,} {'page' if number == 1 else 'pages'}?")
-        ):
-            if options.json:
-                print_json({"forgotten": 0})
-            else:
-                print("nothing was forgotten")
-            return NOT_FOUND
-        if number:
-            rules = _fitting(settings.rules, store)
-            number = store.forget(options.url, site=options.site, run=options.run, rules=rules)
-    if options.json:
-        print_json({"forgotten": number})
-    else:
-        print(f"{number:,} {'page' if number == 1 else 'pages'} forgotten")
-    return FOUND if number else NOT_FOUND
-
-
-def _fitting(rules: Rules, store: Store) -> Rules | None:
-    """Return the rules where they are such as the store was indexed for, else None."""
-    usual = store.index.usual_rules()
-    fit = (rules.method == "simhash") == (usual.method == "simhash")
-    return rules if fit and (rules.containment is None) == (usual.containment is None) else None
-
-
-def _rebuild(options: argparse.Namespace, settings: DedupSettings) -> int:
-    threshold = settings.threshold if options.threshold is None else options.threshold
-    if not 0 < threshold <= 1:
-        raise UsageError("--threshold takes a number above 0, at most 1", print_help=False)
-    if options.threshold is None and options.method is None and options.containment is None:
-        raise UsageError("name --threshold, --method or --containment", print_help=False)
-    with open_store(options, settings) as store:
-        sampled = store.index.sampled if options.containment is None else options.containment
-        method = options.method or _method_of(store, settings)
-        rules = Rules(
-            threshold=threshold,
-            method=method,
-            containment=DEFAULT_CONTAINMENT if sampled else None,
-        )
-        index = store.rebuild(rules=rules)
-    if options.json:
-        shown: dict[str, Any] = index.columns()
-        if isinstance(index.keys_of, Banding) and "minhash" in method:
-            shown["recall"] = round(index.keys_of.recall(threshold), 4)
-        return print_json(shown)
-    print(f"{index}, which find {_found(index, method, threshold)}")
-    return FOUND
-
-
-def _method_of(store: Store, settings: DedupSettings) -> str:
-    """Return the method of the settings; where that is `exact`, the index's own."""
-    return store.index.usual_rules().method if settings.method == "exact" else settings.method
-
-
-def _found(index: Index, method: str, threshold: float) -> str:
-    if not isinstance(index.keys_of, Banding):
-        return f"all pairs within {MOST_DISTANCE} bits"
-    if method == "megashingle":
-        return "all pairs with an equal megashingle"
-    return f"{index.keys_of.recall(threshold):.1%} of the pairs at {threshold:g}"
-
-
 def _tune(options: argparse.Namespace, settings: DedupSettings) -> int:
     from shingling.plugin.tune import tune
 
@@ -282,15 +219,6 @@ def _tune(options: argparse.Namespace, settings: DedupSettings) -> int:
         return tune(options, store, store.scheme, settings.rules)
 
 
-def _upgrade(options: argparse.Namespace, settings: DedupSettings) -> int:
-    with open_store(options, settings) as store:
-        revision = store.status()["revision"]
-    if options.json:
-        return print_json({"revision": revision})
-    print(f"the store is up to date (revision {revision})")
-    return FOUND
-
-
 _COMMANDS: dict[str, Callable[[argparse.Namespace, DedupSettings], int]] = {
     "status": _status,
     "show": _show,
@@ -298,10 +226,13 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace, DedupSettings], int]] = {
     "compare": compare_texts,
     "groups": _groups,
     "list": _list,
-    "forget": _forget,
-    "rebuild": _rebuild,
+    "forget": upkeep.forget,
+    "prune": upkeep.prune,
+    "rebuild": upkeep.rebuild,
+    "review": upkeep.review,
+    "vacuum": upkeep.vacuum,
     "tune": _tune,
-    "upgrade": _upgrade,
+    "upgrade": upkeep.upgrade,
 }
 
 
@@ -316,8 +247,3 @@ def _seconds(time: str) -> float:
     except ValueError:
         raise UsageError("--since takes a date such as 2026-11-21", print_help=False) from None
     return moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()
-
-
-def _confirmed(question: str) -> bool:
-    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")

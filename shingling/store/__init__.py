@@ -2,6 +2,8 @@
 
 from shingling.store._engine import parse_url
 from shingling.store._index import Index
+from shingling.store._postings import MOST
+from shingling.store._rebuild import Change, Changes
 from shingling.store._sqlite import sqlite_path
 from shingling.store._store import Run, Store
 from shingling.store._values import (
@@ -14,6 +16,7 @@ from shingling.store._values import (
     Group,
     Match,
     Page,
+    Review,
     Rules,
     StoredPage,
     Verdict,
@@ -27,11 +30,15 @@ __all__ = [
     "DEFAULT_SIMHASH_DISTANCE",
     "DEFAULT_THRESHOLD",
     "METHODS",
+    "MOST",
     "STATUSES",
+    "Change",
+    "Changes",
     "Group",
     "Index",
     "Match",
     "Page",
+    "Review",
     "Rules",
     "Run",
     "Store",

@@ -15,7 +15,7 @@ from shingling.store._postings import MOST
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from shingling.sketch import Fingerprints, Scheme
+    from shingling.sketch import Fingerprints, Minima, Scheme
     from shingling.store._index import Index, Signed
     from shingling.store._postings import Entry, Postings
     from shingling.store._values import Rules
@@ -42,8 +42,55 @@ class Changes:
 
     def add(self, page_id: int, before: Sequence[int], after: Sequence[int]) -> None:
         """Note a page's keys before and after."""
+        if not before:
+            self.come += [(key, page_id) for key in after]
+            return
         self.gone += [(key, page_id) for key in set(before).difference(after)]
         self.come += [(key, page_id) for key in set(after).difference(before)]
+
+
+class _Buckets:
+    """Ids of pages by key; most keys have one page, which needs no set."""
+
+    def __init__(self) -> None:
+        self._pages: dict[int, int | set[int]] = {}
+
+    def add(self, page_id: int, keys: Iterable[int]) -> None:
+        """Put a page under keys."""
+        pages = self._pages
+        for key in keys:
+            there = pages.setdefault(key, page_id)
+            if there != page_id:
+                if isinstance(there, int):
+                    pages[key] = {there, page_id}
+                else:
+                    there.add(page_id)
+
+    def drop(self, page_id: int) -> None:
+        """Take a page out, wherever it is."""
+        for key in [key for key, there in self._pages.items() if there == page_id]:
+            del self._pages[key]
+        for there in self._pages.values():
+            if isinstance(there, set):
+                there.discard(page_id)
+
+    def find(self, keys: Iterable[int]) -> Iterator[tuple[int, set[int]]]:
+        """Yield those of the keys that have pages, and the pages."""
+        pages = self._pages
+        for key in keys:
+            there = pages.get(key)
+            if there is not None:
+                yield key, {there} if isinstance(there, int) else there
+
+    def all(self) -> set[int]:
+        """Return all pages."""
+        found: set[int] = set()
+        for there in self._pages.values():
+            if isinstance(there, int):
+                found.add(there)
+            else:
+                found |= there
+        return found
 
 
 class Lookup:
@@ -60,11 +107,12 @@ class Lookup:
         self._scheme = scheme
         self._index = index
         self.full: set[int] = set()  # keys of bands with more pages than are looked at
-        self._by_band: dict[int, set[int]] = {}
-        self._by_sample: dict[int, set[int]] = {}
+        self._by_band = _Buckets()
+        self._by_sample = _Buckets()
         self._known: set[int] = set()  # ids in either of them
-        self._keys: dict[tuple[bytes, int], list[int]] = {}
-        self._probes: dict[tuple[bytes, int], list[int]] = {}
+        # By the identity of the minima, which are held with the keys.
+        self._keys: dict[int, tuple[Minima, list[int]]] = {}
+        self._probes: dict[int, tuple[Minima, list[int]]] = {}
         self._shingles: dict[str, Fingerprints] = {}
         self._telling: dict[str, bool] = {}
         self._samples: dict[tuple[str, str], list[int]] = {}
@@ -73,17 +121,17 @@ class Lookup:
     def fetch(self, pages: Sequence[Signed], rules: Rules) -> set[int]:
         """Read what is stored under the probes of pages, and return the ids found."""
         for page, own in zip(pages, self._index.keys(pages), strict=True):
-            self._keys[_name(page)] = sorted(set(own))
+            self._keys[id(page.minima)] = page.minima, sorted(set(own))
         if self._index.probes_are_keys:
-            probes = [self._keys[_name(page)] for page in pages]
+            probes = [self._keys[id(page.minima)][1] for page in pages]
         else:
             probes = self._index.probes(pages, rules)
         for page, own in zip(pages, probes, strict=True):
-            self._probes[_name(page)] = own
+            self._probes[id(page.minima)] = page.minima, own
         found = self._bands.find(key for own in probes for key in own)
         self.full.update(key for key, ids in found.items() if len(ids) > MOST)
         self._note(found, self._by_band, MOST)
-        return {page_id for ids in self._by_band.values() for page_id in ids}
+        return self._by_band.all()
 
     def fetch_pieces(self, texts: Iterable[tuple[str, str]]) -> set[int]:
         """Read what shares samples with texts, and return the ids of the likeliest.
@@ -97,10 +145,11 @@ class Lookup:
             self._note(found, self._by_sample, _READ)
         return {page_id for own in pieces for page_id in self.likely(own)[:_LIKELY]}
 
-    def _note(self, found: dict[int, list[int]], into: dict[int, set[int]], most: int) -> None:
+    def _note(self, found: dict[int, list[int]], into: _Buckets, most: int) -> None:
         for key, ids in found.items():
-            into.setdefault(key, set()).update(ids[:most])
-            self._known.update(ids[:most])
+            for page_id in ids[:most]:
+                into.add(page_id, (key,))
+                self._known.add(page_id)
 
     def shingles(self, text: str) -> Fingerprints:
         """Return the fingerprints of a text's shingles, in text order: uint64[n]."""
@@ -123,35 +172,31 @@ class Lookup:
 
     def keys(self, page: Signed) -> list[int]:
         """Return the keys that a page is stored under."""
-        name = _name(page)
+        name = id(page.minima)
         if name not in self._keys:
-            self._keys[name] = sorted(set(self._index.keys([page])[0]))
-        return self._keys[name]
+            self._keys[name] = page.minima, sorted(set(self._index.keys([page])[0]))
+        return self._keys[name][1]
 
     def add(self, page_id: int, page: Signed, sample: Sequence[int]) -> None:
         """Let pages of this batch find a page, before it is written."""
         self._known.add(page_id)
-        for key in self.keys(page):
-            self._by_band.setdefault(key, set()).add(page_id)
-        for key in sample:
-            self._by_sample.setdefault(key, set()).add(page_id)
+        self._by_band.add(page_id, self.keys(page))
+        self._by_sample.add(page_id, sample)
 
     def drop(self, page_id: int) -> None:
         """Let pages of this batch find a page no longer."""
         if page_id not in self._known:
             return
-        for found in (self._by_band, self._by_sample):
-            for ids in found.values():
-                ids.discard(page_id)
+        self._by_band.drop(page_id)
+        self._by_sample.drop(page_id)
 
     def candidates(self, page: Signed, rules: Rules) -> set[int]:
         """Return the ids of the pages that may be like a page, of one key the oldest ones."""
-        name = _name(page)
+        name = id(page.minima)
         if name not in self._probes:
-            self._probes[name] = self._index.probes([page], rules)[0]
+            self._probes[name] = page.minima, self._index.probes([page], rules)[0]
         found: set[int] = set()
-        for key in self._probes[name]:
-            ids = self._by_band.get(key, set())
+        for key, ids in self._by_band.find(self._probes[name][1]):
             if len(ids) > MOST:
                 self.full.add(key)
                 found.update(sorted(ids)[:MOST])
@@ -162,8 +207,7 @@ class Lookup:
     def likely(self, sample: Sequence[int]) -> list[int]:
         """Return the ids of pages that share samples, those with most first, then the oldest."""
         shared: Counter[int] = Counter()
-        for key in sample:
-            found = self._by_sample.get(key, ())
+        for _, found in self._by_sample.find(sample):
             if len(found) < _COMMON:
                 shared.update(found)
         ranked = sorted(shared.items(), key=lambda item: (-item[1], item[0]))
@@ -185,7 +229,3 @@ def keys_of_sample(shingles: Fingerprints, scope: str) -> list[int]:
     salted = sample(shingles) ^ np.uint64(int.from_bytes(salt, "little") if scope else 0)
     keys: list[int] = salted.view("i8").tolist()
     return keys
-
-
-def _name(page: Signed) -> tuple[bytes, int]:
-    return page.minima.tobytes(), page.simhash

@@ -26,6 +26,14 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_INDEX = select(
+    scheme_table.c.indexed,
+    scheme_table.c.bands,
+    scheme_table.c.rows,
+    scheme_table.c.sampled,
+    scheme_table.c.rebuilding,
+)
+
 
 def open_database(
     url: str, scheme: Scheme | None, rules: Rules, *, create: bool
@@ -85,11 +93,7 @@ def read_index(connection: Connection, *, writing: bool = False) -> Index:
     Raises:
         StoreError: they must not be, because a rebuild has begun and not ended.
     """
-    columns = scheme_table.c
-    query = select(
-        columns.indexed, columns.bands, columns.rows, columns.sampled, columns.rebuilding
-    )
-    *index, rebuilding = connection.execute(query).one()
+    *index, rebuilding = connection.execute(_INDEX).one()
     if writing and rebuilding is not None:
         refuse(rebuilding)
     return Index.stored(*index)

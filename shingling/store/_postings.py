@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, text
+from sqlalchemy import delete, insert, select, text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -39,9 +39,9 @@ class Postings:
 
     def _select(self, keys: Sequence[int], most: int) -> Iterable[Entry]:
         query = text(
-            "SELECT wanted.key, own.page_id FROM unnest(CAST(:keys AS bigint[])) AS wanted(key),"  # noqa: S608 (our table)
-            f" LATERAL (SELECT page_id FROM {self._table.name} AS stored WHERE stored.key = wanted.key"
-            " ORDER BY page_id LIMIT :most) AS own"
+            "SELECT wanted.key, found.page_id FROM unnest(CAST(:keys AS bigint[])) AS wanted(key),"  # noqa: S608 (our table)
+            f" LATERAL (SELECT page_id FROM {self._table.name} AS own WHERE own.key = wanted.key"
+            " ORDER BY page_id LIMIT :most) AS found"
         )
         found = self._connection.execute(query, {"keys": list(keys), "most": most})
         return ((key, page_id) for key, page_id in found)
@@ -68,8 +68,11 @@ class Postings:
         """Take all entries out."""
         self._connection.execute(delete(self._table))
 
-    def changed(self) -> None:
-        """Note that the table was filled by other means."""
+    def take_over(self, made: Table) -> None:
+        """Put the entries of another table of keys in the place of these."""
+        self.clear()
+        ordered = select(made).order_by(made.c.key, made.c.page_id)
+        self._connection.execute(insert(self._table).from_select(["key", "page_id"], ordered))
 
 
 def _columns(entries: Collection[Entry]) -> dict[str, list[int]]:

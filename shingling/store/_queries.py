@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sqlalchemy import func, or_, select
+from sqlalchemy import bindparam, func, or_, select, text
 
 from shingling.similarity import distance as simhash_distance
 from shingling.similarity import overlap
@@ -23,13 +23,22 @@ from shingling.store._working_set import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from sqlalchemy import ColumnElement, Connection, RowMapping, Select
+    from sqlalchemy import BindParameter, ColumnElement, Connection, RowMapping, Select
 
     from shingling.sketch import Fingerprints, Scheme
     from shingling.store._index import Index
     from shingling.store._postings import Postings
 
 _ROWS = 2000  # rows of minima looked at together in a scan
+
+_TELLING = select(pages.c.id, pages.c.original_id).where(
+    pages.c.text_hash == bindparam("text_hash"), text("pages.status <> 'exact'")
+)
+_HEADS: BindParameter[Any] = bindparam("heads", expanding=True)
+_SAME_WORDS = select(pages.c.id).where(
+    or_(pages.c.id.in_(_HEADS), pages.c.original_id.in_(_HEADS)),
+    pages.c.text_hash == bindparam("text_hash"),
+)
 
 _original = pages.alias("original")
 _shown = select(pages, _original.c.url.label("original_url")).join_from(
@@ -197,7 +206,7 @@ def similar(
     connection: Connection,
     bands: Postings,
     signature: Signature,
-    text: str | None,
+    main_text: str | None,
     scheme: Scheme,
     index: Index,
     threshold: float,
@@ -213,12 +222,11 @@ def similar(
     banding = index.keys_of
     if isinstance(banding, Banding) and banding.finds(threshold):
         estimates = _estimate_by_bands(connection, bands, signature, banding)
-        same = select(pages.c.id).where(pages.c.text_hash == signature.text_hash)
-        estimates.update(dict.fromkeys(connection.scalars(same), 1.0))
+        estimates.update(dict.fromkeys(_with_same_words(connection, signature), 1.0))
     else:
         estimates = _estimate_all(connection, signature)
     ranked = sorted(estimates.items(), key=lambda item: (-item[1], item[0]))
-    words = scheme.canonical.words(text) if text is not None else None
+    words = scheme.canonical.words(main_text) if main_text is not None else None
     own = fingerprints_of(words, scheme) if words is not None else None
     matches = []
     # Measured on texts, a page may come out on the other side of the estimate.
@@ -235,6 +243,15 @@ def similar(
             matches.append(match)
     matches.sort(key=lambda match: (-match.resemblance, match.page.id))
     return matches[:limit]
+
+
+def _with_same_words(connection: Connection, signature: Signature) -> Iterator[int]:
+    """Yield the ids of the pages that have the same words."""
+    # The index has no exact duplicates; those are in the groups of the others.
+    bound = {"text_hash": signature.text_hash}
+    heads = {row.original_id or row.id for row in connection.execute(_TELLING, bound)}
+    for part in some(heads):
+        yield from connection.scalars(_SAME_WORDS, {**bound, "heads": part})
 
 
 def _measured(
@@ -256,12 +273,12 @@ def within(
     index: Index,
     distance: int,
     limit: int,
-    text: str | None,
+    main_text: str | None,
 ) -> list[Match]:
     """Return the stored pages whose SimHash differs in at most so many bits, nearest first."""
     if not signature.words:
         return []
-    own = None if text is None else fingerprints_of(scheme.canonical.words(text), scheme)
+    own = None if main_text is None else fingerprints_of(scheme.canonical.words(main_text), scheme)
     query = select(pages.c.id, pages.c.simhash, pages.c.minima).where(pages.c.words > 0)
     found: list[tuple[int, float, int]] = []
     for part in _some_within(bands, signature, index, distance):

@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import delete, func, insert, or_, select, update
+from sqlalchemy import delete, func, or_, select, update
 
 from shingling.errors import BandingError, SchemeError, StoreError
 from shingling.sketch import Scheme, shingles_of, sign
@@ -22,7 +22,7 @@ from shingling.store._index import Index
 from shingling.store._lookup import keys_of_sample
 from shingling.store._opening import refuse
 from shingling.store._rows import Keyed, row_from
-from shingling.store._tables import LIVE, NEXT, pages, recent, texts
+from shingling.store._tables import LIVE, NEXT, pages, texts
 from shingling.store._tables import full as full_keys
 from shingling.store._tables import scheme as scheme_table
 from shingling.store._values import Rules
@@ -71,7 +71,13 @@ class Changes:
     to_original: int
     to_duplicate: int
     moved: int
-    examples: tuple[Change, ...] = field(default=())
+    examples: tuple[Change, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        before, after = self.originals
+        shown = {**asdict(self), "originals": {"before": before, "now": after}}
+        return {**shown, "examples": [one._asdict() for one in self.examples]}
 
 
 @dataclass(frozen=True)
@@ -298,14 +304,10 @@ def _clear(database: Database, connection: Connection) -> None:
 
 def _take_over(database: Database, connection: Connection, live: Table, made: Table) -> None:
     """Put the entries of one table of keys in the place of another's."""
-    database.postings(connection, live).clear()
-    ordered = select(made).order_by(made.c.key, made.c.page_id)
-    connection.execute(insert(live).from_select(["key", "page_id"], ordered))
-    for table in (recent, full_keys):
-        connection.execute(delete(table).where(table.c.owner == live.name))
-        moved = update(table).where(table.c.owner == made.name)
-        connection.execute(moved.values(owner=live.name))
-    database.postings(connection, live).changed()
+    database.postings(connection, live).take_over(made)
+    connection.execute(delete(full_keys).where(full_keys.c.owner == live.name))
+    moved = update(full_keys).where(full_keys.c.owner == made.name)
+    connection.execute(moved.values(owner=live.name))
 
 
 def index_all(database: Database, connection: Connection, scheme: Scheme, index: Index) -> None:

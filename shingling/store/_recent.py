@@ -9,6 +9,7 @@ memory by everybody who looks keys up.
 
 from __future__ import annotations
 
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,14 +24,11 @@ if TYPE_CHECKING:
 
     from shingling.store._postings import Entry
 
-    Entries = np.ndarray[tuple[int], np.dtype[np.void]]
     Integers = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 SLICES = 64
 MOST_RECENT = 1 << 20  # entries, of 14 a page: then a slice goes into the large table
 
-# The id of a page is negative where it was taken out.
-_ENTRY = np.dtype([("key", "<i8"), ("page", "<i8")])
 _BITS = 64 - (SLICES - 1).bit_length()
 
 _STATE = text("SELECT epoch, written FROM logs WHERE owner = :owner")
@@ -49,6 +47,13 @@ _SLICE = text(
 _APPEND = "INSERT INTO recent (owner, slice, batch, entries) VALUES (?, ?, ?, ?)"
 _MERGED = text("DELETE FROM recent WHERE owner = :owner AND slice = :slice")
 
+_CLEAR = text("DELETE FROM recent WHERE owner = :owner")
+_MOVE = text("UPDATE recent SET owner = :owner WHERE owner = :made")
+_GO_ON = text(
+    "UPDATE logs SET written = (SELECT max(written) FROM logs WHERE owner IN (:owner, :made))"
+    " WHERE owner = :owner"
+)
+
 
 class Recent:
     """The recent entries of a table of keys, in memory.
@@ -65,7 +70,8 @@ class Recent:
         """Know nothing, as at the start."""
         self.epoch = self.written = 0
         self.gone: set[Entry] = set()
-        self._parts: list[Entries] = []  # each sorted by key, and half as long as that before
+        # Keys and pages, each sorted by key, and half as long as the ones before.
+        self._parts: list[tuple[Integers, Integers]] = []
         self.sizes: Integers = np.zeros(SLICES, np.int64)
 
     def follow(self, connection: Connection) -> None:
@@ -87,43 +93,49 @@ class Recent:
         rows.sort(key=lambda row: int(row.batch))
         self.epoch, self.written = epoch, written
         if rows:
-            self.add(np.frombuffer(b"".join(row.entries for row in rows), _ENTRY))
+            self.add(*_entries(rows))
 
-    def add(self, entries: Entries) -> None:
+    def add(self, keys: Integers, pages: Integers) -> None:
         """Take in entries, in the order in which they were written."""
-        self.sizes += np.bincount(_slices(entries["key"]), minlength=SLICES)
-        come = entries
-        if self.gone or (entries["page"] < 0).any():
-            for key, page in entries.tolist():
+        self.sizes += np.bincount(_slices(keys), minlength=SLICES)
+        if self.gone or (pages < 0).any():
+            for key, page in zip(keys.tolist(), pages.tolist(), strict=True):
                 if page < 0:
                     self.gone.add((key, -page))
                 else:
                     self.gone.discard((key, page))
-            come = entries[entries["page"] > 0]
-        if not len(come):
+            there = pages > 0
+            keys, pages = keys[there], pages[there]
+        if not len(keys):
             return
-        part = come[np.argsort(come["key"], kind="stable")]
-        while self._parts and len(self._parts[-1]) < 2 * len(part):
-            both = np.concatenate([self._parts.pop(), part])
-            part = both[np.argsort(both["key"], kind="stable")]
+        part = _by_key(keys, pages)
+        while self._parts and len(self._parts[-1][0]) < 2 * len(part[0]):
+            keys, pages = (
+                np.concatenate(both) for both in zip(self._parts.pop(), part, strict=True)
+            )
+            part = _by_key(keys, pages)
         self._parts.append(part)
 
     def merged(self, place: int) -> None:
         """Forget the entries of a slice, which are in the large table now."""
         self.sizes[place] = 0
-        left = [part[_slices(part["key"]) != place] for part in self._parts]
-        self._parts = [part for part in left if len(part)]
+        parts = []
+        for keys, pages in self._parts:
+            first, last = _bounds(keys, place)
+            left = np.r_[0:first, last : len(keys)]
+            if len(left):
+                parts.append((keys[left], pages[left]))
+        self._parts = parts
         self.gone = {entry for entry in self.gone if _slice(entry[0]) != place}
 
     def find(self, keys: Sequence[int]) -> Iterator[Entry]:
         """Yield the entries under sorted keys."""
         wanted = np.array(keys, np.int64)
-        for part in self._parts:
-            stored = part["key"]
+        for stored, pages in self._parts:
             first = np.searchsorted(stored, wanted, "left")
             last = np.searchsorted(stored, wanted, "right")
             for at in np.flatnonzero(last > first).tolist():
-                for page in part["page"][first[at] : last[at]].tolist():
+                for page in pages[first[at] : last[at]].tolist():
                     yield keys[at], page
 
 
@@ -155,22 +167,22 @@ class RecentPostings(Postings):
         if not gone and not come:
             return
         owner = self._recent.owner
-        changed = [(key, -page_id) for key, page_id in gone] + list(come)
+        count = len(gone) + len(come)
+        keys = np.fromiter((key for key, _ in chain(gone, come)), np.int64, count)
+        pages = np.fromiter((page_id for _, page_id in chain(gone, come)), np.int64, count)
+        pages[: len(gone)] *= -1
+        keys, pages = _by_key(keys, pages)
         epoch, batch = self._connection.execute(_NEXT, {"owner": owner, "epoch": 0}).one()
-        entries = np.array(changed, _ENTRY)
-        order = np.argsort(entries["key"], kind="stable")
-        entries = entries[order]
-        cuts = np.searchsorted(_slices(entries["key"]), np.arange(SLICES + 1))
-        self._connection.exec_driver_sql(
-            _APPEND,
-            [
-                (owner, place, batch, entries[cuts[place] : cuts[place + 1]].tobytes())
-                for place in range(SLICES)
-                if cuts[place] < cuts[place + 1]
-            ],
-        )
+        entries = np.stack([keys, pages], axis=1)
+        cuts = np.searchsorted(_slices(keys), np.arange(SLICES + 1)).tolist()
+        rows = [
+            (owner, place, batch, entries[first:last].tobytes())
+            for place, (first, last) in enumerate(pairwise(cuts))
+            if first < last
+        ]
+        self._connection.exec_driver_sql(_APPEND, rows)
         self._recent.epoch, self._recent.written = epoch, batch
-        self._recent.add(entries)
+        self._recent.add(keys, pages)
         while self._recent.sizes.sum() > MOST_RECENT:
             self._merge(int(self._recent.sizes.argmax()))
 
@@ -178,10 +190,10 @@ class RecentPostings(Postings):
         """Move a slice into the large table."""
         wanted = {"owner": self._recent.owner, "slice": place}
         rows = self._connection.execute(_SLICE, wanted).all()
-        entries = np.frombuffer(b"".join(row.entries for row in rows), _ENTRY)
-        if (entries["page"] < 0).any():
+        keys, pages = _entries(rows)
+        if (pages < 0).any():
             last: dict[Entry, bool] = {}
-            for key, page in entries.tolist():
+            for key, page in zip(keys.tolist(), pages.tolist(), strict=True):
                 last[key, abs(page)] = page > 0
             removed = [entry for entry, there in last.items() if not there]
             statement = f"DELETE FROM {self._table.name} WHERE key = ? AND page_id = ?"  # noqa: S608 (our table)
@@ -189,7 +201,8 @@ class RecentPostings(Postings):
                 self._connection.exec_driver_sql(statement, sorted(removed))
             come = sorted(entry for entry, there in last.items() if there)
         else:
-            come = entries[np.argsort(entries["key"], kind="stable")].tolist()
+            keys, pages = _by_key(keys, pages)
+            come = [*zip(keys.tolist(), pages.tolist(), strict=True)]
         self._insert(come)
         self._connection.execute(_MERGED, wanted)
         self._recent.merged(place)
@@ -197,21 +210,44 @@ class RecentPostings(Postings):
     def clear(self) -> None:
         """Take all entries out, the recent ones as well."""
         super().clear()
-        self._connection.execute(
-            text("DELETE FROM recent WHERE owner = :owner"), {"owner": self._recent.owner}
-        )
-        self.changed()
+        self._connection.execute(_CLEAR, {"owner": self._recent.owner})
+        self._anew()
+
+    def take_over(self, made: Table) -> None:
+        """Put the entries of another table of keys, and what is recent of it, in the place."""
+        super().take_over(made)
+        bound = {"owner": self._recent.owner, "made": made.name}
+        self._connection.execute(_MOVE, bound)
+        self._connection.execute(_GO_ON, bound)  # no batch may have the number of one of those
+        self._anew()
 
     def _insert(self, entries: Sequence[Entry]) -> None:
         statement = f"INSERT OR IGNORE INTO {self._table.name} (key, page_id) VALUES (?, ?)"  # noqa: S608 (our table)
         if entries:
             self._connection.exec_driver_sql(statement, entries)
 
-    def changed(self) -> None:
+    def _anew(self) -> None:
         """Have everybody read anew what is recent."""
         self._connection.execute(_NEXT, {"owner": self._recent.owner, "epoch": 1})
         self._recent.forget()
         self._recent.follow(self._connection)
+
+
+def _entries(rows: Sequence[Row[Any]]) -> tuple[Integers, Integers]:
+    """Return the keys and pages of rows of `recent`; pages are negative where they go."""
+    both = np.frombuffer(b"".join(row.entries for row in rows), "<i8").reshape(-1, 2)
+    return both[:, 0].copy(), both[:, 1].copy()
+
+
+def _by_key(keys: Integers, pages: Integers) -> tuple[Integers, Integers]:
+    order = np.argsort(keys, kind="stable")
+    return keys[order], pages[order]
+
+
+def _bounds(keys: Integers, place: int) -> tuple[int, int]:
+    """Return where a slice begins and ends among sorted keys."""
+    first, last = np.searchsorted(_slices(keys), [place, place + 1])
+    return int(first), int(last)
 
 
 def _slices(keys: Integers) -> Integers:

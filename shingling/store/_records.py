@@ -80,9 +80,10 @@ class Header:
             raise record.error(f"format {written} of a newer release; this one reads {FORMAT}")
         _require(record, _STORE)
         fields = record.fields
+        _require(Record("index", fields["index"], record.where), _INDEX)
         try:
             scheme = Scheme.from_dict(fields["scheme"])
-            index = Index.stored(*(fields["index"].get(name) for name in _INDEX))
+            index = Index.stored(*(fields["index"][name] for name in _INDEX))
         except (ShinglingError, TypeError, ValueError) as error:
             raise record.error(str(error)) from None
         halves = index.keys_of
@@ -213,7 +214,12 @@ _TIME = _whole(*_TIMES)
 _ID = _whole(*_IDS)
 _COUNT = _whole(0, _IDS[1])
 
-_INDEX = ("indexed", "bands", "rows", "sampled")
+_INDEX = {
+    "indexed": _one_of("minima", "simhash"),
+    "bands": _COUNT,
+    "rows": _COUNT,
+    "sampled": _is(bool),
+}
 
 _STORE = {
     "format": _whole(1, FORMAT),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -102,6 +103,7 @@ def read_minima(raw: bytes) -> Minima:
     return np.frombuffer(raw, dtype="<u4")
 
 
+@lru_cache(4096)
 def url_key(url: str) -> bytes:
     """Return the 128-bit key of a URL: URLs may be longer than an index takes."""
     return hashlib.blake2b(url.encode("utf-8", "replace"), digest_size=16).digest()

@@ -340,6 +340,8 @@ class Store:
         with self._reading() as connection:
             shown = queries.counts(connection)
             shown["bytes"] = self._database.bytes(connection)
+            plan = read_plan(connection)
+        shown["rebuilding"] = plan is not None and not plan.dry_run
         shown["scheme"] = {"id": self.scheme.id, **self.scheme.shown()}
         shown["index"] = self.index.columns()
         shown["revision"] = HEAD

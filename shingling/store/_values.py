@@ -246,8 +246,14 @@ def safe_url(url: str) -> str:
     return _CREDENTIALS.sub(lambda match: match[1] or match[2] or "", url)
 
 
+_USUAL = re.compile(r"https?://([a-z0-9.-]+)(?:[/?#]|$)")
+
+
 def site_of(url: str) -> str:
     """Return the host of a URL, in lower case and without `www.`; "" where it has none."""
+    usual = _USUAL.match(url)  # much faster than urlsplit
+    if usual:
+        return usual[1].removeprefix("www.")
     try:
         host = urlsplit(url).hostname or ""
     except ValueError:

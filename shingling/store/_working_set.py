@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import zlib
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,6 +34,7 @@ _SCOPES: BindParameter[Any] = bindparam("scopes", expanding=True)
 _REVIEWS = select(reviews.c.a_key, reviews.c.b_key, reviews.c.same).where(
     or_(reviews.c.a_key.in_(_IN), reviews.c.b_key.in_(_IN))
 )
+_ANY_REVIEW = select(exists(select(reviews.c.a_key)))
 
 
 class _Statements:
@@ -55,7 +57,9 @@ class _Statements:
         self.update = text(f"UPDATE {pages.name} SET {changed} WHERE id = :id")  # noqa: S608 (ours)
 
 
-_STATEMENTS: dict[Tables, _Statements] = {}
+@cache
+def _statements(tables: Tables) -> _Statements:
+    return _Statements(tables)
 
 
 class WorkingSet:
@@ -76,7 +80,7 @@ class WorkingSet:
         self._connection = connection
         self._scheme = scheme
         self._tables = tables
-        self._ask = _STATEMENTS.setdefault(tables, _Statements(tables))
+        self._ask = _statements(tables)
         self._lookup = Lookup(
             database.postings(connection, tables.bands),
             database.postings(connection, tables.samples) if index.sampled else None,
@@ -161,7 +165,7 @@ class WorkingSet:
     def _read_reviews(self, keys: Collection[bytes]) -> None:
         """Read what is said of URLs, and the pages that it is said of."""
         if self._reviewed is None:
-            self._reviewed = bool(self._connection.scalar(select(exists(select(reviews.c.a_key)))))
+            self._reviewed = bool(self._connection.scalar(_ANY_REVIEW))
         if not self._reviewed:
             return
         for part in some(key for key in keys if key not in self._said):
