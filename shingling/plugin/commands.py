@@ -23,7 +23,7 @@ from shingling.plugin.output import (
     shown_value,
 )
 from shingling.plugin.settings import DedupSettings
-from shingling.store import MOST
+from shingling.store import MOST, STATUSES
 from shingling.text import plain_line
 
 if TYPE_CHECKING:
@@ -93,7 +93,9 @@ def _status(options: argparse.Namespace, settings: DedupSettings) -> int:
                     run["spider"],
                     run["started"].removesuffix("+00:00").replace("T", " "),
                     run["outcome"] or "did not end",
-                    ", ".join(f"{number} {status}" for status, number in run["counts"].items()),
+                    ", ".join(
+                        f"{run['counts'][one]} {one}" for one in STATUSES if one in run["counts"]
+                    ),
                 )
                 for run in shown["last_runs"]
             ],

@@ -129,6 +129,8 @@ class DedupPipeline:
         stats.set_value("dedup/time/read", round(self._readers.seconds, 3))
         stats.set_value("dedup/time/store", round(self._store.seconds, 3))
         stats.set_value("dedup/batches", self._store.batches)
+        if self._store.full_keys:
+            stats.set_value("dedup/full_keys", self._store.full_keys)
         counted = {
             name: stats.get_value(f"dedup/{name}", 0)
             for name in ("checked", "new", "exact", "near", "unchanged", "changed")

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from shingling.errors import StoreUnavailableError
 from shingling.store import Store
 
 if TYPE_CHECKING:
@@ -69,6 +70,11 @@ class StoreThread:
             self._task = asyncio.create_task(self._work())
         return await verdict
 
+    @property
+    def full_keys(self) -> int:
+        """Return how often a key was met that has more pages than are looked at."""
+        return 0 if self._run is None else self._run.counts["full_keys"]
+
     async def close(self, outcome: str) -> None:
         """End the run and close the store."""
         try:
@@ -87,7 +93,7 @@ class StoreThread:
     async def _work(self) -> None:
         while self._waiting:
             batch, self._waiting = self._waiting[:_BATCH], self._waiting[_BATCH:]
-            if not await self._decide(batch) and len(batch) > 1:
+            if not await self._decide(batch):
                 # One page must not take the others with it.
                 for single in batch:
                     await self._decide([single])
@@ -106,9 +112,13 @@ class StoreThread:
         try:
             verdicts = await self._call(decide)
         except Exception as error:  # every failure goes to the page that it belongs to
-            if len(batch) == 1 and not batch[0][1].done():
-                batch[0][1].set_exception(error)
-            return False
+            shared = isinstance(error, StoreUnavailableError)
+            if len(batch) > 1 and not shared:
+                return False
+            for _, future in batch:
+                if not future.done():
+                    future.set_exception(error)
+            return True
         finally:
             self.seconds += loop.time() - began
             self.batches += 1
