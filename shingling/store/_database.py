@@ -37,6 +37,19 @@ class Trouble(Enum):
     LOCKS = "it needed more locks than there are"
 
 
+class AgainError(StoreError):
+    """A transaction failed that may do better when it is tried again.
+
+    Args:
+        line: what happened.
+        trouble: its kind.
+    """
+
+    def __init__(self, line: str, trouble: Trouble) -> None:
+        super().__init__(line)
+        self.trouble = trouble
+
+
 class MustBeAloneError(Exception):
     """A transaction cannot say beforehand what it will meet: it has to write alone."""
 
@@ -170,7 +183,7 @@ class Database(ABC):
                     result = once(alone)
             except MustBeAloneError:
                 alone = True
-            except _AgainError as again:
+            except AgainError as again:
                 waited = time.monotonic() - began
                 if again.trouble is Trouble.LOCKS and not alone:
                     alone = True
@@ -199,19 +212,13 @@ class Database(ABC):
             trouble = self.trouble(error) if again else None
             lines = str(error.orig).splitlines() or [type(error.orig).__name__]
             line = f"{self.where}: {lines[0]}"
-            raise (StoreError(line) if trouble is None else _AgainError(line, trouble)) from error
+            raise (StoreError(line) if trouble is None else AgainError(line, trouble)) from error
         except (SQLAlchemyError, NoSuchModuleError, OSError) as error:
             raise StoreError(f"{self.where}: {str(error).splitlines()[0]}") from error
 
     def close(self) -> None:
         """Let go of the database."""
         self.engine.dispose()
-
-
-class _AgainError(Exception):
-    def __init__(self, line: str, trouble: Trouble) -> None:
-        super().__init__(line)
-        self.trouble = trouble
 
 
 def insert_rows(

@@ -12,6 +12,7 @@ from sqlalchemy import insert, select
 
 from shingling.errors import NoStoreError, SchemeError, StoreError
 from shingling.sketch import Scheme
+from shingling.store._database import AgainError, Trouble
 from shingling.store._engine import database_of, parse_url
 from shingling.store._index import Index
 from shingling.store._migrate import HEAD, current_revision, upgrade
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_ALIVE = 30  # seconds after which a rebuild that notes nothing was interrupted
 _INDEX = select(
     scheme_table.c.indexed,
     scheme_table.c.bands,
@@ -103,15 +105,17 @@ def refuse(rebuilding: str) -> None:
     """Have nobody write while a rebuild is under way; a dry run is in nobody's way.
 
     Raises:
-        StoreError: it is one.
+        AgainError: it is worth waiting for.
+        StoreError: it was interrupted.
     """
-    began = json.loads(rebuilding)
-    if not began["dry_run"]:
-        moment = datetime.fromtimestamp(began["began"], UTC)
-        raise StoreError(
-            f"a rebuild of the store began at {moment:%Y-%m-%d %H:%M} UTC and has not ended: if"
-            " it was interrupted, run `scrapy dedup rebuild --resume`, or `--abandon`"
-        )
+    state = json.loads(rebuilding)
+    if state["dry_run"]:
+        return
+    moment = datetime.fromtimestamp(state["began"], UTC)
+    line = f"a rebuild of the store began at {moment:%Y-%m-%d %H:%M} UTC and has not ended"
+    if time.time() - state["noted"] < _ALIVE:
+        raise AgainError(line, Trouble.AWAY)
+    raise StoreError(f"{line}: run `scrapy dedup rebuild --resume`, or `--abandon`")
 
 
 def _write_scheme(connection: Connection, scheme: Scheme, index: Index) -> tuple[Scheme, Index]:

@@ -178,7 +178,7 @@ class Rebuild:
         self._note(connection, int(time.time()), 0)
 
     def _note(self, connection: Connection, began: int, done: int) -> None:
-        state = {"token": self._token, "began": began, "done": done}
+        state = {"token": self._token, "began": began, "done": done, "noted": time.time()}
         noted = json.dumps({**self._plan.shown(), **state})
         connection.execute(update(scheme_table).values(rebuilding=noted))
 
