@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 OLD, NEW = 0.8, 0.6
 WORDS = 150
+VOCABULARY = 50_000
 BATCH = 256
 
 
@@ -39,9 +40,9 @@ def make_pages(count: int) -> list[Page]:
         if texts and chance.random() < 0.4:
             words = [*chance.choice(texts[-2000:])]
             cut = chance.randrange(WORDS * 3 // 7)
-            words[:cut] = (f"c{chance.randrange(10**6)}" for _ in range(cut))
+            words[:cut] = (f"c{chance.randrange(VOCABULARY)}" for _ in range(cut))
         else:
-            words = [f"w{chance.randrange(10**6)}" for _ in range(WORDS)]
+            words = [f"w{chance.randrange(VOCABULARY)}" for _ in range(WORDS)]
             texts.append(words)
         text = " ".join(words)
         url = f"https://site{number % 500}.example/articles/{number}"

@@ -34,6 +34,7 @@ _SCOPES: BindParameter[Any] = bindparam("scopes", expanding=True)
 _REVIEWS = select(reviews.c.a_key, reviews.c.b_key, reviews.c.same).where(
     or_(reviews.c.a_key.in_(_IN), reviews.c.b_key.in_(_IN))
 )
+_TEXT = select(texts.c.zlib).where(texts.c.page_id == bindparam("page_id"))
 _ANY_REVIEW = select(exists(select(reviews.c.a_key)))
 
 
@@ -481,7 +482,7 @@ def read_texts(connection: Connection, ids: Collection[int]) -> dict[int, str]:
 
 def read_text(connection: Connection, page_id: int) -> str | None:
     """Return a stored main text, or None where it is not kept."""
-    raw = connection.scalar(select(texts.c.zlib).where(texts.c.page_id == page_id))
+    raw = connection.scalar(_TEXT, {"page_id": page_id})
     return None if raw is None else unzip(raw)
 
 
