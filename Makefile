@@ -22,6 +22,8 @@ bench: .venv/tested
 	$(BIN)/python -m benchmarks.quality
 	$(BIN)/python -m benchmarks.pieces
 	$(BIN)/python -m benchmarks.simhash_index
+	$(BIN)/python -m benchmarks.store_growth
+	$(BIN)/python -m benchmarks.rebuild
 
 clean:
 	rm -rf .venv build dist demo *.egg-info

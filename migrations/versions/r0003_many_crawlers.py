@@ -29,6 +29,13 @@ def upgrade() -> None:
         sqlite_with_rowid=False,
     )
     op.create_table(
+        "filters",
+        sa.Column("owner", sa.Text, primary_key=True),
+        sa.Column("slice", sa.SmallInteger, primary_key=True),
+        sa.Column("count", sa.BigInteger, nullable=False),
+        sa.Column("words", sa.LargeBinary, nullable=False),
+    )
+    op.create_table(
         "full_keys",
         sa.Column("owner", sa.Text, primary_key=True),
         sa.Column("key", sa.BigInteger, primary_key=True),

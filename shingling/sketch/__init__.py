@@ -4,7 +4,7 @@ from shingling.sketch._idf import Idf
 from shingling.sketch._minhash import FAMILIES, FUNCTIONS, Minima
 from shingling.sketch._sample import sample
 from shingling.sketch._scheme import Scheme
-from shingling.sketch._shingles import Fingerprints, word_hashes
+from shingling.sketch._shingles import Fingerprints, fmix64, word_hashes
 from shingling.sketch._signature import (
     Signature,
     fingerprints_of,
@@ -31,6 +31,7 @@ __all__ = [
     "Signature",
     "SimhashFeatures",
     "fingerprints_of",
+    "fmix64",
     "sample",
     "shingles_of",
     "sign",

@@ -3,8 +3,8 @@
 A page has 14 keys, as good as random: put into one large B-tree, each of them writes a block of
 4 KiB of its own. So a transaction appends its keys, in 64 slices of the whole range, to the small
 table `recent`; of that, a slice at a time goes into the large table, where its keys are then many
-to a block (O'Neil et al., The Log-Structured Merge-Tree, 1996). What is recent is held in
-memory by everybody who looks keys up.
+to a block (O'Neil et al., The Log-Structured Merge-Tree, 1996). What is recent is held in memory by
+everybody who looks keys up; of what is in the large table, who looks up many keys holds filters.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlalchemy import text
 
+from shingling.store._filter import Filter
 from shingling.store._postings import Postings
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 SLICES = 64
 MOST_RECENT = 1 << 20  # entries, of 14 a page: then a slice goes into the large table
+_MANY = 512  # keys from which on looking at the filters first is worth having them in memory
 
 _BITS = 64 - (SLICES - 1).bit_length()
 
@@ -45,10 +47,22 @@ _SLICE = text(
     "SELECT batch, entries FROM recent WHERE owner = :owner AND slice = :slice ORDER BY batch"
 )
 _APPEND = "INSERT INTO recent (owner, slice, batch, entries) VALUES (?, ?, ?, ?)"
+_FILTERS = text("SELECT slice, count, words FROM filters WHERE owner = :owner")
+_FILTER = text("SELECT count, words FROM filters WHERE owner = :owner AND slice = :slice")
+_KEEP_FILTER = text(
+    "INSERT INTO filters (owner, slice, count, words) VALUES (:owner, :slice, :count, :words)"
+    " ON CONFLICT (owner, slice) DO UPDATE SET count = :count, words = :words"
+)
 _MERGED = text("DELETE FROM recent WHERE owner = :owner AND slice = :slice")
 
-_CLEAR = text("DELETE FROM recent WHERE owner = :owner")
-_MOVE = text("UPDATE recent SET owner = :owner WHERE owner = :made")
+_CLEAR = (
+    text("DELETE FROM recent WHERE owner = :owner"),
+    text("DELETE FROM filters WHERE owner = :owner"),
+)
+_MOVE = (
+    text("UPDATE recent SET owner = :owner WHERE owner = :made"),
+    text("UPDATE filters SET owner = :owner WHERE owner = :made"),
+)
 _GO_ON = text(
     "UPDATE logs SET written = (SELECT max(written) FROM logs WHERE owner IN (:owner, :made))"
     " WHERE owner = :owner"
@@ -68,6 +82,8 @@ class Recent:
 
     def forget(self) -> None:
         """Know nothing, as at the start."""
+        # Of the large table as it was at some moment since: what went there later is here too.
+        self.filters: dict[int, Filter] | None = None
         self.epoch = self.written = 0
         self.gone: set[Entry] = set()
         # Keys and pages, each sorted by key, and half as long as the ones before.
@@ -149,6 +165,8 @@ class RecentPostings(Postings):
 
     def _select(self, keys: Sequence[int], most: int) -> Iterable[Entry]:
         gone = self._recent.gone
+        found = set(self._recent.find(keys))
+        stored = self._filtered(keys) if len(keys) >= _MANY else keys
         # Bound to the oldest pages by a range of the primary key: no bucket is read further.
         query = (
             f"SELECT wanted.value, own.page_id FROM json_each(?) AS wanted"  # noqa: S608 (our table)
@@ -156,11 +174,37 @@ class RecentPostings(Postings):
             f" ifnull((SELECT page_id FROM {self._table.name} WHERE key = wanted.value"
             " ORDER BY page_id LIMIT 1 OFFSET ?), 9223372036854775807)"
         )
-        listed = f"[{','.join(map(str, keys))}]"
-        found = set(self._recent.find(keys))
+        listed = f"[{','.join(map(str, stored))}]"
         rows = self._connection.exec_driver_sql(query, (listed, most - 1 + len(gone)))
         found.update((key, page_id) for key, page_id in rows)
         return _oldest(found - gone if gone else found, most)
+
+    def _filtered(self, keys: Sequence[int]) -> Sequence[int]:
+        """Return those of sorted keys that the large table may have."""
+        recent = self._recent
+        if recent.filters is None:
+            recent.filters = {}
+            for place, count, words in self._connection.execute(_FILTERS, {"owner": recent.owner}):
+                recent.filters[place] = _filter(words, count)
+            for place in set(range(SLICES)).difference(recent.filters):
+                recent.filters[place] = self._scanned(place)
+        wanted = np.array(keys, np.int64)
+        cuts = np.searchsorted(_slices(wanted), np.arange(SLICES + 1)).tolist()
+        return [
+            key
+            for place, (first, last) in enumerate(pairwise(cuts))
+            for key in wanted[first:last][
+                recent.filters[place].may_have(wanted[first:last])
+            ].tolist()
+        ]
+
+    def _scanned(self, place: int) -> Filter:
+        """Return a filter of a slice as it is in the large table."""
+        first = (place - SLICES // 2) << _BITS
+        query = f"SELECT key FROM {self._table.name} WHERE key BETWEEN ? AND ?"  # noqa: S608 (our table)
+        bounds = first, first + (1 << _BITS) - 1
+        rows = self._connection.exec_driver_sql(query, bounds)
+        return Filter.for_keys(np.fromiter((key for (key,) in rows), np.int64))
 
     def write(self, gone: Collection[Entry], come: Collection[Entry]) -> None:
         """Append entries, and merge the largest slices where there are too many."""
@@ -203,21 +247,33 @@ class RecentPostings(Postings):
         else:
             keys, pages = _by_key(keys, pages)
             come = [*zip(keys.tolist(), pages.tolist(), strict=True)]
+        kept = self._connection.execute(_FILTER, wanted).one_or_none()
+        known = None if kept is None else _filter(kept[1], kept[0])
         self._insert(come)
+        if known is not None:
+            known.add(np.fromiter((key for key, _ in come), np.int64, len(come)))
+        if known is None or not known.has_room:
+            known = self._scanned(place)
+        words = known.words.tobytes()
+        self._connection.execute(_KEEP_FILTER, {**wanted, "count": known.count, "words": words})
+        if self._recent.filters is not None:
+            self._recent.filters[place] = known
         self._connection.execute(_MERGED, wanted)
         self._recent.merged(place)
 
     def clear(self) -> None:
         """Take all entries out, the recent ones as well."""
         super().clear()
-        self._connection.execute(_CLEAR, {"owner": self._recent.owner})
+        for statement in _CLEAR:
+            self._connection.execute(statement, {"owner": self._recent.owner})
         self._anew()
 
     def take_over(self, made: Table) -> None:
         """Put the entries of another table of keys, and what is recent of it, in the place."""
         super().take_over(made)
         bound = {"owner": self._recent.owner, "made": made.name}
-        self._connection.execute(_MOVE, bound)
+        for statement in _MOVE:
+            self._connection.execute(statement, bound)
         self._connection.execute(_GO_ON, bound)  # no batch may have the number of one of those
         self._anew()
 
@@ -237,6 +293,10 @@ def _entries(rows: Sequence[Row[Any]]) -> tuple[Integers, Integers]:
     """Return the keys and pages of rows of `recent`; pages are negative where they go."""
     both = np.frombuffer(b"".join(row.entries for row in rows), "<i8").reshape(-1, 2)
     return both[:, 0].copy(), both[:, 1].copy()
+
+
+def _filter(words: bytes, count: int) -> Filter:
+    return Filter(np.frombuffer(words, np.uint64).copy(), count)
 
 
 def _by_key(keys: Integers, pages: Integers) -> tuple[Integers, Integers]:

@@ -141,6 +141,16 @@ recent = Table(
     sqlite_with_rowid=False,
 )
 
+# Which keys the tables of keys may hold: see `shingling.store._filter`.
+filters = Table(
+    "filters",
+    metadata,
+    Column("owner", Text, primary_key=True),
+    Column("slice", SmallInteger, primary_key=True),
+    Column("count", BigInteger, nullable=False),  # keys
+    Column("words", LargeBinary, nullable=False),
+)
+
 # Keys with more pages than are looked at.
 full = Table(
     "full_keys",

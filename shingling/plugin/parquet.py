@@ -1,0 +1,141 @@
+"""Records in a Parquet file: a row for each page, all else in the file's metadata."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Any
+
+from shingling.errors import ShinglingError
+from shingling.sketch import FUNCTIONS
+from shingling.store._records import PAGE_FIELDS, Record, RecordError
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Iterator, Mapping
+
+_ROWS = 1000  # pages read at a time
+_GROUP = 5_000, 1 << 24  # pages, and characters of their texts, in one row group
+_STORE, _RUNS, _REVIEWS = b"shingling.store", b"shingling.runs", b"shingling.reviews"
+_TIMES = ("first_seen", "last_seen")
+
+
+def require_parquet() -> None:
+    """Check that Parquet files can be read and written.
+
+    Raises:
+        ShinglingError: pyarrow is not installed.
+    """
+    try:
+        import pyarrow  # noqa: F401 (only whether it is there)
+    except ImportError:
+        raise ShinglingError(
+            'Parquet needs pyarrow: pip install "scrapy-shingling[parquet]"'
+        ) from None
+
+
+def _schema() -> Any:
+    import pyarrow as pa
+
+    others = {
+        "id": pa.int64(),
+        "words": pa.int32(),
+        "original_id": pa.int64(),
+        "resemblance": pa.float64(),
+        "containment": pa.float64(),
+        "first_seen": pa.timestamp("ms", "UTC"),
+        "last_seen": pa.timestamp("ms", "UTC"),
+        "run": pa.int64(),
+        "text_hash": pa.binary(16),
+        "simhash": pa.uint64(),
+        "minima": pa.binary(4 * FUNCTIONS),
+    }
+    return pa.schema([(name, others.get(name, pa.string())) for name in PAGE_FIELDS])
+
+
+def write_parquet(records: Iterable[Record], file: IO[bytes]) -> None:
+    """Write records; those that are no pages have to come before them."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    others: dict[str, list[dict[str, Any]]] = {"store": [], "run": [], "review": []}
+    writer = None
+    rows: list[Mapping[str, Any]] = []
+    size = 0
+    try:
+        for record in records:
+            if record.kind in others:
+                others[record.kind].append(dict(record.fields))
+                continue
+            if writer is None:
+                schema = _schema().with_metadata(_metadata(others))
+                writer = pq.ParquetWriter(file, schema, compression="zstd")
+            if record.kind == "page":
+                rows.append(_row(record.fields))
+                size += len(record.fields.get("text") or "")
+            if rows and (record.kind == "end" or len(rows) == _GROUP[0] or size > _GROUP[1]):
+                writer.write_table(pa.Table.from_pylist(rows, schema=schema))
+                rows, size = [], 0
+    finally:
+        if writer is not None:
+            writer.close()
+
+
+def _metadata(others: Mapping[str, list[dict[str, Any]]]) -> dict[bytes, str]:
+    (store,) = others["store"]
+    return {
+        key: json.dumps(value)
+        for key, value in (
+            (_STORE, store),
+            (_RUNS, others["run"]),
+            (_REVIEWS, others["review"]),
+        )
+    }
+
+
+def _row(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {**fields, **{name: 1000 * fields[name] for name in _TIMES}}
+
+
+def read_parquet(file: IO[bytes]) -> Generator[Record]:
+    """Yield the records of a file that can be read at any place.
+
+    Raises:
+        RecordError: it is no Parquet file, or one of something else.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with _named_errors(), pq.ParquetFile(file) as parquet:
+        metadata = parquet.schema_arrow.metadata or {}
+        if not {_STORE, _RUNS, _REVIEWS} <= metadata.keys():
+            raise RecordError("a Parquet file of something else, not of `scrapy dedup export`")
+        others = {key: json.loads(metadata[key]) for key in (_STORE, _RUNS, _REVIEWS)}
+        yield Record("store", others[_STORE], "metadata")
+        for key, kind in ((_RUNS, "run"), (_REVIEWS, "review")):
+            for fields in others[key]:
+                yield Record(kind, fields, "metadata")
+        schema, number = _schema(), 0
+        for batch in parquet.iter_batches(_ROWS):
+            table = pa.Table.from_batches([batch]).select(schema.names)
+            table = table.cast(schema.with_metadata(metadata))
+            for name in _TIMES:
+                place = schema.get_field_index(name)
+                table = table.set_column(place, name, table.column(name).cast(pa.int64()))
+            for row in table.to_pylist():
+                number += 1
+                seconds = {name: row[name] // 1000 for name in _TIMES}
+                yield Record("page", {**row, **seconds}, f"row {number:,}")
+        yield Record("end", {"pages": parquet.metadata.num_rows}, "the file's end")
+
+
+@contextmanager
+def _named_errors() -> Iterator[None]:
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, ValueError, TypeError, LookupError, OSError) as error:
+        if isinstance(error, ShinglingError):
+            raise
+        said = " ".join(str(error).split()) or type(error).__name__
+        raise RecordError(f"not a Parquet file of a store: {said}") from error
