@@ -99,13 +99,16 @@ def chosen(
         conditions.append(pages.c.run_id == run)
     if before is not None:
         conditions.append(pages.c.last_seen < before)
-    found = {
-        row["id"]: row["original_id"] is None for url in urls for row in find_url(connection, url)
-    }
-    if conditions:
-        query = select(pages.c.id, pages.c.original_id.is_(None)).where(*conditions)
-        found.update((page_id, original) for page_id, original in connection.execute(query))
-    return sorted(found, key=lambda page_id: (found[page_id], page_id))
+    named = {row["id"]: row["original_id"] for url in urls for row in find_url(connection, url)}
+    found: list[int] = []
+    for is_original in (False, True):
+        ids = {page_id for page_id, head in named.items() if (head is None) is is_original}
+        if conditions:
+            original = pages.c.original_id.is_(None)
+            query = select(pages.c.id).where(*conditions, original if is_original else ~original)
+            ids.update(connection.scalars(query))
+        found += sorted(ids)
+    return found
 
 
 def stored_pages(connection: Connection, ids: Sequence[int]) -> list[StoredPage]:
@@ -135,7 +138,7 @@ def list_pages(
         query = query.where(pages.c.last_seen >= since)
     if limit is not None:
         query = query.limit(limit)
-    for row in connection.execute(query).mappings():
+    for row in connection.execute(query, execution_options={"yield_per": _ROWS}).mappings():
         yield stored_page(row)
 
 

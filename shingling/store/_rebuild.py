@@ -13,6 +13,7 @@ import uuid
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 from sqlalchemy import delete, func, or_, select, update
 
 from shingling.errors import BandingError, SchemeError, StoreError
@@ -37,7 +38,10 @@ if TYPE_CHECKING:
     from shingling.store._postings import Entry
     from shingling.store._rows import Row
 
+    Ids = np.ndarray[tuple[int], np.dtype[np.int64]]
+
 _BATCH = 500  # pages in one transaction
+_STREAMED = 10_000  # ids
 _EXAMPLES = 20
 
 _ORDER = select(pages.c.id).order_by(pages.c.first_seen, pages.c.id)
@@ -182,9 +186,10 @@ class Rebuild:
         noted = json.dumps({**self._plan.shown(), **state})
         connection.execute(update(scheme_table).values(rebuilding=noted))
 
-    def _order(self, connection: Connection) -> Sequence[int]:
+    def _order(self, connection: Connection) -> Ids:
         """Return the ids of all pages, those that were seen first first."""
-        return connection.scalars(_ORDER).all()
+        ids = connection.scalars(_ORDER, execution_options={"yield_per": _STREAMED})
+        return np.fromiter(ids, np.int64)
 
     def _state(self, connection: Connection) -> dict[str, Any]:
         raw = connection.scalar(select(scheme_table.c.rebuilding))
@@ -193,11 +198,11 @@ class Rebuild:
             raise StoreError("another rebuild has ended this one, or taken its place")
         return state
 
-    def _some(self, connection: Connection, order: Sequence[int]) -> int:
+    def _some(self, connection: Connection, order: Ids) -> int:
         """Do the next pages, and return how many are done."""
         state = self._state(connection)
         done: int = state["done"]
-        ids = order[done : done + _BATCH]
+        ids: list[int] = order[done : done + _BATCH].tolist()
         if ids:
             found = connection.execute(select(pages).where(pages.c.id.in_(ids))).mappings()
             rows = {row["id"]: row_from(row, 0) for row in found}
@@ -313,8 +318,8 @@ def _take_over(database: Database, connection: Connection, live: Table, made: Ta
 def index_all(database: Database, connection: Connection, scheme: Scheme, index: Index) -> None:
     """Index all originals of a store that has no index, within the caller's transaction."""
     query = select(pages).where(pages.c.original_id.is_(None)).order_by(pages.c.id)
-    streamed = connection.execution_options(yield_per=_BATCH).execute(query).mappings()
-    for part in streamed.partitions():
+    streamed = connection.execute(query, execution_options={"yield_per": _BATCH})
+    for part in streamed.mappings().partitions():
         _index(database, connection, scheme, index, [row_from(row, 0) for row in part], LIVE)
 
 

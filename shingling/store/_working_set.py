@@ -35,6 +35,9 @@ _REVIEWS = select(reviews.c.a_key, reviews.c.b_key, reviews.c.same).where(
     or_(reviews.c.a_key.in_(_IN), reviews.c.b_key.in_(_IN))
 )
 _TEXT = select(texts.c.zlib).where(texts.c.page_id == bindparam("page_id"))
+_NOTE_FULL = text(
+    f"INSERT INTO {full_keys} (owner, key) VALUES (:owner, :key) ON CONFLICT DO NOTHING"  # noqa: S608 (ours)
+)
 _ANY_REVIEW = select(exists(select(reviews.c.a_key)))
 
 
@@ -463,12 +466,8 @@ class WorkingSet:
         if not self._lookup.full:
             return
         owner = self._tables.bands.name
-        known: set[int] = set()
-        for part in some(self._lookup.full):
-            where = full_keys.c.owner == owner, full_keys.c.key.in_(part)
-            known.update(self._connection.scalars(select(full_keys.c.key).where(*where)))
-        fresh = sorted(self._lookup.full - known)
-        insert_rows(self._connection, full_keys, ("owner", "key"), [(owner, key) for key in fresh])
+        rows = [{"owner": owner, "key": key} for key in sorted(self._lookup.full)]
+        self._connection.execute(_NOTE_FULL, rows)
 
 
 def read_texts(connection: Connection, ids: Collection[int]) -> dict[int, str]:
