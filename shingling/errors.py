@@ -43,6 +43,10 @@ class StoreVersionError(StoreError):
     """The store was written by a newer version of this package."""
 
 
+class RecordError(StoreError):
+    """A record of an exported store, or a file of them, is not what it should be."""
+
+
 class BandingError(StoreError, ValueError):
     """The index of the store does not find what is looked for; `scrapy dedup rebuild` makes one."""
 

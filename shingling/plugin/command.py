@@ -205,6 +205,48 @@ def _rebuild(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _export(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        nargs="?",
+        default="-",
+        help=".jsonl, .csv (also with .gz) or .parquet (default: -, JSON lines on stdout)",
+    )
+    parser.add_argument(
+        "--format", choices=["jsonl", "csv", "parquet"], help="whatever the name of the file is"
+    )
+    parser.add_argument("--no-text", action="store_true", help="leave out the main texts")
+    parser.add_argument("--force", action="store_true", help="replace a file that is there")
+
+
+def _import(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        nargs="?",
+        default="-",
+        help="what export wrote, or items of a crawl in .jsonl or .csv (default: -, stdin)",
+    )
+    parser.add_argument(
+        "--format", choices=["jsonl", "csv", "parquet"], help="whatever the name of the file is"
+    )
+    for name in ("url", "text", "html"):
+        parser.add_argument(
+            f"--{name}-field",
+            metavar="NAME",
+            help=f"of an item of a crawl (default: DEDUP_{name.upper()}_FIELD)",
+        )
+    parser.add_argument(
+        "--time-field",
+        metavar="NAME",
+        help="of an item: when it was fetched, in ISO 8601 or seconds since 1970 (default: now)",
+    )
+    parser.add_argument(
+        "--spider", metavar="NAME", help='that crawled the items, with DEDUP_SCOPE = "spider"'
+    )
+
+
 def _tune(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "pairs",
@@ -255,6 +297,8 @@ COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]] 
         "--threshold 0.6 --decide --dry-run",
         _rebuild,
     ),
+    "export": ("write the store to a file", "store.jsonl.gz", _export),
+    "import": ("read an exported store, or the items of an old crawl", "items.jsonl", _import),
     "vacuum": ("give back the space of removed pages", "", _none),
     "tune": (
         "measure which settings find near-duplicates best, on labelled pairs",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.exceptions import UsageError
 
 from shingling.errors import NoStoreError, ShinglingError
-from shingling.plugin import upkeep
+from shingling.plugin import exchange, upkeep
 from shingling.plugin.measuring import compare_texts, similar
 from shingling.plugin.opening import open_store
 from shingling.plugin.output import (
@@ -232,6 +232,8 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace, DedupSettings], int]] = {
     "prune": upkeep.prune,
     "rebuild": upkeep.rebuild,
     "review": upkeep.review,
+    "export": exchange.export,
+    "import": exchange.import_,
     "vacuum": upkeep.vacuum,
     "tune": _tune,
     "upgrade": upkeep.upgrade,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rich.filesize import decimal
 from scrapy.exceptions import UsageError
 
-from shingling.errors import NoStoreError
+from shingling.errors import NoStoreError, RecordError
 from shingling.plugin.feeds import Fields, Problems, Readings, batches_of, scope_by
 from shingling.plugin.formats import (
     FORMATS,
@@ -30,19 +30,16 @@ from shingling.plugin.opening import open_store
 from shingling.plugin.output import FAILED, FOUND, print_json
 from shingling.plugin.parquet import read_parquet, require_parquet, write_parquet
 from shingling.plugin.settings import store_url
-from shingling.store import STATUSES, Store
-from shingling.store._exchange import export_records, is_empty, restore
-from shingling.store._records import Header, Record, RecordError
+from shingling.store import STATUSES, Header, Record, Store
 from shingling.text import plain_line
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Generator, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from shingling.plugin.formats import Line
     from shingling.plugin.settings import DedupSettings
-    from shingling.store import Verdict
-    from shingling.store._exchange import Restored
+    from shingling.store import Restored, Verdict
 
 _STEP = 256  # pages between two looks at the clock
 _WRITERS = {"jsonl": write_jsonl, "csv": write_csv, "parquet": write_parquet}
@@ -66,7 +63,7 @@ def export(options: argparse.Namespace, settings: DedupSettings) -> int:
     """
     form = _usable_format(options)
     with open_store(options, settings) as store:
-        records = closing(_exported(store, with_texts=not options.no_text))
+        records = closing(store.export(texts=not options.no_text))
         with records as found, output(options.file, force=options.force) as file:
             header = next(found)
             shown = options.file != "-" or not sys.stdout.isatty()
@@ -79,11 +76,6 @@ def export(options: argparse.Namespace, settings: DedupSettings) -> int:
         return print_json({"file": options.file, "pages": pages, "bytes": size})
     print(f"{plain_line(options.file)}: {_pages(pages)}, {decimal(size)}")
     return FOUND
-
-
-def _exported(store: Store, *, with_texts: bool) -> Generator[Record]:
-    with store._reading() as connection:
-        yield from export_records(connection, with_texts=with_texts)
 
 
 def _counted(records: Iterable[Record], advance: Callable[[int], None]) -> Iterator[Record]:
@@ -148,12 +140,11 @@ def _import_store(
     """Restore a store where there is none or an empty one; else decide its pages anew."""
     header = Header.of(next(records))
     with _store_for(options, settings, header) as store:
-        with store._reading() as connection:
-            empty = is_empty(connection)
+        empty = store.is_empty()
         with _progress("import", header.pages) as advance:
             counted = _counted(records, advance)
             if empty:
-                return _say_restored(options, _restored(store, header, counted))
+                return _say_restored(options, store.restore(header, counted))
             counts, problems = merge(store, settings, header, counted)
     return _say_counts(options, counts, problems)
 
@@ -168,13 +159,6 @@ def _store_for(options: argparse.Namespace, settings: DedupSettings, header: Hea
 
 def _url(options: argparse.Namespace, settings: DedupSettings) -> str:
     return store_url(options.store) if options.store else settings.store_url
-
-
-def _restored(store: Store, header: Header, records: Iterable[Record]) -> Restored:
-    with store._writing() as connection:
-        restored = restore(store._database, connection, header, records)
-    store.scheme, store.index = restored.scheme, restored.index
-    return restored
 
 
 def _import_feed(

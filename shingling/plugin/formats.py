@@ -17,8 +17,8 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 
 from scrapy.exceptions import UsageError
 
-from shingling.errors import ShinglingError
-from shingling.store._records import PAGE_FIELDS, Record, RecordError
+from shingling.errors import RecordError, ShinglingError
+from shingling.store import PAGE_FIELDS, Record
 from shingling.text import MAX_FILE_BYTES, plain_line
 
 if TYPE_CHECKING:

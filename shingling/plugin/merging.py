@@ -12,17 +12,13 @@ import numpy as np
 from shingling.errors import SchemeError, StoreError
 from shingling.plugin.feeds import Problems
 from shingling.sketch import Signature
-from shingling.store import Page
-from shingling.store._exchange import merge_reviews, widen_seen
-from shingling.store._records import checked
-from shingling.store._reviews import apply_review
+from shingling.store import Page, checked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from shingling.plugin.settings import DedupSettings
-    from shingling.store import Run, Store, Verdict
-    from shingling.store._records import Header, Record
+    from shingling.store import Header, Record, Run, Store, Verdict
 
 _BATCH = 256  # records in one transaction
 
@@ -75,25 +71,14 @@ def merge(
     with import_run(store, settings) as run:
         for batch in _batches(checked(records)):
             if batch[0].kind == "review":
-                _take_reviews(store, settings, batch)
+                store.take_reviews(batch, settings.rules)
             elif batch[0].kind == "page":
                 kept = [record for record in batch if not (anew and _lacks_text(record, problems))]
                 pages = [_page(record, None if anew else header.scheme.id) for record in kept]
                 verdicts = store.check(pages, rules=settings.rules, run=run)
-                with store._writing() as connection:
-                    widen_seen(connection, _seen(kept, verdicts))
+                store.widen_seen(_seen(kept, verdicts))
                 counts.update(verdict.status for verdict in verdicts)
     return counts, problems
-
-
-def _take_reviews(store: Store, settings: DedupSettings, batch: Iterable[Record]) -> None:
-    """Take in a person's words; groups of pages that are stored follow those that are new."""
-    with store._writing() as connection:
-        working = store._working_set(connection)
-        for row in merge_reviews(connection, batch):
-            a, b, same = row["a_url"], row["b_url"], row["same"]
-            apply_review(working, a, b, same, settings.rules, store.scheme)
-        working.flush()
 
 
 def _say_anew(store: Store, header: Header) -> None:

@@ -6,9 +6,9 @@ import json
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
-from shingling.errors import ShinglingError
+from shingling.errors import RecordError, ShinglingError
 from shingling.sketch import FUNCTIONS
-from shingling.store._records import PAGE_FIELDS, Record, RecordError
+from shingling.store import PAGE_FIELDS, Record
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping

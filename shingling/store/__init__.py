@@ -1,9 +1,11 @@
 """The signature store: tables, candidate search, the atomic check-and-insert."""
 
 from shingling.store._engine import parse_url
+from shingling.store._exchange import Restored
 from shingling.store._index import Index
 from shingling.store._postings import MOST
 from shingling.store._rebuild import Change, Changes
+from shingling.store._records import PAGE_FIELDS, Header, Record, checked
 from shingling.store._sqlite import sqlite_path
 from shingling.store._store import Run, Store
 from shingling.store._values import (
@@ -31,19 +33,24 @@ __all__ = [
     "DEFAULT_THRESHOLD",
     "METHODS",
     "MOST",
+    "PAGE_FIELDS",
     "STATUSES",
     "Change",
     "Changes",
     "Group",
+    "Header",
     "Index",
     "Match",
     "Page",
+    "Record",
+    "Restored",
     "Review",
     "Rules",
     "Run",
     "Store",
     "StoredPage",
     "Verdict",
+    "checked",
     "parse_url",
     "safe_url",
     "site_of",

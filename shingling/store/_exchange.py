@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, case, delete, exists, func, insert, or_, select, update
 
-from shingling.errors import StoreError
+from shingling.errors import RecordError, StoreError
 from shingling.sketch import Scheme
 from shingling.store._database import insert_rows
 from shingling.store._index import Index
 from shingling.store._lookup import some
 from shingling.store._rebuild import index_all
-from shingling.store._records import PAGE_FIELDS, Header, Record, RecordError, checked
+from shingling.store._records import PAGE_FIELDS, Header, Record, checked
 from shingling.store._rows import url_key
 from shingling.store._tables import pages, reviews, runs, texts
 from shingling.store._tables import scheme as scheme_table

@@ -138,8 +138,10 @@ def list_pages(
         query = query.where(pages.c.last_seen >= since)
     if limit is not None:
         query = query.limit(limit)
-    for row in connection.execute(query, execution_options={"yield_per": _ROWS}).mappings():
-        yield stored_page(row)
+    # Closed also where nobody reads to the end.
+    with connection.execute(query, execution_options={"yield_per": _ROWS}) as result:
+        for row in result.mappings():
+            yield stored_page(row)
 
 
 def list_groups(connection: Connection, limit: int | None) -> Iterator[Group]:

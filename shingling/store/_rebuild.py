@@ -318,9 +318,9 @@ def _take_over(database: Database, connection: Connection, live: Table, made: Ta
 def index_all(database: Database, connection: Connection, scheme: Scheme, index: Index) -> None:
     """Index all originals of a store that has no index, within the caller's transaction."""
     query = select(pages).where(pages.c.original_id.is_(None)).order_by(pages.c.id)
-    streamed = connection.execute(query, execution_options={"yield_per": _BATCH})
-    for part in streamed.mappings().partitions():
-        _index(database, connection, scheme, index, [row_from(row, 0) for row in part], LIVE)
+    with connection.execute(query, execution_options={"yield_per": _BATCH}) as streamed:
+        for part in streamed.mappings().partitions():
+            _index(database, connection, scheme, index, [row_from(row, 0) for row in part], LIVE)
 
 
 def _index(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from shingling.errors import ShinglingError, StoreError
+from shingling.errors import RecordError, ShinglingError
 from shingling.sketch import FUNCTIONS, Halves, Scheme
 from shingling.store._index import Index
 from shingling.store._values import STATUSES
@@ -21,10 +21,6 @@ FORMAT = 1
 _IDS = 1, (1 << 63) - 1
 _TIMES = -62_135_596_800, 253_402_300_799  # seconds since 1970: the years 1 to 9999
 _SHOWN = 60  # characters of a value in a message
-
-
-class RecordError(StoreError):
-    """A record, or a file of records, that is not what it should be."""
 
 
 class Record(NamedTuple):

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from sqlalchemy import insert, select, update
@@ -15,17 +13,17 @@ from sqlalchemy import insert, select, update
 from shingling.errors import SchemeError, StoreError
 from shingling.sketch import Scheme, Signature, sign
 from shingling.store import _queries as queries
-from shingling.store._decide import decide, regroup
+from shingling.store._decide import decide
 from shingling.store._events import event_groups
 from shingling.store._locks import lock_pages
 from shingling.store._migrate import HEAD
 from shingling.store._opening import open_database, read_index
-from shingling.store._rebuild import Plan, Rebuild, abandon, read_plan
-from shingling.store._reviews import apply_review, find_reviews, write_review
+from shingling.store._rebuild import read_plan
 from shingling.store._rows import read_minima
 from shingling.store._tables import LIVE, pages, runs
-from shingling.store._values import DAY, DEFAULT_THRESHOLD, Match, Rules, Verdict, safe_url
-from shingling.store._working_set import WorkingSet, read_text
+from shingling.store._upkeep import Upkeep
+from shingling.store._values import DEFAULT_THRESHOLD, Match, Rules, Verdict
+from shingling.store._working_set import read_text
 from shingling.text import clean
 
 if TYPE_CHECKING:
@@ -33,11 +31,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from shingling.store._database import Database
-    from shingling.store._index import Index
     from shingling.store._postings import Postings
-    from shingling.store._rebuild import Changes
-    from shingling.store._values import Group, Page, Review, StoredPage
+    from shingling.store._values import Group, Page, StoredPage
 
     Progress = Callable[[int, int], None]
 
@@ -52,17 +47,12 @@ class Run:
     counts: Counter[str]
 
 
-class Store:
+class Store(Upkeep):
     """Signatures of pages that outlive a crawl, and the verdicts on them.
 
     Made by `Store.open`. An instance is used by one thread at a time; any number of
     processes may use one store.
     """
-
-    def __init__(self, database: Database, scheme: Scheme, index: Index) -> None:
-        self._database = database
-        self.scheme = scheme
-        self.index = index
 
     @classmethod
     def open(
@@ -175,9 +165,6 @@ class Store:
 
     def _bands(self, connection: Connection) -> Postings:
         return self._database.postings(connection, LIVE.bands)
-
-    def _working_set(self, connection: Connection) -> WorkingSet:
-        return WorkingSet(self._database, connection, self.scheme, self.index)
 
     def _signature(self, page: Page) -> Signature | None:
         if page.signature is None:
@@ -378,206 +365,6 @@ class Store:
             connection.execute(update(runs).where(runs.c.id == run.id).values(ended))
 
         self._database.write(update_run)
-
-    def forget(
-        self,
-        urls: Sequence[str] = (),
-        *,
-        site: str | None = None,
-        run: int | None = None,
-        older_than: float | None = None,
-        rules: Rules | None = None,
-    ) -> int:
-        """Remove pages: by URL; by site, by the run that stored them first, and by age.
-
-        Where an original goes, its oldest duplicate takes its place; `rules` say which of the
-        others follow it (None: the default ones of the method that the store is indexed for).
-        Of many pages, 10,000 go at a time, duplicates first.
-
-        Args:
-            urls: of pages, which go whatever else is asked.
-            site: host, without `www.`.
-            run: its number.
-            older_than: days since they were last seen.
-            rules: of those that stay.
-
-        Returns:
-            How many pages were removed.
-        """
-        chosen = self._chosen(urls, site, run, older_than)
-
-        def remove(connection: Connection, ids: Sequence[int]) -> int:
-            self.index = read_index(connection, writing=True)
-            chosen_rules = rules or self.index.usual_rules()
-            working = self._working_set(connection)
-            leaving = set(ids)
-            return working.remove(
-                leaving,
-                lambda members: regroup(members, chosen_rules, working, leaving=leaving),
-            )
-
-        removed = 0
-        for start in range(0, len(chosen), _AT_ONCE):
-            some = chosen[start : start + _AT_ONCE]
-            removed += self._database.write(partial(remove, ids=some), alone=True)
-        return removed
-
-    def count(
-        self,
-        urls: Sequence[str] = (),
-        *,
-        site: str | None = None,
-        run: int | None = None,
-        older_than: float | None = None,
-    ) -> int:
-        """Return how many pages `forget` would remove."""
-        return len(self._chosen(urls, site, run, older_than))
-
-    def _chosen(
-        self, urls: Sequence[str], site: str | None, run: int | None, older_than: float | None
-    ) -> list[int]:
-        before = None if older_than is None else int(time.time() - older_than * DAY)
-        with self._reading() as connection:
-            return queries.chosen(connection, urls, site, run, before)
-
-    def review(
-        self,
-        a: str,
-        b: str,
-        *,
-        same: bool | None,
-        note: str | None = None,
-        rules: Rules | None = None,
-    ) -> bool:
-        """Say that two URLs show the same page, or different ones; it goes before every measure.
-
-        Groups of stored pages follow at once, and what is stored later does as well.
-
-        Args:
-            a: a URL, which need not be stored.
-            b: another one.
-            same: what they are; None takes back what was said.
-            note: why.
-            rules: how pages that leave their group are decided again.
-
-        Returns:
-            Whether something was said of them before.
-        """
-
-        def say(connection: Connection) -> bool:
-            self.index = read_index(connection, writing=True)
-            chosen_rules = rules or self.index.usual_rules()
-            first, second = safe_url(a), safe_url(b)
-            before = write_review(connection, first, second, same, note)
-            working = self._working_set(connection)
-            apply_review(working, first, second, same, chosen_rules, self.scheme)
-            working.flush()
-            return before
-
-        return self._database.write(say, alone=True)
-
-    def reviews(self, url: str | None = None) -> list[Review]:
-        """Return what was said of pairs of URLs, of one of them or of all, newest first."""
-        with self._reading() as connection:
-            return list(find_reviews(connection, url))
-
-    def rebuild(
-        self,
-        threshold: float = DEFAULT_THRESHOLD,
-        *,
-        rules: Rules | None = None,
-        progress: Progress | None = None,
-    ) -> Index:
-        """Make a new index from the stored minima, SimHashes and texts; nothing is decided again.
-
-        What was made before an interruption is used when it is called again. Meanwhile nobody
-        can write.
-
-        Args:
-            threshold: resemblance that pages are to be found at.
-            rules: instead of the threshold: what the index is to serve.
-            progress: is told how many pages of how many are done.
-
-        Returns:
-            The new index.
-
-        Raises:
-            StoreError: another rebuild has not ended.
-        """
-        plan = Plan(False, rules or Rules(threshold=threshold), self.scheme)
-        return self._rebuild(plan, progress)[0]
-
-    def redecide(
-        self,
-        rules: Rules | None = None,
-        *,
-        scheme: Scheme | None = None,
-        dry_run: bool = False,
-        progress: Progress | None = None,
-    ) -> Changes:
-        """Decide all pages again, in the order in which they were first seen.
-
-        As `rebuild`, it goes on where it was interrupted, and takes effect at the end, all at
-        once. A dry run changes nothing and lets crawls write.
-
-        Args:
-            rules: how pages are decided.
-            scheme: of the signatures; another one than the store's signs all texts again.
-            dry_run: only say what would change.
-            progress: is told how many pages of how many are done.
-
-        Returns:
-            What changes.
-
-        Raises:
-            SchemeError: pages are to be signed again, and not all texts are stored.
-            StoreError: another rebuild has not ended.
-        """
-        plan = Plan(True, rules or Rules(), scheme or self.scheme, dry_run)
-        changes = self._rebuild(plan, progress)[1]
-        assert changes is not None
-        return changes
-
-    def resume_rebuild(
-        self, progress: Progress | None = None
-    ) -> tuple[Index, Changes | None] | None:
-        """Go on with a rebuild that was interrupted; return None where there is none."""
-        plan = self._database.read(read_plan)
-        return None if plan is None or plan.dry_run else self._rebuild(plan, progress)
-
-    def abandon_rebuild(self) -> bool:
-        """Forget a rebuild that was interrupted, and return whether there was one."""
-
-        def forget_it(connection: Connection) -> bool:
-            begun = read_plan(connection) is not None
-            abandon(self._database, connection)
-            return begun
-
-        return self._database.write(forget_it, alone=True)
-
-    def _rebuild(self, plan: Plan, progress: Progress | None) -> tuple[Index, Changes | None]:
-        index, changes = Rebuild(self._database, self.scheme, plan).run(progress)
-        if not plan.dry_run:
-            self.index, self.scheme = index, plan.scheme
-        return index, changes
-
-    def vacuum(self) -> tuple[int, int]:
-        """Give back the space of what was removed; return the bytes before and after."""
-        before = self._database.read(self._database.bytes)
-        self._database.vacuum()
-        return before, self._database.read(self._database.bytes)
-
-    @contextmanager
-    def _writing(self) -> Iterator[Connection]:
-        with self._database.writing() as connection:
-            self.index = read_index(connection, writing=True)
-            yield connection
-
-    @contextmanager
-    def _reading(self) -> Iterator[Connection]:
-        with self._database.reading() as connection:
-            self.index = read_index(connection)  # another process may have made a new one
-            yield connection
 
 
 def _write_counts(connection: Connection, run: int, counts: Counter[str]) -> None:
