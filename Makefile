@@ -24,6 +24,8 @@ bench: .venv/tested
 	$(BIN)/python -m benchmarks.simhash_index
 	$(BIN)/python -m benchmarks.store_growth
 	$(BIN)/python -m benchmarks.rebuild
+	$(BIN)/python -m benchmarks.races
+	$(BIN)/python -m benchmarks.faults
 
 clean:
 	rm -rf .venv build dist demo *.egg-info
