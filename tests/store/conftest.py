@@ -1,4 +1,4 @@
-"""A new store in a file, which is in order when a test is done with it."""
+"""A new store in each database, which is in order when a test is done with it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import shingling.store._recent
 from shingling import Store
 
+from .databases import ENDINGS, Server, make_empty, started
 from .invariants import url_of, verify
 
 if TYPE_CHECKING:
@@ -15,9 +17,45 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "dedup.db"
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server]:
+    """A server; tests that need one are skipped where there is none."""
+    with started() as server:
+        yield server
+
+
+@pytest.fixture(params=ENDINGS)
+def file(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+    """Where a store can be made, as `url_of` knows it; another one is `file.with_stem(name)`."""
+    yield from _files(request, tmp_path)
+
+
+@pytest.fixture(scope="module", params=ENDINGS)
+def empty(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Path]:
+    """An empty store, for `emptied`."""
+    for path in _files(request, tmp_path_factory.mktemp("empty")):
+        make_empty(path)
+        yield path
+
+
+@pytest.fixture(scope="module")
+def few_recent() -> Iterator[None]:
+    """Have SQLite's tables of keys take up what is recent after a few pages."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shingling.store._recent, "MOST_RECENT", 40)
+        yield
+
+
+def _files(request: pytest.FixtureRequest, folder: Path) -> Iterator[Path]:
+    path = folder / f"dedup{ENDINGS[request.param]}"
+    if request.param == "sqlite":
+        yield path
+        return
+    server: Server = request.getfixturevalue("postgres")
+    yield path
+    server.drop(folder)
 
 
 @pytest.fixture

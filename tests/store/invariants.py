@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import random
-import sqlite3
 from collections import Counter
-from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +13,10 @@ from shingling.store._index import Index
 from shingling.store._lookup import keys_of_sample
 from shingling.store._rows import Keyed, read_minima
 from shingling.store._working_set import unzip
+
+from .databases import is_postgres, rows_of, url_of
+
+__all__ = ["rows_of", "url_of"]
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,23 +60,14 @@ def containment(a: str, b: str) -> float:
     return len(first & second) / min(len(first), len(second))
 
 
-def url_of(path: Path) -> str:
-    return f"sqlite:///{path}"
-
-
-def rows_of(path: Path, query: str) -> list[Any]:
-    with closing(sqlite3.connect(path)) as db:
-        return db.execute(query).fetchall()
-
-
 def groups_of(path: Path) -> dict[str, tuple[str | None, float | None, str]]:
     """Return original, resemblance and text hash of every stored page, by URL and scope."""
     query = (
-        "SELECT p.scope || p.url, o.url, p.resemblance, hex(p.text_hash)"
+        "SELECT p.scope || p.url, o.url, p.resemblance, p.text_hash"
         " FROM pages p LEFT JOIN pages o ON p.original_id = o.id"
     )
     return {
-        name: (original, like, text_hash)
+        name: (original, like, text_hash.hex())
         for name, original, like, text_hash in rows_of(path, query)
     }
 
@@ -83,18 +76,47 @@ def entries_of(path: Path, table: str) -> Counter[tuple[int, int]]:
     """Return the keys of a table with the ids of their pages, those on their way there as well."""
     entries = Counter(rows_of(path, f"SELECT key, page_id FROM {table}"))  # noqa: S608
     recent = f"SELECT slice, entries FROM recent WHERE owner = '{table}' ORDER BY batch"  # noqa: S608
-    for place, raw in rows_of(path, recent):
+    recent_rows = rows_of(path, recent)
+    for place, raw in recent_rows:
         for key, page_id in np.frombuffer(raw, "<i8").reshape(-1, 2).tolist():
             assert (key + 2**63) // 2**58 == place
             entries[key, abs(page_id)] += 1 if page_id > 0 else -1
     assert set(entries.values()) <= {0, 1}
+    assert not (recent_rows and is_postgres(path)), "there is no log on PostgreSQL"
     return +entries
 
 
-def verify(path: Path) -> None:
-    """Check everything that must be true of a store's file between two transactions."""
-    assert rows_of(path, "PRAGMA integrity_check") == [("ok",)]
-    assert rows_of(path, "PRAGMA foreign_key_check") == []
+# Rows whose column names a row of another table that is not there.
+_REFERENCES = (
+    ("pages", "original_id", "pages"),
+    ("pages", "run_id", "runs"),
+    ("texts", "page_id", "pages"),
+)
+_LOST = (
+    "SELECT count(*) FROM {table} AS own LEFT JOIN {other} AS other ON own.{column} = other.id"
+    " WHERE own.{column} IS NOT NULL AND other.id IS NULL"
+)
+
+
+def verify(path: Path, *, rebuilding: bool = False) -> None:
+    """Check everything that must be true of a store between two transactions.
+
+    Args:
+        path: of the store.
+        rebuilding: whether a rebuild has begun and not ended.
+    """
+    if is_postgres(path):
+        assert rows_of(path, "SELECT conname FROM pg_constraint WHERE NOT convalidated") == []
+    else:
+        assert rows_of(path, "PRAGMA integrity_check") == [("ok",)]
+    for table, column, other in _REFERENCES:
+        assert rows_of(path, _LOST.format(table=table, column=column, other=other)) == [(0,)]
+    if not rebuilding:
+        assert rows_of(path, "SELECT rebuilding FROM scheme") == [(None,)]
+        assert rows_of(path, "SELECT id FROM next_pages") == []
+        assert rows_of(path, "SELECT key FROM full_keys WHERE owner LIKE 'next%'") == []
+        assert not entries_of(path, "next_bands")
+        assert not entries_of(path, "next_samples")
     columns = "parameters, indexed, bands, rows, sampled"
     parameters, *stored = rows_of(path, f"SELECT {columns} FROM scheme")[0]  # noqa: S608
     scheme, index = Scheme.from_json(parameters), Index.stored(*stored)
@@ -123,7 +145,5 @@ def verify(path: Path) -> None:
             assert 0 <= resemblance <= 1
     assert entries_of(path, "bands") == Counter(indexed)
     assert entries_of(path, "samples") == Counter(sampled)
-    orphans = "SELECT count(*) FROM texts WHERE page_id NOT IN (SELECT id FROM pages)"
-    assert rows_of(path, orphans) == [(0,)]
-    repeated = "SELECT count(*) - count(DISTINCT hex(url_key) || scope) FROM pages"
-    assert rows_of(path, repeated) == [(0,)]
+    repeated = "SELECT url_key, scope FROM pages GROUP BY url_key, scope HAVING count(*) > 1"
+    assert rows_of(path, repeated) == []

@@ -4,27 +4,20 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from shingling import Page, Rules, Store
 from shingling.errors import ShinglingError, StoreError
-from tests.store.invariants import ending, jaccard, rows_of, text, url_of, verify, words
+
+from .invariants import ending, entries_of, jaccard, text, url_of, words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from pathlib import Path
 
 BASE = words("base")
 A, NEAR, OTHER = text(BASE), text(ending(BASE, "near", 5)), text(words("other"))
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store.open(url_of(tmp_path / "dedup.db")) as made:
-        yield made
-    verify(tmp_path / "dedup.db")
 
 
 @pytest.mark.parametrize("how", ["change", "forget"])
@@ -56,11 +49,10 @@ def test_a_short_page_that_is_promoted_stands_as_skipped(store: Store) -> None:
     assert store.find("b")[0].status == "skipped"
 
 
-def test_texts_shorter_than_a_shingle_are_not_in_the_index(store: Store) -> None:
+def test_texts_shorter_than_a_shingle_are_not_in_the_index(store: Store, file: Path) -> None:
     store.check([Page(f"u{number}", "Please enable JavaScript") for number in range(50)])
     assert store.status()["pages"] == 50
-    path = Path(store.url.removeprefix("sqlite:///"))
-    assert rows_of(path, "SELECT count(*) FROM bands") == [(0,)]
+    assert not entries_of(file, "bands")
 
 
 @pytest.mark.parametrize("field", ["title", "language", "scope"])
@@ -71,11 +63,11 @@ def test_a_lone_surrogate_does_not_fail_the_batch(store: Store, field: str) -> N
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, 1.5, float("nan")])
-def test_a_threshold_that_is_none_is_refused(store: Store, tmp_path: Path, value: float) -> None:
+def test_a_threshold_that_is_none_is_refused(store: Store, file: Path, value: float) -> None:
     with pytest.raises(ShinglingError, match="is not accepted"):
         store.rebuild(value)
     with pytest.raises(ShinglingError, match="is not accepted"):
-        Store.open(url_of(tmp_path / "other.db"), threshold=value)
+        Store.open(url_of(file.with_stem("other")), threshold=value)
 
 
 def test_a_method_that_is_not_known_is_refused() -> None:
@@ -121,3 +113,28 @@ def test_a_page_is_the_same_with_and_without_credentials(store: Store) -> None:
     assert [verdict.status for verdict in verdicts] == ["new", "unchanged"]
     store.check([Page("http://u:pa/ss@h/x", OTHER), Page("u:p@h/y", OTHER)])
     assert [page.url for page in store.pages()] == ["http://h/?", "http://h/x", "h/y"]
+
+
+def test_all_that_is_said_of_a_page_counts_whichever_page_it_was_met_by(store: Store) -> None:
+    store.check([Page("b", A), Page("c", A), Page("a", A), Page("d", OTHER)])
+    store.review("d", "c", same=False)
+    store.review("d", "a", same=True)
+    # d cannot come to c's group, so a leaves that and comes to d, or the other way round.
+    assert {page.url: page.original for page in store.pages()} == {
+        "b": None,
+        "c": "b",
+        "a": "d",
+        "d": None,
+    }
+
+
+def test_a_page_follows_one_said_to_be_the_same_when_its_original_is_forgotten(
+    store: Store,
+) -> None:
+    third = text(words("third"))
+    store.check([Page("a", A), Page("b", OTHER), Page("c", third)])
+    store.review("c", "b", same=True)
+    store.review("c", "a", same=True)
+    assert store.find("c")[0].original == "a"
+    store.forget(["a"])
+    assert store.find("c")[0].original == "b"

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import random
-import shutil
 from dataclasses import replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +15,7 @@ from shingling import Page, Rules, Signature, Store, sign
 from shingling.similarity import estimate
 from shingling.store import safe_url
 
+from .databases import emptied
 from .invariants import (
     beginning,
     containment,
@@ -32,6 +30,8 @@ from .invariants import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from shingling import Verdict
 
 DAY = 86_400
@@ -634,13 +634,6 @@ FAMILY = [
 SIGNED = [(main_text, sign(main_text)) for main_text in FAMILY]
 
 
-@pytest.fixture(scope="module")
-def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("empty") / "empty.db"
-    Store.open(url_of(path)).close()
-    return path
-
-
 @settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 5), st.integers(0, len(FAMILY) - 1)), max_size=14),
@@ -653,20 +646,17 @@ def test_pages_in_batches_are_decided_as_one_by_one(
         Page(f"u{url}", SIGNED[which][0], SIGNED[which][1], fetched=at)
         for at, (url, which) in enumerate(fetched)
     ]
-    with TemporaryDirectory() as folder:
-        files = [Path(folder, name) for name in ("one.db", "many.db")]
-        for path in files:
-            shutil.copy(empty, path)
-        with Store.open(url_of(files[0])) as store:
-            singly = []
-            for page in pages:
-                singly += store.check([page])
-        with Store.open(url_of(files[1])) as store:
-            together, rest = [], pages
-            for size in sizes:
-                together += store.check(rest[:size])
-                rest = rest[size:]
-            together += store.check(rest)
+    with emptied(empty) as path, Store.open(url_of(path)) as store:
+        singly = []
+        for page in pages:
+            singly += store.check([page])
+        groups = groups_of(path)
+    with emptied(empty) as path, Store.open(url_of(path)) as store:
+        together, rest = [], pages
+        for size in sizes:
+            together += store.check(rest[:size])
+            rest = rest[size:]
+        together += store.check(rest)
         assert together == singly
-        assert groups_of(files[1]) == groups_of(files[0])
-        verify(files[1])
+        assert groups_of(path) == groups
+        verify(path)

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import random
-import shutil
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from itertools import combinations, permutations
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,6 +17,7 @@ from shingling.similarity import estimate
 from shingling.sketch import sample, shingles_of
 from shingling.store._index import Index
 
+from .databases import emptied
 from .invariants import (
     beginning,
     containment,
@@ -49,6 +47,9 @@ from .test_reference import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
+
+pytestmark = pytest.mark.usefixtures("few_recent")
 
 CONTAINMENT = 0.9
 DISTANCE = 3
@@ -180,7 +181,7 @@ class Methods(Dictionaries):
         ]
         return min(found)[-1] if found else None
 
-    def best(self, known: Known, heads: list[Known]) -> Known | None:  # type: ignore[override]
+    def best(self, known: Known, heads: list[Known]) -> Known | None:
         taken = [
             (-LIKENESS[known.text, head.text], head.number, head)
             for head in heads
@@ -188,16 +189,11 @@ class Methods(Dictionaries):
         ]
         return min(taken)[-1] if taken else None
 
-    def regroup(self, members: list[Known]) -> None:
-        heads: list[Known] = []
-        for known in members:
-            twins = [head for head in heads if head.text == known.text]
-            known.head = twins[0] if twins else self.best(known, heads)
-            if known.head is None and self.rules.containment is not None:
-                known.head = self.part_of(known, heads, long, whole=True)
-            known.exact = bool(twins)
-            if known.head is None:
-                heads.append(known)
+    def among(self, known: Known, heads: list[Known]) -> Known | None:
+        found = self.best(known, heads)
+        if found is None and self.rules.containment is not None:
+            found = self.part_of(known, heads, long, whole=True)
+        return found
 
 
 def test_the_texts_of_the_methods_leave_nothing_to_chance() -> None:
@@ -246,13 +242,6 @@ def take(step: Step, path: Path, store: Store, reference: Methods) -> list[Verdi
     return verdicts
 
 
-@pytest.fixture(scope="module")
-def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("empty") / "empty.db"
-    Store.open(url_of(path), rules=ALL_RULES[0]).close()
-    return path
-
-
 fetches = st.lists(
     st.builds(
         page,
@@ -272,12 +261,10 @@ rebuilds = st.sampled_from(ALL_RULES)
 def test_every_sequence_of_methods_is_decided_as_by_the_definition(
     empty: Path, rules: Rules, steps: list[Step]
 ) -> None:
-    with TemporaryDirectory() as folder:
-        path, reference = Path(folder, "dedup.db"), Methods()
-        shutil.copy(empty, path)
-        with Store.open(url_of(path)) as store:
-            for step in (rules, *steps):
-                take(step, path, store, reference)
+    reference = Methods()
+    with emptied(empty) as path, Store.open(url_of(path)) as store:
+        for step in (rules, *steps):
+            take(step, path, store, reference)
 
 
 def walk(turns: int, seed: int, many: int) -> list[Step]:
@@ -300,14 +287,14 @@ def walk(turns: int, seed: int, many: int) -> list[Step]:
     "rules", ALL_RULES, ids=lambda rules: f"{rules.method} {rules.containment}"
 )
 def test_a_long_walk_by_one_method_is_decided_as_by_the_definition(
-    tmp_path: Path, rules: Rules
+    file: Path, rules: Rules
 ) -> None:
-    path, reference = tmp_path / "dedup.db", Methods(rules=rules)
+    reference = Methods(rules=rules)
     kinds: Counter[str] = Counter()
-    with Store.open(url_of(path), rules=rules) as store:
+    with Store.open(url_of(file), rules=rules) as store:
         for step in walk(turns=70, seed=1, many=14):
             before = {known.number: known.head for known in reference.ordered()}
-            for verdict in take(step, path, store, reference):
+            for verdict in take(step, file, store, reference):
                 kinds[verdict.status] += 1
                 kinds["piece"] += verdict.reason == "piece"
                 kinds["contains"] += verdict.contains is not None
@@ -321,11 +308,11 @@ def test_a_long_walk_by_one_method_is_decided_as_by_the_definition(
     assert all(kinds[kind] >= 3 for kind in least), kinds
 
 
-def test_a_walk_through_all_methods_is_decided_as_by_the_definition(tmp_path: Path) -> None:
-    path, reference = tmp_path / "dedup.db", Methods()
+def test_a_walk_through_all_methods_is_decided_as_by_the_definition(file: Path) -> None:
+    reference = Methods()
     steps = walk(turns=80, seed=2, many=20)
-    with Store.open(url_of(path), rules=ALL_RULES[0]) as store:
+    with Store.open(url_of(file), rules=ALL_RULES[0]) as store:
         for turn, step in enumerate(steps):
             if turn % 6 == 5:
-                take(ALL_RULES[turn % 8], path, store, reference)
-            take(step, path, store, reference)
+                take(ALL_RULES[turn % 8], file, store, reference)
+            take(step, file, store, reference)

@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 from contextlib import closing
 from pathlib import Path
@@ -26,7 +27,8 @@ from shingling.store import parse_url, sqlite_path
 from shingling.store._migrate import HEAD, alembic_config
 from shingling.store._tables import metadata
 
-from .invariants import ending, groups_of, rows_of, text, url_of, verify, words
+from .databases import Server, execute, is_postgres, postgres_only, server, sqlite_only
+from .invariants import ending, entries_of, groups_of, rows_of, text, url_of, verify, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +46,7 @@ def made(file: Path, *, shingle_size: int = 5) -> Path:
 
 @pytest.fixture
 def unchanged(file: Path) -> Iterator[None]:
-    """Prove that the test leaves the file, and what lies beside it, as it is after `fix`."""
+    """Prove that the test leaves the database, and what lies beside it, as after `fix`."""
     yield
     before, after = seen.pop(file), contents(file)
     assert after == before
@@ -54,6 +56,13 @@ seen: dict[Path, dict[str, str]] = {}
 
 
 def contents(file: Path) -> dict[str, str]:
+    """Return digests of all files, or of all tables, by name."""
+    if is_postgres(file):
+        names = "SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace"
+        return {
+            name: hashlib.sha256(repr(rows_of(file, f'TABLE "{name}"')).encode()).hexdigest()
+            for (name,) in rows_of(file, f"{names} AND relkind = 'r' ORDER BY 1")
+        }
     return {
         path.name: hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(file.parent.iterdir())
@@ -68,7 +77,7 @@ def test_a_store_that_is_not_there_is_made(file: Path) -> None:
     with Store.open(url_of(file)) as store:
         assert store.scheme == Scheme()
         assert store.status()["pages"] == 0
-    assert file.is_file()
+    assert is_postgres(file) or file.is_file()
     verify(file)
 
 
@@ -91,6 +100,7 @@ def test_opening_a_store_again_changes_nothing(file: Path) -> None:
     assert contents(file) == before
 
 
+@sqlite_only
 def test_a_closed_store_is_one_file(file: Path) -> None:
     made(file)
     assert [path.name for path in file.parent.iterdir()] == ["dedup.db"]
@@ -117,12 +127,14 @@ def test_an_open_store_stays_where_it_is_when_the_working_directory_changes(
     assert list(elsewhere.iterdir()) == []
 
 
+@sqlite_only
 def test_an_empty_file_becomes_a_store(file: Path) -> None:
     file.touch()
     made(file)
     verify(file)
 
 
+@sqlite_only
 def test_a_database_without_tables_becomes_a_store(file: Path) -> None:
     with closing(sqlite3.connect(file)) as db:
         db.execute("PRAGMA user_version = 1")
@@ -149,6 +161,7 @@ def test_a_folder_is_no_store(tmp_path: Path) -> None:
         Store.open(url_of(tmp_path))
 
 
+@sqlite_only
 @pytest.mark.usefixtures("unchanged")
 @pytest.mark.parametrize(
     "content", [b"x", b"hello\n" * 1000, b"SQLite format 3\0" + b"junk" * 2000, bytes(4096)]
@@ -160,6 +173,7 @@ def test_a_file_that_is_no_database_is_refused_and_left_alone(file: Path, conten
         Store.open(url_of(file))
 
 
+@sqlite_only
 @pytest.mark.usefixtures("unchanged")
 @pytest.mark.parametrize("table", ["cookies", "pages", "alembic_version"])
 def test_a_database_of_something_else_is_refused_and_left_alone(file: Path, table: str) -> None:
@@ -170,11 +184,40 @@ def test_a_database_of_something_else_is_refused_and_left_alone(file: Path, tabl
         Store.open(url_of(file))
 
 
+@postgres_only
+@pytest.mark.usefixtures("unchanged")
+@pytest.mark.parametrize("table", ["pages", "scheme", "alembic_version"])
+def test_a_schema_of_something_else_is_refused_and_left_alone(file: Path, table: str) -> None:
+    execute(file, f"CREATE TABLE {table} (x text)")
+    fix(file)
+    with pytest.raises(StoreError, match=rf"tables of something else are there \({table}\)"):
+        Store.open(url_of(file))
+
+
+@postgres_only
+def test_tables_of_other_names_may_be_in_the_same_schema(file: Path) -> None:
+    execute(file, "CREATE TABLE cookies (x text)", "INSERT INTO cookies VALUES ('y')")
+    made(file)
+    assert rows_of(file, "TABLE cookies") == [("y",)]
+    verify(file)
+
+
+@postgres_only
+def test_schemas_of_one_database_are_stores_of_their_own(file: Path) -> None:
+    other = file.with_stem("other")
+    with Store.open(url_of(file)) as store, Store.open(url_of(other), threshold=0.5) as second:
+        store.check([Page("a", A)])
+        assert [verdict.status for verdict in second.check([Page("b", A)])] == ["new"]
+        assert store.status()["pages"] == second.status()["pages"] == 1
+        assert store.index != second.index
+    verify(file)
+    verify(other)
+
+
 @pytest.mark.usefixtures("unchanged")
 def test_a_store_of_a_newer_release_is_refused_and_left_alone(file: Path) -> None:
     made(file)
-    with closing(sqlite3.connect(file)) as db, db:
-        db.execute("UPDATE alembic_version SET version_num = '9999'")
+    execute(file, "UPDATE alembic_version SET version_num = '9999'")
     fix(file)
     with pytest.raises(StoreVersionError, match=r"9999.*pip install -U scrapy-shingling"):
         Store.open(url_of(file))
@@ -200,12 +243,14 @@ def test_a_signature_of_another_scheme_is_refused(file: Path) -> None:
 
 @pytest.mark.parametrize("there", [False, True])
 def test_a_store_is_not_made_where_it_must_exist(file: Path, there: bool) -> None:
-    if there:
+    if there and not is_postgres(file):
         file.touch()
+    elif there:
+        execute(file, "CREATE TABLE cookies (x text)")
+    before = contents(file)
     with pytest.raises(StoreError, match="there is no store yet"):
         Store.open(url_of(file), create=False)
-    assert file.exists() is there
-    assert not there or file.stat().st_size == 0
+    assert contents(file) == before
 
 
 def test_a_store_that_exists_is_opened_where_it_must_exist(file: Path) -> None:
@@ -256,7 +301,8 @@ def test_a_store_that_cannot_be_written_is_refused_with_its_path(there: bool) ->
         "",
         "dedup.db",
         "postgres//user:secret@host/db",
-        "postgresql://user:secret@host/db",
+        "postgresql+psycopg2://user:secret@host/db",
+        "postgresql+asyncpg://user:secret@host/db",
         "mysql+pymysql://user:secret@host/db",
         "sqlite://user:secret@host/dedup.db",
         "sqlite://user:secret@/dedup.db",
@@ -271,14 +317,53 @@ def test_a_url_that_is_not_supported_is_refused_without_its_password(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(StoreError) as raised:
         Store.open(url)
-    shown = [str(raised.value), repr(raised.value)]
-    cause: BaseException | None = raised.value
+    assert_no_secret(raised.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("postgres")  # where it is absent, psycopg may be
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://user:secret@localhost:1/db",
+        "postgresql+psycopg://user:secret@127.0.0.1:1/db?connect_timeout=3",
+        "postgresql+psycopg://user:secret@/db?host=/nowhere",
+        "postgresql+psycopg://localhost:1/db?user=user&password=secret",
+        "postgresql+psycopg://user:secret@localhost:1/db?nonsense=1",
+        "postgresql+psycopg://user:secret@localhost:1/db?connect_timeout=soon",
+    ],
+)
+def test_a_server_that_does_not_answer_is_an_error_at_once_without_the_password(url: str) -> None:
+    began = time.monotonic()
+    with pytest.raises(StoreError, match=r"^postgresql") as raised:
+        Store.open(url)
+    assert time.monotonic() - began < 4
+    assert_no_secret(raised.value)
+
+
+def test_a_database_that_is_not_there_is_an_error_at_once(postgres: Server) -> None:
+    url = postgres.url.set(database="nowhere", password="secret")  # noqa: S106 (none)
+    with pytest.raises(StoreError, match='database "nowhere" does not exist') as raised:
+        Store.open(url.render_as_string(hide_password=False))
+    assert_no_secret(raised.value)
+
+
+@pytest.mark.parametrize("create", [False, True])
+def test_a_schema_that_is_not_there_is_an_error(postgres: Server, create: bool) -> None:
+    url = postgres.url.update_query_dict({"options": "-csearch_path=nowhere"})
+    with pytest.raises(StoreError, match=r"no store yet|no schema"):
+        Store.open(url.render_as_string(hide_password=False), create=create)
+
+
+def assert_no_secret(error: BaseException) -> None:
+    """Check that a message is one line, and that nothing of the error shows a password."""
+    assert "\n" not in str(error)
+    shown = [repr(error)]
+    cause: BaseException | None = error
     while cause is not None:  # what a logged traceback shows
         shown += traceback.format_exception_only(cause)
         cause = cause.__cause__ or cause.__context__
     assert "secret" not in "".join(shown)
-    assert "\n" not in str(raised.value)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_every_error_of_opening_is_an_error_of_this_package() -> None:
@@ -313,7 +398,7 @@ for line in sys.stdin:
 """
 
 
-def test_processes_that_open_a_new_store_at_the_same_moment_make_one(tmp_path: Path) -> None:
+def test_processes_that_open_a_new_store_at_the_same_moment_make_one(file: Path) -> None:
     openers = [
         subprocess.Popen(
             [sys.executable, "-c", OPENER],
@@ -330,8 +415,8 @@ def test_processes_that_open_a_new_store_at_the_same_moment_make_one(tmp_path: P
             assert answers is not None
             assert answers.readline() == "ready\n"
         for turn in range(6):
-            path = tmp_path / f"{turn}.db"
-            if turn == 5:  # once it is there, and empty
+            path = file.with_stem(f"{turn}")
+            if turn == 5 and not is_postgres(file):  # once it is there, and empty
                 with closing(sqlite3.connect(path)) as db:
                     db.execute("PRAGMA journal_mode = WAL")
             for requests, _ in pipes:
@@ -348,6 +433,53 @@ def test_processes_that_open_a_new_store_at_the_same_moment_make_one(tmp_path: P
     assert [opener.returncode for opener in openers] == [0] * 4
 
 
+@postgres_only
+def test_the_migrations_make_the_tables_of_the_code_in_postgresql(file: Path) -> None:
+    made(file)
+    direct = file.with_stem("direct")
+    for path in (file, direct):
+        engine = create_engine(url_of(path))
+        with engine.begin() as connection:
+            if path is direct:
+                metadata.create_all(connection)
+            options = {"compare_server_default": True}
+            context = MigrationContext.configure(connection, opts=options)
+            assert compare_metadata(context, metadata) == []
+        engine.dispose()
+    assert described(file) == described(direct)
+
+
+def described(path: Path) -> list[list[tuple[str, ...]]]:
+    """Return columns, constraints and indexes as PostgreSQL spells them."""
+    own = (
+        "relnamespace = current_schema()::regnamespace AND c.relkind = 'r'"
+        " AND c.relname <> 'alembic_version'"
+    )
+    columns = (
+        "SELECT c.relname, attname, format_type(atttypid, atttypmod), attnotnull,"
+        " pg_get_expr(adbin, adrelid) FROM pg_class c JOIN pg_attribute ON attrelid = c.oid"
+        " LEFT JOIN pg_attrdef ON adrelid = c.oid AND adnum = attnum WHERE attnum > 0"
+    )
+    constraints = (
+        "SELECT c.relname, pg_get_constraintdef(k.oid) FROM pg_class c"
+        " JOIN pg_constraint k ON conrelid = c.oid WHERE true"
+    )
+    indexes = (
+        "SELECT c.relname, pg_get_indexdef(indexrelid) FROM pg_class c"
+        " JOIN pg_index ON indrelid = c.oid WHERE true"
+    )
+    found = [
+        rows_of(path, f"{query} AND {own} ORDER BY 1, 2")
+        for query in (columns, constraints, indexes)
+    ]
+    schema = server().schema(path)
+    return [
+        [tuple(str(value).replace(schema, "own") for value in row) for row in rows]
+        for rows in found
+    ]
+
+
+@sqlite_only
 def test_the_migrations_make_the_tables_of_the_code(file: Path) -> None:
     made(file)
     engine = create_engine(url_of(file))
@@ -399,18 +531,19 @@ def test_a_threshold_below_the_bands_names_the_command_that_makes_new_ones(file:
         assert list(store.pages()) == []
 
 
-def test_after_a_rebuild_the_store_is_that_of_the_new_threshold(tmp_path: Path) -> None:
+def test_after_a_rebuild_the_store_is_that_of_the_new_threshold(file: Path) -> None:
     pages = [Page(f"{number}", text(words(number))) for number in range(40)]
     pages += [Page(f"{number} copy", text(words(number))) for number in range(10)]
-    old, new = tmp_path / "old.db", tmp_path / "new.db"
+    old, new = file.with_stem("old"), file.with_stem("new")
     with Store.open(url_of(old), threshold=0.8) as store:
         store.check(pages)
         before = store.index
         assert store.rebuild(0.5) == store.index != before
     with Store.open(url_of(new), threshold=0.5) as store:
         store.check(pages)
-    for query in ("SELECT key, page_id FROM bands ORDER BY 1, 2", "SELECT bands, rows FROM scheme"):
-        assert rows_of(old, query) == rows_of(new, query)
+    query = "SELECT bands, rows FROM scheme"
+    assert rows_of(old, query) == rows_of(new, query)
+    assert entries_of(old, "bands") == entries_of(new, "bands")
     verify(old)
     half = [Page(f"{at} half", text(ending(words(at), at, 28))) for at in range(20, 40)]
     with Store.open(url_of(old)) as store, Store.open(url_of(new)) as other:

@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from sqlalchemy import make_url
 
 from shingling import Page, Rules, Signature, Store, sign
 from shingling.errors import StoreError
 from shingling.similarity import estimate
 
+from .databases import is_postgres
 from .invariants import (
     beginning,
     containment,
     ending,
+    entries_of,
     jaccard,
     rows_of,
     text,
@@ -140,14 +143,15 @@ def test_nothing_is_similar_to_a_text_without_words(store: Store) -> None:
 
 def test_asking_changes_nothing(store: Store, file: Path) -> None:
     store.check([Page(url, main_text) for url, main_text in shelf().items()])
-    before = [rows_of(file, f"SELECT * FROM {table}") for table in ("pages", "bands")]  # noqa: S608
+    tables = ("pages", "bands", "recent", "logs")
+    before = [rows_of(file, f"SELECT * FROM {table}") for table in tables]  # noqa: S608
     store.similar(sign(A), 0.1, text=A)
     list(store.pages())
     list(store.groups())
     store.find("end 0")
     store.count(["end 0"])
     store.status()
-    after = [rows_of(file, f"SELECT * FROM {table}") for table in ("pages", "bands")]  # noqa: S608
+    after = [rows_of(file, f"SELECT * FROM {table}") for table in tables]  # noqa: S608
     assert after == before
 
 
@@ -325,10 +329,10 @@ def test_the_status_counts_pages_and_names_what_the_store_is(library: Store, fil
     }
     assert status["scheme"] == {"id": library.scheme.id, "shingle_size": 5, "version": 1}
     assert status["index"] == {"indexed": "minima", "bands": 14, "rows": 6, "sampled": False}
-    assert status["url"] == url_of(file)
-    assert status["bytes"] == sum(
-        path.stat().st_size for path in file.parent.iterdir() if not path.name.endswith("-shm")
-    )
+    assert status["url"] == make_url(url_of(file)).render_as_string(hide_password=True)
+    if not is_postgres(file):
+        files = [path for path in file.parent.iterdir() if not path.name.endswith("-shm")]
+        assert status["bytes"] == sum(path.stat().st_size for path in files)
 
 
 def test_the_size_of_a_store_grows_with_its_pages(store: Store) -> None:
@@ -374,7 +378,7 @@ def test_a_forgotten_page_leaves_no_row(store: Store, file: Path) -> None:
     assert store.forget(["a"]) == 1
     assert [page.url for page in store.pages()] == ["b"]
     assert rows_of(file, "SELECT page_id FROM texts") == [(2,)]
-    assert rows_of(file, "SELECT DISTINCT page_id FROM bands") == [(2,)]
+    assert {page_id for _, page_id in entries_of(file, "bands")} == {2}
     assert store.check([Page("c", NEAR)])[0].status == "new"
 
 

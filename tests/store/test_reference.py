@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
 from dataclasses import dataclass, field
 from itertools import combinations
-from pathlib import Path
 from random import Random
-from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shingling import Page, Store, Verdict, sign
+from shingling import Page, Rules, Store, Verdict, sign
 from shingling.similarity import estimate
 from shingling.sketch import Banding
 
+from .databases import emptied
 from .invariants import (
     beginning,
     containment,
@@ -30,7 +29,13 @@ from .invariants import (
     words,
 )
 
-THRESHOLD = 0.8
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+    from pathlib import Path
+
+pytestmark = pytest.mark.usefixtures("few_recent")
+
+THRESHOLD, LOWER = 0.8, 0.6
 LEAST = 20
 SIZE = 5
 
@@ -68,15 +73,22 @@ class Known:
     scope: str
     url: str
     text: str
+    seen: float = 0
     head: Known | None = None
     exact: bool = False
+
+    @property
+    def top(self) -> Known:
+        return self.head or self
 
 
 @dataclass
 class Dictionaries:
-    """The five steps of DESIGN.md, without signatures, bands or SQL."""
+    """The five steps of DESIGN.md, and a person's word, without signatures, bands or SQL."""
 
+    threshold: float = THRESHOLD
     pages: dict[tuple[str, str], Known] = field(default_factory=dict)
+    reviews: dict[frozenset[str], bool] = field(default_factory=dict)
     numbers: int = 0
 
     def check(self, page: Page) -> Verdict:
@@ -86,37 +98,102 @@ class Dictionaries:
         known, previous = self.pages.get((page.scope, page.url)), None
         if known is None:
             self.numbers += 1
-            known = Known(self.numbers, page.scope, page.url, main_text)
+            known = Known(self.numbers, page.scope, page.url, main_text, page.fetched or 0)
             self.pages[page.scope, page.url] = known
         elif known.text == main_text:
             return self.verdict(known, "unchanged")
         else:
             previous = LIKENESS[known.text, main_text]
-            members = self.members(known)
-            known.text, known.head = main_text, None
-            self.regroup(members)
-        count = len(main_text.split())
-        others = [other for other in self.scope(page.scope) if other is not known]
-        if count >= SIZE:
-            for other in others:
-                if other.text == main_text:
-                    known.head, known.exact = other.head or other, True
-                    return self.verdict(known, "exact", previous)
-        known.exact = False
+            self.leave(known, main_text)
+        status, reason = self.place(known)
+        if status == "new" and previous is not None:
+            status = "changed"
+        return self.verdict(known, status, previous, reason)
+
+    def place(self, known: Known) -> tuple[str, str | None]:
+        barred = self.barred(known)
+        for other in self.said(known, same=True):
+            if other.top is not known and other.top not in barred:
+                return self.follow(known, other.top), "review"
+        others = [other for other in self.scope(known.scope) if other is not known]
+        others = [other for other in others if other.top not in barred]
+        count = len(known.text.split())
+        twins = [other for other in others if other.text == known.text and not other.exact]
+        if count >= SIZE and twins:
+            known.head, known.exact = twins[0].top, True
+            return "exact", None
         if count < LEAST:
-            return self.verdict(known, "skipped", previous, reason="short")
+            return "skipped", "short"
         known.head = self.best(known, [other for other in others if other.head is None])
-        if known.head is not None:
-            return self.verdict(known, "near", previous)
-        return self.verdict(known, "new" if previous is None else "changed", previous)
+        return "near" if known.head else "new", None
+
+    def follow(self, known: Known, head: Known) -> str:
+        known.head, known.exact = head, known.text == head.text
+        return "exact" if known.exact else "near"
+
+    def leave(self, known: Known, main_text: str | None = None, *heads: Known) -> None:
+        """Take a page out of its group; from now on it may have another text."""
+        members = self.members(known)
+        self.hand_on(known)
+        known.text, known.head, known.exact = main_text or known.text, None, False
+        self.regroup(members, heads, (known,))
+
+    def hand_on(self, known: Known) -> None:
+        if known.head is not None and not known.exact:
+            others = [other for other in self.members(known.head) if other is not known]
+            copies = [other for other in others if other.text == known.text]
+            if copies and all(copy.exact for copy in copies):
+                copies[0].exact = False
 
     def forget(self, urls: list[str]) -> int:
         gone = [known for known in self.ordered() if known.url in urls]
         for known in gone:
             del self.pages[known.scope, known.url]
         for known in gone:
-            self.regroup(self.members(known))
+            if known.head is None:
+                self.regroup(self.members(known), leaving=gone)
+            else:
+                self.hand_on(known)
         return len(gone)
+
+    def review(self, a: str, b: str, same: bool | None) -> bool:
+        pair = frozenset([a, b])
+        before = self.reviews.pop(pair, None)
+        if same is not None:
+            self.reviews[pair] = same
+        for scope in SCOPES:
+            both = [known for known in self.scope(scope) if known.url in pair]
+            if len(both) < 2:
+                continue
+            older, younger = both
+            if older.top is younger.top and not same:
+                row = younger if younger.head else older
+                self.leave(row)
+                self.place(row)
+            elif same and older.top is not younger.top:
+                for row, other in ((younger, older), (older, younger)):
+                    head = other.top
+                    if head not in self.barred(row):
+                        self.leave(row, None, head)
+                        self.follow(row, head)
+                        break
+        return before is not None
+
+    def redecide(self, threshold: float) -> None:
+        self.threshold = threshold
+        todo = sorted(self.pages.values(), key=lambda known: (known.seen, known.number))
+        self.pages = {}
+        for known in todo:
+            known.head, known.exact = None, False
+            self.pages[known.scope, known.url] = known
+            self.place(known)
+
+    def said(self, known: Known, *, same: bool) -> list[Known]:
+        words = [pair - {known.url} for pair, said in self.reviews.items() if said is same]
+        return [other for other in self.scope(known.scope) if {other.url} in words]
+
+    def barred(self, known: Known) -> list[Known]:
+        return [other.top for other in self.said(known, same=False)]
 
     def ordered(self) -> list[Known]:
         return sorted(self.pages.values(), key=lambda known: known.number)
@@ -127,21 +204,33 @@ class Dictionaries:
     def members(self, head: Known) -> list[Known]:
         return [known for known in self.ordered() if known.head is head]
 
-    def regroup(self, members: list[Known]) -> None:
-        heads: list[Known] = []
-        for known in members:
-            twins = [head for head in heads if head.text == known.text]
-            known.head = twins[0] if twins else self.best(known, heads)
+    def regroup(
+        self, members: list[Known], heads: Iterable[Known] = (), leaving: Collection[Known] = ()
+    ) -> None:
+        heads = [*heads]
+        for place, known in enumerate(members):
+            barred = [*self.barred(known), *leaving]
+            said = self.said(known, same=True)
+            settled = [other.top for other in said if other not in members[place:]]
+            tops = [top for top in settled if top not in barred]
+            if tops:
+                self.follow(known, tops[0])
+                continue
+            able = [head for head in heads if head not in barred]
+            twins = [head for head in able if head.text == known.text]
+            known.head = twins[0] if twins else self.among(known, able)
             known.exact = bool(twins)
             if known.head is None:
                 heads.append(known)
 
-    @staticmethod
-    def best(known: Known, heads: list[Known]) -> Known | None:
+    def among(self, known: Known, heads: list[Known]) -> Known | None:
+        return self.best(known, heads)
+
+    def best(self, known: Known, heads: list[Known]) -> Known | None:
         alike = [
             (-LIKENESS[known.text, head.text], head.number, head)
             for head in heads
-            if len(head.text.split()) >= LEAST and LIKENESS[known.text, head.text] >= THRESHOLD
+            if len(head.text.split()) >= LEAST and LIKENESS[known.text, head.text] >= self.threshold
         ]
         return min(alike)[2] if alike else None
 
@@ -166,63 +255,91 @@ class Dictionaries:
             known.scope + known.url: (
                 None if known.head is None else known.head.url,
                 None if known.head is None else LIKENESS[known.text, known.head.text],
-                SIGNATURES[known.text].text_hash.hex().upper(),
+                SIGNATURES[known.text].text_hash.hex(),
             )
             for known in self.pages.values()
         }
 
 
-def test_the_texts_leave_nothing_to_chance() -> None:
-    banding = Banding.for_threshold(THRESHOLD)
+@pytest.mark.parametrize("threshold", [THRESHOLD, LOWER])
+def test_the_texts_leave_nothing_to_chance(threshold: float) -> None:
+    banding = Banding.for_threshold(threshold)
     for a, b in combinations(LONG, 2):
         first, second = SIGNATURES[a], SIGNATURES[b]
-        if LIKENESS[a, b] >= THRESHOLD:
+        if LIKENESS[a, b] >= threshold:
             keys = banding.keys([first.minima, second.minima])
             assert (keys[0] == keys[1]).any(), "they share a band"
             assert abs(estimate(first, second) - LIKENESS[a, b]) < 0.1
-        assert abs(LIKENESS[a, b] - THRESHOLD) > 0.01
+        assert abs(LIKENESS[a, b] - threshold) > 0.01
     for a in LONG:
-        alike = [LIKENESS[a, b] for b in LONG if b != a and LIKENESS[a, b] >= THRESHOLD]
-        assert len(alike) == len(set(alike)), "no two are as alike"
+        alike = [LIKENESS[a, b] for b in LONG if b != a and LIKENESS[a, b] >= threshold]
+        assert threshold == LOWER or len(alike) == len(set(alike)), "no two are as alike"
     chains = [
         (a, b, c)
         for a, b in combinations(LONG, 2)
         for c in LONG
-        if LIKENESS[a, b] < THRESHOLD <= min(LIKENESS[a, c], LIKENESS[c, b])
+        if LIKENESS[a, b] < threshold <= min(LIKENESS[a, c], LIKENESS[c, b])
     ]
-    assert len(chains) >= 4
-
-
-@pytest.fixture(scope="module")
-def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("empty") / "empty.db"
-    Store.open(url_of(path)).close()
-    return path
+    assert threshold == LOWER or len(chains) >= 4
 
 
 URLS = [f"https://example.org/{letter}" for letter in "abcdefg"]
-Step = list[Page] | list[str]
+Step = tuple[str, Any]
 
 
-def page(url: str, main_text: str, scope: str) -> Page:
-    return Page(url, main_text, SIGNATURES[main_text], scope=scope)
+def page(url: str, main_text: str, scope: str, fetched: int = 0) -> Page:
+    return Page(url, main_text, SIGNATURES[main_text], scope=scope, fetched=fetched)
 
 
 def take(step: Step, store: Store, reference: Dictionaries) -> None:
     """Take one step in both, and compare what they say of it."""
-    urls = [item for item in step if isinstance(item, str)]
-    batch = [item for item in step if isinstance(item, Page)]
-    if urls:
-        assert store.count(urls) == sum(known.url in urls for known in reference.ordered())
-        assert store.forget(urls) == reference.forget(urls)
+    kind, what = step
+    rules = Rules(reference.threshold)
+    if kind == "check":
+        assert store.check(what, rules=rules) == [reference.check(item) for item in what]
+    elif kind == "forget":
+        assert store.count(what) == sum(known.url in what for known in reference.ordered())
+        assert store.forget(what, rules=rules) == reference.forget(what)
+    elif kind == "review":
+        (a, b), same = what
+        assert store.review(a, b, same=same, rules=rules) == reference.review(a, b, same)
+        said = {frozenset([word.a, word.b]): word.same for word in store.reviews()}
+        assert said == reference.reviews
+    elif kind == "decide":
+        redecide(what, store, reference)
     else:
-        assert store.check(batch, THRESHOLD) == [reference.check(item) for item in batch]
+        store.rebuild(what)
+        reference.threshold = what
+
+
+def redecide(threshold: float, store: Store, reference: Dictionaries) -> None:
+    def heads() -> dict[int, int]:
+        return {known.number: known.top.number for known in reference.ordered()}
+
+    was = heads()
+    dry = store.redecide(Rules(threshold), dry_run=True)
+    changes = store.redecide(Rules(threshold))
+    reference.redecide(threshold)
+    now = heads()
+    assert changes == dry
+    assert changes.pages == len(now)
+    assert changes.originals == tuple(
+        sum(number == head for number, head in side.items()) for side in (was, now)
+    )
+    moved = [number for number in now if was[number] != now[number]]
+    assert changes.to_original == sum(now[number] == number for number in moved)
+    assert changes.to_duplicate == sum(was[number] == number for number in moved)
+    assert changes.to_original + changes.to_duplicate + changes.moved == len(moved)
+    assert len(changes.examples) == min(len(moved), 20)
 
 
 def compare(path: Path, store: Store, reference: Dictionaries) -> None:
     """Check that both hold the same groups, and that the store is in order."""
     assert groups_of(path) == reference.groups()
     verify(path)
+    assert {stored.id: stored.status == "exact" for stored in store.pages()} == {
+        known.number: known.exact for known in reference.ordered()
+    }
     heads = Counter(known.head is None for known in reference.ordered())
     status = store.status()
     assert (status["originals"], status["duplicates"]) == (heads[True], heads[False])
@@ -238,44 +355,62 @@ fetches = st.lists(
         st.sampled_from(URLS),
         st.sampled_from(TEXTS),
         st.sampled_from(SCOPES[:1] * 4 + SCOPES[1:]),
+        st.integers(0, 3),
     ),
     min_size=1,
     max_size=6,
 )
-forgets = st.lists(st.sampled_from(URLS), min_size=1, max_size=3, unique=True)
+some_urls = st.lists(st.sampled_from(URLS), min_size=1, max_size=3, unique=True)
+pairs = st.lists(st.sampled_from(URLS), min_size=2, max_size=2, unique=True)
+checks = st.tuples(st.just("check"), fetches)
+forgets = st.tuples(st.just("forget"), some_urls)
+reviews = st.tuples(
+    st.just("review"), st.tuples(pairs, st.sampled_from([True, True, False, False, None]))
+)
+rebuilds = st.tuples(
+    st.sampled_from(["decide", "rebuild"]), st.sampled_from([THRESHOLD, THRESHOLD, LOWER])
+)
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.lists(fetches | fetches | forgets, max_size=9))
+@settings(max_examples=70, deadline=None)
+@given(st.lists(st.one_of(checks, checks, forgets, reviews, reviews, rebuilds), max_size=12))
 def test_every_sequence_of_steps_is_decided_as_by_the_definition(
     empty: Path, steps: list[Step]
 ) -> None:
-    with TemporaryDirectory() as folder:
-        path, reference = Path(folder, "dedup.db"), Dictionaries()
-        shutil.copy(empty, path)
-        with Store.open(url_of(path)) as store:
-            for step in steps:
-                take(step, store, reference)
-                compare(path, store, reference)
+    reference = Dictionaries()
+    with emptied(empty) as path, Store.open(url_of(path)) as store:
+        for step in steps:
+            take(step, store, reference)
+            compare(path, store, reference)
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_long_walk_is_decided_as_by_the_definition(tmp_path: Path, seed: int) -> None:
+def test_a_long_walk_is_decided_as_by_the_definition(file: Path, seed: int) -> None:
     random = Random(seed)
     urls = [f"https://example.org/{number}" for number in range(5 + 10 * seed)]
-    path, reference = tmp_path / "dedup.db", Dictionaries()
+    reference = Dictionaries()
     kinds: Counter[str] = Counter()
-    with Store.open(url_of(path)) as store:
-        for turn in range(160):
+    with Store.open(url_of(file)) as store:
+        for turn in range(120):
             step: Step
             if turn % 10 == 9:
-                step = random.sample(urls, 2)
+                step = "forget", random.sample(urls, 2)
+            elif turn % 3 == 2:
+                said = random.choice([True, True, False, False, None])
+                step = "review", (random.sample(urls, 2), said)
+            elif turn % 20 == 6:
+                kind = random.choice(["decide", "rebuild"])
+                step = kind, random.choice([THRESHOLD, THRESHOLD, LOWER])
             else:
                 texts = random.choices(TEXTS, k=random.randint(1, 5))
-                step = [page(random.choice(urls), main_text, "") for main_text in texts]
+                batch = [
+                    page(random.choice(urls), main_text, "", random.randrange(9))
+                    for main_text in texts
+                ]
+                step = "check", batch
             before = {known.url: known.head for known in reference.ordered()}
             take(step, store, reference)
-            compare(path, store, reference)
+            compare(file, store, reference)
             kinds["promoted"] += sum(
                 known.head is None and before.get(known.url) is not None
                 for known in reference.ordered()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sqlite3
+from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
@@ -11,22 +12,29 @@ import pytest
 
 from shingling import Page, Rules, Scheme, Store
 from shingling.sketch import Banding
+from shingling.store._migrate import HEAD
 from shingling.text import Canonicaliser
 
-from .invariants import rows_of, text, url_of, verify
+from .databases import execute
+from .invariants import entries_of, rows_of, text, url_of, verify
 
 FIXTURES = Path(__file__).with_name("fixtures")
 _PAGES = "SELECT id, url, title, words, text_hash, minima, simhash, status, original_id FROM pages"
 
 
-@pytest.fixture
-def old(tmp_path: Path) -> Path:
-    """Return a store as revision 0001 wrote it, in WAL mode as all are."""
+def restored(name: str, tmp_path: Path) -> Path:
+    """Return a store as an earlier release wrote it, in WAL mode as all are."""
     file = tmp_path / "old.db"
     with closing(sqlite3.connect(file)) as db:
-        db.executescript((FIXTURES / "r0001.sql").read_text(encoding="utf-8"))
+        db.executescript((FIXTURES / name).read_text(encoding="utf-8"))
         db.execute("PRAGMA journal_mode = WAL")
     return file
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    """Return a store as revision 0001 wrote it."""
+    return restored("r0001.sql", tmp_path)
 
 
 def test_a_store_of_revision_0001_keeps_all_that_it_holds(old: Path) -> None:
@@ -42,6 +50,31 @@ def test_a_store_of_revision_0001_keeps_all_that_it_holds(old: Path) -> None:
         assert store.forget(["https://example.org/copy"]) == 1
     assert (rows_of(old, _PAGES), rows_of(old, "SELECT * FROM bands ORDER BY key")) == before
     verify(old)
+
+
+def test_a_store_of_revision_0002_keeps_all_that_it_holds(tmp_path: Path) -> None:
+    old = restored("r0002.sql", tmp_path)
+    assert rows_of(old, "SELECT version_num FROM alembic_version") == [("0002",)]
+    entries = [entries_of_table(old, table) for table in ("bands", "samples")]
+    before = rows_of(old, _PAGES)
+    assert [row[7] for row in before] == ["new", "near", "exact", "new", "near", "skipped"]
+    rules = Rules(containment=0.9)
+    with Store.open(url_of(old)) as store:
+        assert rows_of(old, "SELECT version_num FROM alembic_version") == [(HEAD,)]
+        assert store.index.sampled
+        assert rows_of(old, _PAGES) == before
+        [verdict] = store.check(
+            [Page("https://example.org/piece 2", text(words_of("b")[10:55]))], rules=rules
+        )
+        assert (verdict.status, verdict.reason) == ("near", "piece")
+        assert store.forget(["https://example.org/piece 2"], rules=rules) == 1
+        assert store.runs()[0]["counts"] == {"new": 2, "near": 2, "exact": 1, "skipped": 1}
+    assert [entries_of(old, table) for table in ("bands", "samples")] == entries
+    verify(old)
+
+
+def entries_of_table(file: Path, table: str) -> Counter[tuple[int, int]]:
+    return Counter(rows_of(file, f"SELECT key, page_id FROM {table}"))  # noqa: S608 (our own tables)
 
 
 def test_an_old_store_can_be_rebuilt_for_every_method(old: Path) -> None:
@@ -61,16 +94,14 @@ def words_of(seed: str) -> list[str]:
 
 
 def test_another_version_of_a_language_pack_is_warned_of(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    file: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     pytest.importorskip("simplemma")
     scheme = Scheme(canonical=Canonicaliser(language="en", lemmas="simplemma"))
-    file = tmp_path / "dedup.db"
     Store.open(url_of(file), scheme=scheme).close()
     Store.open(url_of(file), scheme=scheme).close()
     assert caplog.messages == []
-    with closing(sqlite3.connect(file)) as db, db:
-        db.execute("""UPDATE scheme SET packs = '{"simplemma": "0.1"}'""")
+    execute(file, """UPDATE scheme SET packs = '{"simplemma": "0.1"}'""")
     Store.open(url_of(file), scheme=scheme).close()
     [message] = caplog.messages
     assert "made with simplemma 0.1, installed is" in message
