@@ -19,7 +19,7 @@ from shingling.store._records import PAGE_FIELDS, Header, Record, checked
 from shingling.store._rows import url_key
 from shingling.store._tables import pages, reviews, runs, texts
 from shingling.store._tables import scheme as scheme_table
-from shingling.store._working_set import unzip
+from shingling.store._texts import unzip
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -14,11 +14,8 @@ from shingling.sketch import MOST_DISTANCE, Banding, Signature, fingerprints_of
 from shingling.store._lookup import some
 from shingling.store._rows import read_minima, url_key
 from shingling.store._tables import full, pages, reviews, runs
+from shingling.store._texts import estimated_containment, read_text
 from shingling.store._values import Group, Match, StoredPage, from_seconds, safe_url
-from shingling.store._working_set import (
-    estimated_containment,
-    read_text,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -26,8 +26,9 @@ from shingling.store._rows import Keyed, row_from
 from shingling.store._tables import LIVE, NEXT, pages, texts
 from shingling.store._tables import full as full_keys
 from shingling.store._tables import scheme as scheme_table
+from shingling.store._texts import read_texts
 from shingling.store._values import Rules
-from shingling.store._working_set import WorkingSet, read_texts
+from shingling.store._working_set import WorkingSet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -21,9 +21,9 @@ from shingling.store._opening import open_database, read_index
 from shingling.store._rebuild import read_plan
 from shingling.store._rows import read_minima
 from shingling.store._tables import LIVE, pages, runs
+from shingling.store._texts import read_text
 from shingling.store._upkeep import Upkeep
 from shingling.store._values import DEFAULT_THRESHOLD, Match, Rules, Verdict
-from shingling.store._working_set import read_text
 from shingling.text import clean
 
 if TYPE_CHECKING:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import time
-import zlib
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from sqlalchemy import bindparam, delete, exists, or_, select, text
 
-from shingling.similarity import Overlap, overlap
 from shingling.store._database import insert_rows
 from shingling.store._lookup import Changes, Lookup, some
 from shingling.store._rows import COLUMNS, Keyed, Row, row_from, url_key
-from shingling.store._tables import LIVE, Tables, reviews, texts
+from shingling.store._tables import LIVE, Tables, reviews
 from shingling.store._tables import full as full_keys
+from shingling.store._texts import Texts, delete_texts, read_text
 from shingling.store._values import site_of
 
 if TYPE_CHECKING:
@@ -24,7 +22,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import BindParameter, Connection, Select
 
-    from shingling.sketch import Fingerprints, Scheme, Signature
+    from shingling.similarity import Overlap
+    from shingling.sketch import Scheme, Signature
     from shingling.store._database import Database
     from shingling.store._index import Index
     from shingling.store._values import Page, Rules
@@ -34,7 +33,6 @@ _SCOPES: BindParameter[Any] = bindparam("scopes", expanding=True)
 _REVIEWS = select(reviews.c.a_key, reviews.c.b_key, reviews.c.same).where(
     or_(reviews.c.a_key.in_(_IN), reviews.c.b_key.in_(_IN))
 )
-_TEXT = select(texts.c.zlib).where(texts.c.page_id == bindparam("page_id"))
 _NOTE_FULL = text(
     f"INSERT INTO {full_keys} (owner, key) VALUES (:owner, :key) ON CONFLICT DO NOTHING"  # noqa: S608 (ours)
 )
@@ -96,9 +94,7 @@ class WorkingSet:
         self._by_text: dict[bytes, set[int]] = {}
         self._by_head: dict[int, set[int]] = {}
         self._touched: dict[int, Row] = {}
-        self._new_texts: dict[int, str | None] = {}
-        self._kept: dict[int, str] = {}  # texts that are in the database
-        self._fingerprints: dict[int, Fingerprints | None] = {}
+        self._texts = Texts(connection, self._lookup, scheme)
         self._ids: list[int] = []  # for new pages, in falling order
         self._reviewed: bool | None = None
         self._said: dict[bytes, dict[bytes, bool]] = {}  # what is said of pairs of URLs
@@ -124,11 +120,10 @@ class WorkingSet:
     def meet(self, rows: Sequence[Row], rules: Rules) -> None:
         """Read all rows that these can meet, which are in no group."""
         self._read_reviews({row.url_key for row in rows})
-        kept: dict[int, str] = {}
+        pieces: list[tuple[str, str]] = []
         if rules.containment is not None:
-            kept = read_texts(self._connection, [row.id for row in rows])
-        self._kept.update(kept)
-        pieces = [(row.scope, kept[row.id]) for row in rows if row.id in kept]
+            kept = self._texts.load([row.id for row in rows])
+            pieces = [(row.scope, kept[row.id]) for row in rows if row.id in kept]
         self._prefetch(rows, sorted({row.scope for row in rows}), pieces, rules)
 
     def _prefetch(
@@ -279,7 +274,7 @@ class WorkingSet:
             indexed=None,
         )
         self._know(row)
-        self._set_text(row, page.text if keep_text else None)
+        self._texts.put(row, page.text if keep_text else None)
         return row
 
     def replace(self, row: Row, page: Page, signature: Signature, keep_text: bool) -> None:
@@ -289,12 +284,12 @@ class WorkingSet:
         row.words, row.text_hash = signature.words, signature.text_hash
         row.minima, row.simhash = signature.minima, signature.simhash
         self._know(row)
-        self._set_text(row, page.text if keep_text else None)
+        self._texts.put(row, page.text if keep_text else None)
 
     def former(self, row: Row) -> Row:
         """Return the row as it is now, for a comparison after `replace`."""
         copy = replace(row, id=-row.id)
-        self._fingerprints[copy.id] = self._shingles(row)
+        self._texts.copy(row, copy)
         return copy
 
     def stand(self, row: Row, status: str = "new") -> None:
@@ -349,7 +344,7 @@ class WorkingSet:
         self.flush()
         self._write_index((row, False) for row in gone)
         for part in some(ids):
-            self._connection.execute(delete(texts).where(texts.c.page_id.in_(part)))
+            delete_texts(self._connection, part)
             self._connection.execute(
                 delete(self._tables.pages).where(self._tables.pages.c.id.in_(part))
             )
@@ -357,54 +352,27 @@ class WorkingSet:
 
     def overlap(self, a: Row, b: Row) -> Overlap | None:
         """Return what two pages' texts share, or None where one of them is not kept."""
-        first, second = self._shingles(a), self._shingles(b)
-        return None if first is None or second is None else overlap(first, second)
+        return self._texts.overlap(a, b)
 
     def measure(self, a: Row, b: Row) -> tuple[float, float]:
         """Return resemblance and containment: from the texts, or estimated without them."""
-        both = self.overlap(a, b)
-        if both is not None:
-            return both.resemblance, both.containment
-        resemblance = float(np.mean(a.minima == b.minima))
-        size = self._scheme.shingle_size if self._scheme.unit == "words" else 1
-        return resemblance, estimated_containment(resemblance, a.words, b.words, size)
-
-    def _shingles(self, row: Row) -> Fingerprints | None:
-        if row.id not in self._fingerprints:
-            main_text = self._text(row)
-            self._fingerprints[row.id] = (
-                None if main_text is None else np.unique(self._lookup.shingles(main_text))
-            )
-        return self._fingerprints[row.id]
+        return self._texts.measure(a, b)
 
     def _sample(self, row: Row) -> list[int]:
         """Return the keys by which pieces of the row are found; none of a short text."""
         if not self._lookup.sampled or row.status == "skipped":
             return []
-        return self._lookup.sample(row.scope, self._text(row))
-
-    def _text(self, row: Row) -> str | None:
-        if row.id in self._new_texts:
-            return self._new_texts[row.id]
-        if row.id in self._kept:
-            return self._kept[row.id]
-        stored = row.stored or self._tables is not LIVE
-        return read_text(self._connection, row.id) if stored else None
-
-    def _set_text(self, row: Row, main_text: str | None) -> None:
-        self._new_texts[row.id] = main_text
-        self._fingerprints.pop(row.id, None)
+        return self._lookup.sample(row.scope, self._texts.of(row))
 
     def flush(self) -> None:
         """Write every touched row, its bands and its text."""
         rows = sorted(self._touched.values(), key=lambda row: row.id)
-        replaced = [page_id for page_id in self._new_texts if self._rows[page_id].stored]
+        known = {row.id for row in rows if row.stored}
         self._write_rows(rows)
         self._write_index((row, self._is_indexed(row)) for row in rows)
-        self._write_texts(replaced)
+        self._texts.write(known)
         self._write_full()
         self._touched.clear()
-        self._new_texts.clear()
 
     def _write_rows(self, rows: Sequence[Row]) -> None:
         pages = self._tables.pages
@@ -447,16 +415,6 @@ class WorkingSet:
             row.indexed = keyed
         self._lookup.write(bands, samples)
 
-    def _write_texts(self, replaced: Sequence[int]) -> None:
-        for part in some(replaced):
-            self._connection.execute(delete(texts).where(texts.c.page_id.in_(part)))
-        kept = [
-            (page_id, zlib.compress(main_text.encode("utf-8", "replace")))
-            for page_id, main_text in self._new_texts.items()
-            if main_text is not None
-        ]
-        insert_rows(self._connection, texts, ("page_id", "zlib"), kept)
-
     @property
     def full(self) -> int:
         """Return how many keys were met that have more pages than are looked at."""
@@ -470,33 +428,6 @@ class WorkingSet:
         self._connection.execute(_NOTE_FULL, rows)
 
 
-def read_texts(connection: Connection, ids: Collection[int]) -> dict[int, str]:
-    """Return the main texts that are kept of some pages."""
-    found: dict[int, str] = {}
-    for part in some(ids):
-        query = select(texts.c.page_id, texts.c.zlib).where(texts.c.page_id.in_(part))
-        found.update((page_id, unzip(raw)) for page_id, raw in connection.execute(query))
-    return found
-
-
-def read_text(connection: Connection, page_id: int) -> str | None:
-    """Return a stored main text, or None where it is not kept."""
-    raw = connection.scalar(_TEXT, {"page_id": page_id})
-    return None if raw is None else unzip(raw)
-
-
-def unzip(raw: bytes) -> str:
-    """Return a main text as the table `texts` keeps it."""
-    return zlib.decompress(raw).decode()
-
-
 def seconds(page: Page) -> int:
     """Return when a page was fetched, in seconds since 1970, UTC."""
     return int(time.time() if page.fetched is None else page.fetched)
-
-
-def estimated_containment(resemblance: float, a_words: int, b_words: int, size: int) -> float:
-    """Return the containment that an estimated resemblance means for two texts' lengths."""
-    a, b = max(a_words - size + 1, 1), max(b_words - size + 1, 1)
-    shared = resemblance * (a + b) / (1 + resemblance)
-    return min(shared / min(a, b), 1.0)

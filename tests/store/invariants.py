@@ -12,7 +12,7 @@ from shingling.sketch import Scheme, shingles_of
 from shingling.store._index import Index
 from shingling.store._lookup import keys_of_sample
 from shingling.store._rows import Keyed, read_minima
-from shingling.store._working_set import unzip
+from shingling.store._texts import unzip
 
 from .databases import is_postgres, rows_of, url_of
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from shingling import Page, Rules, Scheme, SimhashFeatures, Store
-from shingling.errors import StoreError
+from shingling.errors import RecordError, StoreError
 from shingling.sketch import Banding
 from shingling.store import Index
 from shingling.store._exchange import (
@@ -19,7 +19,7 @@ from shingling.store._exchange import (
     restore,
     widen_seen,
 )
-from shingling.store._records import Header, Record, RecordError
+from shingling.store._records import Header, Record
 
 from .databases import ENDINGS, emptied, is_postgres, rows_of, sqlite_only, url_of
 from .invariants import ending, groups_of, text, verify, words

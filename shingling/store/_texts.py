@@ -1,0 +1,126 @@
+"""The main texts of pages: kept, read, and measured."""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sqlalchemy import bindparam, delete, select
+
+from shingling.similarity import Overlap, overlap
+from shingling.store._database import insert_rows
+from shingling.store._lookup import some
+from shingling.store._tables import texts
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from sqlalchemy import Connection
+
+    from shingling.sketch import Fingerprints, Scheme
+    from shingling.store._lookup import Lookup
+    from shingling.store._rows import Row
+
+_TEXT = select(texts.c.zlib).where(texts.c.page_id == bindparam("page_id"))
+
+
+class Texts:
+    """Texts of the pages that one batch touches, held in memory until they are written."""
+
+    def __init__(self, connection: Connection, lookup: Lookup, scheme: Scheme) -> None:
+        self._connection = connection
+        self._lookup = lookup
+        self._scheme = scheme
+        self._new: dict[int, str | None] = {}
+        self._kept: dict[int, str] = {}  # in the database
+        self._fingerprints: dict[int, Fingerprints | None] = {}
+
+    def put(self, row: Row, main_text: str | None) -> None:
+        """Give a page its text; None keeps none."""
+        self._new[row.id] = main_text
+        self._fingerprints.pop(row.id, None)
+
+    def load(self, ids: Collection[int]) -> dict[int, str]:
+        """Read the texts that are kept of some pages, at once."""
+        kept = read_texts(self._connection, ids)
+        self._kept.update(kept)
+        return kept
+
+    def of(self, row: Row) -> str | None:
+        """Return the text of a page, or None where it is not kept."""
+        if row.id in self._new:
+            return self._new[row.id]
+        if row.id in self._kept:
+            return self._kept[row.id]
+        return read_text(self._connection, row.id)
+
+    def copy(self, row: Row, other: Row) -> None:
+        """Have another row measured as this one is now."""
+        self._fingerprints[other.id] = self._shingles(row)
+
+    def overlap(self, a: Row, b: Row) -> Overlap | None:
+        """Return what two pages' texts share, or None where one of them is not kept."""
+        first, second = self._shingles(a), self._shingles(b)
+        return None if first is None or second is None else overlap(first, second)
+
+    def measure(self, a: Row, b: Row) -> tuple[float, float]:
+        """Return resemblance and containment: from the texts, or estimated without them."""
+        both = self.overlap(a, b)
+        if both is not None:
+            return both.resemblance, both.containment
+        resemblance = float(np.mean(a.minima == b.minima))
+        size = self._scheme.shingle_size if self._scheme.unit == "words" else 1
+        return resemblance, estimated_containment(resemblance, a.words, b.words, size)
+
+    def _shingles(self, row: Row) -> Fingerprints | None:
+        if row.id not in self._fingerprints:
+            main_text = self.of(row)
+            self._fingerprints[row.id] = (
+                None if main_text is None else np.unique(self._lookup.shingles(main_text))
+            )
+        return self._fingerprints[row.id]
+
+    def write(self, known: Collection[int]) -> None:
+        """Write the new texts, in place of those of pages that are known."""
+        delete_texts(self._connection, [page_id for page_id in self._new if page_id in known])
+        kept = [
+            (page_id, zlib.compress(main_text.encode("utf-8", "replace")))
+            for page_id, main_text in self._new.items()
+            if main_text is not None
+        ]
+        insert_rows(self._connection, texts, ("page_id", "zlib"), kept)
+        self._new.clear()
+
+
+def delete_texts(connection: Connection, ids: Iterable[int]) -> None:
+    """Delete the texts of some pages."""
+    for part in some(ids):
+        connection.execute(delete(texts).where(texts.c.page_id.in_(part)))
+
+
+def read_texts(connection: Connection, ids: Collection[int]) -> dict[int, str]:
+    """Return the main texts that are kept of some pages."""
+    found: dict[int, str] = {}
+    for part in some(ids):
+        query = select(texts.c.page_id, texts.c.zlib).where(texts.c.page_id.in_(part))
+        found.update((page_id, unzip(raw)) for page_id, raw in connection.execute(query))
+    return found
+
+
+def read_text(connection: Connection, page_id: int) -> str | None:
+    """Return a stored main text, or None where it is not kept."""
+    raw = connection.scalar(_TEXT, {"page_id": page_id})
+    return None if raw is None else unzip(raw)
+
+
+def unzip(raw: bytes) -> str:
+    """Return a main text as the table `texts` keeps it."""
+    return zlib.decompress(raw).decode()
+
+
+def estimated_containment(resemblance: float, a_words: int, b_words: int, size: int) -> float:
+    """Return the containment that an estimated resemblance means for two texts' lengths."""
+    a, b = max(a_words - size + 1, 1), max(b_words - size + 1, 1)
+    shared = resemblance * (a + b) / (1 + resemblance)
+    return min(shared / min(a, b), 1.0)
