@@ -361,6 +361,7 @@ def _require_all_texts(connection: Connection) -> None:
     missing = connection.scalar(without)
     if missing:
         raise SchemeError(
-            f"{missing:,} pages are stored without their texts (DEDUP_STORE_TEXT), so they cannot"
-            " be signed under another scheme"
+            f"{missing:,} {'page is' if missing == 1 else 'pages are'} stored without"
+            f" {'its text' if missing == 1 else 'their texts'} (DEDUP_STORE_TEXT): all texts are"
+            " needed to sign them under another scheme"
         )

@@ -256,7 +256,7 @@ forgets = st.lists(st.sampled_from(URLS), min_size=1, max_size=3, unique=True)
 rebuilds = st.sampled_from(ALL_RULES)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(rebuilds, st.lists(fetches | fetches | forgets | rebuilds, max_size=8))
 def test_every_sequence_of_methods_is_decided_as_by_the_definition(
     empty: Path, rules: Rules, steps: list[Step]
@@ -292,7 +292,7 @@ def test_a_long_walk_by_one_method_is_decided_as_by_the_definition(
     reference = Methods(rules=rules)
     kinds: Counter[str] = Counter()
     with Store.open(url_of(file), rules=rules) as store:
-        for step in walk(turns=70, seed=1, many=14):
+        for step in walk(turns=45, seed=1, many=14):
             before = {known.number: known.head for known in reference.ordered()}
             for verdict in take(step, file, store, reference):
                 kinds[verdict.status] += 1
@@ -310,7 +310,7 @@ def test_a_long_walk_by_one_method_is_decided_as_by_the_definition(
 
 def test_a_walk_through_all_methods_is_decided_as_by_the_definition(file: Path) -> None:
     reference = Methods()
-    steps = walk(turns=80, seed=2, many=20)
+    steps = walk(turns=50, seed=2, many=20)
     with Store.open(url_of(file), rules=ALL_RULES[0]) as store:
         for turn, step in enumerate(steps):
             if turn % 6 == 5:

@@ -170,22 +170,22 @@ def test_a_process_that_is_killed_harms_no_other_and_can_be_started_again(
 def test_pages_that_change_while_others_fetch_them_leave_a_store_in_order(
     file: Path, tmp_path: Path, pages: Path, rules: dict[str, object]
 ) -> None:
-    listed = json.loads(pages.read_text(encoding="utf-8"))[:80]
+    listed = json.loads(pages.read_text(encoding="utf-8"))[:48]
     Store.open(url_of(file), rules=Rules(**rules)).close()  # type: ignore[arg-type]
     crawlers = []
     for seed in range(3):
         chance = random.Random(seed)
         # Each page shows a text of its own cluster or of the next one.
-        changing = [(url, listed[(at + chance.randrange(-4, 5)) % 80][1]) for at, (url, _) in
+        changing = [(url, listed[(at + chance.randrange(-4, 5)) % 48][1]) for at, (url, _) in
                     enumerate(listed)]  # fmt: skip
         own = tmp_path / f"{seed}.json"
         own.write_text(json.dumps(changing + listed), encoding="utf-8")
         crawlers.append(start(file, own, seed, json.dumps(rules)))
     go(crawlers)
-    end(crawlers, 160)
+    end(crawlers, 96)
     verify(file)
     with Store.open(url_of(file)) as store:
-        assert store.status()["pages"] == 80
+        assert store.status()["pages"] == 48
     assert_no_deadlock(file)
 
 

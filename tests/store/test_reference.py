@@ -372,8 +372,8 @@ rebuilds = st.tuples(
 )
 
 
-@settings(max_examples=70, deadline=None)
-@given(st.lists(st.one_of(checks, checks, forgets, reviews, reviews, rebuilds), max_size=12))
+@settings(max_examples=35, deadline=None)
+@given(st.lists(st.one_of(checks, checks, forgets, reviews, reviews, rebuilds), max_size=10))
 def test_every_sequence_of_steps_is_decided_as_by_the_definition(
     empty: Path, steps: list[Step]
 ) -> None:
@@ -391,7 +391,7 @@ def test_a_long_walk_is_decided_as_by_the_definition(file: Path, seed: int) -> N
     reference = Dictionaries()
     kinds: Counter[str] = Counter()
     with Store.open(url_of(file)) as store:
-        for turn in range(120):
+        for turn in range(80):
             step: Step
             if turn % 10 == 9:
                 step = "forget", random.sample(urls, 2)
@@ -417,4 +417,4 @@ def test_a_long_walk_is_decided_as_by_the_definition(file: Path, seed: int) -> N
             )
             kinds.update(stored.last_verdict for stored in store.pages())
     least = {"new", "exact", "near", "unchanged", "changed", "skipped", "promoted"}
-    assert all(kinds[kind] >= 10 for kind in least), kinds
+    assert all(kinds[kind] >= 5 for kind in least), kinds
