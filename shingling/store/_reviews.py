@@ -63,7 +63,8 @@ def apply_review(
 
     Said to be the same, the younger one joins the older one's group, or the other way round
     where that holds a page that is said to be different. Said to be different, the younger
-    one leaves a group that they share and is decided again, as it is where a word is taken back.
+    one leaves a group that they share and is decided again. So it is where a word is taken back,
+    unless it leads a group of its own.
     """
     others = {row.scope: row for row in working.load_url(b)}
     for first in working.load_url(a):
@@ -76,6 +77,8 @@ def apply_review(
             _bring_together(older, younger, rules, working)
         elif same is not True and together:
             _part(older, younger, rules, scheme, working)
+        elif same is None and not working.members(younger):
+            _decide_again(younger, rules, scheme, working)
 
 
 def _bring_together(older: Row, younger: Row, rules: Rules, working: WorkingSet) -> None:
@@ -87,7 +90,10 @@ def _bring_together(older: Row, younger: Row, rules: Rules, working: WorkingSet)
 
 
 def _part(older: Row, younger: Row, rules: Rules, scheme: Scheme, working: WorkingSet) -> None:
-    row = older if younger.is_original else younger
+    _decide_again(older if younger.is_original else younger, rules, scheme, working)
+
+
+def _decide_again(row: Row, rules: Rules, scheme: Scheme, working: WorkingSet) -> None:
     leave(row, rules, working)
     working.meet([row], rules)
     place(row, row.last_seen, rules, scheme, working)

@@ -141,9 +141,10 @@ class Upkeep:
             chosen_rules = rules or self.index.usual_rules()
             first, second = safe_url(a), safe_url(b)
             before = write_review(connection, first, second, same, note)
-            working = self._working_set(connection)
-            apply_review(working, first, second, same, chosen_rules, self.scheme)
-            working.flush()
+            if before or same is not None:
+                working = self._working_set(connection)
+                apply_review(working, first, second, same, chosen_rules, self.scheme)
+                working.flush()
             return before
 
         return self._database.write(say, alone=True)

@@ -170,8 +170,9 @@ class WorkingSet:
         for part in some(key for key in keys if key not in self._said):
             self._said.update((key, {}) for key in part if key not in self._said)
             for a, b, same in self._connection.execute(_REVIEWS, {"some": part}):
-                self._said.setdefault(a, {})[b] = same
-                self._said.setdefault(b, {})[a] = same
+                for key, other in ((a, b), (b, a)):
+                    if key in self._said:
+                        self._said[key][other] = same
         self._read(self._ask.by_url, {other for key in keys for other in self._said[key]})
         self.load(row.original_id for row in [*self._rows.values()] if row.original_id is not None)
 

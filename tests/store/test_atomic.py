@@ -11,7 +11,6 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import replace
-from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +22,6 @@ import shingling.store._sqlite
 import shingling.store._store
 from shingling import Page, Rules, Scheme, Store, Verdict, sign
 from shingling.errors import SchemeError, StoreError, StoreUnavailableError
-from shingling.sketch import Banding
 from shingling.store._decide import decide
 from shingling.store._postgres import _STORE_LOCK
 
@@ -41,7 +39,6 @@ from .invariants import (
     ending,
     entries_of,
     groups_of,
-    jaccard,
     rows_of,
     text,
     url_of,
@@ -206,7 +203,7 @@ WRITER = """
 import sys
 from shingling import Store
 from tests.store.test_atomic import some_pages
-pages = some_pages(800)
+pages = some_pages(400)
 with Store.open(sys.argv[1]) as store:
     for start in range(0, len(pages), 8):
         store.check(pages[start : start + 8])
@@ -228,11 +225,11 @@ def settle(file: Path) -> None:
 
 def test_a_killed_crawl_started_again_ends_with_the_same_store(file: Path) -> None:
     killed, whole = file.with_stem("killed"), file.with_stem("whole")
-    pages = some_pages(800)
+    pages = some_pages(400)
     with Store.open(url_of(whole)) as store:
         for start in range(0, len(pages), 8):
             store.check(pages[start : start + 8])
-    for lines in (2, 20, 40):
+    for lines in (2, 10, 20):
         child = run_child(WRITER, url_of(killed))
         assert child.stdout is not None
         for _ in range(lines):
@@ -396,60 +393,6 @@ def clustered_pages() -> list[Page]:
         for number, cluster in enumerate(clusters())
         for at, main_text in enumerate(cluster)
     ]
-
-
-CRAWLER = """
-import random, sys
-from shingling import Store
-from tests.store.test_atomic import clustered_pages
-pages = clustered_pages()
-random.Random(sys.argv[2]).shuffle(pages)
-print("ready", flush=True)
-sys.stdin.readline()
-with Store.open(sys.argv[1]) as store:
-    while pages:
-        store.check(pages[:3])
-        pages = pages[3:]
-"""
-
-
-def test_crawlers_that_fetch_the_same_pages_end_with_one_original_a_group(file: Path) -> None:
-    banding = Banding.for_threshold(0.8)
-    for cluster in clusters():
-        for a, b in combinations(cluster, 2):
-            assert jaccard(a, b) > 0.85
-            keys = banding.keys([sign(a).minima, sign(b).minima])
-            assert (keys[0] == keys[1]).any()
-    Store.open(url_of(file)).close()
-    crawlers = [
-        subprocess.Popen(
-            [sys.executable, "-c", CRAWLER, url_of(file), str(seed)],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for seed in range(4)
-    ]
-    for crawler in crawlers:
-        assert crawler.stdout is not None
-        assert crawler.stdout.readline() == "ready\n"
-    for crawler in crawlers:
-        assert crawler.stdin is not None
-        crawler.stdin.write("\n")
-        crawler.stdin.flush()
-    for crawler in crawlers:
-        crawler.communicate()
-    assert [crawler.returncode for crawler in crawlers] == [0] * 4
-    verify(file)
-    with Store.open(url_of(file)) as store:
-        groups = list(store.groups())
-        assert store.status()["pages"] == 60
-    assert len(groups) == 15
-    for group in groups:
-        members = [group.original, *group.duplicates]
-        assert len({page.url.rpartition("/")[0] for page in members}) == 1
-        assert {page.url.rpartition("/")[2] for page in members} == {"0", "1", "2", "3"}
 
 
 def test_pages_shuffled_in_any_order_make_the_same_groups(file: Path) -> None:

@@ -292,7 +292,7 @@ def test_a_long_walk_by_one_method_is_decided_as_by_the_definition(
     reference = Methods(rules=rules)
     kinds: Counter[str] = Counter()
     with Store.open(url_of(file), rules=rules) as store:
-        for step in walk(turns=45, seed=1, many=14):
+        for step in walk(turns=70, seed=1, many=14):
             before = {known.number: known.head for known in reference.ordered()}
             for verdict in take(step, file, store, reference):
                 kinds[verdict.status] += 1

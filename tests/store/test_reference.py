@@ -161,13 +161,16 @@ class Dictionaries:
         before = self.reviews.pop(pair, None)
         if same is not None:
             self.reviews[pair] = same
+        elif before is None:
+            return False
         for scope in SCOPES:
             both = [known for known in self.scope(scope) if known.url in pair]
             if len(both) < 2:
                 continue
             older, younger = both
-            if older.top is younger.top and not same:
-                row = younger if younger.head else older
+            together = older.top is younger.top
+            if (together and not same) or (same is None and not self.members(younger)):
+                row = older if together and younger.head is None else younger
                 self.leave(row)
                 self.place(row)
             elif same and older.top is not younger.top:
