@@ -185,9 +185,9 @@ class WorkingSet:
 
     def said(self, row: Row, *, same: bool) -> list[Row]:
         """Return the pages of the row's scope said to be the same, or different; oldest first."""
+        self._read_reviews({row.url_key})
         if not self._reviewed:
             return []
-        self._read_reviews({row.url_key})
         found = [
             self._by_url.get((row.scope, key))
             for key, said in self._said[row.url_key].items()
