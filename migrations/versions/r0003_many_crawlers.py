@@ -33,6 +33,7 @@ def upgrade() -> None:
         sa.Column("owner", sa.Text, primary_key=True),
         sa.Column("slice", sa.SmallInteger, primary_key=True),
         sa.Column("count", sa.BigInteger, nullable=False),
+        sa.Column("merged", sa.BigInteger, nullable=False),
         sa.Column("words", sa.LargeBinary, nullable=False),
     )
     op.create_table(

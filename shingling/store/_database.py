@@ -115,6 +115,10 @@ class Database(ABC):
     def trouble(self, error: DBAPIError) -> Trouble | None:
         """Return whether, and why, a failed transaction is worth trying again."""
 
+    def explained(self, message: str) -> str:
+        """Return what the database says, with what it leaves out."""
+        return message
+
     @abstractmethod
     def begin_reading(self) -> Connection:
         """Return a connection whose transaction sees one state of the store throughout."""
@@ -211,7 +215,7 @@ class Database(ABC):
         except DBAPIError as error:
             trouble = self.trouble(error) if again else None
             lines = str(error.orig).splitlines() or [type(error.orig).__name__]
-            line = f"{self.where}: {lines[0]}"
+            line = f"{self.where}: {self.explained(lines[0])}"
             raise (StoreError(line) if trouble is None else AgainError(line, trouble)) from error
         except (SQLAlchemyError, NoSuchModuleError, OSError) as error:
             raise StoreError(f"{self.where}: {str(error).splitlines()[0]}") from error

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import bindparam, create_engine, inspect, text
+from sqlalchemy import bindparam, create_engine, event, inspect, text
 from sqlalchemy.exc import NoSuchModuleError
 
 from shingling.errors import StoreError
@@ -24,12 +24,14 @@ _STORE_LOCK = 0x5348_494E_474C_4501  # any number that keys are unlikely to be
 _CONNECT_SECONDS = "10"
 _SECRETS = ("password", "sslpassword", "passfile")
 
-_TAKE_TURN = text("SELECT pg_advisory_xact_lock_shared(:key)")
-_TAKE_ALL = text("SELECT pg_advisory_xact_lock(:key)")
+# Locks are those of a database, which may hold a store in each of its schemas.
+_SALT = "hashtextextended(current_schema(), 0)"
+_TAKE_TURN = text(f"SELECT pg_advisory_xact_lock_shared(:key # {_SALT})")
+_TAKE_ALL = text(f"SELECT pg_advisory_xact_lock(:key # {_SALT})")
 # Everybody takes locks in the order of the keys: nobody waits for somebody who waits for them.
 _LOCK = text(
-    "SELECT CASE WHEN own THEN pg_advisory_xact_lock(key) IS NULL"
-    " ELSE pg_advisory_xact_lock_shared(key) IS NULL END"
+    f"SELECT CASE WHEN own THEN pg_advisory_xact_lock(key # {_SALT}) IS NULL"  # noqa: S608 (ours)
+    f" ELSE pg_advisory_xact_lock_shared(key # {_SALT}) IS NULL END"
     " FROM unnest(CAST(:keys AS bigint[]), CAST(:own AS boolean[])) AS wanted(key, own)"
 )
 _ALLOCATE = text(
@@ -48,8 +50,10 @@ _BYTES = text(
     " WHERE c.relnamespace = current_schema()::regnamespace AND c.relname IN :names"
 ).bindparams(bindparam("names", expanding=True))
 
-_CONFLICTS = {"40001", "40P01", "55P03"}
-_AWAY = {"57P01", "57P02", "57P03", "53300"}
+_LOCK_SECONDS = 20  # for which one statement waits for others; Database.write goes on from there
+
+_CONFLICTS = {"40001", "40P01"}
+_AWAY = {"57P01", "57P02", "57P03", "53300", "55P03"}
 _OUT_OF_MEMORY = "53200"
 
 
@@ -70,6 +74,7 @@ class PostgresDatabase(Database):
             raise StoreError(
                 'PostgreSQL needs psycopg 3: pip install "scrapy-shingling[postgres]"'
             ) from error
+        event.listen(self.engine, "connect", _set_up)
         self._reader = self.engine.execution_options(
             isolation_level="REPEATABLE READ", postgresql_readonly=True
         )
@@ -155,7 +160,22 @@ class PostgresDatabase(Database):
         return self._reader.connect()
 
 
+def _set_up(connection: Any, _record: object) -> None:
+    """Have a session wait for locks for a while only, unless the URL says how long."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT set_config('lock_timeout', %s, false)"
+            " WHERE current_setting('lock_timeout') = '0'",
+            (f"{_LOCK_SECONDS}s",),
+        )
+    connection.commit()
+
+
 def _may_come(message: str) -> bool:
     """Return whether a server that could not be reached may be on its way."""
-    signs = ("refused", "starting up", "shutting down", "No such file", "closed", "timeout", "lost")
+    signs = (
+        *("refused", "starting up", "shutting down", "recovery mode", "not yet accepting"),
+        *("too many", "connection slots", "No such file", "closed", "timeout", "lost", "reset"),
+        *("unreachable", "No route to host"),
+    )
     return any(sign in message for sign in signs)

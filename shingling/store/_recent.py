@@ -50,9 +50,11 @@ _APPEND = "INSERT INTO recent (owner, slice, batch, entries) VALUES (?, ?, ?, ?)
 _FILTERS = text("SELECT slice, count, words FROM filters WHERE owner = :owner")
 _FILTER = text("SELECT count, words FROM filters WHERE owner = :owner AND slice = :slice")
 _KEEP_FILTER = text(
-    "INSERT INTO filters (owner, slice, count, words) VALUES (:owner, :slice, :count, :words)"
-    " ON CONFLICT (owner, slice) DO UPDATE SET count = :count, words = :words"
+    "INSERT INTO filters (owner, slice, count, words, merged)"
+    " VALUES (:owner, :slice, :count, :words, :merged)"
+    " ON CONFLICT (owner, slice) DO UPDATE SET count = :count, words = :words, merged = :merged"
 )
+_MERGED_LATER = text("SELECT slice FROM filters WHERE owner = :owner AND merged > :batch")
 _MERGED = text("DELETE FROM recent WHERE owner = :owner AND slice = :slice")
 
 _CLEAR = (
@@ -72,8 +74,7 @@ _GO_ON = text(
 class Recent:
     """The recent entries of a table of keys, in memory.
 
-    It may hold more than the table `recent` does: entries that have been merged since, and
-    entries of pages that another process has merged. Those are found in both places.
+    With the large table it makes up all entries: what goes there is forgotten here.
     """
 
     def __init__(self, owner: str) -> None:
@@ -82,7 +83,7 @@ class Recent:
 
     def forget(self) -> None:
         """Know nothing, as at the start."""
-        # Of the large table as it was at some moment since: what went there later is here too.
+        # Of the large table, where many keys were looked up.
         self.filters: dict[int, Filter] | None = None
         self.epoch = self.written = 0
         self.gone: set[Entry] = set()
@@ -103,6 +104,7 @@ class Recent:
         if self.written == 0:
             rows += connection.execute(_ALL, {"owner": self.owner})
         else:
+            self._follow_merges(connection)
             for place in range(SLICES):
                 wanted = {"owner": self.owner, "slice": place, "batch": self.written}
                 rows += connection.execute(_LATER, wanted)
@@ -110,6 +112,15 @@ class Recent:
         self.epoch, self.written = epoch, written
         if rows:
             self.add(*_entries(rows))
+
+    def _follow_merges(self, connection: Connection) -> None:
+        """Forget what others have merged: all that is known of those slices is older."""
+        bound = {"owner": self.owner, "batch": self.written}
+        for place in connection.scalars(_MERGED_LATER, bound).all():
+            self.merged(place)
+            if self.filters is not None:
+                (row,) = connection.execute(_FILTER, {"owner": self.owner, "slice": place})
+                self.filters[place] = _filter(row[1], row[0])
 
     def add(self, keys: Integers, pages: Integers) -> None:
         """Take in entries, in the order in which they were written."""
@@ -255,7 +266,8 @@ class RecentPostings(Postings):
         if known is None or not known.has_room:
             known = self._scanned(place)
         words = known.words.tobytes()
-        self._connection.execute(_KEEP_FILTER, {**wanted, "count": known.count, "words": words})
+        kept_as = {"count": known.count, "words": words, "merged": self._recent.written}
+        self._connection.execute(_KEEP_FILTER, {**wanted, **kept_as})
         if self._recent.filters is not None:
             self._recent.filters[place] = known
         self._connection.execute(_MERGED, wanted)

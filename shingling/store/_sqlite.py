@@ -108,6 +108,10 @@ class SqliteDatabase(Database):
         """Return `AWAY` where another program has locked the file."""
         return Trouble.AWAY if "locked" in str(error.orig) else None
 
+    def explained(self, message: str) -> str:
+        """Return what SQLite says; it writes even where it is only read."""
+        return _explained(message)
+
     def begin_reading(self) -> Connection:
         """Return a connection that sees one snapshot."""
         return self._reader.connect()
@@ -132,10 +136,16 @@ def _check_file(path: Path) -> bool:
                 raise StoreError(f"{path}: not a SQLite database")
         tables = patiently(lambda: _tables(path))
     except (OSError, sqlite3.Error) as error:
-        raise StoreError(f"{path}: {error}") from error
+        raise StoreError(f"{path}: {_explained(str(error))}") from error
     if tables and not {"alembic_version", "scheme", "pages"} <= tables:
         raise StoreError(f"{path}: a database of something else, not a signature store")
     return bool(tables)
+
+
+def _explained(message: str) -> str:
+    if message == "unable to open database file":
+        return f"{message}: it, or its folder, cannot be written"
+    return message
 
 
 def _tables(path: Path) -> set[str]:

@@ -148,6 +148,7 @@ filters = Table(
     Column("owner", Text, primary_key=True),
     Column("slice", SmallInteger, primary_key=True),
     Column("count", BigInteger, nullable=False),  # keys
+    Column("merged", BigInteger, nullable=False),  # last batch of `recent` that went there
     Column("words", LargeBinary, nullable=False),
 )
 

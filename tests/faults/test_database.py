@@ -384,7 +384,7 @@ def test_a_crawl_goes_on_when_postgresql_is_back(tmp_path: Path, postgres: Postg
         crawling = crawl(tmp_path, server, postgres.url(database))
 
         def wait_for(pages: int) -> None:
-            crawling.wait_for(lambda: count(postgres, database) >= pages)
+            crawling.wait_for(lambda: count(postgres, database) >= pages, 20)
 
         wait_for(5)
         postgres.stop("fast")
