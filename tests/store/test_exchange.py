@@ -369,19 +369,19 @@ def many(number: int) -> Iterator[Record]:
 
 @pytest.mark.parametrize("target", ["sqlite"], indirect=True)
 def test_memory_does_not_grow_with_the_store(target: Path) -> None:
-    source = many(8_000)
+    source = many(4_000)
     header = Header.of(next(source))
     with Store.open(url_of(target)) as store:
         tracemalloc.start()
         try:
             with store._database.writing() as connection:
-                assert restore(store._database, connection, header, source).pages == 8_000
+                assert restore(store._database, connection, header, source).pages == 4_000
             _, restoring = tracemalloc.get_traced_memory()
             tracemalloc.reset_peak()
             with store._reading() as connection:
-                assert sum(1 for _ in export_records(connection)) == 8_002
+                assert sum(1 for _ in export_records(connection)) == 4_002
             _, exporting = tracemalloc.get_traced_memory()
         finally:
             tracemalloc.stop()
-    assert restoring < 30e6, "40 MB of texts went in"
-    assert exporting < 15e6, "40 MB of texts came out"
+    assert restoring < 16e6, "20 MB of texts went in"
+    assert exporting < 8e6, "20 MB of texts came out"
