@@ -10,7 +10,7 @@ import shutil
 import sqlite3
 import tempfile
 import uuid
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,8 +60,11 @@ class Server:
         self.connection = connect(self.url)
 
     def close(self) -> None:
+        from psycopg import OperationalError
+
         self.connection.close()
-        self.administration.execute(f"DROP DATABASE {self.name} WITH (FORCE)")
+        with suppress(OperationalError):  # another process may have stopped the server
+            self.administration.execute(f"DROP DATABASE {self.name} WITH (FORCE)")
         self.administration.close()
 
     def run(self, query: str, schema: str = "public") -> list[Any]:
