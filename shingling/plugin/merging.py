@@ -26,18 +26,7 @@ _BATCH = 256  # records in one transaction
 @contextmanager
 def import_run(store: Store, settings: DedupSettings) -> Iterator[Run]:
     """Record an import as a run."""
-    run = store.start_run(
-        "import",
-        {
-            "threshold": settings.threshold,
-            "method": settings.method,
-            "simhash_distance": settings.simhash_distance,
-            "containment": settings.containment,
-            "min_words": settings.min_words,
-            "scope": settings.scope,
-            "extractor": settings.extractor,
-        },
-    )
+    run = store.start_run("import", settings.shown())
     try:
         yield run
     except BaseException:

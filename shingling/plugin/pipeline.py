@@ -102,16 +102,7 @@ class DedupPipeline:
         try:
             await store.open(
                 spider.name if spider else "",
-                {
-                    "action": settings.action,
-                    "threshold": settings.threshold,
-                    "method": settings.method,
-                    "simhash_distance": settings.simhash_distance,
-                    "containment": settings.containment,
-                    "min_words": settings.min_words,
-                    "scope": settings.scope,
-                    "extractor": settings.extractor,
-                },
+                {"action": settings.action, **settings.shown()},
             )
         except ShinglingError as error:
             logger.error("%s", error)

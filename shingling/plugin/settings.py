@@ -87,6 +87,11 @@ class DedupSettings:
             parameters["simhash"] = {**features, "idf": idf}
         return Scheme.from_dict({"shingle_size": self.shingle_size, **parameters})
 
+    def shown(self) -> dict[str, Any]:
+        """Return what a run keeps of the settings that its pages were decided by."""
+        names = ("threshold", "method", "simhash_distance", "containment", "min_words", "scope")
+        return {name: getattr(self, name) for name in (*names, "extractor")}
+
     @cached_property
     def rules(self) -> Rules:
         """Return how a page is decided."""
