@@ -114,7 +114,7 @@ class Project:
             ADDONS = {"shingling.Addon": 500}
             TELNETCONSOLE_ENABLED = False
             REMOTE_CONTROL_ENABLED = False
-            DEDUP_WORKERS = 1
+            DEDUP_WORKERS = 0
             """,
         )
 

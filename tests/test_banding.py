@@ -65,7 +65,6 @@ def test_the_banding_of_a_threshold_is_the_cheapest_that_finds_it(
     assert Banding.for_threshold(threshold) == Banding(bands, rows)
 
 
-@settings(deadline=None)
 @given(st.floats(0.04, 1.0))
 def test_no_banding_with_fewer_bands_finds_the_threshold(threshold: float) -> None:
     chosen = Banding.for_threshold(threshold)
@@ -136,7 +135,7 @@ def test_pairs_of_signed_texts_share_a_band_as_often_as_recall_says() -> None:
     assert abs(shared / pairs - recall) <= 4 * sqrt(recall * (1 - recall) / pairs)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(_MINIMA, st.sampled_from(_BANDINGS))
 def test_keys_equal_the_slow_reference(values: list[int], banding: Banding) -> None:
     expected = [
@@ -163,7 +162,7 @@ def test_equal_minima_in_two_bands_have_different_keys(banding: Banding, value: 
     assert len(set(keys[0].tolist())) == banding.bands
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(_MINIMA, st.integers(0, 83), st.integers(1, 2**32 - 1), st.sampled_from(_BANDINGS))
 def test_one_other_minimum_changes_the_key_of_its_band_only(
     values: list[int], place: int, change: int, banding: Banding
@@ -176,7 +175,7 @@ def test_one_other_minimum_changes_the_key_of_its_band_only(
     assert differing == [place // banding.rows]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(_MINIMA, _MINIMA)
 def test_a_signature_has_the_same_keys_alone_and_among_others(
     values: list[int], others: list[int]

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shingling import canonical_words
@@ -535,7 +535,6 @@ _ANY_TEXT = st.one_of(
 
 
 @_needs_all_packs
-@settings(deadline=None)
 @given(_ANY_TEXT, st.sampled_from(_SEVERAL))
 @example("ʼ漢\u3099", {"language": "zh", "chinese": "jieba"})
 @example("社\u0345", {"language": "en", "lemmas": "simplemma"})
@@ -553,7 +552,6 @@ def test_any_text_has_words_without_white_space_and_always_the_same(
 
 
 @_needs_all_packs
-@settings(deadline=None)
 @given(_ANY_TEXT, st.sampled_from([{}, *_WITHOUT_EFFECT]))
 @example("社\u0345 \u00b5", {"language": "xx", "lemmas": "simplemma"})
 def test_options_without_effect_on_a_language_give_the_canonical_words(
@@ -562,7 +560,6 @@ def test_options_without_effect_on_a_language_give_the_canonical_words(
     assert Canonicaliser(**options).words(text) == canonical_words(text)
 
 
-@settings(deadline=None)
 @given(_ANY_TEXT)
 def test_kept_case_and_punctuation_are_all_that_is_kept(text: str) -> None:
     kept = Canonicaliser(keep_case=True, keep_punctuation=True).words(text)

@@ -9,7 +9,7 @@ import unicodedata
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shingling import canonical_words, extract
@@ -205,7 +205,6 @@ def test_bytes_of_an_unknown_declared_encoding_are_guessed(declared: str) -> Non
     assert decode(_page(_RUSSIAN).encode("windows-1251"), declared) == _page(_RUSSIAN)
 
 
-@settings(deadline=None)
 @given(st.binary(), st.sampled_from([None, "utf-8", "ascii", "utf-16", "shift_jis", "gb18030"]))
 def test_any_bytes_are_decoded(body: bytes, declared: str | None) -> None:
     assert len(decode(body, declared)) <= len(body)
@@ -342,7 +341,6 @@ def test_the_title_of_a_drawing_is_not_the_title_of_the_page() -> None:
     assert read_html(html).title == "Bridge"
 
 
-@settings(deadline=None)
 @given(st.text(st.characters(categories=None)))
 def test_a_plain_line_is_one_line_that_can_be_printed(text: str) -> None:
     line = plain_line(text)
@@ -436,7 +434,6 @@ def test_what_is_not_html_is_known_by_its_opening(body: bytes) -> None:
     assert not sniff_html(body)
 
 
-@settings(deadline=None)
 @given(st.binary())
 def test_only_the_opening_of_bytes_decides_whether_they_are_html(rest: bytes) -> None:
     assert sniff_html(b"<html>" + rest)
@@ -512,7 +509,6 @@ def test_an_interruption_inside_an_extractor_is_not_swallowed() -> None:
         read_html(_page(_ENGLISH), extractor=extractor)
 
 
-@settings(deadline=None)
 @given(
     st.text()
     | st.lists(

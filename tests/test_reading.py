@@ -220,7 +220,7 @@ _PIECES = st.lists(
 
 
 @given(_PIECES, _ENCODINGS, st.booleans(), st.sampled_from([b"", b"<html><body>", b"\xff\xfe"]))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_no_bytes_raise_and_what_is_read_can_be_stored(
     body: bytes, encoding: str | None, is_html: bool, opening: bytes
 ) -> None:
@@ -237,7 +237,6 @@ def test_no_bytes_raise_and_what_is_read_can_be_stored(
 
 
 @given(st.text(st.characters(categories=None)), st.booleans())
-@settings(deadline=None)
 def test_no_text_raises_and_what_is_read_can_be_stored(body: str, is_html: bool) -> None:
     reading = _READER.read(Content(body, is_html))
 

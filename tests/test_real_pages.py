@@ -17,7 +17,21 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.data
 
-LANGUAGES = ("en", "de", "ru", "ja", "zh_CN")
+# Copies among the pages of trafilatura-eval.
+KNOWN = {
+    ("archive.modabot.de.serkan.html", "modabot.de.serkan.html"),
+    (
+        "eichtathletik-berlin.de-norddeutschland.html",
+        "leichtathletik-berlin.de-norddeutschland.html",
+    ),
+    ("heavenlynnhealthy.de.areenburk.html", "heavenlynnhealthy.de.mareenburk.html"),
+    (
+        "reisen-mit-dem-internet.de.emden-21416",
+        "reisen-mit-dem-internet.de.emden-21416.html",
+    ),
+    ("womencantalksports.com-top10.html", "womencantalksports.com.top10.html"),
+}
+LANGUAGES = ("en", "ru", "ja")
 
 
 def crawl(folder: Path, archive: Path, *arguments: str) -> list[dict[str, Any]]:
@@ -49,7 +63,7 @@ def resemblance(a: dict[str, Any], b: dict[str, Any]) -> float:
     return len(first & second) / max(len(first | second), 1)
 
 
-def test_the_guide_for_another_architecture_is_found_page_by_page_in_five_languages(
+def test_the_guide_for_another_architecture_is_found_page_by_page_in_three_languages(
     data: Path, tmp_path: Path
 ) -> None:
     archive = data / "installation-guide" / "html.tar.xz"
@@ -90,27 +104,16 @@ def order(items: list[dict[str, Any]]) -> Any:
     return lambda item: places[item["url"]]
 
 
-def test_of_a_thousand_pages_of_a_thousand_sites_only_the_known_copies_are_tagged(
+def test_of_pages_of_hundreds_of_sites_only_the_known_copies_are_tagged(
     data: Path, tmp_path: Path
 ) -> None:
-    items = crawl(tmp_path, data / "trafilatura-eval" / "html.tar.xz")
-    assert len(items) == 1033
+    only = ("[a-c]*", *sorted({name for pair in KNOWN for name in pair}))
+    archive = data / "trafilatura-eval" / "html.tar.xz"
+    items = crawl(tmp_path, archive, "-a", f"only={','.join(f'html/{name}' for name in only)}")
+    assert len(items) > 200
     tagged = {
         frozenset(url.rpartition("/html/")[2] for url in (item["url"], item["dedup"]["original"]))
         for item in items
         if item["dedup"]["original"]
     }
-    known = {
-        ("archive.modabot.de.serkan.html", "modabot.de.serkan.html"),
-        (
-            "eichtathletik-berlin.de-norddeutschland.html",
-            "leichtathletik-berlin.de-norddeutschland.html",
-        ),
-        ("heavenlynnhealthy.de.areenburk.html", "heavenlynnhealthy.de.mareenburk.html"),
-        (
-            "reisen-mit-dem-internet.de.emden-21416",
-            "reisen-mit-dem-internet.de.emden-21416.html",
-        ),
-        ("womencantalksports.com-top10.html", "womencantalksports.com.top10.html"),
-    }
-    assert tagged <= {frozenset(pair) for pair in known}
+    assert tagged == {frozenset(pair) for pair in KNOWN}

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shingling import Scheme, sign
@@ -107,7 +107,6 @@ def _reference_crc(polynomial: int, value: int) -> int:
     return crc ^ crc >> 16
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=5))
 def test_crc_values_are_those_of_the_definition(values: list[int]) -> None:
     found = crc_values(np.array(values, dtype=np.uint64))
@@ -195,7 +194,6 @@ def _features(words: list[str], size: int, unit: str = "words") -> list[int]:
     return shingles_of(words, Scheme(size, unit=unit)).tolist()
 
 
-@settings(deadline=None)
 @given(_WORDS.filter(bool))
 def test_simhashes_are_weighted_majorities(words: list[str]) -> None:
     text = " ".join(words)
@@ -214,7 +212,6 @@ def test_simhashes_are_weighted_majorities(words: list[str]) -> None:
     assert sign(text, scheme).simhash == _majority(chosen, 64)
 
 
-@settings(deadline=None)
 @given(st.lists(_WORDS, min_size=1, max_size=6), _WORDS.filter(bool))
 def test_idf_weights_words_by_how_few_documents_have_them(
     documents: list[list[str]], words: list[str]

@@ -125,7 +125,7 @@ def test_the_slow_reference_gives_the_committed_known_answers(vector: dict[str, 
 
 
 @given(st.lists(st.text("abé漢", min_size=1, max_size=3), max_size=12), st.integers(1, 8))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_signatures_equal_the_slow_reference(words: list[str], size: int) -> None:
     assert sign_words(words, Scheme(size)).to_bytes() == _reference_bytes(words, size)
 
@@ -143,7 +143,6 @@ def test_the_word_hash_is_crc_64_xz() -> None:
     assert shingles.word_hashes(["123456789"]).tolist() == [0x995DC9BBDF1939FA]
 
 
-@settings(deadline=None)
 @given(st.lists(st.text(st.characters(codec="utf-8"))))
 def test_a_word_is_hashed_by_its_utf_8_bytes(words: list[str]) -> None:
     expected = [_reference_crc64(word.encode()) for word in words]
@@ -151,7 +150,6 @@ def test_a_word_is_hashed_by_its_utf_8_bytes(words: list[str]) -> None:
     assert shingles.word_hashes(words).tolist() == expected
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, _MASK), min_size=1))
 def test_the_finaliser_is_fmix64(values: list[int]) -> None:
     mixed = shingles.fmix64(np.array(values, dtype=np.uint64))
@@ -166,7 +164,6 @@ def test_the_84_functions_come_from_sha_256_and_are_bijections() -> None:
     assert len(set(MULTIPLIERS)) == 84
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, _MASK)), st.randoms(use_true_random=False))
 def test_neither_the_order_nor_repeats_of_shingles_change_the_minima(
     values: list[int], random: Any
@@ -197,7 +194,6 @@ def test_a_text_said_twice_more_has_the_minima_of_a_text_said_twice() -> None:
     assert twice.text_hash != often.text_hash
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, _MASK), max_size=50))
 def test_simhash_is_the_majority_of_every_bit(features: list[int]) -> None:
     assert simhash(np.array(features, dtype=np.uint64)) == _reference_simhash(features)
@@ -222,7 +218,6 @@ def test_a_text_shorter_than_a_shingle_is_one_shingle() -> None:
         assert fingerprints_of(words).tolist() == _reference_fingerprints(words, len(words))
 
 
-@settings(deadline=None)
 @given(st.integers(1, 300), st.integers(1, 100))
 def test_n_words_have_n_minus_w_plus_1_shingles(count: int, size: int) -> None:
     hashes = shingles.word_hashes([f"w{number}" for number in range(count)])
@@ -267,7 +262,6 @@ _SIGNATURES = st.builds(
 )
 
 
-@settings(deadline=None)
 @given(_SIGNATURES)
 def test_a_signature_is_read_back_from_its_bytes(signature: Signature) -> None:
     raw = signature.to_bytes()
@@ -298,7 +292,6 @@ def test_bytes_of_another_length_are_no_signature(length: int) -> None:
         Signature.from_bytes(raw[:length])
 
 
-@settings(deadline=None)
 @given(st.binary(min_size=4, max_size=4).filter(lambda magic: magic != b"SHG1"))
 def test_bytes_with_another_magic_are_no_signature(magic: bytes) -> None:
     with pytest.raises(SignatureError):
@@ -340,7 +333,6 @@ def test_every_scheme_has_its_own_id() -> None:
     assert len({Scheme(size).id for size in range(1, 101)}) == 100
 
 
-@settings(deadline=None)
 @given(st.integers(1, 100))
 def test_a_scheme_is_read_back_from_its_json(size: int) -> None:
     scheme = Scheme(size)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shingling import Comparison, Scheme, canonical_words, compare, sign
@@ -98,7 +98,6 @@ def test_a_text_resembles_itself_wholly() -> None:
     )
 
 
-@settings(deadline=None)
 @given(_WORDS.filter(bool))
 def test_any_text_with_words_resembles_itself_wholly(text: str) -> None:
     report = compare(text, text)
@@ -140,7 +139,6 @@ def test_a_part_of_a_text_is_contained_in_it() -> None:
     assert report.dice == pytest.approx(200 * 56 / (56 + 296))
 
 
-@settings(deadline=None)
 @given(_WORDS, _WORDS, st.integers(1, 6))
 @example("a b c a b", "a b c", 5)
 def test_resemblance_and_containment_are_those_of_python_sets(a: str, b: str, size: int) -> None:
@@ -156,7 +154,6 @@ def test_resemblance_and_containment_are_those_of_python_sets(a: str, b: str, si
     assert report.exact == (bool(a) and a == b)
 
 
-@settings(deadline=None)
 @given(_WORDS, _WORDS)
 def test_two_texts_swapped_swap_only_what_belongs_to_one_of_them(a: str, b: str) -> None:
     there, back = compare(a, b).as_dict(), compare(b, a).as_dict()
@@ -214,7 +211,6 @@ def test_signatures_of_two_schemes_cannot_be_compared() -> None:
         estimate(sign(_LONG, Scheme(3)), sign(_LONG, Scheme(5)))
 
 
-@settings(deadline=None)
 @given(st.sets(st.integers(0, 40)), st.sets(st.integers(0, 40)))
 def test_overlap_counts_what_two_sets_share(a: set[int], b: set[int]) -> None:
     found = overlap(*(np.array(sorted(part), dtype=np.uint64) for part in (a, b)))

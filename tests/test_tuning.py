@@ -163,7 +163,7 @@ def test_too_few_pairs_of_either_label_are_refused(labels: list[bool], counts: s
 # Precision, recall, F1
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     st.lists(
         st.tuples(st.integers(0, 20).map(lambda n: n / 20), st.booleans()), min_size=1, max_size=60
@@ -177,7 +177,7 @@ def test_the_area_is_the_share_of_pairs_in_the_right_order(rows: list[tuple[floa
     assert area_under_curve(scores, same) == pytest.approx(wanted)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     st.lists(st.tuples(st.integers(0, 100).map(lambda n: n / 100), st.booleans()), min_size=1),
 )

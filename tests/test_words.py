@@ -7,7 +7,7 @@ import sys
 import unicodedata
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shingling import canonical_words
@@ -25,7 +25,6 @@ _TRICKY = st.lists(
 ).map("".join)
 
 
-@settings(deadline=None)
 @given(st.text(st.characters(max_codepoint=127)))
 @example(string.printable)
 @example("A\x1cB\x1dC\x1eD\x1fE\x85F_G")
@@ -33,7 +32,6 @@ def test_the_short_way_for_ascii_gives_the_words_of_the_long_way(text: str) -> N
     assert canonical_words(text + " é") == [*canonical_words(text), "é"]
 
 
-@settings(deadline=None)
 @given(st.text() | _TRICKY)
 @example("\u1112\u1161\u11ab\u1100\u1173\u11af")
 @example("α\u0345\u0303 ᾳ̃")
@@ -46,7 +44,6 @@ def test_words_are_the_canonical_words_of_themselves(text: str) -> None:
     assert canonical_words(" ".join(words)) == words
 
 
-@settings(deadline=None)
 @given(st.text(st.characters(categories=None)) | _TRICKY)
 def test_every_word_is_utf_8_without_white_space(text: str) -> None:
     for word in canonical_words(text):
@@ -54,7 +51,6 @@ def test_every_word_is_utf_8_without_white_space(text: str) -> None:
         assert word.split() == [word]
 
 
-@settings(deadline=None)
 @given(_TRICKY)
 @example("\U0002ebe1\U000323af")
 def test_a_word_holds_only_letters_digits_marks_and_ideographs_to_come(text: str) -> None:
@@ -64,7 +60,6 @@ def test_a_word_holds_only_letters_digits_marks_and_ideographs_to_come(text: str
         assert later or char.isalnum() or unicodedata.category(char) in ("Mn", "Mc")
 
 
-@settings(deadline=None)
 @given(st.text())
 def test_normal_forms_of_a_text_have_the_same_words(text: str) -> None:
     words = canonical_words(text)

@@ -28,7 +28,7 @@ def crawl(tmp_path: Path, *arguments: str, status: int = 0) -> tuple[list[dict[s
     done = subprocess.run(
         [
             *(sys.executable, "-m", "scrapy", "crawl", *arguments, "-O", str(feed)),
-            *("-s", f"DEDUP_STORE_URL=sqlite:///{tmp_path / 'dedup.db'}", "-s", "DEDUP_WORKERS=1"),
+            *("-s", f"DEDUP_STORE_URL=sqlite:///{tmp_path / 'dedup.db'}", "-s", "DEDUP_WORKERS=0"),
             *("-s", "DEDUP_ACTION=tag", "-s", "DOWNLOAD_DELAY=0"),
         ],
         cwd=ROOT,

@@ -43,7 +43,7 @@ def dedup_command(
     monkeypatch.setattr("sys.stdin", kind(io.BytesIO(stdin or b"")))
     out = io.TextIOWrapper(io.BytesIO(), "utf-8", newline="")
     err = _TerminalLines() if stdin is None else io.StringIO()
-    command, chosen = ["scrapy", "dedup", *arguments], Settings({"DEDUP_WORKERS": 1, **changed})
+    command, chosen = ["scrapy", "dedup", *arguments], Settings({"DEDUP_WORKERS": 0, **changed})
     with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as stop:
         execute(command, settings=chosen)
     out.seek(0)

@@ -541,7 +541,7 @@ def through(form: str, records: Sequence[Record]) -> list[Record]:
 
 
 @given(stores())
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 def test_whatever_a_store_holds_comes_through_every_format(records: list[Record]) -> None:
     assert len(list(checked(records[1:]))) == len(records) - 2
     for form in ("jsonl", "csv", "parquet"):

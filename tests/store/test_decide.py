@@ -634,7 +634,7 @@ FAMILY = [
 SIGNED = [(main_text, sign(main_text)) for main_text in FAMILY]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(
     st.lists(st.tuples(st.integers(0, 5), st.integers(0, len(FAMILY) - 1)), max_size=14),
     st.lists(st.integers(1, 5), min_size=14, max_size=14),

@@ -131,7 +131,7 @@ def test_with_both_methods_a_page_is_near_only_where_both_say_so(file: Path) -> 
         assert verdict.resemblance == 1.0
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 6), st.integers(0, 5)), max_size=25))
 def test_a_simhash_store_equals_a_search_through_all_pages(
     empty: Path, steps: list[tuple[int, int, int]]

@@ -256,7 +256,7 @@ forgets = st.lists(st.sampled_from(URLS), min_size=1, max_size=3, unique=True)
 rebuilds = st.sampled_from(ALL_RULES)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(rebuilds, st.lists(fetches | fetches | forgets | rebuilds, max_size=8))
 def test_every_sequence_of_methods_is_decided_as_by_the_definition(
     empty: Path, rules: Rules, steps: list[Step]

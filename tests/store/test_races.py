@@ -54,11 +54,11 @@ def clusters(count: int) -> list[list[str]]:
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file of 400 pages in 100 groups, as pairs of URL and text."""
+    """A file of 200 pages in 50 groups, as pairs of URL and text."""
     path = tmp_path_factory.mktemp("pages") / "pages.json"
     listed = [
         (f"https://example.org/{number}/{at}", main_text)
-        for number, cluster in enumerate(clusters(100))
+        for number, cluster in enumerate(clusters(50))
         for at, main_text in enumerate(cluster)
     ]
     path.write_text(json.dumps(listed), encoding="utf-8")
@@ -116,8 +116,8 @@ def assert_one_original_a_group(file: Path) -> None:
     verify(file)
     with Store.open(url_of(file)) as store:
         groups = [[group.original, *group.duplicates] for group in store.groups()]
-        assert store.status()["pages"] == 400
-    assert len(groups) == 100
+        assert store.status()["pages"] == 200
+    assert len(groups) == 50
     for members in groups:
         assert len({page.url.rpartition("/")[0] for page in members}) == 1
         assert {page.url.rpartition("/")[2] for page in members} == {"0", "1", "2", "3"}
@@ -135,7 +135,7 @@ def test_four_processes_that_fetch_the_same_pages_leave_one_original_a_group(
     Store.open(url_of(file)).close()
     crawlers = [start(file, pages, seed) for seed in range(4)]
     go(crawlers)
-    end(crawlers, 400)
+    end(crawlers, 200)
     assert_one_original_a_group(file)
     assert_no_deadlock(file)
 
@@ -157,7 +157,7 @@ def test_a_process_that_is_killed_harms_no_other_and_can_be_started_again(
         again = start(file, pages, seed)
         go([again])
         crawlers.append(again)
-    end(crawlers, 400)
+    end(crawlers, 200)
     assert_one_original_a_group(file)
     assert_no_deadlock(file)
 

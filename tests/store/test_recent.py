@@ -64,7 +64,7 @@ def turn(database: Database, there: set[Entry], kind: str, some: set[Entry]) -> 
         return some
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(st.lists(steps, max_size=25))
 def test_everybody_finds_the_oldest_pages_under_a_key_whatever_happened_before(
     empty: Path, taken: list[tuple[str, int, set[Entry], list[int], int]]
@@ -172,7 +172,7 @@ def fail(store: Store, batch: list[Page]) -> None:
         store.check(batch)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(st.lists(st.tuples(st.integers(0, 1), acts), max_size=14))
 def test_two_crawlers_in_turn_leave_a_store_in_order_and_find_all_of_it(
     empty: Path, taken: list[tuple[int, tuple[str, object]]]

@@ -375,7 +375,7 @@ rebuilds = st.tuples(
 )
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.lists(st.one_of(checks, checks, forgets, reviews, reviews, rebuilds), max_size=10))
 def test_every_sequence_of_steps_is_decided_as_by_the_definition(
     empty: Path, steps: list[Step]
