@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import subprocess
 import sys
 import textwrap
+import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
 WORDS = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in "aeiou" for c in ("n", "r", "sta", "lo")]
 
@@ -100,6 +103,26 @@ class Crawl:
         return None
 
 
+# Scrapy and what it needs are imported once, by the process that all others are forked from.
+_PROCESSES = multiprocessing.get_context("forkserver")
+_PROCESSES.set_forkserver_preload(["scrapy.cmdline", "shingling.plugin.pipeline", "trafilatura"])
+
+
+def _scrapy(folder: Path, arguments: list[str], environment: dict[str, str], said: Path) -> None:
+    """Run Scrapy in this process, as `python -m scrapy` does."""
+    for number in (1, 2):
+        os.dup2(os.open(said / str(number), os.O_WRONLY | os.O_CREAT), number)
+    os.chdir(folder)
+    os.environ.update(environment)
+    sys.path.insert(0, str(folder))
+    sys.argv = ["scrapy", *arguments]
+    warnings.simplefilter("error", ResourceWarning)
+
+    from scrapy.cmdline import execute
+
+    execute()
+
+
 class Project:
     """A user's own Scrapy project in a folder."""
 
@@ -126,15 +149,17 @@ class Project:
 
     def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         """Run Scrapy in the project."""
-        return subprocess.run(
-            [sys.executable, "-m", "scrapy", *arguments],
-            cwd=self.folder,
-            env={**os.environ, "PYTHONWARNINGS": "error::ResourceWarning", **environment},
-            capture_output=True,
-            text=True,
-            timeout=180,
-            check=False,
-        )
+        with TemporaryDirectory() as folder:
+            said = Path(folder)
+            environment = {**os.environ, **environment}
+            process = _PROCESSES.Process(
+                target=_scrapy, args=(self.folder, list(arguments), environment, said)
+            )
+            process.start()
+            process.join(180)
+            assert process.exitcode is not None, "it takes too long"
+            output, log = ((said / name).read_text(encoding="utf-8") for name in "12")
+            return subprocess.CompletedProcess(arguments, process.exitcode, output, log)
 
     def crawl(self, *arguments: str, spider: str = "spider", feed: str = "items.jsonl") -> Crawl:
         """Run the spider with a feed, and return what came of it."""

