@@ -108,7 +108,9 @@ _PROCESSES = multiprocessing.get_context("forkserver")
 _PROCESSES.set_forkserver_preload(["scrapy.cmdline", "shingling.plugin.pipeline", "trafilatura"])
 
 
-def _scrapy(folder: Path, arguments: list[str], environment: dict[str, str], said: Path) -> None:
+def _scrapy(
+    folder: Path, arguments: tuple[str, ...], environment: dict[str, str], said: Path
+) -> None:
     """Run Scrapy in this process, as `python -m scrapy` does."""
     for number in (1, 2):
         os.dup2(os.open(said / str(number), os.O_WRONLY | os.O_CREAT), number)
@@ -121,6 +123,24 @@ def _scrapy(folder: Path, arguments: list[str], environment: dict[str, str], sai
     from scrapy.cmdline import execute
 
     execute()
+
+
+def run_scrapy(
+    folder: Path, *arguments: str, timeout: float = 180, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run Scrapy in a folder, in a process of its own."""
+    with TemporaryDirectory() as temporary:
+        said = Path(temporary)
+        process = _PROCESSES.Process(
+            target=_scrapy, args=(folder, arguments, {**os.environ, **environment}, said)
+        )
+        process.start()
+        process.join(timeout)
+        if process.exitcode is None:
+            process.kill()
+            raise TimeoutError(f"scrapy {' '.join(arguments)}")
+        output, log = ((said / name).read_text(encoding="utf-8") for name in "12")
+        return subprocess.CompletedProcess(arguments, process.exitcode, output, log)
 
 
 class Project:
@@ -149,17 +169,7 @@ class Project:
 
     def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         """Run Scrapy in the project."""
-        with TemporaryDirectory() as folder:
-            said = Path(folder)
-            environment = {**os.environ, **environment}
-            process = _PROCESSES.Process(
-                target=_scrapy, args=(self.folder, list(arguments), environment, said)
-            )
-            process.start()
-            process.join(180)
-            assert process.exitcode is not None, "it takes too long"
-            output, log = ((said / name).read_text(encoding="utf-8") for name in "12")
-            return subprocess.CompletedProcess(arguments, process.exitcode, output, log)
+        return run_scrapy(self.folder, *arguments, **environment)
 
     def crawl(self, *arguments: str, spider: str = "spider", feed: str = "items.jsonl") -> Crawl:
         """Run the spider with a feed, and return what came of it."""

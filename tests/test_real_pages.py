@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from shingling import canonical_words
 from tests.conftest import ROOT
+from tests.crawling import run_scrapy
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,17 +35,12 @@ LANGUAGES = ("en", "ru", "ja")
 
 def crawl(folder: Path, archive: Path, *arguments: str) -> list[dict[str, Any]]:
     feed = folder / "items.jsonl"
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "scrapy", "crawl", "archive", "-a", f"path={archive}"),
-            *(*arguments, "-O", str(feed), "-L", "ERROR", "-s", "DEDUP_ACTION=tag"),
-            *("-s", f"DEDUP_STORE_URL=sqlite:///{folder / 'dedup.db'}"),
-        ],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
+    done = run_scrapy(
+        ROOT,
+        *("crawl", "archive", "-a", f"path={archive}", *arguments, "-O", str(feed)),
+        *("-L", "ERROR", "-s", "DEDUP_ACTION=tag"),
+        *("-s", f"DEDUP_STORE_URL=sqlite:///{folder / 'dedup.db'}"),
         timeout=400,
-        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""

@@ -5,8 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import subprocess
-import sys
 import tarfile
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +13,7 @@ import pytest
 from crawler.archive import ArchiveError, read_archive
 from crawler.demo import SAMPLE, serve
 from tests.conftest import ROOT
-from tests.crawling import article, html, serving
+from tests.crawling import article, html, run_scrapy, serving
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,17 +23,11 @@ MAX = 1_000_000
 
 def crawl(tmp_path: Path, *arguments: str, status: int = 0) -> tuple[list[dict[str, Any]], str]:
     feed = tmp_path / "items.jsonl"
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "scrapy", "crawl", *arguments, "-O", str(feed)),
-            *("-s", f"DEDUP_STORE_URL=sqlite:///{tmp_path / 'dedup.db'}", "-s", "DEDUP_WORKERS=0"),
-            *("-s", "DEDUP_ACTION=tag", "-s", "DOWNLOAD_DELAY=0"),
-        ],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
+    done = run_scrapy(
+        ROOT,
+        *("crawl", *arguments, "-O", str(feed)),
+        *("-s", f"DEDUP_STORE_URL=sqlite:///{tmp_path / 'dedup.db'}", "-s", "DEDUP_WORKERS=0"),
+        *("-s", "DEDUP_ACTION=tag", "-s", "DOWNLOAD_DELAY=0"),
     )
     assert done.returncode == status, done.stderr
     if not feed.exists():
