@@ -108,6 +108,9 @@ _PROCESSES = multiprocessing.get_context("forkserver")
 _PROCESSES.set_forkserver_preload(["scrapy.cmdline", "shingling.plugin.pipeline", "trafilatura"])
 
 
+_LONGEST = 400  # seconds
+
+
 def _scrapy(
     folder: Path, arguments: tuple[str, ...], environment: dict[str, str], said: Path
 ) -> None:
@@ -126,7 +129,7 @@ def _scrapy(
 
 
 def run_scrapy(
-    folder: Path, *arguments: str, timeout: float = 180, **environment: str
+    folder: Path, *arguments: str, **environment: str
 ) -> subprocess.CompletedProcess[str]:
     """Run Scrapy in a folder, in a process of its own."""
     with TemporaryDirectory() as temporary:
@@ -135,7 +138,7 @@ def run_scrapy(
             target=_scrapy, args=(folder, arguments, {**os.environ, **environment}, said)
         )
         process.start()
-        process.join(timeout)
+        process.join(_LONGEST)
         if process.exitcode is None:
             process.kill()
             raise TimeoutError(f"scrapy {' '.join(arguments)}")

@@ -40,7 +40,6 @@ def crawl(folder: Path, archive: Path, *arguments: str) -> list[dict[str, Any]]:
         *("crawl", "archive", "-a", f"path={archive}", *arguments, "-O", str(feed)),
         *("-L", "ERROR", "-s", "DEDUP_ACTION=tag"),
         *("-s", f"DEDUP_STORE_URL=sqlite:///{folder / 'dedup.db'}"),
-        timeout=400,
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
