@@ -9,6 +9,7 @@ import numpy as np
 from shingling.similarity import distance as simhash_distance
 from shingling.similarity import equal_supershingles, standard_error
 from shingling.sketch import FUNCTIONS
+from shingling.store._learn import learn, learn_title
 from shingling.store._values import DAY, Verdict
 from shingling.store._working_set import seconds
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from shingling.store._working_set import WorkingSet
 
 _ERRORS = 3.0  # standard errors below the threshold at which a candidate is still measured
+_DILUTED = 0.5  # of the threshold: the estimate that templates may bring copies down to
 _MEASURED = 32  # candidates measured at most, the most alike first
 
 
@@ -53,9 +55,12 @@ def decide(
         previous = _change(row, page, signature, rules, store)
     else:
         row = store.add(page, signature, run, rules.store_text)
+        learn(row, rules, store)
     kind = "new" if previous is None else "changed"
 
     placed = place(row, seconds(page), rules, scheme, store)
+    if placed.status == "new":
+        learn_title(row, store)
     row.last_verdict = placed.status if placed.status != "new" else kind
     return _verdict(row, store, placed, previous)
 
@@ -95,6 +100,11 @@ def place(row: Row, now: int, rules: Rules, scheme: Scheme, store: WorkingSet) -
         if head is not row and head.id not in barred:
             _follow(row, head, store)
             return Placed(row.status, reason="review")
+
+    # Nothing but what other pages of its site have as well says nothing of a page.
+    if store.is_template(row, rules):
+        store.stand(row, "skipped")
+        return Placed("skipped", reason="template")
 
     # 3. Another page has the same words. Less than one shingle says nothing of a page.
     if row.words >= scheme.fewest_words:
@@ -245,7 +255,7 @@ def _among(
     if rules.method == "exact" or not heads:
         return None
     estimates = (minima == row.minima).mean(axis=1)
-    likely = np.flatnonzero(estimates >= _least(rules) - _margin(rules)).tolist()
+    likely = np.flatnonzero(estimates >= _worth(rules)).tolist()
     able = [
         heads[at]
         for at in likely
@@ -268,11 +278,13 @@ def _change(row: Row, page: Page, signature: Signature, rules: Rules, store: Wor
     """Take a changed page out of its group, give it its new text, and say how alike it is."""
     members = store.members(row) if row.is_original else []
     store.hand_on(row)
-    former = store.former(row)
+    former, blocks = store.former(row), store.blocks(row)
     store.replace(row, page, signature, rules.store_text)
     store.stand(row)
     regroup(members, rules, store, leaving={row.id})
-    return store.measure(row, former)[0]
+    previous = store.measure(row, former)[0]
+    learn(row, rules, store, blocks)
+    return previous
 
 
 def _best(
@@ -285,17 +297,17 @@ def _best(
     taken = _taken(row, candidates, rules)
     if not taken:
         return None
-    least, margin = _least(rules), _margin(rules)
+    least, margin, worth = _least(rules), _margin(rules), _worth(rules)
     estimates = (np.stack([other.minima for other in taken]) == row.minima).mean(axis=1)
     best: tuple[Row, float, float] | None = None
     for place in np.argsort(-estimates, kind="stable")[:_MEASURED].tolist():
-        if estimates[place] < least - margin:
+        if estimates[place] < worth:
             break
         if best is not None and estimates[place] + margin < best[1]:
             break
-        resemblance, containment = store.measure(row, taken[place])
         other = taken[place]
-        if resemblance < least:
+        resemblance, containment = store.measure(row, other)
+        if resemblance < least or store.is_template(other, rules):
             continue
         if best is None or (resemblance, -other.id) > (best[1], -best[0].id):
             best = other, resemblance, containment
@@ -310,6 +322,15 @@ def _least(rules: Rules) -> float:
 def _margin(rules: Rules) -> float:
     """Return how far below it an estimate may lie."""
     return _ERRORS * standard_error(_least(rules) or 0.5)
+
+
+def _worth(rules: Rules) -> float:
+    """Return the estimate, from whole texts, from which on two pages are worth measuring.
+
+    What surrounds an article on another site makes it look less alike than it is.
+    """
+    worth = _least(rules) - _margin(rules)
+    return min(worth, _DILUTED * _least(rules)) if rules.templates else worth
 
 
 def _taken(row: Row, candidates: Sequence[Row], rules: Rules) -> Sequence[Row]:
@@ -359,5 +380,6 @@ def _verdict(
         previous=previous,
         distance=placed.distance if placed else None,
         contains=placed.contains if placed else None,
+        template=store.template_share(row) if placed else None,
         candidates=placed.candidates if placed else 0,
     )

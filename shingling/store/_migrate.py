@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from alembic.config import Config
     from sqlalchemy import Connection
 
-HEAD = "0003"
+HEAD = "0004"
 
 
 def current_revision(connection: Connection) -> str | None:

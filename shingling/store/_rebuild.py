@@ -26,6 +26,7 @@ from shingling.store._rows import Keyed, row_from
 from shingling.store._tables import LIVE, NEXT, pages, texts
 from shingling.store._tables import full as full_keys
 from shingling.store._tables import scheme as scheme_table
+from shingling.store._templates import Templates
 from shingling.store._texts import read_texts
 from shingling.store._values import Rules
 from shingling.store._working_set import WorkingSet
@@ -134,6 +135,7 @@ class Rebuild:
         self._stored = stored
         self._plan = plan
         self._index = Index.for_rules(plan.rules, plan.scheme)
+        self._templates = Templates()
         self._token = ""
 
     def run(
@@ -227,7 +229,10 @@ class Rebuild:
         for row in chunk:
             row.original_id = row.resemblance = row.containment = row.indexed = None
             row.status, row.stored = "new", False
-        working = WorkingSet(self._database, connection, scheme, self._index, NEXT)
+        templates = self._templates.open(connection)
+        working = WorkingSet(
+            self._database, connection, scheme, self._index, rules, templates, NEXT
+        )
         working.meet(chunk, rules)
         for row in chunk:
             working.admit(row)
@@ -236,6 +241,7 @@ class Rebuild:
             if not (history and (row.is_original or row.last_verdict == "unchanged")):
                 row.last_verdict = placed.status
         working.flush()
+        working.keep_templates()
 
     def _changes(self, connection: Connection) -> Changes:
         self._state(connection)

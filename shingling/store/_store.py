@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from shingling.store._postings import Postings
     from shingling.store._values import Group, Page, StoredPage
+    from shingling.store._working_set import WorkingSet
 
     Progress = Callable[[int, int], None]
 
@@ -134,12 +135,14 @@ class Store(Upkeep):
             if signature is not None and signature.words
         ]
 
-        def decide_all(connection: Connection) -> tuple[list[Verdict], Counter[str]]:
+        def decide_all(
+            connection: Connection,
+        ) -> tuple[list[Verdict], Counter[str], WorkingSet]:
             self.index = read_index(connection, writing=True)
             self.index.require(rules)
             if not self._database.alone:
                 lock_pages(self._database, connection, signed, rules, self.scheme, self.index)
-            working = self._working_set(connection)
+            working = self._working_set(connection, rules)
             working.prefetch(
                 [page for page, _ in signed], [signature for _, signature in signed], rules
             )
@@ -156,9 +159,10 @@ class Store(Upkeep):
             if run is not None:
                 counts = run.counts + counts
                 _write_counts(connection, run.id, counts)
-            return verdicts, counts
+            return verdicts, counts, working
 
-        verdicts, counts = self._database.write(decide_all)
+        verdicts, counts, working = self._database.write(decide_all)
+        working.keep_templates()
         if run is not None:
             run.counts = counts
         return verdicts

@@ -168,6 +168,17 @@ texts = Table(
     Column("zlib", LargeBinary, nullable=False),  # UTF-8
 )
 
+# Blocks of text that pages of a site have shown: see `shingling.store._templates`.
+site_blocks = Table(
+    "site_blocks",
+    metadata,
+    Column("id", _Id, primary_key=True),
+    Column("site", Text, nullable=False),
+    Column("entries", LargeBinary, nullable=False),
+    Index("site_blocks_site", "site", "id"),
+    sqlite_autoincrement=True,
+)
+
 # A person's word on two URLs, of which a_key is the smaller one. They need not be stored.
 reviews = Table(
     "reviews",

@@ -12,6 +12,7 @@ from shingling.similarity import Overlap, overlap
 from shingling.store._database import insert_rows
 from shingling.store._lookup import some
 from shingling.store._tables import texts
+from shingling.text import block_keys, split_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -21,25 +22,38 @@ if TYPE_CHECKING:
     from shingling.sketch import Fingerprints, Scheme
     from shingling.store._lookup import Lookup
     from shingling.store._rows import Row
+    from shingling.store._templates import OpenTemplates
+    from shingling.text import Blocks
 
+_LONG_WORD = 64  # characters; texts of so many for each word need not be counted
 _TEXT = select(texts.c.zlib).where(texts.c.page_id == bindparam("page_id"))
 
 
 class Texts:
     """Texts of the pages that one batch touches, held in memory until they are written."""
 
-    def __init__(self, connection: Connection, lookup: Lookup, scheme: Scheme) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        lookup: Lookup,
+        scheme: Scheme,
+        templates: OpenTemplates | None,
+    ) -> None:
         self._connection = connection
         self._lookup = lookup
         self._scheme = scheme
         self._new: dict[int, str | None] = {}
         self._kept: dict[int, str] = {}  # in the database
-        self._fingerprints: dict[int, Fingerprints | None] = {}
+        self._templates = templates
+        self._blocks: dict[int, tuple[str, list[str], Blocks]] = {}
+        # By page, with what was left of the text.
+        self._fingerprints: dict[int, tuple[str, Fingerprints]] = {}
+        self._former: dict[int, Fingerprints | None] = {}
 
     def put(self, row: Row, main_text: str | None) -> None:
         """Give a page its text; None keeps none."""
         self._new[row.id] = main_text
-        self._fingerprints.pop(row.id, None)
+        self._kept.pop(row.id, None)
 
     def load(self, ids: Collection[int]) -> dict[int, str]:
         """Read the texts that are kept of some pages, at once."""
@@ -53,11 +67,14 @@ class Texts:
             return self._new[row.id]
         if row.id in self._kept:
             return self._kept[row.id]
-        return read_text(self._connection, row.id)
+        main_text = read_text(self._connection, row.id)
+        if main_text is not None:
+            self._kept[row.id] = main_text
+        return main_text
 
     def copy(self, row: Row, other: Row) -> None:
         """Have another row measured as this one is now."""
-        self._fingerprints[other.id] = self._shingles(row)
+        self._former[other.id] = self._shingles(row)
 
     def overlap(self, a: Row, b: Row) -> Overlap | None:
         """Return what two pages' texts share, or None where one of them is not kept."""
@@ -74,12 +91,55 @@ class Texts:
         return resemblance, estimated_containment(resemblance, a.words, b.words, size)
 
     def _shingles(self, row: Row) -> Fingerprints | None:
-        if row.id not in self._fingerprints:
-            main_text = self.of(row)
-            self._fingerprints[row.id] = (
-                None if main_text is None else np.unique(self._lookup.shingles(main_text))
-            )
-        return self._fingerprints[row.id]
+        if row.id in self._former:
+            return self._former[row.id]
+        left = self.left(row)
+        if left is None:
+            return None
+        if row.id not in self._fingerprints or self._fingerprints[row.id][0] != left:
+            self._fingerprints[row.id] = left, np.unique(self._lookup.shingles(left))
+        return self._fingerprints[row.id][1]
+
+    def blocks(self, row: Row) -> Blocks:
+        """Return the keys of the blocks of a page's text; none where it is not kept."""
+        return self._split(row, self.of(row) or "")[1]
+
+    def left(self, row: Row) -> str | None:
+        """Return a page's text without its site's template, or None where it is not kept."""
+        main_text = self.of(row)
+        if main_text is None or self._templates is None:
+            return main_text
+        lines, keys = self._split(row, main_text)
+        mask = self._templates.site(row.site).mask(keys)
+        if not mask.any():
+            return main_text
+        return "\n".join(line for line, gone in zip(lines, mask.tolist(), strict=True) if not gone)
+
+    def is_template(self, row: Row, fewest: int) -> bool:
+        """Return whether fewer words than these are left of a page without its site's template."""
+        if self._templates is None or not self._templates.site(row.site):
+            return False
+        left = self.left(row)
+        if left is None or left is self.of(row) or len(left) > _LONG_WORD * fewest:
+            return False
+        return len(self._scheme.canonical.words(left)) < fewest
+
+    def template_share(self, row: Row) -> float | None:
+        """Return the share of a page's text that is template, or None where it is not known."""
+        main_text, left = self.of(row), self.left(row)
+        if self._templates is None or not main_text or left is None:
+            return None
+        if left is main_text:
+            return 0.0
+        lines = self._split(row, main_text)[0]
+        return 1 - len(left.replace("\n", "")) / (sum(map(len, lines)) or 1)
+
+    def _split(self, row: Row, main_text: str) -> tuple[list[str], Blocks]:
+        known = self._blocks.get(row.id)
+        if known is None or known[0] is not main_text:
+            lines = split_blocks(main_text)
+            known = self._blocks[row.id] = main_text, lines, block_keys(lines)
+        return known[1], known[2]
 
     def write(self, known: Collection[int]) -> None:
         """Write the new texts, in place of those of pages that are known."""

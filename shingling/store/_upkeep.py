@@ -13,6 +13,7 @@ from shingling.store._exchange import export_records, is_empty, merge_reviews, r
 from shingling.store._opening import read_index
 from shingling.store._rebuild import Plan, Rebuild, abandon, read_plan
 from shingling.store._reviews import apply_review, find_reviews, write_review
+from shingling.store._templates import Templates, forget_site
 from shingling.store._values import DAY, DEFAULT_THRESHOLD, Rules, safe_url
 from shingling.store._working_set import WorkingSet
 
@@ -41,6 +42,7 @@ class Upkeep:
         self._database = database
         self.scheme = scheme
         self.index = index
+        self._templates = Templates()
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
@@ -48,8 +50,9 @@ class Upkeep:
             self.index = read_index(connection)  # another process may have made a new one
             yield connection
 
-    def _working_set(self, connection: Connection) -> WorkingSet:
-        return WorkingSet(self._database, connection, self.scheme, self.index)
+    def _working_set(self, connection: Connection, rules: Rules) -> WorkingSet:
+        templates = self._templates.open(connection)
+        return WorkingSet(self._database, connection, self.scheme, self.index, rules, templates)
 
     def forget(
         self,
@@ -81,7 +84,7 @@ class Upkeep:
         def remove(connection: Connection, ids: Sequence[int]) -> int:
             self.index = read_index(connection, writing=True)
             chosen_rules = rules or self.index.usual_rules()
-            working = self._working_set(connection)
+            working = self._working_set(connection, chosen_rules)
             leaving = set(ids)
             return working.remove(
                 leaving,
@@ -92,6 +95,8 @@ class Upkeep:
         for start in range(0, len(chosen), _AT_ONCE):
             some = chosen[start : start + _AT_ONCE]
             removed += self._database.write(partial(remove, ids=some), alone=True)
+        if site is not None and run is None and older_than is None:
+            self._database.write(lambda connection: forget_site(connection, site), alone=True)
         return removed
 
     def count(
@@ -142,7 +147,7 @@ class Upkeep:
             first, second = safe_url(a), safe_url(b)
             before = write_review(connection, first, second, same, note)
             if before or same is not None:
-                working = self._working_set(connection)
+                working = self._working_set(connection, chosen_rules)
                 apply_review(working, first, second, same, chosen_rules, self.scheme)
                 working.flush()
             return before
@@ -284,7 +289,7 @@ class Upkeep:
         def take(connection: Connection) -> None:
             self.index = read_index(connection, writing=True)
             fresh = merge_reviews(connection, said)
-            working = self._working_set(connection)
+            working = self._working_set(connection, rules)
             for row in fresh:
                 a, b, same = row["a_url"], row["b_url"], row["same"]
                 apply_review(working, a, b, same, rules, self.scheme)

@@ -78,6 +78,8 @@ class Rules:
             does not look for pieces.
         window_days: originals not seen for longer do not count; None is for ever.
         store_text: keep the texts, which lets verdicts be measured exactly.
+        templates: measure texts without what the pages of their sites have in common; without
+            `store_text` it has no effect.
 
     Raises:
         SettingsError: a value that is not accepted, or values that contradict each other.
@@ -90,6 +92,7 @@ class Rules:
     store_text: bool = True
     simhash_distance: int = DEFAULT_SIMHASH_DISTANCE
     containment: float | None = None
+    templates: bool = True
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -124,11 +127,14 @@ class Verdict:
         resemblance: to the original; for `changed` pages without one, to what the page was.
         containment: shared shingles / shingles of the smaller of the two pages.
         page_id: the page's row in the store, or None where it is not stored.
-        reason: why it was skipped; `piece` where a near-duplicate is a piece of its original,
+        reason: why it was skipped (`template`: its text is what its site has on every page);
+            `piece` where a near-duplicate is a piece of its original,
             `review` where a person has said so.
         previous: resemblance to what the page was, where its text changed.
         distance: of the SimHashes of page and original, for methods that compare them.
         contains: URL of a stored original that is a piece of this page.
+        template: share of the text, by characters, that was left out as its site's template, or
+            None where it was not looked at.
         candidates: stored pages that were looked at.
     """
 
@@ -141,6 +147,7 @@ class Verdict:
     previous: float | None = None
     distance: int | None = None
     contains: str | None = None
+    template: float | None = field(default=None, compare=False)
     candidates: int = field(default=0, compare=False)
 
     @property
@@ -152,7 +159,7 @@ class Verdict:
         """Return the verdict as the result field of an item shows it."""
         shown = asdict(self)
         del shown["candidates"]
-        for name in ("resemblance", "containment", "previous"):
+        for name in ("resemblance", "containment", "previous", "template"):
             if shown[name] is not None:
                 shown[name] = round(shown[name], 4)
         return shown

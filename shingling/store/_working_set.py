@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from shingling.sketch import Scheme, Signature
     from shingling.store._database import Database
     from shingling.store._index import Index
+    from shingling.store._templates import OpenTemplates, Site
     from shingling.store._values import Page, Rules
 
 _IN: BindParameter[Any] = bindparam("some", expanding=True)
@@ -76,6 +77,8 @@ class WorkingSet:
         connection: Connection,
         scheme: Scheme,
         index: Index,
+        rules: Rules,
+        templates: OpenTemplates,
         tables: Tables = LIVE,
     ) -> None:
         self._database = database
@@ -94,7 +97,10 @@ class WorkingSet:
         self._by_text: dict[bytes, set[int]] = {}
         self._by_head: dict[int, set[int]] = {}
         self._touched: dict[int, Row] = {}
-        self._texts = Texts(connection, self._lookup, scheme)
+        self._templates = templates if rules.store_text else None
+        self._texts = Texts(
+            connection, self._lookup, scheme, self._templates if rules.templates else None
+        )
         self._ids: list[int] = []  # for new pages, in falling order
         self._reviewed: bool | None = None
         self._said: dict[bytes, dict[bytes, bool]] = {}  # what is said of pairs of URLs
@@ -120,11 +126,17 @@ class WorkingSet:
     def meet(self, rows: Sequence[Row], rules: Rules) -> None:
         """Read all rows that these can meet, which are in no group."""
         self._read_reviews({row.url_key for row in rows})
+        if self._templates is not None:
+            self._templates.load({row.site for row in rows})
         pieces: list[tuple[str, str]] = []
+        read = [row.id for row in rows if rules.containment is not None or self._is_taught(row)]
+        kept = self._texts.load(read)
         if rules.containment is not None:
-            kept = self._texts.load([row.id for row in rows])
             pieces = [(row.scope, kept[row.id]) for row in rows if row.id in kept]
         self._prefetch(rows, sorted({row.scope for row in rows}), pieces, rules)
+
+    def _is_taught(self, row: Row) -> bool:
+        return self._templates is not None and bool(self._templates.site(row.site))
 
     def _prefetch(
         self,
@@ -143,6 +155,8 @@ class WorkingSet:
                 found |= self._lookup.fetch_pieces(pieces)
         self._read(self._ask.by_id_in_scopes, found - self._rows.keys(), scopes=scopes)
         self.load(row.original_id for row in [*self._rows.values()] if row.original_id is not None)
+        if self._templates is not None:
+            self._templates.load({row.site for row in self._rows.values()})
 
     def load(self, ids: Iterable[int]) -> None:
         """Read rows by their ids; rows that are here already stay as they are."""
@@ -359,6 +373,24 @@ class WorkingSet:
         """Return resemblance and containment: from the texts, or estimated without them."""
         return self._texts.measure(a, b)
 
+    def site(self, row: Row) -> Site | None:
+        """Return what is known of the template of a page's site, where that is wanted."""
+        return self._templates.site(row.site) if self._templates is not None and row.site else None
+
+    def blocks(self, row: Row) -> list[int]:
+        """Return the keys of the blocks of a page's text; none where it is not kept."""
+        keys: list[int] = self._texts.blocks(row).tolist()
+        return keys
+
+    def is_template(self, row: Row, rules: Rules) -> bool:
+        """Return whether too little is left of a page without its site's template."""
+        fewest = rules.min_words if row.words >= rules.min_words else 1
+        return self._texts.is_template(row, fewest)
+
+    def template_share(self, row: Row) -> float | None:
+        """Return the share of a page's text that is template, or None where it is not known."""
+        return self._texts.template_share(row)
+
     def _sample(self, row: Row) -> list[int]:
         """Return the keys by which pieces of the row are found; none of a short text."""
         if not self._lookup.sampled or row.status == "skipped":
@@ -372,6 +404,8 @@ class WorkingSet:
         self._write_rows(rows)
         self._write_index((row, self._is_indexed(row)) for row in rows)
         self._texts.write(known)
+        if self._templates is not None:
+            self._templates.write()
         self._write_full()
         self._touched.clear()
 
@@ -415,6 +449,11 @@ class WorkingSet:
                 )
             row.indexed = keyed
         self._lookup.write(bands, samples)
+
+    def keep_templates(self) -> None:
+        """Have later transactions know what this one, which is committed, has learned."""
+        if self._templates is not None:
+            self._templates.keep()
 
     @property
     def full(self) -> int:

@@ -1,5 +1,6 @@
 """HTML to main text to canonical words."""
 
+from shingling.text._blocks import Blocks, block_keys, split_blocks, title_key, title_parts
 from shingling.text._canonical import PARTS_OF_SPEECH, Canonicaliser
 from shingling.text._extract import (
     MAX_BYTES,
@@ -19,8 +20,10 @@ __all__ = [
     "MAX_FILE_BYTES",
     "PARTS_OF_SPEECH",
     "UNSPACED",
+    "Blocks",
     "Canonicaliser",
     "MainText",
+    "block_keys",
     "canonical_words",
     "clean",
     "decode",
@@ -28,4 +31,7 @@ __all__ = [
     "plain_line",
     "read_html",
     "sniff_html",
+    "split_blocks",
+    "title_key",
+    "title_parts",
 ]

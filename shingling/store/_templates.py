@@ -1,0 +1,227 @@
+"""What the pages of a site have in common: its template, learned from the pages as they come.
+
+A block of text that was seen on pages of a site with different titles is template. Of a block
+seen under one title so far, the store keeps that title. Entries are added in rows, a row for
+each batch that has met something new; many rows of a site are merged into one, in which the
+oldest blocks that have not become template give way.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sqlalchemy import bindparam, delete, insert, select
+
+from shingling.store._lookup import some
+from shingling.store._tables import site_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+    from sqlalchemy import BindParameter, Connection
+
+    from shingling.text import Blocks
+
+    Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
+
+MOST_BLOCKS = 8192  # of a site that are template, and as many that may become it
+_ROWS = 32  # of a site, from which on they are merged
+_RECENT = 2048  # entries in them, from which on they are merged
+_SITES = 256  # held in memory
+_TEMPLATE = 0  # in place of a title
+
+_ENTRY = np.dtype([("block", "<u8"), ("title", "<u4")])
+_IN: BindParameter[Any] = bindparam("some", expanding=True)
+_IDS = select(site_blocks.c.site, site_blocks.c.id).where(site_blocks.c.site.in_(_IN))
+_ROWS_OF = (
+    select(site_blocks.c.site, site_blocks.c.id, site_blocks.c.entries)
+    .where(site_blocks.c.site.in_(_IN))
+    .order_by(site_blocks.c.site, site_blocks.c.id)
+)
+_INSERT = insert(site_blocks).returning(site_blocks.c.id, sort_by_parameter_order=True)
+_MERGE = (
+    delete(site_blocks)
+    .where(site_blocks.c.site == bindparam("of"))
+    .returning(site_blocks.c.id, site_blocks.c.entries)
+)
+
+
+class _Known:
+    """What is known of a site: the title of each block, in sorted arrays and a small dict."""
+
+    def __init__(self, rows: Sequence[tuple[int, bytes]]) -> None:
+        self.ids = {row_id for row_id, _ in rows}
+        entries = _merged(raw for _, raw in rows)
+        self.blocks = np.fromiter(entries, np.uint64, len(entries))
+        order = np.argsort(self.blocks)
+        self.blocks = self.blocks[order]
+        self.titles = np.fromiter(entries.values(), np.uint32, len(entries))[order]
+        self.recent: dict[int, int] = {}
+
+
+class Site:
+    """The template of a site, as one transaction knows it and adds to it."""
+
+    def __init__(self, known: _Known) -> None:
+        self.known = known
+        self.fresh: dict[int, int] = {}  # what this transaction has learned
+
+    def learn(self, blocks: Iterable[int], title: int) -> None:
+        """Note blocks of a page with this title (32 bits, not 0)."""
+        for block in blocks:
+            before = self._title(block)
+            if before is None:
+                self.fresh[block] = title
+            elif before not in (title, _TEMPLATE):
+                self.fresh[block] = _TEMPLATE
+
+    def __bool__(self) -> bool:
+        """Return whether anything is known."""
+        return bool(self.fresh or self.known.recent or len(self.known.blocks))
+
+    def is_template(self, block: int) -> bool:
+        """Return whether a block is template."""
+        return self._title(block) == _TEMPLATE
+
+    def mask(self, blocks: Blocks) -> Mask:
+        """Return which of the blocks are template: bool[n]."""
+        known = self.known
+        found = np.zeros(len(blocks), dtype=np.bool_)
+        if len(known.blocks):
+            places = np.minimum(np.searchsorted(known.blocks, blocks), len(known.blocks) - 1)
+            found = (known.blocks[places] == blocks) & (known.titles[places] == _TEMPLATE)
+        for learned in (known.recent, self.fresh):
+            if learned:
+                for at, block in enumerate(blocks.tolist()):
+                    if learned.get(block) == _TEMPLATE:
+                        found[at] = True
+        return found
+
+    def _title(self, block: int) -> int | None:
+        for learned in (self.fresh, self.known.recent):
+            if block in learned:
+                return learned[block]
+        place = int(np.searchsorted(self.known.blocks, np.uint64(block)))
+        if place < len(self.known.blocks) and self.known.blocks[place] == block:
+            return int(self.known.titles[place])
+        return None
+
+
+class Templates:
+    """The templates of the sites that were met last, from one transaction to the next."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, _Known] = OrderedDict()
+
+    def open(self, connection: Connection) -> OpenTemplates:
+        """Return the templates as a transaction sees them."""
+        return OpenTemplates(connection, self._known)
+
+
+class OpenTemplates:
+    """Templates within one transaction."""
+
+    def __init__(self, connection: Connection, known: OrderedDict[str, _Known]) -> None:
+        self._connection = connection
+        self._cache = known
+        self._sites: dict[str, Site] = {}
+        self._added: dict[str, int] = {}  # ids of rows
+        self._merged: dict[str, _Known] = {}
+
+    def load(self, sites: Iterable[str]) -> None:
+        """Read what is known of sites, at once."""
+        missing = {site for site in sites if site} - self._sites.keys()
+        for part in some(missing):
+            ids: dict[str, set[int]] = {site: set() for site in part}
+            for site, row_id in self._connection.execute(_IDS, {"some": part}):
+                ids[site].add(row_id)
+            stale = [
+                site
+                for site in part
+                if site not in self._cache or self._cache[site].ids != ids[site]
+            ]
+            rows: dict[str, list[tuple[int, bytes]]] = {site: [] for site in stale}
+            if any(ids[site] for site in stale):
+                for site, row_id, raw in self._connection.execute(_ROWS_OF, {"some": stale}):
+                    rows[site].append((row_id, raw))
+            for site in part:
+                known = _Known(rows[site]) if site in rows else self._cache[site]
+                self._sites[site] = Site(known)
+
+    def site(self, name: str) -> Site:
+        """Return the template of a site; one without a name has none."""
+        if name not in self._sites:
+            self.load([name])
+            self._sites.setdefault(name, Site(_Known([])))
+        return self._sites[name]
+
+    def write(self) -> None:
+        """Write what was learned."""
+        learned = {name: site for name, site in self._sites.items() if name and site.fresh}
+        if not learned:
+            return
+        rows = [{"site": name, "entries": _packed(site.fresh)} for name, site in learned.items()]
+        ids = self._connection.scalars(_INSERT, rows).all()
+        for (name, site), row_id in zip(learned.items(), ids, strict=True):
+            known = site.known
+            recent = len(known.recent) + len(site.fresh)
+            if len(known.ids) >= _ROWS or recent >= _RECENT:
+                self._merged[name] = self._merge(name)
+            else:
+                self._added[name] = row_id
+
+    def _merge(self, name: str) -> _Known:
+        """Put one row in the place of a site's rows."""
+        # Another transaction may merge them too: what this one takes out is what it puts in.
+        rows = sorted(map(tuple, self._connection.execute(_MERGE, {"of": name})))
+        raw = _packed(_bounded(_merged(raw for _, raw in rows)))
+        (row_id,) = self._connection.scalars(_INSERT, [{"site": name, "entries": raw}])
+        return _Known([(row_id, raw)])
+
+    def keep(self) -> None:
+        """Have later transactions know what this one, which is committed, has read and learned."""
+        for name, site in self._sites.items():
+            if not name:
+                continue
+            if name in self._merged:
+                known = self._merged[name]
+            else:
+                known = site.known
+                known.recent.update(site.fresh)
+                if name in self._added:
+                    known.ids.add(self._added[name])
+            self._cache[name] = known
+            self._cache.move_to_end(name)
+        while len(self._cache) > _SITES:
+            self._cache.popitem(last=False)
+
+
+def forget_site(connection: Connection, site: str) -> None:
+    """Forget the template of a site."""
+    connection.execute(delete(site_blocks).where(site_blocks.c.site == site))
+
+
+def _packed(entries: dict[int, int]) -> bytes:
+    return np.array([*entries.items()], dtype=_ENTRY).tobytes()
+
+
+def _merged(rows: Iterable[bytes]) -> dict[int, int]:
+    """Return the title of each block, the block seen first first."""
+    titles: dict[int, int] = {}
+    for raw in rows:
+        for block, title in np.frombuffer(raw, dtype=_ENTRY).tolist():
+            before = titles.setdefault(block, title)
+            if before != title:
+                titles[block] = _TEMPLATE
+    return titles
+
+
+def _bounded(entries: dict[int, int]) -> dict[int, int]:
+    """Return the entries without the oldest of too many."""
+    template = [block for block, title in entries.items() if title == _TEMPLATE]
+    single = [block for block, title in entries.items() if title != _TEMPLATE]
+    gone = {*template[:-MOST_BLOCKS], *single[:-MOST_BLOCKS]}
+    return {block: title for block, title in entries.items() if block not in gone}
