@@ -55,6 +55,7 @@ class DedupSettings:
     scope: str
     window_days: float | None
     store_text: bool
+    templates: bool
     extractor: str
     workers: int
     timeout: float
@@ -90,7 +91,7 @@ class DedupSettings:
     def shown(self) -> dict[str, Any]:
         """Return what a run keeps of the settings that its pages were decided by."""
         names = ("threshold", "method", "simhash_distance", "containment", "min_words", "scope")
-        return {name: getattr(self, name) for name in (*names, "extractor")}
+        return {name: getattr(self, name) for name in (*names, "templates", "extractor")}
 
     @cached_property
     def rules(self) -> Rules:
@@ -103,6 +104,7 @@ class DedupSettings:
             containment=self.containment,
             window_days=self.window_days,
             store_text=self.store_text,
+            templates=self.templates,
         )
 
     @classmethod
@@ -340,6 +342,7 @@ SETTINGS: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
         "a database URL such as sqlite:///dedup.db",
         store_url,
     ),
+    "DEDUP_TEMPLATES": (True, "True or False", _bool),
     "DEDUP_TEXT_FIELD": ("text", "the name of an item's field", _name),
     "DEDUP_THRESHOLD": (
         DEFAULT_THRESHOLD,

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _ERRORS = 3.0  # standard errors below the threshold at which a candidate is still measured
 _DILUTED = 0.5  # of the threshold: the estimate that templates may bring copies down to
+_SURELY = 0.8  # resemblance of whole texts at which pages of a site with one title are one
 _MEASURED = 32  # candidates measured at most, the most alike first
 
 
@@ -101,16 +102,15 @@ def place(row: Row, now: int, rules: Rules, scheme: Scheme, store: WorkingSet) -
             _follow(row, head, store)
             return Placed(row.status, reason="review")
 
-    # Nothing but what other pages of its site have as well says nothing of a page.
-    if store.is_template(row, rules):
-        store.stand(row, "skipped")
-        return Placed("skipped", reason="template")
+    # What other pages of its site have as well says nothing of a page, but that it is the same
+    # as one with its title.
+    template = store.is_template(row, rules)
 
     # 3. Another page has the same words. Less than one shingle says nothing of a page.
     if row.words >= scheme.fewest_words:
         for twin in store.same_text(row):
             head = store.head(twin)
-            if not counts(head):
+            if not counts(head) or (template and not store.are_one(row, twin)):
                 continue
             same = head.text_hash == row.text_hash
             resemblance = 1.0 if same else twin.resemblance or 0.0
@@ -118,9 +118,9 @@ def place(row: Row, now: int, rules: Rules, scheme: Scheme, store: WorkingSet) -
             store.attach(row, head, "exact", resemblance, containment)
             return Placed("exact")
 
-    if row.words < rules.min_words:
+    if row.words < rules.min_words or (template and rules.method == "exact"):
         store.stand(row, "skipped")
-        return Placed("skipped", reason="short")
+        return Placed("skipped", reason="template" if template else "short")
 
     # 4. Candidates share a band; the best of them that is alike enough is the original.
     candidates: list[Row] = []
@@ -130,6 +130,8 @@ def place(row: Row, now: int, rules: Rules, scheme: Scheme, store: WorkingSet) -
             for other in store.candidates(row, rules)
             if other.words >= rules.min_words and counts(other)
         ]
+        if template:
+            candidates = [other for other in candidates if store.are_one(row, other)]
         best = _best(row, candidates, rules, store)
         if best is not None:
             head, resemblance, containment = best
@@ -140,6 +142,10 @@ def place(row: Row, now: int, rules: Rules, scheme: Scheme, store: WorkingSet) -
                 candidates=len(candidates),
                 distance=distance if "simhash" in rules.method else None,
             )
+
+    if template:
+        store.stand(row, "skipped")
+        return Placed("skipped", reason="template", candidates=len(candidates))
 
     # A piece of an original is a near-duplicate of it; what contains one is an original.
     contains = None
@@ -306,12 +312,27 @@ def _best(
         if best is not None and estimates[place] + margin < best[1]:
             break
         other = taken[place]
-        resemblance, containment = store.measure(row, other)
-        if resemblance < least or store.is_template(other, rules):
+        resemblance, containment = _measured(row, other, least, store)
+        if resemblance < least or not resemblance:
             continue
         if best is None or (resemblance, -other.id) > (best[1], -best[0].id):
             best = other, resemblance, containment
     return best
+
+
+def _measured(row: Row, other: Row, least: float, store: WorkingSet) -> tuple[float, float]:
+    """Return resemblance and containment of two pages without the templates of their sites.
+
+    Pages of one site can only look more alike by its template: whole, they must be alike as well.
+    With one title they are one page, if they are nearly the same as a whole.
+    """
+    left = store.measure(row, other)
+    if row.site != other.site:
+        return left
+    whole = store.measure(row, other, whole=True)
+    if whole[0] >= max(least, _SURELY) and store.are_one(row, other):
+        return whole
+    return min(left, whole)
 
 
 def _least(rules: Rules) -> float:

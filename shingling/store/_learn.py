@@ -2,8 +2,7 @@
 
 A block that pages with different titles show is template. So that a copy of an article does not
 turn its paragraphs into template, a page teaches nothing by what it has in common with one that
-it is a copy of: one with much the same text and the same title, or a title that the site's name,
-a section or the like was added to.
+it is a copy of: one with much the same text and the same headline in its title.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import numpy as np
 from shingling.text import title_key, title_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable, Sequence
 
     from shingling.store._rows import Row
     from shingling.store._templates import Site
@@ -23,7 +22,11 @@ if TYPE_CHECKING:
     from shingling.store._working_set import WorkingSet
 
 _COPY = 0.5  # resemblance of whole texts, from which on pages with one title are copies
-_TITLE = 1  # what tells the key of a title from that of a part with the same words
+_LOOKED_AT = 32
+# What tells the key of a title from those of a part with the same words. A part has several, which
+# become template one after the other, by two titles each: the site's name is in all titles, a
+# headline in those of some versions of a page.
+_TITLE, *_PARTS = range(4)
 
 
 def learn(row: Row, rules: Rules, store: WorkingSet, former: Collection[int] = ()) -> None:
@@ -41,18 +44,18 @@ def learn(row: Row, rules: Rules, store: WorkingSet, former: Collection[int] = (
     unspecific = site.is_template(key ^ _TITLE)
     blocks, parts = store.blocks(row), title_parts(row.title or "")
     again = {*former}
-    for other in (*store.same_text(row), *store.candidates(row, rules)):
-        if other.site != row.site or float(np.mean(row.minima == other.minima)) < _COPY:
-            continue
+    is_copy = False
+    for other in _alike(row, [*store.same_text(row), *store.candidates(row, rules)]):
         if title_key(other.title or "") == key:
             if unspecific:
                 again.update(store.blocks(other))
-        elif _is_added_to(parts, title_parts(other.title or ""), site):
+        elif _have_one_headline(parts, title_parts(other.title or ""), site):
             again.update(store.blocks(other))
-            parts = frozenset()
+            is_copy = True
     title = _number(row.text_hash) if unspecific else (key >> 32) or 1
     site.learn((block for block in blocks if block not in again), title)
-    site.learn(parts, (key >> 32) or 1)
+    if not is_copy:
+        _learn_parts(parts, (key >> 32) or 1, site)
 
 
 def learn_title(row: Row, store: WorkingSet) -> None:
@@ -62,10 +65,45 @@ def learn_title(row: Row, store: WorkingSet) -> None:
         site.learn([key ^ _TITLE], _number(row.text_hash))
 
 
-def _is_added_to(a: frozenset[int], b: frozenset[int], site: Site) -> bool:
-    """Return whether two titles are the same but for parts that one of them lacks."""
-    a, b = (frozenset(part for part in parts if not site.is_template(part)) for parts in (a, b))
-    return bool(a and b) and (a <= b or b <= a)
+def _learn_parts(parts: Iterable[int], title: int, site: Site) -> None:
+    for part in parts:
+        for key in (part ^ one for one in _PARTS):
+            if not site.is_template(key):
+                site.learn([key], title)
+                break
+
+
+def _alike(row: Row, others: Sequence[Row]) -> list[Row]:
+    """Return which of the others have much the same text on the same site, the nearest first."""
+    others = [other for other in others if other.site == row.site]
+    if not others:
+        return []
+    estimates = (np.stack([other.minima for other in others]) == row.minima).mean(axis=1)
+    nearest = np.argsort(-estimates, kind="stable")[:_LOOKED_AT]
+    return [others[at] for at in nearest.tolist() if estimates[at] >= _COPY]
+
+
+def same_title(a: str, b: str, site: Site) -> bool:
+    """Return whether two titles of a site are the same, or have one headline."""
+    if title_key(a) == title_key(b):
+        return True
+    return _have_one_headline(title_parts(a), title_parts(b), site)
+
+
+def _have_one_headline(a: dict[int, int], b: dict[int, int], site: Site) -> bool:
+    """Return whether two titles have one headline, and one has all that the other has besides.
+
+    The name of the site, and what else it has in titles, does not count, nor do numbers but for
+    those of the headline: the longest part.
+    """
+    a, b = (
+        {part: bare for part, bare in parts.items() if not site.is_template(part ^ _PARTS[-1])}
+        for parts in (a, b)
+    )
+    if not a or not b or next(iter(a)) != next(iter(b)):
+        return False
+    first, second = {*a.values()}, {*b.values()}
+    return first <= second or second <= first
 
 
 def _number(text_hash: bytes) -> int:

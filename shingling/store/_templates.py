@@ -27,10 +27,11 @@ if TYPE_CHECKING:
 
     Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
-MOST_BLOCKS = 8192  # of a site that are template, and as many that may become it
+MOST_TEMPLATE = 32_768  # blocks of a site
+MOST_OTHER = 8192  # that may become template
 _ROWS = 32  # of a site, from which on they are merged
 _RECENT = 2048  # entries in them, from which on they are merged
-_SITES = 256  # held in memory
+_SITES = 128  # held in memory
 _TEMPLATE = 0  # in place of a title
 
 _ENTRY = np.dtype([("block", "<u8"), ("title", "<u4")])
@@ -222,6 +223,6 @@ def _merged(rows: Iterable[bytes]) -> dict[int, int]:
 def _bounded(entries: dict[int, int]) -> dict[int, int]:
     """Return the entries without the oldest of too many."""
     template = [block for block, title in entries.items() if title == _TEMPLATE]
-    single = [block for block, title in entries.items() if title != _TEMPLATE]
-    gone = {*template[:-MOST_BLOCKS], *single[:-MOST_BLOCKS]}
+    other = [block for block, title in entries.items() if title != _TEMPLATE]
+    gone = {*template[:-MOST_TEMPLATE], *other[:-MOST_OTHER]}
     return {block: title for block, title in entries.items() if block not in gone}

@@ -12,7 +12,7 @@ from shingling.similarity import Overlap, overlap
 from shingling.store._database import insert_rows
 from shingling.store._lookup import some
 from shingling.store._tables import texts
-from shingling.text import block_keys, split_blocks
+from shingling.text import split_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -76,24 +76,27 @@ class Texts:
         """Have another row measured as this one is now."""
         self._former[other.id] = self._shingles(row)
 
-    def overlap(self, a: Row, b: Row) -> Overlap | None:
-        """Return what two pages' texts share, or None where one of them is not kept."""
-        first, second = self._shingles(a), self._shingles(b)
+    def overlap(self, a: Row, b: Row, *, whole: bool = False) -> Overlap | None:
+        """Return what two pages' texts share, or None where one of them is not kept.
+
+        They are compared without the templates of their sites, or whole.
+        """
+        first, second = self._shingles(a, whole), self._shingles(b, whole)
         return None if first is None or second is None else overlap(first, second)
 
-    def measure(self, a: Row, b: Row) -> tuple[float, float]:
+    def measure(self, a: Row, b: Row, *, whole: bool = False) -> tuple[float, float]:
         """Return resemblance and containment: from the texts, or estimated without them."""
-        both = self.overlap(a, b)
+        both = self.overlap(a, b, whole=whole)
         if both is not None:
             return both.resemblance, both.containment
         resemblance = float(np.mean(a.minima == b.minima))
         size = self._scheme.shingle_size if self._scheme.unit == "words" else 1
         return resemblance, estimated_containment(resemblance, a.words, b.words, size)
 
-    def _shingles(self, row: Row) -> Fingerprints | None:
+    def _shingles(self, row: Row, whole: bool = False) -> Fingerprints | None:
         if row.id in self._former:
             return self._former[row.id]
-        left = self.left(row)
+        left = self.of(row) if whole else self.left(row)
         if left is None:
             return None
         if row.id not in self._fingerprints or self._fingerprints[row.id][0] != left:
@@ -137,8 +140,7 @@ class Texts:
     def _split(self, row: Row, main_text: str) -> tuple[list[str], Blocks]:
         known = self._blocks.get(row.id)
         if known is None or known[0] is not main_text:
-            lines = split_blocks(main_text)
-            known = self._blocks[row.id] = main_text, lines, block_keys(lines)
+            known = self._blocks[row.id] = main_text, *split_blocks(main_text)
         return known[1], known[2]
 
     def write(self, known: Collection[int]) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import bindparam, delete, exists, or_, select, text
 
 from shingling.store._database import insert_rows
+from shingling.store._learn import same_title
 from shingling.store._lookup import Changes, Lookup, some
 from shingling.store._rows import COLUMNS, Keyed, Row, row_from, url_key
 from shingling.store._tables import LIVE, Tables, reviews
@@ -369,9 +370,19 @@ class WorkingSet:
         """Return what two pages' texts share, or None where one of them is not kept."""
         return self._texts.overlap(a, b)
 
-    def measure(self, a: Row, b: Row) -> tuple[float, float]:
-        """Return resemblance and containment: from the texts, or estimated without them."""
-        return self._texts.measure(a, b)
+    def measure(self, a: Row, b: Row, *, whole: bool = False) -> tuple[float, float]:
+        """Return resemblance and containment: from the texts, or estimated without them.
+
+        They are compared without the templates of their sites, or whole.
+        """
+        return self._texts.measure(a, b, whole=whole)
+
+    def are_one(self, a: Row, b: Row) -> bool:
+        """Return whether two pages are of one site and have one title."""
+        if a.site != b.site or not a.title or not b.title:
+            return False
+        site = self.site(a)
+        return site is not None and same_title(a.title, b.title, site)
 
     def site(self, row: Row) -> Site | None:
         """Return what is known of the template of a page's site, where that is wanted."""

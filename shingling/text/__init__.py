@@ -1,6 +1,6 @@
 """HTML to main text to canonical words."""
 
-from shingling.text._blocks import Blocks, block_keys, split_blocks, title_key, title_parts
+from shingling.text._blocks import Blocks, split_blocks, title_key, title_parts
 from shingling.text._canonical import PARTS_OF_SPEECH, Canonicaliser
 from shingling.text._extract import (
     MAX_BYTES,
@@ -23,7 +23,6 @@ __all__ = [
     "Blocks",
     "Canonicaliser",
     "MainText",
-    "block_keys",
     "canonical_words",
     "clean",
     "decode",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,25 +20,36 @@ _DIGITS = re.compile(r"\d+")
 _APART = re.compile(r"\s+[-–—·•:]\s+|\s*[|»«›‹>]\s*|:\s")  # parts of a title
 
 
-def split_blocks(text: str) -> list[str]:
-    """Return the blocks of a main text: its lines (paragraphs, list items, rows of a table)."""
-    return [line for line in text.split("\n") if line and not line.isspace()]
+def split_blocks(text: str) -> tuple[list[str], Blocks]:
+    """Return the blocks of a main text, and their keys: uint64[n].
+
+    Blocks are its lines: paragraphs, list items, rows of a table. Keys are hashes, which case,
+    white space and numbers do not change.
+    """
+    folded = _DIGITS.sub("0", text.casefold())
+    lines, bare = [], []
+    for line, low in zip(text.split("\n"), folded.split("\n"), strict=True):
+        if words := low.split():
+            lines.append(line)
+            bare.append(" ".join(words))
+    return lines, _hashed(bare)
 
 
-def block_keys(lines: Iterable[str]) -> Blocks:
-    """Return 64-bit hashes of blocks, which case, white space and numbers do not change."""
-    return _hashed(_DIGITS.sub("0", " ".join(line.casefold().split())) for line in lines)
-
-
+@lru_cache(4096)
 def title_key(title: str) -> int:
     """Return a 64-bit hash of a title's words, in whatever order: 0 where it has none."""
     words = canonical_words(title)
     return int(_hashed(["\0" + " ".join(sorted(words))])[0]) if words else 0
 
 
-def title_parts(title: str) -> frozenset[int]:
-    """Return the keys of what a title consists of: headline, section, name of the site."""
-    return frozenset(key for part in _APART.split(title) if (key := title_key(part)))
+@lru_cache(4096)
+def title_parts(title: str) -> dict[int, int]:
+    """Return the keys of what a title consists of: headline, section, name of the site.
+
+    The longest comes first. Each has the key that it has without its numbers.
+    """
+    parts = sorted(_APART.split(title), key=lambda part: -len(canonical_words(part)))
+    return {key: title_key(_DIGITS.sub("0", part)) for part in parts if (key := title_key(part))}
 
 
 def _hashed(lines: Iterable[str]) -> Blocks:

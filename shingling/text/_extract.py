@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import trafilatura
@@ -12,6 +13,7 @@ from trafilatura.utils import detect_encoding
 from w3lib.encoding import html_to_unicode, resolve_encoding
 
 from shingling.errors import ExtractionError
+from shingling.text._words import canonical_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 MAX_BYTES = 10_000_000
 MAX_FILE_BYTES = 1_000_000_000  # a file that a person names may be larger
 _TITLE_LENGTH = 500
+_FEWEST = 80  # words; shorter texts may lack what is between two headings
+_LONG = 2000  # characters that need not be counted
 
 _BINARY = (
     b"%PDF",
@@ -144,8 +148,7 @@ def read_html(
         elif tree is None:
             text = None
         else:
-            # `deduplicate` would make the text depend on the pages extracted before.
-            text = trafilatura.extract(tree, url, include_comments=False, deduplicate=False)
+            text = _main_text(tree, whole, url)
         title, language = (None, None) if tree is None else (_title(tree), _language(tree))
     except ExtractionError:
         raise
@@ -157,6 +160,17 @@ def read_html(
     if not text.strip():
         raise ExtractionError("no_main_text", "no main text in it")
     return MainText(text, title, language)
+
+
+def _main_text(tree: HtmlElement, html: str, url: str | None) -> str | None:
+    """Return what trafilatura is sure of; of pages where that is little, what it takes for text."""
+    # `deduplicate` would make the text depend on the pages extracted before.
+    take = partial(trafilatura.extract, url=url, include_comments=False, deduplicate=False)
+    sure: str | None = take(tree, favor_precision=True)
+    if sure is not None and (len(sure) > _LONG or len(canonical_words(sure)) >= _FEWEST):
+        return sure
+    likely: str | None = take(html)
+    return likely or sure
 
 
 def extract(html: bytes | str, url: str | None = None) -> str | None:
