@@ -80,6 +80,15 @@ def _none(_: argparse.ArgumentParser) -> None:
 def _show(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("url", metavar="URL")
     parser.add_argument("--text", action="store_true", help="print the stored main text as well")
+    _explain(parser)
+
+
+def _explain(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--explain",
+        action="store_true",
+        help="show what is compared: shared and differing passages, and what is left out",
+    )
 
 
 def _similar(parser: argparse.ArgumentParser) -> None:
@@ -100,6 +109,7 @@ def _compare(parser: argparse.ArgumentParser) -> None:
             name, metavar=name.upper(), help="a URL in the store, a file, or - for stdin"
         )
     parser.add_argument("--diff", action="store_true", help="show the words that differ as well")
+    _explain(parser)
 
 
 def _groups(parser: argparse.ArgumentParser) -> None:
@@ -272,7 +282,7 @@ COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]] 
     ),
     "compare": (
         "measure two texts or pages in every way",
-        "old.html new.html --diff",
+        "https://example.com/a https://example.org/b --explain",
         _compare,
     ),
     "groups": (

@@ -11,6 +11,7 @@ from scrapy.exceptions import UsageError
 
 from shingling.errors import NoStoreError, ShinglingError
 from shingling.plugin import exchange, upkeep
+from shingling.plugin.explaining import explained, print_explained
 from shingling.plugin.measuring import compare_texts, similar
 from shingling.plugin.opening import open_store
 from shingling.plugin.output import (
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
     from scrapy.settings import BaseSettings
 
+    from shingling.sketch import Scheme
+    from shingling.store import Parted, Store, StoredPage
 
 _EVENT_THRESHOLD = 0.1
 
@@ -120,13 +123,20 @@ def _show(options: argparse.Namespace, settings: DedupSettings) -> int:
         found = store.find(options.url)
         duplicates = {page.id: store.duplicates(page) for page in found}
         texts = {page.id: store.text(page) if options.text else None for page in found}
+        parted = {page.id: store.parted(page) for page in found}
+        originals = {
+            page.id: _original_of(page, store) if options.explain else None for page in found
+        }
+        scheme = store.scheme
     if options.json:
         print_json(
             [
                 {
                     **page.as_dict(),
                     "duplicates": [duplicate.as_dict() for duplicate in duplicates[page.id]],
+                    **_template(parted[page.id]),
                     **({"text": texts[page.id]} if options.text else {}),
+                    **_explained(parted[page.id], originals[page.id], scheme),
                 }
                 for page in found
             ]
@@ -138,7 +148,7 @@ def _show(options: argparse.Namespace, settings: DedupSettings) -> int:
     for page in found:
         rows = [
             (name.replace("_", " "), shown_value(name, value))
-            for name, value in page.as_dict().items()
+            for name, value in {**page.as_dict(), **_template(parted[page.id])}.items()
             if value not in (None, "")
         ]
         print_table(["", ""], rows, header=False)
@@ -149,7 +159,25 @@ def _show(options: argparse.Namespace, settings: DedupSettings) -> int:
         if text is not None:
             print()
             print("\n".join(plain_line(line) for line in text.splitlines()))
+        own, other = parted[page.id], originals[page.id]
+        if own is not None and other is not None:
+            print(f"\nBeside its original (B), {plain_line(page.original or '')}:")
+            print_explained(own, other, scheme)
     return FOUND
+
+
+def _original_of(page: StoredPage, store: Store) -> Parted | None:
+    """Return the text of a page's original, where it is stored and has one."""
+    found = store.find(page.original) if page.original is not None else []
+    return next((store.parted(one) for one in found if one.scope == page.scope), None)
+
+
+def _template(own: Parted | None) -> dict[str, float]:
+    return {} if own is None else {"template": round(own.share, 4)}
+
+
+def _explained(own: Parted | None, other: Parted | None, scheme: Scheme) -> dict[str, Any]:
+    return {} if own is None or other is None else {"explained": explained(own, other, scheme)}
 
 
 def _groups(options: argparse.Namespace, settings: DedupSettings) -> int:

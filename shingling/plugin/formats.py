@@ -31,8 +31,16 @@ _SUFFIXES = {
     ".parquet": "parquet",
 }
 _GZIP = b"\x1f\x8b"
-_KINDS = ("store", "run", "review", "page", "end")
-_MARKS = {"data", "format", "settings", "same", "minima", "pages"}  # one field of each kind
+_KINDS = ("store", "run", "review", "page", "template", "end")
+_MARKS = {
+    "data",
+    "format",
+    "settings",
+    "same",
+    "minima",
+    "blocks",
+    "pages",
+}  # one field of each kind
 _WHOLE = {"id", "words", "original_id", "first_seen", "last_seen", "run"}
 _FRACTIONS = {"resemblance", "containment"}
 _NO_STRINGS = {*_WHOLE, *_FRACTIONS, "text_hash", "simhash", "minima"}
@@ -214,8 +222,7 @@ def _from_json(values: dict[str, Any], where: str) -> Record:
     kind = values.pop("record", None)
     if not isinstance(kind, str):
         raise TypeError("record is missing")
-    if kind == "page":
-        _decode(values)
+    _decode(kind, values)
     return Record(kind, values, where)
 
 
@@ -225,6 +232,7 @@ def _from_csv(cells: dict[str, str], where: str) -> Record:
         fields = json.loads(data)
         if not isinstance(fields, dict):
             raise TypeError("data is not a JSON object")
+        _decode(kind, fields)
         return Record(kind, fields, where)
     values: dict[str, Any] = {}
     for name, cell in cells.items():
@@ -236,24 +244,23 @@ def _from_csv(cells: dict[str, str], where: str) -> Record:
             values[name] = float(cell)
         else:
             values[name] = cell[1:] if cell[0] == "\\" and name not in _NO_STRINGS else cell
-    _decode(values)
+    _decode(kind, values)
     return Record(kind, values, where)
 
 
-def _decode(values: dict[str, Any]) -> None:
+def _decode(kind: str, values: dict[str, Any]) -> None:
     """Make bytes and a number of what files have as letters."""
-    decoders: dict[str, tuple[str, Callable[[str], Any]]] = {
-        "text_hash": ("32 hexadecimal digits", bytes.fromhex),
-        "simhash": ("16 hexadecimal digits", _unsigned),
-        "minima": ("in base64", lambda value: base64.b64decode(value, validate=True)),
-    }
-    for name, (expected, decode) in decoders.items():
+    for name, (expected, decode) in _DECODERS.get(kind, {}).items():
         try:
             values[name] = decode(values[name])
         except KeyError:
             raise ValueError(f"{name} is missing") from None
         except (TypeError, ValueError):
             raise ValueError(f"{name} is not {expected}") from None
+
+
+def _base64(letters: str) -> bytes:
+    return base64.b64decode(letters, validate=True)
 
 
 def _unsigned(digits: str) -> int:
@@ -263,12 +270,24 @@ def _unsigned(digits: str) -> int:
     return int.from_bytes(raw, "big")
 
 
+_DECODERS: dict[str, dict[str, tuple[str, Callable[[str], Any]]]] = {
+    "page": {
+        "text_hash": ("32 hexadecimal digits", bytes.fromhex),
+        "simhash": ("16 hexadecimal digits", _unsigned),
+        "minima": ("in base64", _base64),
+    },
+    "template": {"blocks": ("in base64", _base64)},
+}
+
+
 def _encoded(record: Record) -> dict[str, Any]:
     values = dict(record.fields)
     if record.kind == "page":
         values["text_hash"] = values["text_hash"].hex()
         values["simhash"] = f"{values['simhash']:016x}"
-        values["minima"] = binascii.b2a_base64(values["minima"], newline=False).decode()
+    for name in ("minima", "blocks"):
+        if name in values:
+            values[name] = binascii.b2a_base64(values[name], newline=False).decode()
     return values
 
 
@@ -290,7 +309,7 @@ def write_csv(records: Iterable[Record], file: IO[bytes]) -> None:
     rows.writerow(("record", "data", *PAGE_FIELDS))
     for record in records:
         if record.kind != "page":
-            data = json.dumps(dict(record.fields), ensure_ascii=False)
+            data = json.dumps(_encoded(record), ensure_ascii=False)
             rows.writerow((record.kind, data, *("" for _ in PAGE_FIELDS)))
             continue
         values = _encoded(record)

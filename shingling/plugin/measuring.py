@@ -6,27 +6,24 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.text import Text
 from scrapy.exceptions import UsageError
 
 from shingling.errors import ExtractionError, NoStoreError, ShinglingError
+from shingling.plugin.explaining import explained, print_diff, print_explained
 from shingling.plugin.opening import open_store
 from shingling.plugin.output import FOUND, NOT_FOUND, print_json, print_table
-from shingling.similarity import compare, word_diff, written_words
+from shingling.similarity import compare, word_diff
 from shingling.sketch import Signature, sign
+from shingling.store import Parted
 from shingling.text import MAX_FILE_BYTES, decode, plain_line, read_html, sniff_html
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
 
     from shingling.plugin.settings import DedupSettings
-    from shingling.similarity import Change
     from shingling.store import Match, Store, StoredPage
 
 _SIMILAR = 0.5
-_CONTEXT = 8  # words shown around what differs
 
 
 def similar(options: argparse.Namespace, settings: DedupSettings) -> int:
@@ -92,12 +89,15 @@ def compare_texts(options: argparse.Namespace, settings: DedupSettings) -> int:
     """Measure two texts or pages in every way."""
     if options.a == options.b == "-":
         raise UsageError("only one of the two can be standard input", print_help=False)
-    texts, scheme = [], None
+    texts: list[str] = []
+    parted: list[Parted] = []  # of A and B
+    scheme = None
     if options.store:
         with open_store(options, settings) as store:
             scheme = store.scheme
     for what in (options.a, options.b):
         text = _text_of_file(what)
+        parts = None
         if text is None:
             try:
                 store = open_store(options, settings)
@@ -106,19 +106,26 @@ def compare_texts(options: argparse.Namespace, settings: DedupSettings) -> int:
                     f"{plain_line(what)}: no such file, and there is no store yet"
                 ) from None
             with store:
-                text, scheme = store.text(_stored(what, store)), store.scheme
+                page = _stored(what, store)
+                text, scheme = store.text(page), store.scheme
+                if options.explain and settings.templates:
+                    parts = store.parted(page)
             if text is None:
                 raise ShinglingError(
                     f"{plain_line(what)}: its text is not stored (DEDUP_STORE_TEXT)"
                 )
         texts.append(text)
-    comparison = compare(texts[0], texts[1], scheme or settings.scheme)
+        parted.append(parts or Parted(text, ()))
+    scheme = scheme or settings.scheme
+    comparison = compare(texts[0], texts[1], scheme)
     measures = comparison.as_dict()
     changes = word_diff(texts[0], texts[1]) if options.diff else []
     if options.json:
         shown = measures | {"warnings": comparison.warnings}
         if options.diff:
             shown["diff"] = [change._asdict() for change in changes]
+        if options.explain:
+            shown["explained"] = explained(parted[0], parted[1], scheme)
         return print_json(shown)
     standard_error = measures.pop("standard_error")
     print_table(
@@ -135,7 +142,10 @@ def compare_texts(options: argparse.Namespace, settings: DedupSettings) -> int:
         print(f"\n{warning}")
     if options.diff:
         print()
-        _print_diff(changes)
+        print_diff(changes)
+    if options.explain:
+        print()
+        print_explained(parted[0], parted[1], scheme)
     return FOUND
 
 
@@ -143,34 +153,6 @@ def _value(value: float | bool) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:.3f}" if isinstance(value, float) else str(value)
-
-
-def _print_diff(changes: Sequence[Change]) -> None:
-    """Print what differs as wdiff does: [-gone-] and {+come+}; long equal stretches are cut."""
-    shown = Text()
-    for place, change in enumerate(changes):
-        if place:
-            shown.append(" ")
-        if change.same:
-            words = written_words(change.a)
-            before, after = place > 0, place < len(changes) - 1
-            if len(words) > _CONTEXT * (before + after) + 1:
-                left_out = f"[… {len(words) - _CONTEXT * (before + after):,} words …]"
-                parts = [
-                    *(["".join(words[:_CONTEXT]).strip()] if before else []),
-                    left_out,
-                    *(["".join(words[-_CONTEXT:]).strip()] if after else []),
-                ]
-                shown.append(plain_line(" ".join(parts)), style="dim")
-            else:
-                shown.append(plain_line(change.a), style="dim")
-            continue
-        if change.a:
-            shown.append(f"[-{plain_line(change.a)}-]", style="red")
-        if change.b:
-            shown.append(f"{{+{plain_line(change.b)}+}}", style="green")
-    console = Console(width=None if sys.stdout.isatty() else 100, highlight=False)
-    console.print(shown if changes else "no words")
 
 
 def _signed(what: str, store: Store) -> tuple[Signature, str | None, str | None]:

@@ -1,8 +1,12 @@
-"""Records in a Parquet file: a row for each page, all else in the file's metadata."""
+"""Records in a Parquet file: a row for each page, all else in the file's metadata.
+
+Behind the pages are the templates of sites, in rows without an id.
+"""
 
 from __future__ import annotations
 
 import json
+from base64 import b64decode, b64encode
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
@@ -72,6 +76,10 @@ def write_parquet(records: Iterable[Record], file: IO[bytes]) -> None:
             if record.kind == "page":
                 rows.append(_row(record.fields))
                 size += len(record.fields.get("text") or "")
+            elif record.kind == "template":
+                letters = b64encode(record.fields["blocks"]).decode()
+                rows.append({"site": record.fields["site"], "text": letters})
+                size += len(letters)
             if rows and (record.kind == "end" or len(rows) == _GROUP[0] or size > _GROUP[1]):
                 writer.write_table(pa.Table.from_pylist(rows, schema=schema))
                 rows, size = [], 0
@@ -114,7 +122,7 @@ def read_parquet(file: IO[bytes]) -> Generator[Record]:
         for key, kind in ((_RUNS, "run"), (_REVIEWS, "review")):
             for fields in others[key]:
                 yield Record(kind, fields, "metadata")
-        schema, number = _schema(), 0
+        schema, number, pages = _schema(), 0, 0
         for batch in parquet.iter_batches(_ROWS):
             table = pa.Table.from_batches([batch]).select(schema.names)
             table = table.cast(schema.with_metadata(metadata))
@@ -123,9 +131,15 @@ def read_parquet(file: IO[bytes]) -> Generator[Record]:
                 table = table.set_column(place, name, table.column(name).cast(pa.int64()))
             for row in table.to_pylist():
                 number += 1
+                if row["id"] is None:
+                    blocks = b64decode(row["text"] or "", validate=True)
+                    fields = {"site": row["site"], "blocks": blocks}
+                    yield Record("template", fields, f"row {number:,}")
+                    continue
+                pages += 1
                 seconds = {name: row[name] // 1000 for name in _TIMES}
                 yield Record("page", {**row, **seconds}, f"row {number:,}")
-        yield Record("end", {"pages": parquet.metadata.num_rows}, "the file's end")
+        yield Record("end", {"pages": pages}, "the file's end")
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from shingling.store._rebuild import Change, Changes
 from shingling.store._records import PAGE_FIELDS, Header, Record, checked
 from shingling.store._sqlite import sqlite_path
 from shingling.store._store import Run, Store
+from shingling.store._templates import Parted
 from shingling.store._values import (
     DEFAULT_CONTAINMENT,
     DEFAULT_MIN_WORDS,
@@ -42,6 +43,7 @@ __all__ = [
     "Index",
     "Match",
     "Page",
+    "Parted",
     "Record",
     "Restored",
     "Review",

@@ -17,8 +17,9 @@ from shingling.store._lookup import some
 from shingling.store._rebuild import index_all
 from shingling.store._records import PAGE_FIELDS, Header, Record, checked
 from shingling.store._rows import url_key
-from shingling.store._tables import pages, reviews, runs, texts
+from shingling.store._tables import pages, reviews, runs, site_blocks, texts
 from shingling.store._tables import scheme as scheme_table
+from shingling.store._templates import export_templates
 from shingling.store._texts import unzip
 
 if TYPE_CHECKING:
@@ -48,8 +49,8 @@ class Restored:
 def export_records(connection: Connection, *, with_texts: bool = True) -> Iterator[Record]:
     """Yield a store as records: what `restore` makes an equal store of.
 
-    The header comes first, then runs, reviews, pages by their ids, and the end. The
-    transaction must see one state of the store throughout.
+    The header comes first, then runs, reviews, pages by their ids, the templates of their
+    sites, and the end. The transaction must see one state of the store throughout.
 
     Args:
         connection: within a transaction that reads.
@@ -70,6 +71,9 @@ def export_records(connection: Connection, *, with_texts: bool = True) -> Iterat
         for row in result.mappings():
             yield Record("review", dict(row))
     yield from _exported_pages(connection, with_texts)
+    if header.texts:
+        for site, blocks in export_templates(connection):
+            yield Record("template", {"site": site, "blocks": blocks})
     yield Record("end", {"pages": header.pages})
 
 
@@ -160,7 +164,7 @@ class _Written:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._waiting: list[Record] = []
-        self.numbers = dict.fromkeys(("run", "review", "page", "text"), 0)
+        self.numbers = dict.fromkeys(("run", "review", "page", "text", "template"), 0)
 
     def add(self, record: Record) -> None:
         """Take a record that has been checked."""
@@ -181,6 +185,9 @@ class _Written:
             self._connection.execute(insert(runs), [_run_row(record) for record in batch])
         elif batch[0].kind == "review":
             merge_reviews(self._connection, batch)
+        elif batch[0].kind == "template":
+            rows = [{"site": fields["site"], "entries": fields["blocks"]} for _, fields, _ in batch]
+            self._connection.execute(insert(site_blocks), rows)
         else:
             self._write_pages(batch)
 

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from shingling.errors import RecordError, ShinglingError
 from shingling.sketch import FUNCTIONS, Halves, Scheme
 from shingling.store._index import Index
+from shingling.store._templates import are_entries
 from shingling.store._values import STATUSES
 from shingling.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-FORMAT = 1
+FORMAT = 2
 """The number of the format; a file of a higher one was written by a newer release."""
 
 _IDS = 1, (1 << 63) - 1
@@ -24,12 +25,12 @@ _SHOWN = 60  # characters of a value in a message
 
 
 class Record(NamedTuple):
-    """One record: the store itself, a run, a review, a page, or the end of all.
+    """One record: the store itself, a run, a review, a page, a site's template, or the end of all.
 
     Args:
-        kind: `store`, `run`, `review`, `page` or `end`.
-        fields: by name; `text_hash` and `minima` are bytes, `simhash` has no sign, times are
-            seconds since 1970.
+        kind: `store`, `run`, `review`, `page`, `template` or `end`.
+        fields: by name; `text_hash`, `minima` and `blocks` are bytes, `simhash` has no sign,
+            times are seconds since 1970.
         where: its place in a file, such as `line 17`; "" where it is in none.
     """
 
@@ -264,6 +265,10 @@ _KINDS: dict[str, dict[str, _Check]] = {
         "simhash": _whole(0, (1 << 64) - 1),
         "minima": _bytes(4 * FUNCTIONS),
         "text": _or_none((_is_text, "a string without lone surrogates")),
+    },
+    "template": {
+        "site": _STRING,
+        "blocks": (lambda value: type(value) is bytes and are_entries(value), "blocks of a site"),
     },
     "end": {"pages": _COUNT},
 }

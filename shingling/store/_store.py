@@ -21,6 +21,7 @@ from shingling.store._opening import open_database, read_index
 from shingling.store._rebuild import read_plan
 from shingling.store._rows import read_minima
 from shingling.store._tables import LIVE, pages, runs
+from shingling.store._templates import part_page
 from shingling.store._texts import read_text
 from shingling.store._upkeep import Upkeep
 from shingling.store._values import DEFAULT_THRESHOLD, Match, Rules, Verdict
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from shingling.store._postings import Postings
+    from shingling.store._templates import Parted
     from shingling.store._values import Group, Page, StoredPage
     from shingling.store._working_set import WorkingSet
 
@@ -259,6 +261,15 @@ class Store(Upkeep):
         """Return the main text of a stored page, or None where texts are not kept."""
         with self._reading() as connection:
             return read_text(connection, page.id)
+
+    def parted(self, page: StoredPage) -> Parted | None:
+        """Return the text of a stored page, parted into what is compared and its site's template.
+
+        By what the store knows of the site now; None where texts are not kept.
+        """
+        with self._reading() as connection:
+            text = read_text(connection, page.id)
+            return None if text is None else part_page(connection, page.site, text)
 
     def signature(self, page: StoredPage) -> Signature:
         """Return the signature of a stored page.

@@ -9,16 +9,19 @@ oldest blocks that have not become template give way.
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING
+from itertools import compress, groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from sqlalchemy import bindparam, delete, insert, select
 
 from shingling.store._lookup import some
 from shingling.store._tables import site_blocks
+from shingling.text import split_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
     from sqlalchemy import BindParameter, Connection
@@ -31,6 +34,7 @@ MOST_TEMPLATE = 32_768  # blocks of a site
 MOST_OTHER = 8192  # that may become template
 _ROWS = 32  # of a site, from which on they are merged
 _RECENT = 2048  # entries in them, from which on they are merged
+_READ = 64  # rows at a time
 _SITES = 128  # held in memory
 _TEMPLATE = 0  # in place of a title
 
@@ -48,6 +52,19 @@ _MERGE = (
     .where(site_blocks.c.site == bindparam("of"))
     .returning(site_blocks.c.id, site_blocks.c.entries)
 )
+
+
+class Parted(NamedTuple):
+    """A main text, parted into what is compared and the blocks that are its site's template."""
+
+    left: str
+    template: tuple[str, ...]
+
+    @property
+    def share(self) -> float:
+        """Return the share of template, by characters."""
+        gone = sum(map(len, self.template))
+        return gone / (gone + len(self.left.replace("\n", ""))) if gone else 0.0
 
 
 class _Known:
@@ -100,6 +117,15 @@ class Site:
                     if learned.get(block) == _TEMPLATE:
                         found[at] = True
         return found
+
+    def part(self, text: str, lines: Sequence[str], blocks: Blocks) -> Parted:
+        """Return a text, given with its blocks and their keys, in parts."""
+        mask = self.mask(blocks)
+        if not mask.any():
+            return Parted(text, ())
+        gone = mask.tolist()
+        left = (line for line, out in zip(lines, gone, strict=True) if not out)
+        return Parted("\n".join(left), tuple(compress(lines, gone)))
 
     def _title(self, block: int) -> int | None:
         for learned in (self.fresh, self.known.recent):
@@ -198,6 +224,25 @@ class OpenTemplates:
             self._cache.move_to_end(name)
         while len(self._cache) > _SITES:
             self._cache.popitem(last=False)
+
+
+def part_page(connection: Connection, site: str, text: str) -> Parted:
+    """Return a main text of a site in parts, by what is known now."""
+    return Templates().open(connection).site(site).part(text, *split_blocks(text))
+
+
+def are_entries(raw: bytes) -> bool:
+    """Return whether bytes may be what the store keeps of a site."""
+    return len(raw) > 0 and len(raw) % _ENTRY.itemsize == 0
+
+
+def export_templates(connection: Connection) -> Iterator[tuple[str, bytes]]:
+    """Yield the sites that something is known of, and what."""
+    query = select(site_blocks.c.site, site_blocks.c.entries)
+    ordered = query.order_by(site_blocks.c.site, site_blocks.c.id)
+    with connection.execute(ordered.execution_options(yield_per=_READ)) as result:
+        for site, rows in groupby(result, key=itemgetter(0)):
+            yield site, _packed(_bounded(_merged(raw for _, raw in rows)))
 
 
 def forget_site(connection: Connection, site: str) -> None:

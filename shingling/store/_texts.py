@@ -12,6 +12,7 @@ from shingling.similarity import Overlap, overlap
 from shingling.store._database import insert_rows
 from shingling.store._lookup import some
 from shingling.store._tables import texts
+from shingling.store._templates import Parted
 from shingling.text import split_blocks
 
 if TYPE_CHECKING:
@@ -109,33 +110,28 @@ class Texts:
 
     def left(self, row: Row) -> str | None:
         """Return a page's text without its site's template, or None where it is not kept."""
+        parted = self._parted(row)
+        return None if parted is None else parted.left
+
+    def _parted(self, row: Row) -> Parted | None:
         main_text = self.of(row)
         if main_text is None or self._templates is None:
-            return main_text
-        lines, keys = self._split(row, main_text)
-        mask = self._templates.site(row.site).mask(keys)
-        if not mask.any():
-            return main_text
-        return "\n".join(line for line, gone in zip(lines, mask.tolist(), strict=True) if not gone)
+            return None if main_text is None else Parted(main_text, ())
+        return self._templates.site(row.site).part(main_text, *self._split(row, main_text))
 
     def is_template(self, row: Row, fewest: int) -> bool:
         """Return whether fewer words than these are left of a page without its site's template."""
         if self._templates is None or not self._templates.site(row.site):
             return False
-        left = self.left(row)
-        if left is None or left is self.of(row) or len(left) > _LONG_WORD * fewest:
+        parted = self._parted(row)
+        if parted is None or not parted.template or len(parted.left) > _LONG_WORD * fewest:
             return False
-        return len(self._scheme.canonical.words(left)) < fewest
+        return len(self._scheme.canonical.words(parted.left)) < fewest
 
     def template_share(self, row: Row) -> float | None:
         """Return the share of a page's text that is template, or None where it is not known."""
-        main_text, left = self.of(row), self.left(row)
-        if self._templates is None or not main_text or left is None:
-            return None
-        if left is main_text:
-            return 0.0
-        lines = self._split(row, main_text)[0]
-        return 1 - len(left.replace("\n", "")) / (sum(map(len, lines)) or 1)
+        parted = None if self._templates is None else self._parted(row)
+        return None if parted is None else parted.share
 
     def _split(self, row: Row, main_text: str) -> tuple[list[str], Blocks]:
         known = self._blocks.get(row.id)

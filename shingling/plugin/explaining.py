@@ -1,0 +1,85 @@
+"""Why two pages are duplicates or not: what was compared, what both have, what was left out."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.text import Text
+
+from shingling.similarity import overlap, word_diff, written_words
+from shingling.sketch import fingerprints_of
+from shingling.text import plain_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shingling.similarity import Change
+    from shingling.sketch import Scheme
+    from shingling.store import Parted
+
+_CONTEXT = 8  # words shown around what differs
+_BLOCKS = 10  # that were left out, shown of each page
+_LINE = 100  # characters
+
+
+def explained(a: Parted, b: Parted, scheme: Scheme) -> dict[str, Any]:
+    """Return what is measured without the templates of two pages' sites, and passages, as JSON."""
+    both = overlap(*(fingerprints_of(scheme.canonical.words(one.left), scheme) for one in (a, b)))
+    return {
+        "resemblance": round(both.resemblance, 4),
+        "containment": round(both.containment, 4),
+        "template": {"a": round(a.share, 4), "b": round(b.share, 4)},
+        "left_out": {"a": list(a.template), "b": list(b.template)},
+        "passages": [change._asdict() for change in word_diff(a.left, b.left)],
+    }
+
+
+def print_explained(a: Parted, b: Parted, scheme: Scheme) -> None:
+    """Print what is measured, the shared and the differing passages, and what was left out."""
+    shown = explained(a, b, scheme)
+    print(
+        f"Left out as template of their sites: {a.share:.0%} of A, {b.share:.0%} of B.\n"
+        f"What is left: resemblance {shown['resemblance']:.3f},"
+        f" containment {shown['containment']:.3f}."
+    )
+    print()
+    print_diff(word_diff(a.left, b.left))
+    for name, one in (("A", a), ("B", b)):
+        if not one.template:
+            continue
+        print(f"\nTemplate in {name}:")
+        for line in one.template[:_BLOCKS]:
+            plain = plain_line(line)
+            print(f"  {plain[:_LINE]}{'…' if len(plain) > _LINE else ''}")
+        if len(one.template) > _BLOCKS:
+            print(f"  and {len(one.template) - _BLOCKS:,} more")
+
+
+def print_diff(changes: Sequence[Change]) -> None:
+    """Print what differs as wdiff does: [-gone-] and {+come+}; long equal stretches are cut."""
+    shown = Text()
+    for place, change in enumerate(changes):
+        if place:
+            shown.append(" ")
+        if change.same:
+            words = written_words(change.a)
+            before, after = place > 0, place < len(changes) - 1
+            if len(words) > _CONTEXT * (before + after) + 1:
+                left_out = f"[… {len(words) - _CONTEXT * (before + after):,} words …]"
+                parts = [
+                    *(["".join(words[:_CONTEXT]).strip()] if before else []),
+                    left_out,
+                    *(["".join(words[-_CONTEXT:]).strip()] if after else []),
+                ]
+                shown.append(plain_line(" ".join(parts)), style="dim")
+            else:
+                shown.append(plain_line(change.a), style="dim")
+            continue
+        if change.a:
+            shown.append(f"[-{plain_line(change.a)}-]", style="red")
+        if change.b:
+            shown.append(f"{{+{plain_line(change.b)}+}}", style="green")
+    console = Console(width=None if sys.stdout.isatty() else 100, highlight=False)
+    console.print(shown if changes else "no words")
