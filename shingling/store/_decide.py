@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from shingling.similarity import distance as simhash_distance
-from shingling.similarity import equal_supershingles, standard_error
 from shingling.sketch import FUNCTIONS
+from shingling.store._choose import choose, contained, least_estimate
 from shingling.store._learn import learn, learn_title
 from shingling.store._values import DAY, Verdict
 from shingling.store._working_set import seconds
@@ -16,16 +16,10 @@ from shingling.store._working_set import seconds
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from shingling.similarity import Overlap
     from shingling.sketch import Scheme, Signature
     from shingling.store._rows import Row
     from shingling.store._values import Page, Rules
     from shingling.store._working_set import WorkingSet
-
-_ERRORS = 3.0  # standard errors below the threshold at which a candidate is still measured
-_DILUTED = 0.5  # of the threshold: the estimate that templates may bring copies down to
-_SURELY = 0.8  # resemblance of whole texts at which pages of a site with one title are one
-_MEASURED = 32  # candidates measured at most, the most alike first
 
 
 def decide(
@@ -132,7 +126,7 @@ def place(row: Row, now: int, rules: Rules, scheme: Scheme, store: WorkingSet) -
         ]
         if template:
             candidates = [other for other in candidates if store.are_one(row, other)]
-        best = _best(row, candidates, rules, store)
+        best = choose(row, candidates, rules, store)
         if best is not None:
             head, resemblance, containment = best
             store.attach(row, head, "near", resemblance, containment)
@@ -156,7 +150,7 @@ def place(row: Row, now: int, rules: Rules, scheme: Scheme, store: WorkingSet) -
             if other.words >= rules.min_words and counts(other)
         ]
         candidates = [*{other.id: other for other in (*candidates, *wholes)}.values()]
-        piece, contains = _contained(row, wholes, rules.containment, store)
+        piece, contains = contained(row, wholes, rules.containment, store)
         if piece is not None:
             head, both = piece
             store.attach(row, head, "near", both.resemblance, both.containment)
@@ -261,19 +255,19 @@ def _among(
     if rules.method == "exact" or not heads:
         return None
     estimates = (minima == row.minima).mean(axis=1)
-    likely = np.flatnonzero(estimates >= _worth(rules)).tolist()
+    likely = np.flatnonzero(estimates >= least_estimate(rules)).tolist()
     able = [
         heads[at]
         for at in likely
         if heads[at].id not in barred and heads[at].words >= rules.min_words
     ]
-    best = _best(row, able, rules, store)
+    best = choose(row, able, rules, store)
     if best is None and rules.containment is not None:
         longest = sorted(heads, key=lambda head: -head.words)
         wholes = [
             head for head in longest if head.words >= rules.min_words and head.id not in barred
         ]
-        piece, _ = _contained(row, wholes, rules.containment, store)
+        piece, _ = contained(row, wholes, rules.containment, store)
         if piece is not None:
             head, both = piece
             return head, both.resemblance, both.containment
@@ -291,101 +285,6 @@ def _change(row: Row, page: Page, signature: Signature, rules: Rules, store: Wor
     previous = store.measure(row, former)[0]
     learn(row, rules, store, blocks)
     return previous
-
-
-def _best(
-    row: Row, candidates: Sequence[Row], rules: Rules, store: WorkingSet
-) -> tuple[Row, float, float] | None:
-    """Return the most alike of the candidates that the method takes, with its measures.
-
-    The estimate from all minima picks whom to measure; among equals the oldest wins.
-    """
-    taken = _taken(row, candidates, rules)
-    if not taken:
-        return None
-    least, margin, worth = _least(rules), _margin(rules), _worth(rules)
-    estimates = (np.stack([other.minima for other in taken]) == row.minima).mean(axis=1)
-    best: tuple[Row, float, float] | None = None
-    for place in np.argsort(-estimates, kind="stable")[:_MEASURED].tolist():
-        if estimates[place] < worth:
-            break
-        if best is not None and estimates[place] + margin < best[1]:
-            break
-        other = taken[place]
-        resemblance, containment = _measured(row, other, least, store)
-        if resemblance < least or not resemblance:
-            continue
-        if best is None or (resemblance, -other.id) > (best[1], -best[0].id):
-            best = other, resemblance, containment
-    return best
-
-
-def _measured(row: Row, other: Row, least: float, store: WorkingSet) -> tuple[float, float]:
-    """Return resemblance and containment of two pages without the templates of their sites.
-
-    Pages of one site can only look more alike by its template: whole, they must be alike as well.
-    With one title they are one page, if they are nearly the same as a whole.
-    """
-    left = store.measure(row, other)
-    if row.site != other.site:
-        return left
-    whole = store.measure(row, other, whole=True)
-    if whole[0] >= max(least, _SURELY) and store.are_one(row, other):
-        return whole
-    return min(left, whole)
-
-
-def _least(rules: Rules) -> float:
-    """Return the resemblance that a method asks for."""
-    return rules.threshold if "minhash" in rules.method else 0.0
-
-
-def _margin(rules: Rules) -> float:
-    """Return how far below it an estimate may lie."""
-    return _ERRORS * standard_error(_least(rules) or 0.5)
-
-
-def _worth(rules: Rules) -> float:
-    """Return the estimate, from whole texts, from which on two pages are worth measuring.
-
-    What surrounds an article on another site makes it look less alike than it is.
-    """
-    worth = _least(rules) - _margin(rules)
-    return min(worth, _DILUTED * _least(rules)) if rules.templates else worth
-
-
-def _taken(row: Row, candidates: Sequence[Row], rules: Rules) -> Sequence[Row]:
-    """Return the candidates that a method takes by their signatures alone."""
-    if rules.method == "megashingle":
-        return [other for other in candidates if equal_supershingles(row.minima, other.minima) > 1]
-    if "simhash" in rules.method:
-        return [
-            other
-            for other in candidates
-            if simhash_distance(row.simhash, other.simhash) <= rules.simhash_distance
-        ]
-    return candidates
-
-
-def _contained(
-    row: Row, others: Sequence[Row], least: float, store: WorkingSet
-) -> tuple[tuple[Row, Overlap] | None, str | None]:
-    """Return the original that the row is a piece of, and the URL of one that it contains.
-
-    Others come with the likeliest first; among equals it wins. A piece has no more shingles
-    than its whole.
-    """
-    piece: tuple[Row, Overlap] | None = None
-    contains: tuple[float, str] | None = None
-    for other in others[:_MEASURED]:
-        both = store.overlap(row, other)
-        if both is None or both.containment < least:
-            continue
-        if both.a <= both.b and (piece is None or both.containment > piece[1].containment):
-            piece = other, both
-        if both.a > both.b and (contains is None or both.containment > contains[0]):
-            contains = both.containment, other.url
-    return piece, contains[1] if contains and piece is None else None
 
 
 def _verdict(

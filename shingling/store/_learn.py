@@ -2,7 +2,9 @@
 
 A block that pages with different titles show is template. So that a copy of an article does not
 turn its paragraphs into template, a page teaches nothing by what it has in common with one that
-it is a copy of: one with much the same text and the same headline in its title.
+it is a copy of: one with much the same text and the same headline in its title. A long text under
+another headline may be a copy as well (an edited headline) or not (a notice in the place of the
+article): it takes a third headline to make template of it.
 """
 
 from __future__ import annotations
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from shingling.store._working_set import WorkingSet
 
 _COPY = 0.5  # resemblance of whole texts, from which on pages with one title are copies
+_SURELY = 0.9  # resemblance from which on long texts may be copies under another headline
+_LONG = 200  # words
 _LOOKED_AT = 32
 # What tells the key of a title from those of a part with the same words. A part has several, which
 # become template one after the other, by two titles each: the site's name is in all titles, a
@@ -44,16 +48,21 @@ def learn(row: Row, rules: Rules, store: WorkingSet, former: Collection[int] = (
     unspecific = site.is_template(key ^ _TITLE)
     blocks, parts = store.blocks(row), title_parts(row.title or "")
     again = {*former}
+    doubtful: set[int] = set()
     is_copy = False
-    for other in _alike(row, [*store.same_text(row), *store.candidates(row, rules)]):
+    for other, estimate in _alike(row, [*store.same_text(row), *store.candidates(row, rules)]):
         if title_key(other.title or "") == key:
             if unspecific:
                 again.update(store.blocks(other))
         elif _have_one_headline(parts, title_parts(other.title or ""), site):
             again.update(store.blocks(other))
             is_copy = True
+        elif estimate >= _SURELY and min(row.words, other.words) >= _LONG:
+            doubtful.update(store.blocks(other))
     title = _number(row.text_hash) if unspecific else (key >> 32) or 1
-    site.learn((block for block in blocks if block not in again), title)
+    for block in blocks:
+        if block not in again:
+            site.learn([block], title, doubtful=block in doubtful)
     if not is_copy:
         _learn_parts(parts, (key >> 32) or 1, site)
 
@@ -73,14 +82,17 @@ def _learn_parts(parts: Iterable[int], title: int, site: Site) -> None:
                 break
 
 
-def _alike(row: Row, others: Sequence[Row]) -> list[Row]:
-    """Return which of the others have much the same text on the same site, the nearest first."""
+def _alike(row: Row, others: Sequence[Row]) -> list[tuple[Row, float]]:
+    """Return which of the others have much the same text on the same site, and how much.
+
+    The nearest come first.
+    """
     others = [other for other in others if other.site == row.site]
     if not others:
         return []
     estimates = (np.stack([other.minima for other in others]) == row.minima).mean(axis=1)
     nearest = np.argsort(-estimates, kind="stable")[:_LOOKED_AT]
-    return [others[at] for at in nearest.tolist() if estimates[at] >= _COPY]
+    return [(others[at], estimates[at]) for at in nearest.tolist() if estimates[at] >= _COPY]
 
 
 def same_title(a: str, b: str, site: Site) -> bool:

@@ -37,6 +37,7 @@ _RECENT = 2048  # entries in them, from which on they are merged
 _READ = 64  # rows at a time
 _SITES = 128  # held in memory
 _TEMPLATE = 0  # in place of a title
+_SECOND = 1 << 63  # what tells the key of a second title
 
 _ENTRY = np.dtype([("block", "<u8"), ("title", "<u4")])
 _IN: BindParameter[Any] = bindparam("some", expanding=True)
@@ -87,14 +88,27 @@ class Site:
         self.known = known
         self.fresh: dict[int, int] = {}  # what this transaction has learned
 
-    def learn(self, blocks: Iterable[int], title: int) -> None:
-        """Note blocks of a page with this title (32 bits, not 0)."""
+    def learn(self, blocks: Iterable[int], title: int, *, doubtful: bool = False) -> None:
+        """Note blocks of a page with this title (32 bits, not 0).
+
+        What is doubtful becomes template by a third title, not by a second.
+        """
         for block in blocks:
             before = self._title(block)
             if before is None:
                 self.fresh[block] = title
             elif before not in (title, _TEMPLATE):
+                if doubtful and not self._is_third(block, title):
+                    continue
                 self.fresh[block] = _TEMPLATE
+
+    def _is_third(self, block: int, title: int) -> bool:
+        """Return whether a block was seen under another second title; note this one if not."""
+        second = block ^ _SECOND
+        before = self._title(second)
+        if before is None:
+            self.fresh[second] = title
+        return before not in (None, title)
 
     def __bool__(self) -> bool:
         """Return whether anything is known."""
@@ -187,7 +201,8 @@ class OpenTemplates:
 
     def write(self) -> None:
         """Write what was learned."""
-        learned = {name: site for name, site in self._sites.items() if name and site.fresh}
+        # In one order, so that no two transactions wait for each other's rows.
+        learned = {name: site for name, site in sorted(self._sites.items()) if name and site.fresh}
         if not learned:
             return
         rows = [{"site": name, "entries": _packed(site.fresh)} for name, site in learned.items()]

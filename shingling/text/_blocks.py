@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 Blocks = np.ndarray[tuple[int], np.dtype[np.uint64]]
 
-_DIGITS = re.compile(r"\d+")
+# Dates, times and counts, but neither the number in a name (of a case-folded text), nor a block
+# of nothing else.
+_NUMBER = re.compile(r"(?<![a-zß-ʯͱ-ԯ_])\d+(?![a-zß-ʯͱ-ԯ_])")
+_LETTER = re.compile(r"[^\W\d_]")
 _APART = re.compile(r"\s+[-–—·•:]\s+|\s*[|»«›‹>]\s*|:\s")  # parts of a title
 
 
@@ -26,10 +29,10 @@ def split_blocks(text: str) -> tuple[list[str], Blocks]:
     Blocks are its lines: paragraphs, list items, rows of a table. Keys are hashes, which case,
     white space and numbers do not change.
     """
-    folded = _DIGITS.sub("0", text.casefold())
+    folded = _NUMBER.sub("0", text.casefold())
     lines, bare = [], []
     for line, low in zip(text.split("\n"), folded.split("\n"), strict=True):
-        if words := low.split():
+        if words := (low if _LETTER.search(low) else line).split():
             lines.append(line)
             bare.append(" ".join(words))
     return lines, _hashed(bare)
@@ -49,7 +52,9 @@ def title_parts(title: str) -> dict[int, int]:
     The longest comes first. Each has the key that it has without its numbers.
     """
     parts = sorted(_APART.split(title), key=lambda part: -len(canonical_words(part)))
-    return {key: title_key(_DIGITS.sub("0", part)) for part in parts if (key := title_key(part))}
+    bare = {title_key(part): title_key(_NUMBER.sub("0", part.casefold())) for part in parts}
+    bare.pop(0, None)
+    return bare
 
 
 def _hashed(lines: Iterable[str]) -> Blocks:

@@ -45,7 +45,9 @@ def test_a_store_of_revision_0001_keeps_all_that_it_holds(old: Path) -> None:
         assert not store.index.sampled
         assert [page.status for page in store.pages()] == ["new", "near", "exact", "new", "skipped"]
         assert store.runs()[0]["counts"] == {"new": 2, "near": 1, "exact": 1, "skipped": 1}
-        [verdict] = store.check([Page("https://example.org/copy", text(words_of("b")))])
+        [verdict] = store.check(
+            [Page("https://example.org/copy", text(words_of("b")))], threshold=0.8
+        )
         assert (verdict.status, verdict.original) == ("exact", "https://example.org/b")
         assert store.forget(["https://example.org/copy"]) == 1
     assert (rows_of(old, _PAGES), rows_of(old, "SELECT * FROM bands ORDER BY key")) == before
@@ -58,7 +60,7 @@ def test_a_store_of_revision_0002_keeps_all_that_it_holds(tmp_path: Path) -> Non
     entries = [entries_of_table(old, table) for table in ("bands", "samples")]
     before = rows_of(old, _PAGES)
     assert [row[7] for row in before] == ["new", "near", "exact", "new", "near", "skipped"]
-    rules = Rules(containment=0.9)
+    rules = Rules(threshold=0.8, containment=0.9)
     with Store.open(url_of(old)) as store:
         assert rows_of(old, "SELECT version_num FROM alembic_version") == [(HEAD,)]
         assert store.index.sampled
@@ -70,6 +72,29 @@ def test_a_store_of_revision_0002_keeps_all_that_it_holds(tmp_path: Path) -> Non
         assert store.forget(["https://example.org/piece 2"], rules=rules) == 1
         assert store.runs()[0]["counts"] == {"new": 2, "near": 2, "exact": 1, "skipped": 1}
     assert [entries_of(old, table) for table in ("bands", "samples")] == entries
+    verify(old)
+
+
+def test_a_store_of_revision_0003_keeps_all_that_it_holds_and_learns_templates(
+    tmp_path: Path,
+) -> None:
+    old = restored("r0003.sql", tmp_path)
+    assert rows_of(old, "SELECT version_num FROM alembic_version") == [("0003",)]
+    before = rows_of(old, _PAGES)
+    footer = " ".join(words_of("footer")[:40])
+    with Store.open(url_of(old)) as store:
+        assert rows_of(old, "SELECT version_num FROM alembic_version") == [(HEAD,)]
+        assert rows_of(old, _PAGES) == before
+        assert [word.same for word in store.reviews()] == [False]
+        pages = [
+            Page(
+                f"https://example.org/{name}", f"{text(words_of(name)[:30])}\n{footer}", title=name
+            )
+            for name in ("third", "fourth")
+        ]
+        verdicts = store.check(pages, threshold=0.8)
+        assert [verdict.status for verdict in verdicts] == ["new", "new"]
+        assert (verdicts[0].template, verdicts[1].template) == (0.0, pytest.approx(0.57, abs=0.03))
     verify(old)
 
 

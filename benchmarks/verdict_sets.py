@@ -1,0 +1,351 @@
+"""The labelled pages of benchmarks/verdicts.py, which of them are alike, and the scores."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import tarfile
+from collections import Counter, defaultdict
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import quote
+
+import trafilatura
+from scrapy import Request
+
+from shingling.similarity import overlap
+from shingling.sketch import Scheme, fingerprints_of
+from shingling.store import safe_url, site_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    from shingling.sketch import Fingerprints
+
+    Flags: TypeAlias = dict[int, int]  # flagged pages, each with its original
+
+DIFFERENT = 0.5  # resemblance below which pages are different ones
+ALL, EVEN, ODD = "all", "even sites", "odd sites"
+
+_SCHEME = Scheme()
+_WADDLE = re.compile(r"html/\d{8}_([^_]+)_")
+_AMDGPU = "AMDGPU/"
+
+_RECORD = """WARC/1.1\r
+WARC-Type: response\r
+WARC-Record-ID: <urn:verdicts:{number}>\r
+WARC-Date: 2026-01-01T00:00:00Z\r
+WARC-Target-URI: {url}\r
+Content-Type: application/http; msgtype=response\r
+Content-Length: {length}\r
+\r
+"""
+_ANSWER = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {length}\r\n\r\n"
+
+
+@dataclass(frozen=True)
+class LabelledPage:
+    """A page and what is known of it.
+
+    Args:
+        file: its name in the data.
+        url: that it is crawled under.
+        key: pages of two keys need not be found, however alike they are.
+        groups: that it is counted in.
+        name: tells it from others that are made of one template; None where there are none.
+        gold: its main text, where a person has cut it out.
+        body: HTML.
+    """
+
+    file: str
+    url: str
+    key: str = ""
+    groups: tuple[str, ...] = (ALL,)
+    name: str | None = None
+    gold: str | None = None
+    body: bytes = b""
+
+
+@dataclass(frozen=True)
+class VerdictSet:
+    """How the pages of a set are labelled.
+
+    Args:
+        pages: takes the rows of the manifest, and returns the pages without their HTML.
+        truth: what must be found, in words.
+        must_find: resemblance to an earlier page from which on a page must be flagged.
+        listed: whether every flagged pair is printed, since hardly any is expected.
+    """
+
+    pages: Callable[[list[dict[str, Any]]], list[LabelledPage]]
+    truth: str
+    must_find: float = 0.8
+    listed: bool = False
+
+
+def _waddle(rows: list[dict[str, Any]]) -> list[LabelledPage]:
+    urls = []
+    for row in rows:
+        match = _WADDLE.match(row["file"])
+        assert match is not None, row["file"]
+        urls.append(f"http://{match[1]}/{row['file']}")
+    sites = sorted({site_of(url) for url in urls})
+    half = {site: (EVEN, ODD)[number % 2] for number, site in enumerate(sites)}
+    return [
+        LabelledPage(
+            file=row["file"],
+            url=url,
+            groups=(ALL, half[site_of(url)], row["lang"]),
+            gold=row["gold"].replace("<p>", "\n").replace("</p>", "\n"),
+        )
+        for row, url in zip(rows, urls, strict=True)
+    ]
+
+
+def _guide(rows: list[dict[str, Any]]) -> list[LabelledPage]:
+    return [
+        LabelledPage(
+            file=row["file"],
+            url=f"http://guide.example/{row['file']}",
+            key=f"{row['lang']}\t{row['title']}",
+            groups=(ALL, row["lang"]),
+            name=row["title"],
+        )
+        for row in rows
+    ]
+
+
+def _llvm(rows: list[dict[str, Any]]) -> list[LabelledPage]:
+    return [
+        LabelledPage(
+            file=row["file"],
+            url=f"http://llvm.example/{row['file']}",
+            key=row["page"],
+            name=row["page"] if row["page"].startswith(_AMDGPU) else None,
+        )
+        for row in rows
+    ]
+
+
+def _web(rows: list[dict[str, Any]]) -> list[LabelledPage]:
+    given = [row["url"] or "" for row in rows]
+    # As Scrapy requests them, and the store knows them.
+    urls = [
+        safe_url(Request(url).url) if url.startswith(("http://", "https://")) else ""
+        for url in given
+    ]
+    uses = Counter(urls)
+    return [
+        LabelledPage(
+            file=row["file"],
+            url=url if url and uses[url] == 1 else f"http://unknown.example/{quote(row['file'])}",
+        )
+        for row, url in zip(rows, urls, strict=True)
+    ]
+
+
+VERDICT_SETS = {
+    "waddle": VerdictSet(_waddle, "gold texts >= 0.8 alike"),
+    "installation-guide": VerdictSet(
+        _guide, "same language and title, main texts >= 0.8 alike; trap: another title"
+    ),
+    "llvm-docs": VerdictSet(
+        _llvm, "same path, main texts >= 0.8 alike; trap: AMDGPU page of another path"
+    ),
+    "trafilatura-eval": VerdictSet(_web, "main texts >= 0.5 alike", must_find=0.5, listed=True),
+    "article-extraction": VerdictSet(_web, "main texts >= 0.5 alike", must_find=0.5, listed=True),
+}
+
+
+def labelled_pages(folder: Path, name: str, most: int | None = None) -> list[LabelledPage]:
+    """Return the first pages of one of `VERDICT_SETS`, in the order of the manifest."""
+    with gzip.open(folder / name / "manifest.jsonl.gz", "rt", encoding="utf-8") as lines:
+        pages = VERDICT_SETS[name].pages([json.loads(line) for line in lines])[:most]
+    wanted = {page.file for page in pages}
+    bodies = {}
+    with tarfile.open(folder / name / "html.tar.xz") as archive:
+        for member in archive:
+            file = archive.extractfile(member) if member.name in wanted else None
+            if file is not None:
+                bodies[member.name] = file.read()
+    return [replace(page, body=bodies[page.file]) for page in pages]
+
+
+def write_warc(path: Path, pages: Iterable[LabelledPage]) -> None:
+    """Write pages as the responses of a crawl, each in a gzip member of its own."""
+    with path.open("wb") as file:
+        for number, page in enumerate(pages):
+            answer = _ANSWER.format(length=len(page.body)).encode() + page.body
+            record = _RECORD.format(number=number, url=page.url, length=len(answer))
+            file.write(gzip.compress(record.encode() + answer + b"\r\n\r\n", 1))
+
+
+def main_text(body: bytes) -> str:
+    """Return what trafilatura takes for the main text when it is asked for nothing else."""
+    return trafilatura.extract(body, include_comments=False, deduplicate=False) or ""
+
+
+def main_texts(name: str, pages: Sequence[LabelledPage], cache: Path) -> list[str]:
+    """Return the main texts of the first pages of a set; they are kept in the folder `cache`."""
+    file = cache / f"{name}-{len(pages)}-trafilatura-{version('trafilatura')}.json.gz"
+    if file.exists():
+        with gzip.open(file, "rt", encoding="utf-8") as cached:
+            texts: list[str] = json.load(cached)
+        return texts
+    with ProcessPoolExecutor() as pool:
+        texts = list(pool.map(main_text, [page.body for page in pages], chunksize=8))
+    cache.mkdir(parents=True, exist_ok=True)
+    with gzip.open(file, "wt", encoding="utf-8") as written:
+        json.dump(texts, written)
+    return texts
+
+
+def shingles(text: str) -> Fingerprints:
+    """Return the set of a text's 5-word shingles, sorted."""
+    return fingerprints_of(_SCHEME.canonical.words(text), _SCHEME)
+
+
+def resemblance(a: Fingerprints, b: Fingerprints) -> float:
+    """Return shared shingles / all shingles; 0 where one text has none."""
+    return overlap(a, b).resemblance if len(a) and len(b) else 0.0
+
+
+class Truth:
+    """Which pages are alike, by the 5-word shingles of their gold texts or main texts.
+
+    Args:
+        pages: in the order in which they are crawled.
+        texts: theirs.
+        least: resemblance to an earlier page from which on a page must be flagged.
+    """
+
+    def __init__(self, pages: Sequence[LabelledPage], texts: Iterable[str], least: float) -> None:
+        self.pages = pages
+        self._shingles = [shingles(text) for text in texts]
+        self._least = least
+
+    def resemblance(self, a: int, b: int) -> float:
+        """Return how alike two pages are."""
+        return resemblance(self._shingles[a], self._shingles[b])
+
+    @cached_property
+    def must_find(self) -> dict[int, int]:
+        """Return the pages to be flagged, each with the earlier one that it is most like."""
+        members = defaultdict(list)
+        for number, page in enumerate(self.pages):
+            members[page.key].append(number)
+        found: dict[int, int] = {}
+        for numbers in members.values():
+            pages_of: dict[int, list[int]] = defaultdict(list)
+            for number in numbers:
+                shared: Counter[int] = Counter()
+                for shingle in self._shingles[number].tolist():
+                    shared.update(pages_of[shingle])
+                    pages_of[shingle].append(number)
+                size = len(self._shingles[number])
+                alike = {
+                    other: count / (size + len(self._shingles[other]) - count)
+                    for other, count in shared.items()
+                }
+                best = max(alike, key=alike.__getitem__, default=None)
+                if best is not None and alike[best] >= self._least:
+                    found[number] = best
+        return dict(sorted(found.items()))
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What verdicts on some pages come to.
+
+    Args:
+        pages: all of them.
+        flagged: those with an original.
+        false: of those, the ones that are not like it.
+        must_find: pages that must be flagged.
+        found: of those, the flagged ones.
+        trapped: flagged with another page that is made of the same template.
+        least: the lowest resemblance of those; None where there are none.
+    """
+
+    pages: int
+    flagged: int
+    false: int
+    must_find: int
+    found: int
+    trapped: int = 0
+    least: float | None = None
+
+    @property
+    def precision(self) -> float | None:
+        """Return the share of flagged pages that are not false; None where none is flagged."""
+        return (self.flagged - self.false) / self.flagged if self.flagged else None
+
+    @property
+    def recall(self) -> float | None:
+        """Return the share of pages found that must be; None where there are none."""
+        return self.found / self.must_find if self.must_find else None
+
+    @property
+    def f1(self) -> float | None:
+        """Return the harmonic mean of precision and recall; None where one is not known."""
+        precision, recall = self.precision, self.recall
+        if precision is None or recall is None:
+            return None
+        return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the counts and what follows from them."""
+        shares = {"precision": self.precision, "recall": self.recall, "f1": self.f1}
+        return {**asdict(self), **shares}
+
+
+def score(flags: Flags, truth: Truth) -> dict[str, Tally]:
+    """Return the figures of verdicts by group of pages."""
+    members = defaultdict(list)
+    for number, page in enumerate(truth.pages):
+        for group in page.groups:
+            members[group].append(number)
+    groups = sorted(members, key=lambda group: (group != ALL, group))
+    false = {page for page, _, _ in false_pairs(flags, truth)}
+    return {group: _tally(set(members[group]), flags, false, truth) for group in groups}
+
+
+def _tally(members: set[int], flags: Flags, false: set[int], truth: Truth) -> Tally:
+    flagged = members & flags.keys()
+    must_find = members & truth.must_find.keys()
+    names = {number: truth.pages[number].name for number in {*flagged, *flags.values()}}
+    trapped = [
+        truth.resemblance(number, flags[number])
+        for number in flagged
+        if None not in (names[number], names[flags[number]])
+        and names[number] != names[flags[number]]
+    ]
+    return Tally(
+        pages=len(members),
+        flagged=len(flagged),
+        false=len(flagged & false),
+        must_find=len(must_find),
+        found=len(must_find & flagged),
+        trapped=len(trapped),
+        least=min(trapped, default=None),
+    )
+
+
+def false_pairs(flags: Flags, truth: Truth) -> list[tuple[int, int, float]]:
+    """Return pages that are not like the originals that they are flagged with, and how alike."""
+    pairs = [(page, other, truth.resemblance(page, other)) for page, other in sorted(flags.items())]
+    return [pair for pair in pairs if pair[2] < DIFFERENT]
+
+
+def missed_pairs(flags: Flags, truth: Truth) -> list[tuple[int, int, float]]:
+    """Return pages that should have been flagged, with the earlier pages most like them."""
+    return [
+        (page, other, truth.resemblance(page, other))
+        for page, other in truth.must_find.items()
+        if page not in flags
+    ]
