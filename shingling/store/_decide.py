@@ -106,6 +106,8 @@ def place(row: Row, now: int, rules: Rules, scheme: Scheme, store: WorkingSet) -
             head = store.head(twin)
             if not counts(head) or (template and not store.are_one(row, twin)):
                 continue
+            if twin.site != row.site and store.is_template(twin, rules):
+                continue
             same = head.text_hash == row.text_hash
             resemblance = 1.0 if same else twin.resemblance or 0.0
             containment = 1.0 if same else twin.containment or 0.0

@@ -50,16 +50,15 @@ def learn(row: Row, rules: Rules, store: WorkingSet, former: Collection[int] = (
     again = {*former}
     doubtful: set[int] = set()
     is_copy = False
-    for other, estimate in _alike(row, [*store.same_text(row), *store.candidates(row, rules)]):
+    for other, estimate in _alike(row, _others(row, rules, store)):
         if title_key(other.title or "") == key:
-            if unspecific:
-                again.update(store.blocks(other))
+            again.update(store.blocks(other))
         elif _have_one_headline(parts, title_parts(other.title or ""), site):
             again.update(store.blocks(other))
             is_copy = True
         elif estimate >= _SURELY and min(row.words, other.words) >= _LONG:
             doubtful.update(store.blocks(other))
-    title = _number(row.text_hash) if unspecific else (key >> 32) or 1
+    title = _number(row, key) if unspecific else (key >> 32) or 1
     for block in blocks:
         if block not in again:
             site.learn([block], title, doubtful=block in doubtful)
@@ -71,7 +70,7 @@ def learn_title(row: Row, store: WorkingSet) -> None:
     """Note that a page is like no other: its title does not tell pages apart if it is another's."""
     site, key = store.site(row), title_key(row.title or "")
     if site is not None and key:
-        site.learn([key ^ _TITLE], _number(row.text_hash))
+        site.learn([key ^ _TITLE], _number(row, 0))
 
 
 def _learn_parts(parts: Iterable[int], title: int, site: Site) -> None:
@@ -82,12 +81,23 @@ def _learn_parts(parts: Iterable[int], title: int, site: Site) -> None:
                 break
 
 
-def _alike(row: Row, others: Sequence[Row]) -> list[tuple[Row, float]]:
-    """Return which of the others have much the same text on the same site, and how much.
+def _others(row: Row, rules: Rules, store: WorkingSet) -> list[Row]:
+    """Return pages that may be like this one: originals, and their newest duplicates."""
+    twins = store.same_text(row)
+    candidates = [] if rules.method == "exact" else store.candidates(row, rules)
+    heads = {head.id: head for head in (*map(store.head, twins), *candidates) if head is not row}
+    others = {other.id: other for other in (*twins, *heads.values())}
+    for head, _ in _alike(row, [*heads.values()], one_site=False):
+        others.update((member.id, member) for member in store.newest(head) if member is not row)
+    return [*others.values()]
+
+
+def _alike(row: Row, others: Sequence[Row], *, one_site: bool = True) -> list[tuple[Row, float]]:
+    """Return which of the others, or of those on its site, have much the same text; how much.
 
     The nearest come first.
     """
-    others = [other for other in others if other.site == row.site]
+    others = [other for other in others if other.site == row.site or not one_site]
     if not others:
         return []
     estimates = (np.stack([other.minima for other in others]) == row.minima).mean(axis=1)
@@ -118,5 +128,6 @@ def _have_one_headline(a: dict[int, int], b: dict[int, int], site: Site) -> bool
     return first <= second or second <= first
 
 
-def _number(text_hash: bytes) -> int:
-    return int.from_bytes(text_hash[:4], "little") or 1
+def _number(row: Row, title: int) -> int:
+    """Return what stands for a page whose title tells nothing: its text under that title."""
+    return int.from_bytes(row.text_hash[:4], "little") ^ (title >> 32) or 1

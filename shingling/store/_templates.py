@@ -1,5 +1,6 @@
 """What the pages of a site have in common: its template, learned from the pages as they come.
 
+Pages whose URLs have no host (files) are of one site.
 A block of text that was seen on pages of a site with different titles is template. Of a block
 seen under one title so far, the store keeps that title. Entries are added in rows, a row for
 each batch that has met something new; many rows of a site are merged into one, in which the
@@ -34,6 +35,7 @@ MOST_TEMPLATE = 32_768  # blocks of a site
 MOST_OTHER = 8192  # that may become template
 _ROWS = 32  # of a site, from which on they are merged
 _RECENT = 2048  # entries in them, from which on they are merged
+_HOST = 253  # characters in a host's name at most
 _READ = 64  # rows at a time
 _SITES = 128  # held in memory
 _TEMPLATE = 0  # in place of a title
@@ -174,7 +176,7 @@ class OpenTemplates:
 
     def load(self, sites: Iterable[str]) -> None:
         """Read what is known of sites, at once."""
-        missing = {site for site in sites if site} - self._sites.keys()
+        missing = {site for site in sites if len(site) <= _HOST} - self._sites.keys()
         for part in some(missing):
             ids: dict[str, set[int]] = {site: set() for site in part}
             for site, row_id in self._connection.execute(_IDS, {"some": part}):
@@ -193,7 +195,7 @@ class OpenTemplates:
                 self._sites[site] = Site(known)
 
     def site(self, name: str) -> Site:
-        """Return the template of a site; one without a name has none."""
+        """Return the template of a site; one with an impossible name has none."""
         if name not in self._sites:
             self.load([name])
             self._sites.setdefault(name, Site(_Known([])))
@@ -202,7 +204,11 @@ class OpenTemplates:
     def write(self) -> None:
         """Write what was learned."""
         # In one order, so that no two transactions wait for each other's rows.
-        learned = {name: site for name, site in sorted(self._sites.items()) if name and site.fresh}
+        learned = {
+            name: site
+            for name, site in sorted(self._sites.items())
+            if site.fresh and len(name) <= _HOST
+        }
         if not learned:
             return
         rows = [{"site": name, "entries": _packed(site.fresh)} for name, site in learned.items()]
@@ -226,7 +232,7 @@ class OpenTemplates:
     def keep(self) -> None:
         """Have later transactions know what this one, which is committed, has read and learned."""
         for name, site in self._sites.items():
-            if not name:
+            if len(name) > _HOST:
                 continue
             if name in self._merged:
                 known = self._merged[name]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from shingling.store._templates import OpenTemplates
     from shingling.text import Blocks
 
-_LONG_WORD = 64  # characters; texts of so many for each word need not be counted
+_COUNTED = 2000  # characters that mostly hold enough words
 _TEXT = select(texts.c.zlib).where(texts.c.page_id == bindparam("page_id"))
 
 
@@ -124,9 +124,11 @@ class Texts:
         if self._templates is None or not self._templates.site(row.site):
             return False
         parted = self._parted(row)
-        if parted is None or not parted.template or len(parted.left) > _LONG_WORD * fewest:
+        if parted is None or not parted.template:
             return False
-        return len(self._scheme.canonical.words(parted.left)) < fewest
+        words = self._scheme.canonical.words
+        enough = len(words(parted.left[:_COUNTED])) >= fewest
+        return not enough and len(words(parted.left)) < fewest
 
     def template_share(self, row: Row) -> float | None:
         """Return the share of a page's text that is template, or None where it is not known."""

@@ -67,7 +67,8 @@ class Upkeep:
 
         Where an original goes, its oldest duplicate takes its place; `rules` say which of the
         others follow it (None: the default ones of the method that the store is indexed for).
-        Of many pages, 10,000 go at a time, duplicates first.
+        Of many pages, 10,000 go at a time, duplicates first. What was learned of a site's template
+        goes with all pages of the site.
 
         Args:
             urls: of pages, which go whatever else is asked.

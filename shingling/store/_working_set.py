@@ -38,6 +38,7 @@ _REVIEWS = select(reviews.c.a_key, reviews.c.b_key, reviews.c.same).where(
 _NOTE_FULL = text(
     f"INSERT INTO {full_keys} (owner, key) VALUES (:owner, :key) ON CONFLICT DO NOTHING"  # noqa: S608 (ours)
 )
+_NEWEST = 32  # duplicates of one original, where not all are needed
 _ANY_REVIEW = select(exists(select(reviews.c.a_key)))
 
 
@@ -57,6 +58,7 @@ class _Statements:
             text(f"{pages.name}.status <> 'exact'"),
         )
         self.by_head = select(pages).where(pages.c.original_id == bindparam("head"))
+        self.newest = self.by_head.order_by(pages.c.id.desc()).limit(bindparam("most"))
         changed = ", ".join(f'"{name}" = :{name}' for name in COLUMNS[1:])
         self.update = text(f"UPDATE {pages.name} SET {changed} WHERE id = :id")  # noqa: S608 (ours)
 
@@ -263,6 +265,15 @@ class WorkingSet:
         attached = (self._rows[page_id] for page_id in sorted(self._by_head.get(row.id, ())))
         return [other for other in attached if other.original_id == row.id]
 
+    def newest(self, head: Row) -> list[Row]:
+        """Return some of the duplicates attached to an original: the newest of them."""
+        found = self._connection.execute(self._ask.newest, {"head": head.id, "most": _NEWEST})
+        for mapping in found.mappings():
+            if mapping["id"] not in self._rows:
+                self._know(row_from(mapping, self._scheme.fewest_words))
+        attached = sorted(self._by_head.get(head.id, ()))[-_NEWEST:]
+        return [row for row in map(self._rows.__getitem__, attached) if row.original_id == head.id]
+
     def add(self, page: Page, signature: Signature, run: int | None, keep_text: bool) -> Row:
         """Return a row for a page whose URL is not known."""
         seen = seconds(page)
@@ -386,7 +397,7 @@ class WorkingSet:
 
     def site(self, row: Row) -> Site | None:
         """Return what is known of the template of a page's site, where that is wanted."""
-        return self._templates.site(row.site) if self._templates is not None and row.site else None
+        return None if self._templates is None else self._templates.site(row.site)
 
     def blocks(self, row: Row) -> list[int]:
         """Return the keys of the blocks of a page's text; none where it is not kept."""
@@ -444,7 +455,8 @@ class WorkingSet:
             if before is None and not found:
                 continue
             keyed = Keyed(row.minima, row.simhash, row.status != "skipped") if found else None
-            if before is not None and keyed is not None and before.minima is row.minima:
+            unchanged = before is not None and before.minima is row.minima
+            if unchanged and keyed is not None and keyed.sampled == (before and before.sampled):
                 continue
             bands.add(
                 row.id,

@@ -19,6 +19,7 @@ Blocks = np.ndarray[tuple[int], np.dtype[np.uint64]]
 # Dates, times and counts, but neither the number in a name (of a case-folded text), nor a block
 # of nothing else.
 _NUMBER = re.compile(r"(?<![a-zß-ʯͱ-ԯ_])\d+(?![a-zß-ʯͱ-ԯ_])")
+_TITLE = 1000  # characters of a title that are looked at
 _LETTER = re.compile(r"[^\W\d_]")
 _APART = re.compile(r"\s+[-–—·•:]\s+|\s*[|»«›‹>]\s*|:\s")  # parts of a title
 
@@ -41,7 +42,7 @@ def split_blocks(text: str) -> tuple[list[str], Blocks]:
 @lru_cache(4096)
 def title_key(title: str) -> int:
     """Return a 64-bit hash of a title's words, in whatever order: 0 where it has none."""
-    words = canonical_words(title)
+    words = canonical_words(title[:_TITLE])
     return int(_hashed(["\0" + " ".join(sorted(words))])[0]) if words else 0
 
 
@@ -51,7 +52,9 @@ def title_parts(title: str) -> dict[int, int]:
 
     The longest comes first. Each has the key that it has without its numbers.
     """
-    parts = sorted(_APART.split(title), key=lambda part: -len(canonical_words(part)))
+    parts = sorted(
+        _APART.split(" ".join(title[:_TITLE].split())), key=lambda part: -len(canonical_words(part))
+    )
     bare = {title_key(part): title_key(_NUMBER.sub("0", part.casefold())) for part in parts}
     bare.pop(0, None)
     return bare

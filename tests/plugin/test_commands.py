@@ -311,7 +311,7 @@ def test_a_rebuild_for_another_method_says_what_it_finds(dedup: Any, store_url: 
     assert out == "14 x 6 minima, and samples, which find 98.6% of the pairs at 0.8\n"
     _, out, _ = dedup("rebuild", "--threshold", "0.6")
     assert out.startswith("28 x 3 minima, and samples"), "samples stay unless one says so"
-    _, out, _ = dedup("rebuild", "--no-containment")
+    _, out, _ = dedup("rebuild", "--threshold", "0.8", "--no-containment")
     assert out.startswith("14 x 6 minima, which find")
     assert "28 x 3" not in dedup("status")[1]
 
@@ -370,10 +370,10 @@ def test_a_page_with_the_same_words_is_similar_though_its_original_is_not(
     dedup: Any, store_url: str
 ) -> None:
     piece = " ".join(TEXT.split()[100:180])
-    dedup("rebuild", "--threshold", "0.8", "--containment")
+    dedup("rebuild", "--containment")
     with Store.open(store_url) as store:
         [verdict] = store.check(
-            [Page("https://c.example/piece", piece)], rules=Rules(containment=0.9)
+            [Page("https://c.example/piece", piece)], rules=Rules(threshold=0.8, containment=0.9)
         )
         assert verdict.reason == "piece"
         [match] = store.similar(sign(piece), 0.8, text=piece)

@@ -268,7 +268,7 @@ def test_a_file_is_replaced_only_when_told_to_and_never_left_half_written(
     assert "--force replaces it" in done.err
     assert file.read_bytes() == b"precious"
     assert dedup("export", "--store", source, str(file), "--force").code == 0
-    assert len(lines_of(file)) == 17
+    assert len(lines_of(file)) == 18
     before = file.read_bytes()
 
     def fail(*_: object) -> None:
@@ -326,7 +326,7 @@ def test_a_json_line_has_all_of_a_page(dedup: Any, source: str, tmp_path: Path) 
     dedup("export", "--store", source, str(file))
     records = lines_of(file)
     kinds = [record.pop("record") for record in records]
-    assert kinds == ["store", *["run"] * 8, "review", *["page"] * 6, "end"]
+    assert kinds == ["store", *["run"] * 8, "review", *["page"] * 6, "template", "end"]
     assert records[0]["scheme"] == {"shingle_size": 5, "version": 1}
     assert records[0]["index"]["indexed"] == "minima"
     pages = [record for record, kind in zip(records, kinds, strict=True) if kind == "page"]
@@ -350,7 +350,7 @@ def test_csv_has_the_cells_of_pages_unchanged(dedup: Any, source: str, tmp_path:
     assert pages["https://a.example/4"]["title"] == "@SUM(1)"
     assert pages["https://a.example/2"]["title"] == "\\", "an empty one"
     assert pages["https://b.example/6"]["title"] == "", "none"
-    assert json.loads(rows[0]["data"])["format"] == 1
+    assert json.loads(rows[0]["data"])["format"] == 2
 
 
 def test_parquet_has_typed_columns(dedup: Any, source: str, tmp_path: Path) -> None:
@@ -413,7 +413,7 @@ WRONG = {
     "no minima": ('"minima": "', '"minimal": "', "line 11: minima is missing"),
     "original": ('"original_id": 1', '"original_id": 77', "its original, 77, is missing"),
     "url": ("a.example/2", "a.example/1", "line 12: a second page has the URL https://a.exam"),
-    "newer": ('"format": 1', '"format": 2', "line 1: format 2 of a newer release"),
+    "newer": ('"format": 2', '"format": 3', "line 1: format 3 of a newer release"),
     "json": ('{"record": "run"', '{"record" "run"', "line 2: not JSON"),
     "array": ('{"record": "run"', '[], {"record": "run"', "line 2: not JSON"),
     "number": ('"id": 1, "spider"', '"id": "1", "spider"', "line 2: id is '1'"),

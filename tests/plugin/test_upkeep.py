@@ -21,19 +21,21 @@ if TYPE_CHECKING:
 WORDS = article(1, 200).split()
 FIRST, EDITED = " ".join(WORDS), " ".join([*WORDS[:170], *article(2, 30).split()])
 OTHER = article(3, 200)
+RULES = Rules(threshold=0.8)
 
 
 @pytest.fixture
 def url(tmp_path: Path) -> str:
     url = f"sqlite:///{tmp_path / 'dedup.db'}"
-    with Store.open(url) as store:
+    with Store.open(url, rules=RULES) as store:
         verdicts = store.check(
             [
                 Page("https://a.example/1", FIRST, fetched=1e9),
                 Page("https://b.example/edited", EDITED, fetched=1.1e9),
                 Page("https://c.example/copy", FIRST, fetched=1.2e9),
                 Page("https://a.example/other", OTHER),
-            ]
+            ],
+            rules=RULES,
         )
     assert [verdict.status for verdict in verdicts] == ["new", "new", "exact", "new"]
     return url
@@ -42,7 +44,8 @@ def url(tmp_path: Path) -> str:
 @pytest.fixture
 def dedup(url: str, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Done]:
     def call(command: str, *arguments: str, **changed: Any) -> Done:
-        return dedup_command(monkeypatch, command, "--store", url, *arguments, **changed)
+        settings = {"DEDUP_THRESHOLD": 0.8, **changed}
+        return dedup_command(monkeypatch, command, "--store", url, *arguments, **settings)
 
     return call
 

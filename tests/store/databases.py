@@ -30,6 +30,7 @@ sqlite_only = pytest.mark.parametrize("file", ["sqlite"], indirect=True)
 postgres_only = pytest.mark.parametrize("file", ["postgres"], indirect=True)
 
 _TABLES = ("texts", "bands", "samples", "pages", "full_keys", "reviews", "runs", "scheme")
+_SITES = ("site_blocks",)
 _NEXT = ("next_pages", "next_bands", "next_samples")
 _FASTER = ("fsync", "synchronous_commit", "full_page_writes")  # nobody pulls the plug
 
@@ -203,7 +204,7 @@ def emptied(empty: Path) -> Iterator[Path]:
     if is_postgres(empty):
         execute(
             empty,
-            *(f"DELETE FROM {table}" for table in (*_TABLES, *_NEXT)),  # noqa: S608 (our own tables)
+            *(f"DELETE FROM {table}" for table in (*_TABLES, *_SITES, *_NEXT)),  # noqa: S608 (our own tables)
             "INSERT INTO scheme SELECT * FROM scheme_then",
             "SELECT setval(pg_get_serial_sequence(t, 'id'), 1, false)"
             " FROM unnest(ARRAY['pages', 'runs']) AS t",
