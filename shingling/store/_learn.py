@@ -16,7 +16,7 @@ import numpy as np
 from shingling.text import title_key, title_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Sequence
 
     from shingling.store._rows import Row
     from shingling.store._templates import Site
@@ -27,10 +27,9 @@ _COPY = 0.5  # resemblance of whole texts, from which on pages with one title ar
 _SURELY = 0.9  # resemblance from which on long texts may be copies under another headline
 _LONG = 200  # words
 _LOOKED_AT = 32
-# What tells the key of a title from those of a part with the same words. A part has several, which
-# become template one after the other, by two titles each: the site's name is in all titles, a
-# headline in those of some versions of a page.
-_TITLE, *_PARTS = range(4)
+# A part of a title, and a title, have three keys, which become template one after the other, each
+# by two pages: the site's name is in all titles, a headline in those of some versions of a page.
+_PARTS, _TITLES = (1, 2, 3), (4, 5, 6)
 
 
 def learn(row: Row, rules: Rules, store: WorkingSet, former: Collection[int] = ()) -> None:
@@ -45,7 +44,7 @@ def learn(row: Row, rules: Rules, store: WorkingSet, former: Collection[int] = (
     site, key = store.site(row), title_key(row.title or "")
     if site is None or not key:
         return
-    unspecific = site.is_template(key ^ _TITLE)
+    unspecific = site.is_template(key ^ _TITLES[-1])
     blocks, parts = store.blocks(row), title_parts(row.title or "")
     again = {*former}
     doubtful: set[int] = set()
@@ -63,22 +62,23 @@ def learn(row: Row, rules: Rules, store: WorkingSet, former: Collection[int] = (
         if block not in again:
             site.learn([block], title, doubtful=block in doubtful)
     if not is_copy:
-        _learn_parts(parts, (key >> 32) or 1, site)
+        for part in parts:
+            _climb(part, _PARTS, (key >> 32) or 1, site)
 
 
 def learn_title(row: Row, store: WorkingSet) -> None:
-    """Note that a page is like no other: its title does not tell pages apart if it is another's."""
+    """Note that a page is like no other: a title that many such pages have tells nothing."""
     site, key = store.site(row), title_key(row.title or "")
     if site is not None and key:
-        site.learn([key ^ _TITLE], _number(row, 0))
+        _climb(key, _TITLES, _number(row, 0), site)
 
 
-def _learn_parts(parts: Iterable[int], title: int, site: Site) -> None:
-    for part in parts:
-        for key in (part ^ one for one in _PARTS):
-            if not site.is_template(key):
-                site.learn([key], title)
-                break
+def _climb(key: int, steps: Sequence[int], title: int, site: Site) -> None:
+    """Note a page under the first of a key's steps that is not yet template."""
+    for step in steps:
+        if not site.is_template(key ^ step):
+            site.learn([key ^ step], title)
+            break
 
 
 def _others(row: Row, rules: Rules, store: WorkingSet) -> list[Row]:

@@ -257,4 +257,4 @@ def test_verdicts_do_not_depend_on_the_number_of_workers(project: Project) -> No
             )  # fmt: skip
             results.append({item["url"]: item["dedup"] for item in crawl.items})
     assert results[0] == results[1] == results[2]
-    assert {result["status"] for result in results[0].values()} == {"new", "near"}
+    assert {result["status"] for result in results[0].values()} == {"new", "near", "exact"}

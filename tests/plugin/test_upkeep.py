@@ -6,6 +6,7 @@ import json
 import sqlite3
 import time
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -90,13 +91,15 @@ def test_texts_are_signed_under_the_scheme_of_the_settings(
     assert done.json()["pages"] == 4
     assert dedup("status", "--json").json()["scheme"]["shingle_size"] == 2
     with Store.open(url) as store:
-        [verdict] = store.check([Page("https://d.example/", FIRST)])
+        [verdict] = store.check([Page("https://d.example/", FIRST)], rules=RULES)
         assert verdict.original == "https://a.example/1"
 
 
 def test_pages_without_texts_are_not_signed_again(dedup: Callable[..., Done], url: str) -> None:
     with Store.open(url) as store:
-        store.check([Page("https://d.example/", article(9))], rules=Rules(store_text=False))
+        store.check(
+            [Page("https://d.example/", article(9))], rules=replace(RULES, store_text=False)
+        )
     done = dedup("rebuild", "--scheme", DEDUP_SHINGLE_SIZE=2)
     assert done.code == 2
     assert "1 page is stored without its text" in done.err
@@ -155,7 +158,7 @@ def test_a_word_on_a_page_that_is_not_stored_holds_when_it_is(
     said = dedup("review", "https://a.example/other", "https://d.example/", "--same")
     assert "https://d.example/ is not stored yet" in said.out
     with Store.open(url) as store:
-        [verdict] = store.check([Page("https://d.example/", article(8))])
+        [verdict] = store.check([Page("https://d.example/", article(8))], rules=RULES)
     assert (verdict.status, verdict.original) == ("near", "https://a.example/other")
     assert verdict.reason == "review"
 

@@ -359,7 +359,7 @@ def test_a_copy_with_another_title_on_a_site_with_nothing_else_in_common_is_temp
     assert said(check(store, pages)) == [("new", None, None), TEMPLATE]
 
 
-# What teaches nothing
+# What teaches nothing, and what little
 
 
 @pytest.mark.parametrize("title", [None, "?! — |"])
@@ -372,18 +372,17 @@ def test_pages_without_a_title_teach_nothing(store: Store, file: Path, title: st
 
 
 @pytest.mark.parametrize("prefix", ["page-", "file:///"])
-def test_pages_without_a_host_teach_nothing(store: Store, file: Path, prefix: str) -> None:
+def test_pages_without_a_host_are_of_one_site(store: Store, prefix: str) -> None:
     verdicts = check(store, short_pages(prefix, 3))
-    assert [verdict.template for verdict in verdicts] == [0.0] * 3
-    assert "near" in statuses(verdicts)
-    assert rows_of(file, "SELECT site FROM site_blocks") == []
+    assert statuses(verdicts) == ["new"] * 3
+    assert [bool(verdict.template) for verdict in verdicts] == [False, True, True]
 
 
 def test_a_title_that_all_pages_have_does_not_keep_their_template_unknown(store: Store) -> None:
-    pages = [page(f"{A}{at}", article(f"{at}"), footer(A), title="The Site") for at in range(6)]
+    pages = [page(f"{A}{at}", article(f"{at}"), footer(A), title="The Site") for at in range(9)]
     verdicts = check(store, pages)
-    assert statuses(verdicts) == ["new"] * 6
-    assert [bool(verdict.template) for verdict in verdicts] == [False] * 2 + [True] * 4
+    assert statuses(verdicts) == ["new"] * 9
+    assert [bool(verdict.template) for verdict in verdicts] == [False] * 6 + [True] * 3
     walls = [page(f"{A}wall{at}", footer(A), title=headline(f"{at}")) for at in range(2)]
     assert said(check(store, walls)) == [TEMPLATE] * 2
 
