@@ -20,6 +20,7 @@ types: .venv/tested
 bench: .venv/tested
 	$(BIN)/python -m benchmarks.archive
 	$(BIN)/python -m benchmarks.quality
+	$(BIN)/python -m benchmarks.verdicts
 	$(BIN)/python -m benchmarks.pieces
 	$(BIN)/python -m benchmarks.simhash_index
 	$(BIN)/python -m benchmarks.store_growth
