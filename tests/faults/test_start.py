@@ -183,6 +183,7 @@ WRONG: dict[str, list[Any]] = {
     "DEDUP_SIMHASH_DISTANCE": [*NO_NUMBERS, -1, 8, 2.5, "3 bits"],
     "DEDUP_STORE_TEXT": ["", "perhaps", 2, []],
     "DEDUP_STORE_URL": [*NO_NAMES, "dedup.db", "mysql://host/db", "http://host/", "sqlite//x.db"],
+    "DEDUP_TEMPLATES": ["", "perhaps", 2, []],
     "DEDUP_TEXT_FIELD": NO_NAMES,
     "DEDUP_THRESHOLD": [*NO_NUMBERS, 0, 0.0, -0.1, 1.0001, "80%", "inf"],
     "DEDUP_TIMEOUT": [*NO_NUMBERS, 0, -1, 3601, "inf"],

@@ -42,7 +42,7 @@ OTHER = text(words("other"))
 
 
 def one(store: Store, url: str, main_text: str | None, rules: Rules | None = None) -> Verdict:
-    [verdict] = store.check([Page(url, main_text)], rules=rules)
+    [verdict] = store.check([Page(url, main_text)], rules=rules or Rules(threshold=0.8))
     return verdict
 
 
@@ -181,7 +181,7 @@ def test_a_changed_page_says_how_alike_it_is_to_what_it_was(store: Store) -> Non
 
 
 def test_a_changed_page_without_stored_text_is_compared_by_its_minima(store: Store) -> None:
-    rules = Rules(store_text=False)
+    rules = Rules(threshold=0.8, store_text=False)
     now = text(ending(BASE, "now", 40))
     one(store, "a", A, rules)
     verdict = one(store, "a", now, rules)
@@ -194,7 +194,7 @@ def test_texts_that_are_no_longer_to_be_kept_are_dropped_when_the_page_changes(
     store: Store, file: Path
 ) -> None:
     one(store, "a", A)
-    one(store, "a", OTHER, Rules(store_text=False))
+    one(store, "a", OTHER, Rules(threshold=0.8, store_text=False))
     assert rows_of(file, "SELECT count(*) FROM texts") == [(0,)]
 
 
@@ -357,8 +357,8 @@ def test_a_near_duplicate_is_measured_on_the_texts(store: Store) -> None:
 def test_a_near_duplicate_is_estimated_from_minima_unless_both_texts_are_stored(
     store: Store, which: str
 ) -> None:
-    one(store, "a", A, Rules(store_text=which == "first"))
-    verdict = one(store, "b", NEAR, Rules(store_text=which == "second"))
+    one(store, "a", A, Rules(threshold=0.8, store_text=which == "first"))
+    verdict = one(store, "b", NEAR, Rules(threshold=0.8, store_text=which == "second"))
     likeness = estimate(sign(A), sign(NEAR))
     assert likeness != jaccard(A, NEAR)
     assert (verdict.status, verdict.resemblance) == ("near", likeness)
@@ -383,7 +383,7 @@ def differing(places: range) -> Signature:
 
 
 def test_of_two_originals_that_are_as_alike_the_oldest_wins(store: Store) -> None:
-    rules = Rules(store_text=False)
+    rules = Rules(threshold=0.8, store_text=False)
     for url, places in (("old", range(10)), ("young", range(40, 50))):
         [verdict] = store.check([Page(url, signature=differing(places))], rules=rules)
         assert verdict.status == "new"
@@ -393,7 +393,7 @@ def test_of_two_originals_that_are_as_alike_the_oldest_wins(store: Store) -> Non
 
 @pytest.mark.parametrize(("equal", "status"), [(68, "near"), (67, "new")])
 def test_an_estimate_counts_from_the_threshold_on(store: Store, equal: int, status: str) -> None:
-    rules = Rules(store_text=False)
+    rules = Rules(threshold=0.8, store_text=False)
     assert 67 / 84 < 0.8 < 68 / 84
     one(store, "a", A, rules)
     [verdict] = store.check([Page("b", signature=differing(range(84 - equal)))], rules=rules)
@@ -416,8 +416,8 @@ def around(low: float, high: float, pairs: int) -> list[tuple[str, str, float]]:
 
 
 def verdicts_on(store: Store, pairs: list[tuple[str, str, float]]) -> list[Verdict]:
-    store.check([Page(f"a{at}", a) for at, (a, _, _) in enumerate(pairs)])
-    return store.check([Page(f"b{at}", b) for at, (_, b, _) in enumerate(pairs)])
+    store.check([Page(f"a{at}", a) for at, (a, _, _) in enumerate(pairs)], 0.8)
+    return store.check([Page(f"b{at}", b) for at, (_, b, _) in enumerate(pairs)], 0.8)
 
 
 def test_a_pair_just_under_the_threshold_is_never_near(store: Store) -> None:

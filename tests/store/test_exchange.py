@@ -232,14 +232,14 @@ def changed(kind: str, number: int = 0, **fields: Any) -> Any:
 BAD = {
     "no end": (lambda records: records[:-1], "cut off after 6 pages"),
     "two ends": (lambda records: [*records, records[-1]], "behind the last record"),
-    "fewer pages": (lambda records: [*records[:-2], records[-1]], "6 pages are announced, 5"),
+    "fewer pages": (lambda records: [*records[:-3], *records[-2:]], "6 pages are announced, 5"),
     "unknown record": (
         lambda records: [records[0], Record("user", {}), *records[1:]],
         "'user' is not known",
     ),
     "second header": (lambda records: [records[0], *records], "'store' is not known"),
     "no header": (lambda records: records[1:], "the first record of a store is expected"),
-    "newer": (changed("store", format=2), "format 2 of a newer release; this one reads 1"),
+    "newer": (changed("store", format=3), "format 3 of a newer release; this one reads 2"),
     "no format": (changed("store", format=None), "format is missing"),
     "unknown scheme": (changed("store", scheme={"size": 5}), "size is not a parameter"),
     "newer scheme": (changed("store", scheme={"version": 2}), "version 2 is not known"),

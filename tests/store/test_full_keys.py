@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 COUNT = MOST + 20
-RULES = Rules(store_text=False)
+RULES = Rules(threshold=0.8, store_text=False)
 
 
 def templates(first: int, count: int) -> list[Page]:
@@ -32,7 +32,7 @@ def templates(first: int, count: int) -> list[Page]:
 
 
 def test_look_ups_of_a_full_key_are_bounded_counted_and_told(file: Path) -> None:
-    with Store.open(url_of(file)) as store:
+    with Store.open(url_of(file), rules=RULES) as store:
         run = store.start_run("spider")
         verdicts = []
         pages = templates(0, COUNT)

@@ -162,7 +162,7 @@ def test_a_simhash_store_equals_a_search_through_all_pages(
     ("made_for", "asked", "command"),
     [
         (Rules(), Rules(method="simhash"), "rebuild --method simhash"),
-        (Rules(method="simhash"), Rules(), "rebuild --method minhash --threshold 0.8"),
+        (Rules(method="simhash"), Rules(), "rebuild --method minhash --threshold 0.5"),
         (
             Rules(method="simhash"),
             Rules(method="megashingle"),
@@ -173,8 +173,8 @@ def test_a_simhash_store_equals_a_search_through_all_pages(
             Rules(method="minhash+simhash", threshold=0.7),
             r"rebuild --method minhash\+simhash --threshold 0.7",
         ),
-        (Rules(method="megashingle"), Rules(), "rebuild --threshold 0.8"),
-        (Rules(), Rules(containment=0.9), "rebuild --threshold 0.8 --containment"),
+        (Rules(method="megashingle"), Rules(), "rebuild --threshold 0.5"),
+        (Rules(), Rules(containment=0.9), "rebuild --threshold 0.5 --containment"),
         (
             Rules(containment=0.9),
             Rules(containment=0.9, method="simhash"),

@@ -525,7 +525,7 @@ def test_a_threshold_outside_0_to_1_is_refused(file: Path, threshold: float) -> 
 
 
 def test_a_threshold_below_the_bands_names_the_command_that_makes_new_ones(file: Path) -> None:
-    with Store.open(url_of(file)) as store:
+    with Store.open(url_of(file), threshold=0.8) as store:
         with pytest.raises(BandingError, match=r"scrapy dedup rebuild --threshold 0\.5"):
             store.check([Page("a", A)], threshold=0.5)
         assert list(store.pages()) == []
@@ -536,7 +536,7 @@ def test_after_a_rebuild_the_store_is_that_of_the_new_threshold(file: Path) -> N
     pages += [Page(f"{number} copy", text(words(number))) for number in range(10)]
     old, new = file.with_stem("old"), file.with_stem("new")
     with Store.open(url_of(old), threshold=0.8) as store:
-        store.check(pages)
+        store.check(pages, 0.8)
         before = store.index
         assert store.rebuild(0.5) == store.index != before
     with Store.open(url_of(new), threshold=0.5) as store:

@@ -328,7 +328,7 @@ def test_the_status_counts_pages_and_names_what_the_store_is(library: Store, fil
         "runs": 1,
     }
     assert status["scheme"] == {"id": library.scheme.id, "shingle_size": 5, "version": 1}
-    assert status["index"] == {"indexed": "minima", "bands": 14, "rows": 6, "sampled": False}
+    assert status["index"] == {"indexed": "minima", "bands": 28, "rows": 3, "sampled": False}
     assert status["url"] == make_url(url_of(file)).render_as_string(hide_password=True)
     if not is_postgres(file):
         files = [path for path in file.parent.iterdir() if not path.name.endswith("-shm")]
@@ -413,7 +413,7 @@ def test_duplicates_that_are_not_alike_part_when_their_original_is_forgotten(sto
     left, right = text(ending(BASE, 1, 10)), text(beginning(BASE, 2, 10))
     store.check([Page("a", A), Page("left", left), Page("right", right)])
     assert [len(group.duplicates) for group in store.groups()] == [2]
-    store.forget(["a"])
+    store.forget(["a"], rules=Rules(threshold=0.8))
     assert list(store.groups()) == []
     assert {page.status for page in store.pages()} == {"new"}
 

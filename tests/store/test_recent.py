@@ -144,7 +144,7 @@ acts = st.one_of(
 
 def act(store: Store, kind: str, what: object) -> None:
     if kind == "check":
-        store.check(what)  # type: ignore[arg-type]
+        store.check(what, 0.8)  # type: ignore[arg-type]
     elif kind == "forget":
         store.forget(sorted(what))  # type: ignore[call-overload]
     elif kind == "rebuild":
@@ -201,5 +201,5 @@ def test_what_is_recent_goes_into_the_table_of_keys(empty: Path) -> None:
             store.check([page])
             verify(path)
         merged = len(rows_of(path, "SELECT key FROM bands"))
-        assert merged >= 40 * 14 - 40
-        assert is_postgres(path) or merged < 40 * 14
+        assert merged >= 40 * 28 - 40
+        assert is_postgres(path) or merged < 40 * 28
