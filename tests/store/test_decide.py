@@ -368,7 +368,7 @@ def test_a_near_duplicate_is_estimated_from_minima_unless_both_texts_are_stored(
 def test_the_best_original_wins(store: Store) -> None:
     left, right = ending(BASE, "left", 10), beginning(BASE, "right", 6)
     assert jaccard(text(left), text(right)) < 0.8
-    store.check([Page("left", text(left)), Page("right", text(right))])
+    store.check([Page("left", text(left)), Page("right", text(right))], 0.8)
     verdict = one(store, "a", A)
     assert jaccard(A, text(left)) > 0.8
     assert (verdict.original, verdict.resemblance) == ("right", jaccard(A, text(right)))

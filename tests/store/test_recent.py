@@ -169,7 +169,7 @@ def fail(store: Store, batch: list[Page]) -> None:
 
     with pytest.MonkeyPatch.context() as patch, suppress(_RolledBackError):
         patch.setattr(shingling.store._store, "decide", failing)
-        store.check(batch)
+        store.check(batch, 0.8)
 
 
 @settings(max_examples=12)
