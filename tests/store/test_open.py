@@ -205,7 +205,7 @@ def test_tables_of_other_names_may_be_in_the_same_schema(file: Path) -> None:
 @postgres_only
 def test_schemas_of_one_database_are_stores_of_their_own(file: Path) -> None:
     other = file.with_stem("other")
-    with Store.open(url_of(file)) as store, Store.open(url_of(other), threshold=0.5) as second:
+    with Store.open(url_of(file)) as store, Store.open(url_of(other), threshold=0.3) as second:
         store.check([Page("a", A)])
         assert [verdict.status for verdict in second.check([Page("b", A)])] == ["new"]
         assert store.status()["pages"] == second.status()["pages"] == 1
