@@ -37,7 +37,7 @@ clean:
 	@$(BIN)/pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	@touch $@
 
-.venv/installed: .venv/pip pyproject.toml
+.venv/installed: .venv/pip pyproject.toml setup.py shingling/_kernel.c
 	@PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --editable ".[warc]"
 	@touch $@
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from shingling.plugin.addon import Addon
     from shingling.plugin.pipeline import DedupPipeline, DuplicatePage
     from shingling.similarity import Comparison, compare
-    from shingling.sketch import Idf, Scheme, Signature, SimhashFeatures, sign
+    from shingling.sketch import Idf, Scheme, Signature, SimhashFeatures, sign, sign_many
     from shingling.store import Match, Page, Rules, Store, Verdict
     from shingling.text import Canonicaliser, canonical_words, extract
 
@@ -38,6 +38,7 @@ __all__ = [
     "compare",
     "extract",
     "sign",
+    "sign_many",
 ]
 
 _MODULES = {
@@ -60,6 +61,7 @@ _MODULES = {
     "compare": "similarity",
     "extract": "text",
     "sign": "sketch",
+    "sign_many": "sketch",
 }
 
 

@@ -22,7 +22,9 @@ from shingling.sketch import FUNCTIONS, fingerprints_of, sign_words
 from shingling.sketch import _shingles as shingles
 from shingling.sketch._affine import MULTIPLIERS, OFFSETS
 from shingling.sketch._minhash import minima
+from shingling.sketch._signature import sign_by_numpy
 from shingling.sketch._simhash import simhash
+from shingling.text._words import cut_words
 
 _KNOWN: dict[str, Any] = json.loads(Path(__file__).with_name("known_answers.json").read_bytes())
 _VECTORS: list[dict[str, Any]] = _KNOWN["signatures"]
@@ -107,7 +109,8 @@ def _text(vector: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("vector", _VECTORS, ids=lambda vector: vector["name"])
 def test_signatures_equal_the_committed_known_answers(vector: dict[str, Any]) -> None:
-    signature = sign(_text(vector), Scheme(vector["shingle_size"]))
+    scheme = Scheme(vector["shingle_size"])
+    signature = sign(_text(vector), scheme)
 
     assert signature.words == vector["words"]
     assert f"{signature.simhash:016x}" == vector["simhash"]
@@ -115,6 +118,7 @@ def test_signatures_equal_the_committed_known_answers(vector: dict[str, Any]) ->
     assert signature.minima[:4].tolist() == vector["first_minima"]
     assert signature.to_bytes().hex() == vector["bytes"]
     assert Signature.from_bytes(bytes.fromhex(vector["bytes"])) == signature
+    assert sign_by_numpy(cut_words(_text(vector)), scheme) == signature
 
 
 @pytest.mark.parametrize("vector", _VECTORS, ids=lambda vector: vector["name"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import shutil
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -54,16 +55,25 @@ class Spider(scrapy.Spider):
 }
 
 
-def test_a_wheel_works_in_a_project_of_three_files_with_one_line(tmp_path: Path) -> None:
-    site_packages, project = tmp_path / "site-packages", tmp_path / "project"
+def test_a_wheel_made_without_a_compiler_works_in_a_project_of_three_files_with_one_line(
+    tmp_path: Path,
+) -> None:
+    source, site_packages = tmp_path / "source", tmp_path / "site-packages"
+    project = tmp_path / "project"
+    for name in ("shingling", "migrations"):
+        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("*.so", "*.pyd"))
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source / name)
     subprocess.run(
         [
             *(sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"),
-            *("--target", str(site_packages), str(ROOT)),
+            *("--target", str(site_packages), str(source)),
         ],
+        env={**os.environ, "CC": "no-such-compiler"},
         check=True,
         capture_output=True,
     )
+    assert not [*(site_packages / "shingling").glob("_kernel*.so")]
     assert (site_packages / "shingling" / "migrations" / "env.py").is_file()
     assert not (site_packages / "crawler").exists()
     project.mkdir()

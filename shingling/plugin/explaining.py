@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from shingling.similarity import overlap, word_diff, written_words
-from shingling.sketch import fingerprints_of
+from shingling.sketch import text_fingerprints
 from shingling.text import plain_line
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _LINE = 100  # characters
 
 def explained(a: Parted, b: Parted, scheme: Scheme) -> dict[str, Any]:
     """Return what is measured without the templates of two pages' sites, and passages, as JSON."""
-    both = overlap(*(fingerprints_of(scheme.canonical.words(one.left), scheme) for one in (a, b)))
+    both = overlap(*(text_fingerprints(one.left, scheme) for one in (a, b)))
     return {
         "resemblance": round(both.resemblance, 4),
         "containment": round(both.containment, 4),

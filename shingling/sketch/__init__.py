@@ -10,7 +10,10 @@ from shingling.sketch._signature import (
     fingerprints_of,
     shingles_of,
     sign,
+    sign_many,
     sign_words,
+    text_fingerprints,
+    text_shingles,
 )
 from shingling.sketch._simhash import SimhashFeatures
 from shingling.sketch.banding import SUPERSHINGLES, Banding, Keys
@@ -35,6 +38,9 @@ __all__ = [
     "sample",
     "shingles_of",
     "sign",
+    "sign_many",
     "sign_words",
+    "text_fingerprints",
+    "text_shingles",
     "word_hashes",
 ]

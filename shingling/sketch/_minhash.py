@@ -18,8 +18,8 @@ FUNCTIONS = 84
 FAMILIES = ("affine", "crc")
 _CHUNK = 1024  # fingerprints at a time: 84 x 1024 x 4 bytes stay in the cache
 
-_A = np.array(MULTIPLIERS, dtype=np.uint32)[:, np.newaxis]
-_B = np.array(OFFSETS, dtype=np.uint32)[:, np.newaxis]
+AFFINE = np.array([MULTIPLIERS, OFFSETS], dtype=np.uint32)  # [2, 84]
+_A, _B = AFFINE[:, :, np.newaxis]
 
 
 def minima(fingerprints: Fingerprints, family: str = "affine") -> Minima:

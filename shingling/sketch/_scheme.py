@@ -83,6 +83,13 @@ class Scheme:
         return self.shingle_size if self.unit == "words" else min(self.shingle_size, _TELLING)
 
     @cached_property
+    def is_compiled(self) -> bool:
+        """Return whether the compiled kernel signs by this scheme, where it was built."""
+        return (
+            (self.unit, self.ordered, self.family) == ("words", True, "affine")
+        ) and self.simhash.shingle_sizes is not None
+
+    @cached_property
     def id(self) -> str:
         """Return 16 hexadecimal digits that name the scheme: BLAKE2b of its JSON form."""
         return hashlib.blake2b(self.to_json().encode(), digest_size=8).hexdigest()

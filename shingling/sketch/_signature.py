@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import struct
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shingling._compiled import COMPILED
 from shingling.errors import SignatureError
-from shingling.sketch._minhash import FUNCTIONS, minima
+from shingling.sketch._minhash import AFFINE, FUNCTIONS, minima
 from shingling.sketch._scheme import Scheme
 from shingling.sketch._shingles import fingerprints, unit_hashes, word_hashes
 
+if COMPILED:
+    from shingling import _kernel
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from shingling.sketch._minhash import Minima
     from shingling.sketch._shingles import Fingerprints
@@ -23,6 +29,7 @@ if TYPE_CHECKING:
 _MAGIC = b"SHG1"
 _HEADER = struct.Struct("<4s8sIQ16s")
 _DEFAULT = Scheme()
+_FUNCTIONS = AFFINE.tobytes()
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,11 +87,58 @@ def sign(text: str, scheme: Scheme = _DEFAULT) -> Signature:
     Raises:
         SchemeError: the scheme asks for a language pack that is not installed.
     """
+    if COMPILED and scheme.is_compiled and scheme.canonical.is_plain:
+        return sign_joined(scheme.canonical.joined(text), scheme)
     return sign_words(scheme.canonical.words(text), scheme)
+
+
+def sign_many(
+    texts: Iterable[str], scheme: Scheme = _DEFAULT, *, threads: int = 1
+) -> list[Signature]:
+    """Return the signatures of texts, in their order.
+
+    Args:
+        texts: any number of them.
+        scheme: to sign with.
+        threads: sign side by side. It helps where the compiled kernel is there, which does not
+            hold the GIL.
+
+    Raises:
+        SchemeError: the scheme asks for a language pack that is not installed.
+    """
+    signed = partial(sign, scheme=scheme)
+    if threads <= 1:
+        return [*map(signed, texts)]
+    with ThreadPoolExecutor(threads) as pool:
+        return [*pool.map(signed, texts)]
 
 
 def sign_words(words: Sequence[str], scheme: Scheme = _DEFAULT) -> Signature:
     """Return the signature of canonical words."""
+    if COMPILED and scheme.is_compiled:
+        joined = " ".join(words)
+        if joined.count(" ") == len(words) - 1 and "" not in words:
+            return sign_joined(joined.encode(), scheme)
+    return sign_by_numpy(words, scheme)
+
+
+def sign_joined(joined: bytes, scheme: Scheme) -> Signature:
+    """Return the signature of canonical words in UTF-8, joined by blanks: by the kernel."""
+    sizes = scheme.simhash.shingle_sizes
+    assert sizes is not None
+    low, high = sizes[0], sizes[-1]
+    raw, simhash, words = _kernel.sign(joined, _FUNCTIONS, scheme.shingle_size, low, high)
+    return Signature(
+        minima=np.frombuffer(raw, dtype=np.uint32),
+        simhash=simhash & ((1 << scheme.simhash.bits) - 1),
+        text_hash=hashlib.blake2b(joined, digest_size=16).digest(),
+        words=words,
+        scheme=scheme.id,
+    )
+
+
+def sign_by_numpy(words: Sequence[str], scheme: Scheme) -> Signature:
+    """Return the signature of canonical words, without the kernel."""
     hashes = word_hashes(words)
     units = hashes if scheme.unit == "words" else unit_hashes(words, scheme.unit)
     shingles = fingerprints(units, scheme.shingle_size, ordered=scheme.ordered)
@@ -100,6 +154,19 @@ def sign_words(words: Sequence[str], scheme: Scheme = _DEFAULT) -> Signature:
 def fingerprints_of(words: Sequence[str], scheme: Scheme = _DEFAULT) -> Fingerprints:
     """Return the distinct fingerprints of the shingles of canonical words, sorted: uint64[k]."""
     return np.unique(shingles_of(words, scheme))
+
+
+def text_fingerprints(text: str, scheme: Scheme = _DEFAULT) -> Fingerprints:
+    """Return the distinct fingerprints of the shingles of a text, sorted: uint64[k]."""
+    return np.unique(text_shingles(text, scheme))
+
+
+def text_shingles(text: str, scheme: Scheme = _DEFAULT) -> Fingerprints:
+    """Return the fingerprints of the shingles of a text, in text order: uint64[n]."""
+    if COMPILED and scheme.is_compiled and scheme.canonical.is_plain:
+        raw = _kernel.shingles(scheme.canonical.joined(text), scheme.shingle_size)
+        return np.frombuffer(raw, dtype=np.uint64)
+    return shingles_of(scheme.canonical.words(text), scheme)
 
 
 def shingles_of(words: Sequence[str], scheme: Scheme = _DEFAULT) -> Fingerprints:

@@ -79,6 +79,13 @@ class SimhashFeatures:
         sizes = range(low, int(match["high"] or low) + 1)
         return (match["unit"], sizes) if low and sizes else None
 
+    @property
+    def shingle_sizes(self) -> range | None:
+        """Return how many words the features have, where they are shingles and count equally."""
+        assert self._parsed is not None
+        unit, sizes = self._parsed
+        return sizes if unit == "words" and not self.keywords and self.idf is None else None
+
     def simhash(self, words: Sequence[str], hashes: Fingerprints) -> int:
         """Return the SimHash of canonical words, given with their hashes."""
         assert self._parsed is not None

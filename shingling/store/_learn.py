@@ -58,9 +58,7 @@ def learn(row: Row, rules: Rules, store: WorkingSet, former: Collection[int] = (
         elif estimate >= _SURELY and min(row.words, other.words) >= _LONG:
             doubtful.update(store.blocks(other))
     title = _number(row, key) if unspecific else (key >> 32) or 1
-    for block in blocks:
-        if block not in again:
-            site.learn([block], title, doubtful=block in doubtful)
+    site.learn([block for block in blocks if block not in again], title, doubtful)
     if not is_copy:
         for part in parts:
             _climb(part, _PARTS, (key >> 32) or 1, site)

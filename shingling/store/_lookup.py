@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shingling.sketch import sample, shingles_of
+from shingling.sketch import sample, text_shingles
 from shingling.store._postings import MOST
 
 if TYPE_CHECKING:
@@ -114,7 +114,6 @@ class Lookup:
         self._keys: dict[int, tuple[Minima, list[int]]] = {}
         self._probes: dict[int, tuple[Minima, list[int]]] = {}
         self._shingles: dict[str, Fingerprints] = {}
-        self._telling: dict[str, bool] = {}
         self._samples: dict[tuple[str, str], list[int]] = {}
         self.sampled = index.sampled
 
@@ -154,9 +153,7 @@ class Lookup:
     def shingles(self, text: str) -> Fingerprints:
         """Return the fingerprints of a text's shingles, in text order: uint64[n]."""
         if text not in self._shingles:
-            words = self._scheme.canonical.words(text)
-            self._shingles[text] = shingles_of(words, self._scheme)
-            self._telling[text] = len(words) >= self._scheme.fewest_words
+            self._shingles[text] = text_shingles(text, self._scheme)
         return self._shingles[text]
 
     def sample(self, scope: str, text: str | None) -> list[int]:
@@ -165,9 +162,8 @@ class Lookup:
             return []
         name = scope, text
         if name not in self._samples:
-            shingles = self.shingles(text)
-            telling = self._telling[text]
-            self._samples[name] = keys_of_sample(shingles, scope) if telling else []
+            telling = len(self._scheme.canonical.words(text)) >= self._scheme.fewest_words
+            self._samples[name] = keys_of_sample(self.shingles(text), scope) if telling else []
         return self._samples[name]
 
     def keys(self, page: Signed) -> list[int]:

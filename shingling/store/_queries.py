@@ -10,7 +10,7 @@ from sqlalchemy import bindparam, func, or_, select, text
 
 from shingling.similarity import distance as simhash_distance
 from shingling.similarity import overlap
-from shingling.sketch import MOST_DISTANCE, Banding, Signature, fingerprints_of
+from shingling.sketch import MOST_DISTANCE, Banding, Signature, text_fingerprints
 from shingling.store._lookup import some
 from shingling.store._rows import read_minima, url_key
 from shingling.store._tables import full, pages, reviews, runs
@@ -228,8 +228,7 @@ def similar(
     else:
         estimates = _estimate_all(connection, signature)
     ranked = sorted(estimates.items(), key=lambda item: (-item[1], item[0]))
-    words = scheme.canonical.words(main_text) if main_text is not None else None
-    own = fingerprints_of(words, scheme) if words is not None else None
+    own = None if main_text is None else text_fingerprints(main_text, scheme)
     matches = []
     # Measured on texts, a page may come out on the other side of the estimate.
     near = [page_id for page_id, estimate in ranked if estimate >= threshold / 2]
@@ -263,7 +262,7 @@ def _measured(
     stored = read_text(connection, match.page.id) if own is not None else None
     if own is None or stored is None:
         return match
-    both = overlap(own, fingerprints_of(scheme.canonical.words(stored), scheme))
+    both = overlap(own, text_fingerprints(stored, scheme))
     return match._replace(resemblance=both.resemblance, containment=both.containment, exact=True)
 
 
@@ -280,7 +279,7 @@ def within(
     """Return the stored pages whose SimHash differs in at most so many bits, nearest first."""
     if not signature.words:
         return []
-    own = None if main_text is None else fingerprints_of(scheme.canonical.words(main_text), scheme)
+    own = None if main_text is None else text_fingerprints(main_text, scheme)
     query = select(pages.c.id, pages.c.simhash, pages.c.minima).where(pages.c.words > 0)
     found: list[tuple[int, float, int]] = []
     for part in _some_within(bands, signature, index, distance):

@@ -17,7 +17,7 @@ import numpy as np
 from sqlalchemy import delete, func, or_, select, update
 
 from shingling.errors import BandingError, SchemeError, StoreError
-from shingling.sketch import Scheme, shingles_of, sign
+from shingling.sketch import Scheme, sign, text_shingles
 from shingling.store._decide import place
 from shingling.store._index import Index
 from shingling.store._lookup import keys_of_sample
@@ -349,7 +349,7 @@ def _index(
         scopes = {row.id: row.scope for row in rows if row.status != "skipped"}
         sampled: list[Entry] = []
         for page_id, main_text in read_texts(connection, list(scopes)).items():
-            shingles = shingles_of(scheme.canonical.words(main_text), scheme)
+            shingles = text_shingles(main_text, scheme)
             sampled += [(key, page_id) for key in keys_of_sample(shingles, scopes[page_id])]
         database.postings(connection, tables.samples).write((), sampled)
 

@@ -22,7 +22,7 @@ from shingling.store._tables import site_blocks
 from shingling.text import split_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from typing import Any
 
     from sqlalchemy import BindParameter, Connection
@@ -90,24 +90,25 @@ class Site:
         self.known = known
         self.fresh: dict[int, int] = {}  # what this transaction has learned
 
-    def learn(self, blocks: Iterable[int], title: int, *, doubtful: bool = False) -> None:
+    def learn(
+        self, blocks: Sequence[int], title: int, doubtful: Collection[int] = frozenset()
+    ) -> None:
         """Note blocks of a page with this title (32 bits, not 0).
 
         What is doubtful becomes template by a third title, not by a second.
         """
-        for block in blocks:
-            before = self._title(block)
+        for block, before in zip(blocks, self._titles(blocks), strict=True):
             if before is None:
                 self.fresh[block] = title
             elif before not in (title, _TEMPLATE):
-                if doubtful and not self._is_third(block, title):
+                if block in doubtful and not self._is_third(block, title):
                     continue
                 self.fresh[block] = _TEMPLATE
 
     def _is_third(self, block: int, title: int) -> bool:
         """Return whether a block was seen under another second title; note this one if not."""
         second = block ^ _SECOND
-        before = self._title(second)
+        (before,) = self._titles([second])
         if before is None:
             self.fresh[second] = title
         return before not in (None, title)
@@ -118,21 +119,12 @@ class Site:
 
     def is_template(self, block: int) -> bool:
         """Return whether a block is template."""
-        return self._title(block) == _TEMPLATE
+        return self._titles([block]) == [_TEMPLATE]
 
     def mask(self, blocks: Blocks) -> Mask:
         """Return which of the blocks are template: bool[n]."""
-        known = self.known
-        found = np.zeros(len(blocks), dtype=np.bool_)
-        if len(known.blocks):
-            places = np.minimum(np.searchsorted(known.blocks, blocks), len(known.blocks) - 1)
-            found = (known.blocks[places] == blocks) & (known.titles[places] == _TEMPLATE)
-        for learned in (known.recent, self.fresh):
-            if learned:
-                for at, block in enumerate(blocks.tolist()):
-                    if learned.get(block) == _TEMPLATE:
-                        found[at] = True
-        return found
+        titles = self._titles(blocks.tolist())
+        return np.fromiter((title == _TEMPLATE for title in titles), np.bool_, len(titles))
 
     def part(self, text: str, lines: Sequence[str], blocks: Blocks) -> Parted:
         """Return a text, given with its blocks and their keys, in parts."""
@@ -143,14 +135,19 @@ class Site:
         left = (line for line, out in zip(lines, gone, strict=True) if not out)
         return Parted("\n".join(left), tuple(compress(lines, gone)))
 
-    def _title(self, block: int) -> int | None:
-        for learned in (self.fresh, self.known.recent):
-            if block in learned:
-                return learned[block]
-        place = int(np.searchsorted(self.known.blocks, np.uint64(block)))
-        if place < len(self.known.blocks) and self.known.blocks[place] == block:
-            return int(self.known.titles[place])
-        return None
+    def _titles(self, blocks: Sequence[int]) -> list[int | None]:
+        """Return what is known of blocks."""
+        found: list[int | None] = [None] * len(blocks)
+        known = self.known
+        if blocks and len(known.blocks):
+            wanted = np.array(blocks, dtype=np.uint64)
+            places = np.minimum(np.searchsorted(known.blocks, wanted), len(known.blocks) - 1)
+            for at in np.flatnonzero(known.blocks[places] == wanted).tolist():
+                found[at] = int(known.titles[places[at]])
+        for learned in (known.recent, self.fresh):
+            if learned:
+                found = [learned.get(*one) for one in zip(blocks, found, strict=True)]
+        return found
 
 
 class Templates:

@@ -5,14 +5,24 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 
 import numpy as np
 
 from shingling.errors import SchemeError
 from shingling.text import _packs
 from shingling.text._markup import without_markup
-from shingling.text._words import ALONE, GAP, MARK, RUN, canonical_words, class_table, cut, fold
+from shingling.text._words import (
+    ALONE,
+    GAP,
+    MARK,
+    RUN,
+    canonical_words,
+    class_table,
+    cut,
+    fold,
+    joined_words,
+)
 
 PARTS_OF_SPEECH = ("adjectives", "conjunctions", "determiners", "interjections", "prepositions")
 
@@ -120,6 +130,16 @@ class Canonicaliser:
         _packs.require(needed)
         return _packs.versions(needed)
 
+    @cached_property
+    def is_plain(self) -> bool:
+        """Return whether words are those of `canonical_words`, once the markup is out."""
+        return not (self._asks_language() or self.keep_case or self.keep_punctuation)
+
+    def joined(self, text: str) -> bytes:
+        """Return the canonical words of a text by a plain value, joined by blanks, in UTF-8."""
+        assert self.is_plain
+        return joined_words(without_markup(text) if self.markup else text)
+
     def words(self, text: str) -> list[str]:
         """Return the canonical words of a text.
 
@@ -132,9 +152,9 @@ class Canonicaliser:
         """
         if self.markup:
             text = without_markup(text)
-        asks_language = self._asks_language()
-        if not (asks_language or self.keep_case or self.keep_punctuation):
+        if self.is_plain:
             return canonical_words(text)
+        asks_language = self._asks_language()
         self.require()
         language = self.language
         if language == "auto":

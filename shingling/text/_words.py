@@ -9,6 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shingling._compiled import COMPILED
+
+if COMPILED:
+    from shingling import _kernel
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -70,6 +75,43 @@ def class_table() -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
     return classes
 
 
+_DEPENDS = 1 << 31  # in an entry of `fold_table`
+_COMPOSING = [(0x1161, 0x1175), (0x11A8, 0x11C2)]  # Jamo that join the syllable before them
+_COMPATIBILITY = range(0x2F800, 0x2FA20)  # Han
+
+
+@cache
+def fold_table() -> bytes:
+    """Return what each code point folds to, as the compiled kernel reads it: uint32[0x110000].
+
+    An entry is the folded code point, with its class from bit 24 on. The highest bit is set where
+    a code point folds to several, or may join or change places with those beside it (Unicode
+    Standard Annex #15, section 9): it has its own class then.
+    """
+    chars = [*map(chr, (*range(0x20000), *_COMPATIBILITY))]
+    decompositions = {char: unicodedata.decomposition(char).split() for char in chars}
+    bound = {char for char in chars if unicodedata.combining(char)}
+    bound.update(chr(code) for low, high in _COMPOSING for code in range(low, high + 1))
+    bound.update(
+        chr(int(parts[1], 16))
+        for parts in decompositions.values()
+        if len(parts) == 2 and not parts[0].startswith("<")
+    )
+    codes = np.arange(0x110000, dtype=np.uint32)
+    depends = {*bound}
+    for char in chars:
+        if decompositions[char] or char.casefold() != char:
+            composed, folded = unicodedata.normalize("NFKC", char), fold(char)
+            first = unicodedata.normalize("NFKD", char)[0]
+            if len(composed) == len(folded) == 1 and bound.isdisjoint((first, composed, folded)):
+                codes[ord(char)] = ord(folded)
+            else:
+                depends.add(char)
+    table = codes | class_table()[codes].astype(np.uint32) << np.uint32(24)
+    table[[*map(ord, depends)]] |= np.uint32(_DEPENDS)
+    return table.tobytes()
+
+
 _ASCII = bytes(
     ord(char.lower()) if char in string.ascii_letters + string.digits else ord(" ")
     for char in map(chr, range(256))
@@ -86,6 +128,24 @@ def canonical_words(text: str) -> list[str]:
 
     Punctuation, symbols, control characters and lone surrogates are no part of any word.
     """
+    if COMPILED:
+        return joined_words(text).decode().split()
+    return cut_words(text)
+
+
+def joined_words(text: str) -> bytes:
+    """Return the canonical words of a text, joined by blanks, in UTF-8."""
+    if COMPILED:
+        joined = _kernel.join_words(text, fold_table(), False)
+        if joined is None:
+            joined = _kernel.join_words(fold(text), fold_table(), True)
+        if joined is not None:
+            return joined
+    return " ".join(cut_words(text)).encode()
+
+
+def cut_words(text: str) -> list[str]:
+    """Return the canonical words of a text, as NumPy finds them."""
     if text.isascii():
         return text.encode("ascii").translate(_ASCII).decode("ascii").split()
     return cut(text, class_table(), fold)

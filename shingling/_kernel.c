@@ -1,0 +1,334 @@
+/* Texts to signatures, compiled: the same bits as the NumPy code beside it, only sooner.
+ *
+ * join_words: shingling/text/_words.py. shingles, sign: _shingles.py, _minhash.py, _simhash.py.
+ * The GIL is not held while a text is worked on.
+ */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("O3")
+#endif
+
+/* Compiled twice, and chosen when the module is loaded, where compiler and system know how. */
+#if defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && defined(__GNUC__) \
+    && (!defined(__clang__) || __clang_major__ >= 14)
+#define VECTORISED __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define VECTORISED
+#endif
+
+#define FUNCTIONS 84
+#define LANES 0x0001000100010001ULL
+#define LANE_FULL 0xFFFF /* features that a lane of 16 bits can count */
+
+/* An entry of the table: the folded code point, its class from bit 24 on, and whether more than
+ * the code point decides what it folds to. */
+#define CODE(entry) ((entry) & 0x1FFFFF)
+#define CLASS(entry) ((entry) >> 24 & 0x7F)
+#define DEPENDS (1U << 31)
+#define CODE_POINTS 0x110000
+enum { GAP, PART, MARK, ALONE, HIDDEN };
+
+static uint64_t crc_table[256];
+
+static void fill_crc_table(void)
+{
+    for (int byte = 0; byte < 256; byte++) {
+        uint64_t crc = (uint64_t)byte;
+        for (int bit = 0; bit < 8; bit++)
+            crc = crc & 1 ? (crc >> 1) ^ 0xC96C5795D7870F42ULL : crc >> 1;
+        crc_table[byte] = crc;
+    }
+}
+
+static inline uint64_t fmix64(uint64_t value)
+{
+    value ^= value >> 33;
+    value *= 0xFF51AFD7ED558CCDULL;
+    value ^= value >> 33;
+    value *= 0xC4CEB9FE1A85EC53ULL;
+    value ^= value >> 33;
+    return value;
+}
+
+static Py_ssize_t count_words(const uint8_t *joined, Py_ssize_t length)
+{
+    Py_ssize_t count = length > 0;
+    for (Py_ssize_t at = 0; at < length; at++)
+        count += joined[at] == ' ';
+    return count;
+}
+
+/* Write the hash of each word of words joined by single blanks. */
+static void hash_words(const uint8_t *joined, Py_ssize_t length, uint64_t *hashes)
+{
+    uint64_t crc = ~0ULL;
+    if (!length)
+        return;
+    for (Py_ssize_t at = 0; at < length; at++) {
+        if (joined[at] == ' ') {
+            *hashes++ = ~crc;
+            crc = ~0ULL;
+        }
+        else
+            crc = crc_table[(crc ^ joined[at]) & 0xFF] ^ (crc >> 8);
+    }
+    *hashes = ~crc;
+}
+
+/* Write the fingerprint of each shingle; return how many there are. */
+VECTORISED
+static Py_ssize_t fingerprint(const uint64_t *hashes, Py_ssize_t count, Py_ssize_t size,
+                              uint64_t *out)
+{
+    if (!count)
+        return 0;
+    if (size > count)
+        size = count;
+    Py_ssize_t shingles = count - size + 1;
+    for (Py_ssize_t at = 0; at < shingles; at++) {
+        uint64_t sum = hashes[at];
+        for (Py_ssize_t next = 1; next < size; next++)
+            sum = sum * 0x9E3779B97F4A7C15ULL + hashes[at + next];
+        out[at] = fmix64(sum);
+    }
+    return shingles;
+}
+
+VECTORISED
+static void find_minima(const uint64_t *fingerprints, Py_ssize_t count, const uint32_t *functions,
+                        uint32_t *minima)
+{
+    uint32_t keys[1024];
+    for (int function = 0; function < FUNCTIONS; function++)
+        minima[function] = UINT32_MAX;
+    for (Py_ssize_t start = 0; start < count; start += 1024) {
+        int part = (int)(count - start < 1024 ? count - start : 1024);
+        for (int at = 0; at < part; at++)
+            keys[at] = (uint32_t)fingerprints[start + at];
+        for (int function = 0; function < FUNCTIONS; function++) {
+            uint32_t a = functions[function], b = functions[FUNCTIONS + function];
+            uint32_t smallest = minima[function];
+            for (int at = 0; at < part; at++) {
+                uint32_t value = a * keys[at] + b;
+                smallest = value < smallest ? value : smallest;
+            }
+            minima[function] = smallest;
+        }
+    }
+}
+
+/* Add to counts[64] how many of the features have each bit set. */
+VECTORISED
+static void count_bits(const uint64_t *features, Py_ssize_t count, uint64_t *counts)
+{
+    for (Py_ssize_t start = 0; start < count; start += LANE_FULL) {
+        Py_ssize_t end = count - start < LANE_FULL ? count : start + LANE_FULL;
+        uint64_t lanes[16] = {0};
+        for (Py_ssize_t at = start; at < end; at++)
+            for (int shift = 0; shift < 16; shift++)
+                lanes[shift] += (features[at] >> shift) & LANES;
+        for (int bit = 0; bit < 64; bit++)
+            counts[bit] += (lanes[bit % 16] >> (bit / 16 * 16)) & 0xFFFF;
+    }
+}
+
+static inline uint8_t *put_utf8(uint8_t *to, uint32_t code)
+{
+    if (code < 0x80)
+        *to++ = (uint8_t)code;
+    else if (code < 0x800) {
+        *to++ = (uint8_t)(0xC0 | code >> 6);
+        *to++ = (uint8_t)(0x80 | (code & 0x3F));
+    }
+    else {
+        if (code < 0x10000)
+            *to++ = (uint8_t)(0xE0 | code >> 12);
+        else {
+            *to++ = (uint8_t)(0xF0 | code >> 18);
+            *to++ = (uint8_t)(0x80 | (code >> 12 & 0x3F));
+        }
+        *to++ = (uint8_t)(0x80 | (code >> 6 & 0x3F));
+        *to++ = (uint8_t)(0x80 | (code & 0x3F));
+    }
+    return to;
+}
+
+/* Write the words of a text, joined by blanks; return their end, or NULL where a code point
+ * depends on what is around it. */
+static uint8_t *put_words(int kind, const void *data, Py_ssize_t length, const uint32_t *table,
+                          int folded, uint8_t *to)
+{
+    uint8_t *const start = to;
+    uint32_t before = MARK; /* the class of the last code point that is no mark */
+    int in_word = 0;
+    for (Py_ssize_t at = 0; at < length; at++) {
+        uint32_t code = PyUnicode_READ(kind, data, at);
+        uint32_t entry = table[code], class = CLASS(entry);
+        if (folded ? CODE(entry) != code || class == HIDDEN : (entry & DEPENDS) != 0)
+            return NULL;
+        if (class == HIDDEN)
+            continue;
+        if (class == GAP) {
+            in_word = 0;
+            before = GAP;
+            continue;
+        }
+        int apart = class == ALONE || (class == PART && before == ALONE);
+        if ((!in_word || apart) && to != start)
+            *to++ = ' ';
+        in_word = 1;
+        if (class != MARK)
+            before = class;
+        to = put_utf8(to, CODE(entry));
+    }
+    return to;
+}
+
+PyDoc_STRVAR(join_words_doc,
+"join_words(text, table, folded) -> bytes | None\n\n"
+"Return the canonical words of a text in UTF-8, joined by blanks.\n\n"
+"None where the text has to be folded first, and where a folded one cannot be cut here.\n"
+"table: uint32[0x110000].");
+
+static PyObject *join_words(PyObject *self, PyObject *args)
+{
+    PyObject *text, *result = NULL;
+    Py_buffer table;
+    int folded;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "Uy*p:join_words", &text, &table, &folded))
+        return NULL;
+    Py_ssize_t length = PyUnicode_GET_LENGTH(text);
+    if (table.len != CODE_POINTS * (Py_ssize_t)sizeof(uint32_t)) {
+        PyErr_Format(PyExc_ValueError, "a table of %zd bytes", table.len);
+        goto done;
+    }
+    /* A code point takes 4 bytes at most, and a blank before it. */
+    uint8_t *joined = length > PY_SSIZE_T_MAX / 5 - 1 ? NULL : PyMem_RawMalloc(5 * length + 1);
+    if (joined == NULL) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    int kind = PyUnicode_KIND(text);
+    const void *data = PyUnicode_DATA(text);
+    uint8_t *end;
+    Py_BEGIN_ALLOW_THREADS
+    end = put_words(kind, data, length, table.buf, folded, joined);
+    Py_END_ALLOW_THREADS
+    if (end == NULL) {
+        Py_INCREF(Py_None);
+        result = Py_None;
+    }
+    else
+        result = PyBytes_FromStringAndSize((char *)joined, end - joined);
+    PyMem_RawFree(joined);
+done:
+    PyBuffer_Release(&table);
+    return result;
+}
+
+PyDoc_STRVAR(shingles_doc,
+"shingles(joined, size) -> bytes\n\n"
+"Return the fingerprints of the shingles of words joined by blanks: uint64[n].");
+
+static PyObject *shingles(PyObject *self, PyObject *args)
+{
+    Py_buffer joined;
+    Py_ssize_t size;
+    PyObject *result = NULL;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "y*n:shingles", &joined, &size))
+        return NULL;
+    Py_ssize_t words = count_words(joined.buf, joined.len);
+    uint64_t *hashes = PyMem_RawMalloc((size_t)words * sizeof(uint64_t) + 1);
+    if (size < 1)
+        PyErr_Format(PyExc_ValueError, "shingles of %zd words", size);
+    else if (hashes == NULL)
+        PyErr_NoMemory();
+    else {
+        Py_ssize_t count;
+        Py_BEGIN_ALLOW_THREADS
+        hash_words(joined.buf, joined.len, hashes);
+        count = fingerprint(hashes, words, size, hashes); /* none is read after it is written */
+        Py_END_ALLOW_THREADS
+        result = PyBytes_FromStringAndSize((char *)hashes, count * (Py_ssize_t)sizeof(uint64_t));
+    }
+    PyMem_RawFree(hashes);
+    PyBuffer_Release(&joined);
+    return result;
+}
+
+PyDoc_STRVAR(sign_doc,
+"sign(joined, functions, size, low, high) -> (bytes, int, int)\n\n"
+"Return minima (uint32[84]), SimHash and number of words joined by blanks.\n\n"
+"functions: uint32[2, 84], factors and offsets. size: words in a shingle. low, high: the\n"
+"SimHash is of shingles of so many words.");
+
+static PyObject *sign(PyObject *self, PyObject *args)
+{
+    Py_buffer joined, functions;
+    Py_ssize_t size, low, high;
+    PyObject *result = NULL;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "y*y*nnn:sign", &joined, &functions, &size, &low, &high))
+        return NULL;
+    Py_ssize_t words = count_words(joined.buf, joined.len);
+    uint64_t *hashes = PyMem_RawMalloc(2 * (size_t)words * sizeof(uint64_t) + 1);
+    if (functions.len != 2 * FUNCTIONS * (Py_ssize_t)sizeof(uint32_t))
+        PyErr_Format(PyExc_ValueError, "functions of %zd bytes", functions.len);
+    else if (size < 1 || low < 1)
+        PyErr_Format(PyExc_ValueError, "shingles of %zd and %zd words", size, low);
+    else if (hashes == NULL)
+        PyErr_NoMemory();
+    else {
+        uint32_t minima[FUNCTIONS];
+        uint64_t *found = hashes + words, counts[64] = {0}, total = 0;
+        unsigned long long simhash = 0;
+        Py_BEGIN_ALLOW_THREADS
+        hash_words(joined.buf, joined.len, hashes);
+        find_minima(found, fingerprint(hashes, words, size, found), functions.buf, minima);
+        for (Py_ssize_t length = low; length <= high; length++) {
+            Py_ssize_t count = fingerprint(hashes, words, length, found);
+            count_bits(found, count, counts);
+            total += (uint64_t)count;
+        }
+        for (int bit = 0; bit < 64; bit++)
+            simhash |= (uint64_t)(2 * counts[bit] > total) << bit;
+        Py_END_ALLOW_THREADS
+        result = Py_BuildValue("y#Kn", (char *)minima, (Py_ssize_t)sizeof minima, simhash, words);
+    }
+    PyMem_RawFree(hashes);
+    PyBuffer_Release(&functions);
+    PyBuffer_Release(&joined);
+    return result;
+}
+
+static PyMethodDef methods[] = {
+    {"join_words", join_words, METH_VARARGS, join_words_doc},
+    {"shingles", shingles, METH_VARARGS, shingles_doc},
+    {"sign", sign, METH_VARARGS, sign_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static int start(PyObject *module)
+{
+    (void)module;
+    fill_crc_table();
+    return 0;
+}
+
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, start}, {0, NULL}};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, .m_name = "_kernel", .m_size = 0, .m_methods = methods,
+    .m_slots = slots,
+};
+
+PyMODINIT_FUNC PyInit__kernel(void)
+{
+    return PyModuleDef_Init(&definition);
+}
