@@ -46,6 +46,7 @@ def decide(
         store.touch(row)
         if row.text_hash == signature.text_hash:
             row.last_verdict = "unchanged"
+            store.read_again(row, page)
             return _verdict(row, store)
         previous = _change(row, page, signature, rules, store)
     else:

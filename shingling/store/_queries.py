@@ -13,12 +13,12 @@ from shingling.similarity import overlap
 from shingling.sketch import MOST_DISTANCE, Banding, Signature, text_fingerprints
 from shingling.store._lookup import some
 from shingling.store._rows import read_minima, url_key
-from shingling.store._tables import full, pages, reviews, runs
-from shingling.store._texts import estimated_containment, read_text
-from shingling.store._values import Group, Match, StoredPage, from_seconds, safe_url
+from shingling.store._tables import full, pages, reviews, runs, texts
+from shingling.store._texts import estimated_containment, read_text, unzip
+from shingling.store._values import Group, Match, Page, StoredPage, from_seconds, safe_url
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from sqlalchemy import BindParameter, ColumnElement, Connection, RowMapping, Select
 
@@ -35,6 +35,13 @@ _HEADS: BindParameter[Any] = bindparam("heads", expanding=True)
 _SAME_WORDS = select(pages.c.id).where(
     or_(pages.c.id.in_(_HEADS), pages.c.original_id.in_(_HEADS)),
     pages.c.text_hash == bindparam("text_hash"),
+)
+
+_IN: BindParameter[Any] = bindparam("some", expanding=True)
+_READ = select(pages, texts.c.zlib, texts.c.body_key)
+_BY_BODY = _READ.join_from(texts, pages).where(texts.c.body_key.in_(_IN))
+_BY_URL = _READ.join_from(pages, texts, isouter=True).where(
+    pages.c.url_key == bindparam("url_key"), pages.c.scope == bindparam("scope")
 )
 
 _original = pages.alias("original")
@@ -244,6 +251,46 @@ def similar(
             matches.append(match)
     matches.sort(key=lambda match: (-match.resemblance, match.page.id))
     return matches[:limit]
+
+
+def by_body(connection: Connection, keys: Collection[bytes], scheme: Scheme) -> dict[bytes, Page]:
+    """Return what was read from bodies before."""
+    rows = (
+        row
+        for part in some(keys)
+        for row in connection.execute(_BY_BODY, {"some": part}).mappings()
+    )
+    return {row["body_key"]: _as_read(row, scheme) for row in rows}
+
+
+def as_read(connection: Connection, url: str, scope: str, scheme: Scheme) -> Page | None:
+    """Return what was read from a URL when it was stored."""
+    bound = {"url_key": url_key(safe_url(url)), "scope": scope}
+    row = connection.execute(_BY_URL, bound).mappings().one_or_none()
+    return None if row is None else _as_read(row, scheme)
+
+
+def _as_read(row: RowMapping, scheme: Scheme) -> Page:
+    return Page(
+        url=row["url"],
+        text=None if row["zlib"] is None else unzip(row["zlib"]),
+        signature=signature_of(row, scheme),
+        title=row["title"],
+        language=row["language"],
+        scope=row["scope"],
+        body_key=row["body_key"],
+    )
+
+
+def signature_of(row: RowMapping, scheme: Scheme) -> Signature:
+    """Return the signature in a row of `pages`."""
+    return Signature(
+        minima=read_minima(row["minima"]),
+        simhash=row["simhash"] % (1 << 64),
+        text_hash=row["text_hash"],
+        words=row["words"],
+        scheme=scheme.id,
+    )
 
 
 def _with_same_words(connection: Connection, signature: Signature) -> Iterator[int]:

@@ -19,7 +19,6 @@ from shingling.store._locks import lock_pages
 from shingling.store._migrate import HEAD
 from shingling.store._opening import open_database, read_index
 from shingling.store._rebuild import read_plan
-from shingling.store._rows import read_minima
 from shingling.store._tables import LIVE, pages, runs
 from shingling.store._templates import part_page
 from shingling.store._texts import read_text
@@ -28,7 +27,7 @@ from shingling.store._values import DEFAULT_THRESHOLD, Match, Rules, Verdict
 from shingling.text import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from sqlalchemy import Connection
 
@@ -262,6 +261,22 @@ class Store(Upkeep):
         with self._reading() as connection:
             return read_text(connection, page.id)
 
+    def by_body(self, keys: Collection[bytes]) -> dict[bytes, Page]:
+        """Return what was read from bodies before: pages with their texts and signatures.
+
+        Of pages with one body, any: they have all that was read from it in common.
+
+        Args:
+            keys: as pages were stored with, `Page.body_key`.
+        """
+        with self._reading() as connection:
+            return queries.by_body(connection, keys, self.scheme)
+
+    def as_read(self, url: str, scope: str = "") -> Page | None:
+        """Return what was read from a URL when it was stored: its text (if kept) and signature."""
+        with self._reading() as connection:
+            return queries.as_read(connection, url, scope, self.scheme)
+
     def parted(self, page: StoredPage) -> Parted | None:
         """Return the text of a stored page, parted into what is compared and its site's template.
 
@@ -282,13 +297,7 @@ class Store(Upkeep):
             row = connection.execute(query).mappings().one_or_none()
         if row is None:
             raise StoreError(f"page {page.id} is no longer stored")
-        return Signature(
-            minima=read_minima(row["minima"]),
-            simhash=row["simhash"] % (1 << 64),
-            text_hash=row["text_hash"],
-            words=row["words"],
-            scheme=self.scheme.id,
-        )
+        return queries.signature_of(row, self.scheme)
 
     def pages(
         self,

@@ -166,6 +166,13 @@ texts = Table(
     metadata,
     Column("page_id", _Id, ForeignKey("pages.id"), primary_key=True, autoincrement=False),
     Column("zlib", LargeBinary, nullable=False),  # UTF-8
+    Column("body_key", LargeBinary(16)),  # hash of the body that it was read from
+)
+Index(
+    "texts_body_key",
+    texts.c.body_key,
+    sqlite_where=texts.c.body_key.is_not(None),
+    postgresql_where=texts.c.body_key.is_not(None),
 )
 
 # Blocks of text that pages of a site have shown: see `shingling.store._templates`.

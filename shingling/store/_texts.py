@@ -6,7 +6,7 @@ import zlib
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sqlalchemy import bindparam, delete, select
+from sqlalchemy import bindparam, delete, select, update
 
 from shingling.similarity import Overlap, overlap
 from shingling.store._database import insert_rows
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 _COUNTED = 2000  # characters that mostly hold enough words
 _TEXT = select(texts.c.zlib).where(texts.c.page_id == bindparam("page_id"))
+_READ_FROM = (
+    update(texts).where(texts.c.page_id == bindparam("of")).values(body_key=bindparam("key"))
+)
 
 
 class Texts:
@@ -43,7 +46,8 @@ class Texts:
         self._connection = connection
         self._lookup = lookup
         self._scheme = scheme
-        self._new: dict[int, str | None] = {}
+        self._new: dict[int, tuple[str | None, bytes | None]] = {}
+        self._read_from: dict[int, bytes] = {}  # texts that stay, from other bodies
         self._kept: dict[int, str] = {}  # in the database
         self._templates = templates
         self._blocks: dict[int, tuple[str, list[str], Blocks]] = {}
@@ -51,10 +55,20 @@ class Texts:
         self._fingerprints: dict[int, tuple[str, Fingerprints]] = {}
         self._former: dict[int, Fingerprints | None] = {}
 
-    def put(self, row: Row, main_text: str | None) -> None:
-        """Give a page its text; None keeps none."""
-        self._new[row.id] = main_text
+    def put(self, row: Row, main_text: str | None, body_key: bytes | None = None) -> None:
+        """Give a page its text, and what it was read from; None keeps none."""
+        self._new[row.id] = main_text, body_key
         self._kept.pop(row.id, None)
+        self._read_from.pop(row.id, None)
+
+    def read_from(self, row: Row, main_text: str | None, body_key: bytes) -> None:
+        """Note that a body reads as the text that is kept of a page, if it does."""
+        if main_text is None or self.of(row) != main_text:
+            return
+        if row.id in self._new:
+            self._new[row.id] = main_text, body_key
+        else:
+            self._read_from[row.id] = body_key
 
     def load(self, ids: Collection[int]) -> dict[int, str]:
         """Read the texts that are kept of some pages, at once."""
@@ -65,7 +79,7 @@ class Texts:
     def of(self, row: Row) -> str | None:
         """Return the text of a page, or None where it is not kept."""
         if row.id in self._new:
-            return self._new[row.id]
+            return self._new[row.id][0]
         if row.id in self._kept:
             return self._kept[row.id]
         main_text = read_text(self._connection, row.id)
@@ -145,12 +159,16 @@ class Texts:
         """Write the new texts, in place of those of pages that are known."""
         delete_texts(self._connection, [page_id for page_id in self._new if page_id in known])
         kept = [
-            (page_id, zlib.compress(main_text.encode("utf-8", "replace")))
-            for page_id, main_text in self._new.items()
+            (page_id, zlib.compress(main_text.encode("utf-8", "replace")), body_key)
+            for page_id, (main_text, body_key) in self._new.items()
             if main_text is not None
         ]
-        insert_rows(self._connection, texts, ("page_id", "zlib"), kept)
+        insert_rows(self._connection, texts, ("page_id", "zlib", "body_key"), kept)
+        if self._read_from:
+            changed = [{"of": page_id, "key": key} for page_id, key in self._read_from.items()]
+            self._connection.execute(_READ_FROM, changed)
         self._new.clear()
+        self._read_from.clear()
 
 
 def delete_texts(connection: Connection, ids: Iterable[int]) -> None:

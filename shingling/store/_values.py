@@ -40,6 +40,8 @@ class Page:
         scope: pages are compared only within one scope.
         fetched: seconds since 1970, UTC; None is now.
         reason: why there is no text; the verdict repeats it.
+        body_key: 128-bit hash of what the text, title and language were read from, and of how:
+            `Store.by_body` finds them by it, where texts are kept.
     """
 
     url: str
@@ -50,6 +52,7 @@ class Page:
     scope: str = ""
     fetched: float | None = None
     reason: str | None = None
+    body_key: bytes | None = None
 
     def __post_init__(self) -> None:
         cleaned = {

@@ -301,7 +301,7 @@ class WorkingSet:
             indexed=None,
         )
         self._know(row)
-        self._texts.put(row, page.text if keep_text else None)
+        self._texts.put(row, page.text if keep_text else None, page.body_key)
         return row
 
     def replace(self, row: Row, page: Page, signature: Signature, keep_text: bool) -> None:
@@ -311,7 +311,12 @@ class WorkingSet:
         row.words, row.text_hash = signature.words, signature.text_hash
         row.minima, row.simhash = signature.minima, signature.simhash
         self._know(row)
-        self._texts.put(row, page.text if keep_text else None)
+        self._texts.put(row, page.text if keep_text else None, page.body_key)
+
+    def read_again(self, row: Row, page: Page) -> None:
+        """Note the body of a page that has not changed, if all that is read from it is the same."""
+        if page.body_key is not None and (page.title, page.language) == (row.title, row.language):
+            self._texts.read_from(row, page.text, page.body_key)
 
     def former(self, row: Row) -> Row:
         """Return the row as it is now, for a comparison after `replace`."""
