@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
+from importlib.metadata import version
 from typing import TYPE_CHECKING, NamedTuple
 
 from shingling.errors import ExtractionError, SettingsError
@@ -12,6 +15,16 @@ from shingling.text import MAX_BYTES, clean, read_html
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+READ = "1"
+"""What `read_html` takes from a page; another number from when on it takes something else."""
+
+# What else decides it. The title is read by lxml, whoever extracts the text.
+_LIBRARIES = {
+    "trafilatura": ("trafilatura", "lxml"),
+    "resiliparse": ("resiliparse", "trafilatura", "lxml"),
+}
 
 
 class Content(NamedTuple):
@@ -73,10 +86,33 @@ class Reader:
             return Reading(reason=error.reason)
         return Reading(text, title, language, sign(text, self.scheme).to_bytes())
 
+    def body_key(self, content: Content) -> bytes | None:
+        """Return a 128-bit hash of a body, and of all that decides what is read from it.
+
+        None where a function of the user's reads it: nobody knows when that changes.
+        """
+        extractor = _version(self.extractor)
+        if extractor is None:
+            return None
+        body, encoding = content.body, content.encoding
+        if isinstance(body, str):
+            body, encoding = body.encode("utf-8", "surrogatepass"), "str"
+        how = f"{extractor} {encoding}\0".encode("utf-8", "replace")
+        return hashlib.blake2b(how + body, digest_size=16).digest()
+
     def _plain(self, body: bytes | str) -> str:
         if len(body) > self.max_bytes:
             raise ExtractionError("too_large", f"{len(body):,} characters")
         return clean(body if isinstance(body, str) else body.decode("utf-8", "replace"))
+
+
+@cache
+def _version(extractor: str) -> str | None:
+    """Return a name for what an extractor of this release, with its libraries, reads."""
+    libraries = _LIBRARIES.get(extractor)
+    if libraries is None:
+        return None
+    return " ".join((READ, extractor, *(f"{name} {version(name)}" for name in libraries)))
 
 
 def load_extractor(name: str) -> Callable[[str, str | None], str | None] | None:

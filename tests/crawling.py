@@ -67,6 +67,10 @@ def serving(pages: Mapping[str, str]) -> Iterator[tuple[str, list[str]]]:
             with lock:
                 asked.append(self.path)
             page = pages.get(self.path)
+            if page is not None and self.headers["If-None-Match"] == '"tag"':
+                self.send_response(304)
+                self.end_headers()
+                return
             self.send_response(404 if page is None else 200)
             self.send_header("Content-Type", "text/html; charset=utf-8")
             self.end_headers()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakKeyDictionary
 
@@ -14,8 +15,9 @@ from scrapy.exceptions import DropItem, NotConfigured
 from scrapy.utils.asyncio import is_asyncio_available
 from w3lib.encoding import http_content_type_encoding
 
-from shingling.errors import ExtractionError, SettingsError, ShinglingError
+from shingling.errors import SettingsError, ShinglingError
 from shingling.plugin.carrier import ResponseCarrier
+from shingling.plugin.readings import Readings
 from shingling.plugin.settings import DedupSettings
 from shingling.plugin.store_thread import StoreThread
 from shingling.plugin.workers import ReadingPool
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
 logger = logging.getLogger(__name__)
+
+_NOT_MODIFIED = "not_modified"
 
 
 class DuplicatePage(DropItem):
@@ -57,7 +61,8 @@ class DedupPipeline:
         self._crawler = crawler
         self._settings = settings
         self._store: StoreThread | None = None
-        self._readers: ReadingPool | None = None
+        self._pool: ReadingPool | None = None
+        self._readings: Readings | None = None
         # Items of one response share a verdict: one task for each of its URLs.
         self._tasks: WeakKeyDictionary[Response, dict[str, asyncio.Task[_Outcome]]]
         self._tasks = WeakKeyDictionary()
@@ -109,15 +114,18 @@ class DedupPipeline:
             raise
         self._store = store
         reader = Reader(settings.scheme, settings.extractor, settings.max_bytes)
-        self._readers = ReadingPool(reader, settings.workers, settings.timeout)
+        self._pool = ReadingPool(reader, settings.workers, settings.timeout)
+        # What the store knows of a body is its text, which it may be told not to keep.
+        self._readings = Readings(reader, self._pool, store if settings.store_text else None)
 
     async def close_spider(self) -> None:
         """End the workers, and write the last stats."""
-        if self._store is None or self._readers is None:
+        if self._store is None or self._pool is None or self._readings is None:
             return
-        await asyncio.to_thread(self._readers.close)
+        await asyncio.to_thread(self._pool.close)
         stats = self._crawler.stats
-        stats.set_value("dedup/time/read", round(self._readers.seconds, 3))
+        stats.set_value("dedup/known_bodies", self._readings.known)
+        stats.set_value("dedup/time/read", round(self._pool.seconds, 3))
         stats.set_value("dedup/time/store", round(self._store.seconds, 3))
         stats.set_value("dedup/batches", self._store.batches)
         if self._store.full_keys:
@@ -186,6 +194,8 @@ class DedupPipeline:
             return Content(html, is_html=True, url=url)
         if response is None:
             return "no_content"
+        if response.status == HTTPStatus.NOT_MODIFIED:
+            return _NOT_MODIFIED
         if not response.body:
             return "no_main_text"
         if len(response.body) > self._settings.max_bytes:
@@ -205,8 +215,9 @@ class DedupPipeline:
         assert self._store is not None
         before, self._turn = self._turn, asyncio.get_running_loop().create_future()
         turn = self._turn
+        scope = self._scope(url)
         try:
-            reading = await self._read(content)
+            reading, body_key = await self._read(content, url, scope)
         finally:
             if before is not None:
                 await before
@@ -220,8 +231,9 @@ class DedupPipeline:
             signature=signature,
             title=reading.title,
             language=reading.language,
-            scope=self._scope(url),
+            scope=scope,
             reason=reading.reason,
+            body_key=body_key,
         )
         return self._count(_Outcome(await self._store.check(page), reading))
 
@@ -240,14 +252,20 @@ class DedupPipeline:
             )
         self._crawler.stats.inc_value("dedup/short_for_simhash")
 
-    async def _read(self, content: Content | str) -> Reading:
-        assert self._readers is not None
-        if isinstance(content, str):
-            return Reading(reason=content)
-        try:
-            return await self._readers.read(content)
-        except ExtractionError as error:
-            return Reading(reason=error.reason)
+    async def _read(
+        self, content: Content | str, url: str, scope: str
+    ) -> tuple[Reading, bytes | None]:
+        """Return what is in a content, and the key of its body where it is to be stored."""
+        assert self._readings is not None
+        assert self._store is not None
+        if isinstance(content, Content):
+            return await self._readings.read(content, safe_url(url), scope)
+        if content == _NOT_MODIFIED:
+            page = await self._store.as_read(url, scope)
+            if page is not None and page.signature is not None:
+                signature = page.signature.to_bytes()
+                return Reading(page.text, page.title, page.language, signature), None
+        return Reading(reason=content), None
 
     def _scope(self, url: str) -> str:
         if self._settings.scope == "site":

@@ -5,33 +5,78 @@ from __future__ import annotations
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from shingling.errors import StoreUnavailableError
 from shingling.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from shingling.plugin.settings import DedupSettings
     from shingling.store import Page, Run, Verdict
 
 _BATCH = 64  # pages in one transaction
 
+_In = TypeVar("_In")
+_Out = TypeVar("_Out")
+
+
+class _Batches(Generic[_In, _Out]):
+    """Does things in batches: what comes in while one is done makes up the next.
+
+    Args:
+        work: does a batch; where it fails, each is done by itself, so that none takes the
+            others with it.
+    """
+
+    def __init__(self, work: Callable[[list[_In]], Awaitable[list[_Out]]]) -> None:
+        self._work = work
+        self._waiting: list[tuple[_In, asyncio.Future[_Out]]] = []
+        self._task: asyncio.Task[None] | None = None
+
+    async def do(self, one: _In) -> _Out:
+        """Return what becomes of one thing, or raise what its batch has raised for it alone."""
+        outcome: asyncio.Future[_Out] = asyncio.get_running_loop().create_future()
+        self._waiting.append((one, outcome))
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._run())
+        return await outcome
+
+    async def _run(self) -> None:
+        while self._waiting:
+            batch, self._waiting = self._waiting[:_BATCH], self._waiting[_BATCH:]
+            if not await self._do(batch):
+                for single in batch:
+                    await self._do([single])
+
+    async def _do(self, batch: list[tuple[_In, asyncio.Future[_Out]]]) -> bool:
+        """Do a batch; return False where it failed and has to be tried one by one."""
+        try:
+            results = await self._work([one for one, _ in batch])
+        except Exception as error:  # every failure goes to the one that it belongs to
+            if len(batch) > 1 and not isinstance(error, StoreUnavailableError):
+                return False
+            for _, outcome in batch:
+                if not outcome.done():
+                    outcome.set_exception(error)
+            return True
+        for (_, outcome), result in zip(batch, results, strict=True):
+            if not outcome.done():
+                outcome.set_result(result)
+        return True
+
 
 class StoreThread:
-    """A store, opened, used and closed on one thread.
-
-    While a batch is decided, the pages that come in make up the next one (group commit).
-    """
+    """A store, opened, used and closed on one thread, in batches (group commit)."""
 
     def __init__(self, settings: DedupSettings) -> None:
         self._settings = settings
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="dedup-store")
         self._store: Store | None = None
         self._run: Run | None = None
-        self._waiting: list[tuple[Page, asyncio.Future[Verdict]]] = []
-        self._task: asyncio.Task[None] | None = None
+        self._checks = _Batches(self._check)
+        self._bodies = _Batches(self._by_body)
         self.seconds = 0.0
         self.batches = 0
 
@@ -64,11 +109,25 @@ class StoreThread:
         Raises:
             StoreError: the database failed; the page is not stored.
         """
-        verdict: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
-        self._waiting.append((page, verdict))
-        if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._work())
-        return await verdict
+        return await self._checks.do(page)
+
+    async def by_body(self, key: bytes) -> Page | None:
+        """Return what was read from a body before.
+
+        Raises:
+            StoreError: the database failed.
+        """
+        return await self._bodies.do(key)
+
+    async def as_read(self, url: str, scope: str) -> Page | None:
+        """Return what was read from a URL when it was stored.
+
+        Raises:
+            StoreError: the database failed.
+        """
+        assert self._store is not None
+        page: Page | None = await self._call(self._store.as_read, url, scope)
+        return page
 
     @property
     def full_keys(self) -> int:
@@ -90,42 +149,22 @@ class StoreThread:
         finally:
             self._store.close()
 
-    async def _work(self) -> None:
-        while self._waiting:
-            batch, self._waiting = self._waiting[:_BATCH], self._waiting[_BATCH:]
-            if not await self._decide(batch):
-                # One page must not take the others with it.
-                for single in batch:
-                    await self._decide([single])
-
-    async def _decide(self, batch: list[tuple[Page, asyncio.Future[Verdict]]]) -> bool:
-        """Decide a batch; return False where it failed and has to be tried one by one."""
+    async def _check(self, batch: list[Page]) -> list[Verdict]:
         assert self._store is not None
-        decide = partial(
-            self._store.check,
-            [page for page, _ in batch],
-            rules=self._settings.rules,
-            run=self._run,
-        )
+        decide = partial(self._store.check, batch, rules=self._settings.rules, run=self._run)
         loop = asyncio.get_running_loop()
         began = loop.time()
         try:
-            verdicts = await self._call(decide)
-        except Exception as error:  # every failure goes to the page that it belongs to
-            shared = isinstance(error, StoreUnavailableError)
-            if len(batch) > 1 and not shared:
-                return False
-            for _, future in batch:
-                if not future.done():
-                    future.set_exception(error)
-            return True
+            verdicts: list[Verdict] = await self._call(decide)
         finally:
             self.seconds += loop.time() - began
             self.batches += 1
-        for (_, future), verdict in zip(batch, verdicts, strict=True):
-            if not future.done():
-                future.set_result(verdict)
-        return True
+        return verdicts
+
+    async def _by_body(self, keys: list[bytes]) -> list[Page | None]:
+        assert self._store is not None
+        found: dict[bytes, Page] = await self._call(self._store.by_body, keys)
+        return [found.get(key) for key in keys]
 
     async def _call(self, function: Callable[..., Any], *args: Any) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._executor, function, *args)

@@ -1,0 +1,217 @@
+"""Bytes that were read before are not read again, and nothing else depends on it."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from shingling import Store
+from shingling.reading import Content, Reader
+from shingling.sketch import Scheme
+from tests.crawling import Crawl, Project, article, html, serving
+from tests.store.invariants import entries_of, url_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    Crawling = Callable[..., Crawl]
+
+FOOTER = "<p>The footer that every page of this site has below whatever else it says.</p>"
+PAGES = {f"/{n}": html(article(n), f"Page {n}", navigation="Home") + FOOTER for n in range(6)}
+PAGES["/edited"] = html(article(1).replace(article(1).split()[50], "edited", 1), "Page 1") + FOOTER
+PAGES["/empty"] = "<html><body><img src=x></body></html>"
+LATER = {
+    **PAGES,
+    "/mirror": PAGES["/2"],  # another URL
+    "/2": html(article(2), "Page 2", navigation="Home New") + FOOTER,  # other bytes, same text
+    "/3": html(article(30), "Page 3") + FOOTER,  # another text
+    "/4": PAGES["/4"].replace("<title>Page 4<", "<title>Another title<"),
+    "/empty2": PAGES["/empty"],
+}
+_ONE_BY_ONE = ("-s", "CONCURRENT_REQUESTS=1")
+_SAME = "tests.plugin.extractors.plain"  # as the default, but of the user's own
+
+
+_served: dict[str, str] = {}
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[str]:
+    with serving(_served) as (address, _):
+        yield address
+
+
+@pytest.fixture
+def crawl(project: Project, site: str) -> Crawling:
+    def crawl(pages: dict[str, str], *arguments: str) -> Crawl:
+        _served.clear()
+        _served.update(pages)
+        done = project.crawl(
+            *("-a", f"site={site}", "-a", f"paths={','.join(pages)}", *_ONE_BY_ONE),
+            *("-s", "DEDUP_ACTION=tag", *arguments),
+        )
+        assert done.status == 0, done.log
+        return done
+
+    return crawl
+
+
+def dump(file: Path) -> dict[str, list[Any]]:
+    """Return what a store holds but for its times, addresses and keys of bodies."""
+    queries = {
+        "pages": "SELECT id, title, language, words, text_hash, minima, simhash, status,"
+        " last_verdict, original_id, resemblance, containment FROM pages ORDER BY id",
+        "texts": "SELECT page_id, zlib FROM texts ORDER BY page_id",
+    }
+    with closing(sqlite3.connect(file)) as db:
+        held = {name: db.execute(query).fetchall() for name, query in queries.items()}
+    with Store.open(url_of(file)) as store:
+        templates = [record.fields for record in store.export() if record.kind == "template"]
+    return {**held, "bands": [entries_of(file, "bands")], "templates": templates}
+
+
+def bodies(file: Path) -> list[tuple[int, bytes | None]]:
+    with closing(sqlite3.connect(file)) as db:
+        return db.execute("SELECT page_id, body_key FROM texts ORDER BY page_id").fetchall()
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_pages_with_the_same_bytes_are_not_read_again(crawl: Crawling, workers: str) -> None:
+    first = crawl(PAGES, "-s", f"DEDUP_WORKERS={workers}")
+    assert first.stat("dedup/known_bodies") == "0"
+    again = crawl(PAGES, "-s", f"DEDUP_WORKERS={workers}")
+    assert again.stat("dedup/known_bodies") == "7"
+    assert again.stat("dedup/unchanged") == "7"
+    assert again.stat("dedup/skipped/no_main_text") == "1"
+
+
+def test_what_is_known_changes_neither_verdicts_nor_the_store(
+    project: Project, crawl: Crawling
+) -> None:
+    seen = []
+    for name, extractor in (("known", "trafilatura"), ("read", _SAME)):
+        where = ("-s", f"DEDUP_STORE_URL=sqlite:///{name}.db", "-s", f"DEDUP_EXTRACTOR={extractor}")
+        crawls = [crawl(pages, *where) for pages in (PAGES, LATER, LATER)]
+        verdicts = [[(item["url"], item["dedup"]) for item in done.items] for done in crawls]
+        known = [done.stat("dedup/known_bodies") for done in crawls]
+        seen.append((verdicts, dump(project.folder / f"{name}.db"), known))
+    assert seen[0][0] == seen[1][0]
+    for table, rows in seen[0][1].items():
+        assert rows == seen[1][1][table], table
+    # Later: /0, /1, /5, /edited, /mirror and the second empty page; then /2 and /3 as well.
+    assert seen[0][2] == ["0", "6", "8"]
+    assert seen[1][2] == ["0", "0", "0"]
+    assert {page_id for page_id, key in bodies(project.folder / "known.db") if key} == {
+        *range(1, 9)
+    }
+
+
+def test_a_body_whose_title_has_changed_is_read_again(project: Project, crawl: Crawling) -> None:
+    crawl({"/4": PAGES["/4"]})
+    before = bodies(project.folder / "dedup.db")
+    for _ in range(2):
+        later = crawl({"/4": LATER["/4"]})
+        assert [item["dedup"]["status"] for item in later.items] == ["unchanged"]
+        assert later.stat("dedup/known_bodies") == "0"
+    assert bodies(project.folder / "dedup.db") == before
+
+
+def test_equal_pages_that_arrive_together_are_read_once(crawl: Crawling) -> None:
+    pages = {f"/{n}": PAGES["/1"] for n in range(8)}
+    done = crawl(pages, "-s", "CONCURRENT_REQUESTS=8", "-s", "DEDUP_WORKERS=2")
+    assert done.stat("dedup/known_bodies") == "7"
+    assert sorted(item["dedup"]["status"] for item in done.items) == ["exact"] * 7 + ["new"]
+
+
+def test_without_texts_everything_is_read(crawl: Crawling) -> None:
+    for _ in range(2):
+        done = crawl(PAGES, "-s", "DEDUP_STORE_TEXT=False")
+        assert done.stat("dedup/known_bodies") == "0"
+    assert done.stat("dedup/unchanged") == "7"
+
+
+def test_fields_are_filled_with_what_was_read_before(project: Project, site: str) -> None:
+    project.write(
+        "shop/spiders/filling.py",
+        """
+        import scrapy
+
+
+        class Filling(scrapy.Spider):
+            name = "filling"
+            custom_settings = {"DEDUP_FILL_FIELDS": ["text", "title", "language"]}
+
+            async def start(self):
+                yield scrapy.Request(self.site + "/1")
+
+            def parse(self, response):
+                yield {"text": None, "title": None, "language": None}
+        """,
+    )
+    _served.update(PAGES)
+    first, again = (
+        project.crawl("-a", f"site={site}", "-s", "DEDUP_ACTION=observe", spider="filling")
+        for _ in range(2)
+    )
+    assert (first.stat("dedup/known_bodies"), again.stat("dedup/known_bodies")) == ("0", "1")
+    assert first.items == again.items
+    assert first.items[0]["title"] == "Page 1"
+
+
+def test_a_page_that_is_not_modified_is_unchanged(project: Project, site: str) -> None:
+    project.write(
+        "shop/spiders/polite.py",
+        """
+        import scrapy
+
+
+        class Polite(scrapy.Spider):
+            name = "polite"
+            handle_httpstatus_list = [304]
+
+            async def start(self):
+                yield scrapy.Request(self.site + "/1", headers={"If-None-Match": self.tag})
+
+            def parse(self, response):
+                yield {"status": response.status, "dedup": None}
+        """,
+    )
+    _served.update(PAGES)
+    first, again, unknown = (
+        project.crawl(
+            *("-a", f"site={site}", "-a", f"tag={tag}", "-s", "DEDUP_ACTION=tag"),
+            *("-s", f"DEDUP_STORE_URL=sqlite:///{store}.db"),
+            spider="polite",
+        )
+        for tag, store in (("none", "a"), ('"tag"', "a"), ('"tag"', "b"))
+    )
+    assert (first.items[0]["status"], first.items[0]["dedup"]["status"]) == (200, "new")
+    assert (again.items[0]["status"], again.items[0]["dedup"]["status"]) == (304, "unchanged")
+    assert unknown.items[0]["dedup"]["status"] == "skipped"
+    assert unknown.items[0]["dedup"]["reason"] == "not_modified"
+    assert unknown.stat("dedup/skipped/not_modified") == "1"
+
+
+def test_the_key_of_a_body_is_that_of_all_that_decides_what_is_read() -> None:
+    reader = Reader(Scheme())
+    body = "<p>café".encode()
+    contents = [
+        Content(body, is_html=True),
+        Content(body, is_html=True, encoding="utf-8"),
+        Content(body, is_html=True, encoding="latin-1"),
+        Content(body + b" ", is_html=True),
+        Content("<p>café", is_html=True),
+        Content("<p>café\ud800", is_html=True),
+    ]
+    keys = [reader.body_key(content) for content in contents]
+    keys.append(Reader(Scheme(), "resiliparse").body_key(contents[0]))
+    assert len({*keys}) == len(keys)
+    assert all(key is not None and len(key) == 16 for key in keys)
+    # Neither the address nor the scheme, which the store has one of, changes what is read.
+    elsewhere = Content(body, is_html=True, url="https://a.example/")
+    assert Reader(Scheme(3)).body_key(elsewhere) == keys[0]
+    assert Reader(Scheme(), _SAME).body_key(contents[0]) is None
