@@ -68,6 +68,11 @@ class Reader:
     extractor: str = "trafilatura"
     max_bytes: int = MAX_BYTES
 
+    def warm_up(self) -> None:
+        """Load what reading needs, so that the first content takes no longer than others."""
+        load_extractor(self.extractor)
+        sign("é", self.scheme)
+
     def read(self, content: Content) -> Reading:
         """Return the main text and its signature; a content never raises, it has a reason."""
         try:

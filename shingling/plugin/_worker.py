@@ -36,6 +36,7 @@ def main() -> None:
     logging.disable()
     try:
         reader: Reader = receive(source)
+        reader.warm_up()
         target.write(STARTED)
         target.flush()
         while True:

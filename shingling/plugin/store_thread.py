@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from shingling.errors import StoreUnavailableError
+from shingling.errors import StoreError, StoreUnavailableError
 from shingling.store import Store
 
 if TYPE_CHECKING:
@@ -112,12 +112,14 @@ class StoreThread:
         return await self._checks.do(page)
 
     async def by_body(self, key: bytes) -> Page | None:
-        """Return what was read from a body before.
+        """Return what was read from a body before; None as well where the database fails.
 
-        Raises:
-            StoreError: the database failed.
+        Then `check`, which needs it, waits for the database, or says what is wrong.
         """
-        return await self._bodies.do(key)
+        try:
+            return await self._bodies.do(key)
+        except StoreError:
+            return None
 
     async def as_read(self, url: str, scope: str) -> Page | None:
         """Return what was read from a URL when it was stored.

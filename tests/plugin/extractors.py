@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from shingling import extract
+import shingling
 
 
 def awkward(html: str, url: str | None) -> str | None:
@@ -17,4 +17,4 @@ def awkward(html: str, url: str | None) -> str | None:
 
 
 def plain(html: str, url: str | None) -> str | None:
-    return extract(html, url)
+    return shingling.extract(html, url)
