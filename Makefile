@@ -18,7 +18,7 @@ types: .venv/tested
 	$(BIN)/mypy
 
 bench: .venv/tested
-	$(BIN)/python -m benchmarks.archive
+	$(BIN)/python -m benchmarks.crawl
 	$(BIN)/python -m benchmarks.quality
 	$(BIN)/python -m benchmarks.verdicts
 	$(BIN)/python -m benchmarks.pieces

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 
 _LOOK = 1.0  # seconds between two looks for the parent
+_NICE = 5  # below the crawl's own process: its event loop does not wait for a core
 
 
 def _end_with(parent: int) -> None:
@@ -29,6 +30,8 @@ def main() -> None:
     """Read contents until the parent closes the pipe, or is gone."""
     if hasattr(os, "getppid"):
         threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    if hasattr(os, "nice"):
+        os.nice(_NICE)
     source = sys.stdin.buffer
     # Whatever else writes to standard output must not get between the messages.
     target = os.fdopen(os.dup(1), "wb")

@@ -216,12 +216,15 @@ class DedupPipeline:
         before, self._turn = self._turn, asyncio.get_running_loop().create_future()
         turn = self._turn
         scope = self._scope(url)
+        self._store.expected += 1
         try:
             reading, body_key = await self._read(content, url, scope)
         finally:
             if before is not None:
                 await before
             turn.set_result(None)
+            # The last step before `check`, which is called without another await in between.
+            self._store.expected -= 1
         signature = Signature.from_bytes(reading.signature) if reading.signature else None
         if signature is not None and "simhash" in self._settings.method:
             self._look_at_length(signature.words)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from shingling.store import Page, Run, Verdict
 
 _BATCH = 64  # pages in one transaction
+_AT_ONCE = 4  # pages that go on at the same moment
+_LINGER = 0.05  # seconds that a page waits for others at most
 
 _In = TypeVar("_In")
 _Out = TypeVar("_Out")
@@ -28,27 +30,55 @@ class _Batches(Generic[_In, _Out]):
     Args:
         work: does a batch; where it fails, each is done by itself, so that none takes the
             others with it.
+        expected: how many are on their way: some of them are waited for, for a moment.
     """
 
-    def __init__(self, work: Callable[[list[_In]], Awaitable[list[_Out]]]) -> None:
+    def __init__(
+        self,
+        work: Callable[[list[_In]], Awaitable[list[_Out]]],
+        expected: Callable[[], int] = lambda: 0,
+    ) -> None:
         self._work = work
+        self._expected = expected
         self._waiting: list[tuple[_In, asyncio.Future[_Out]]] = []
         self._task: asyncio.Task[None] | None = None
+        self._enough: asyncio.Future[None] | None = None
 
     async def do(self, one: _In) -> _Out:
         """Return what becomes of one thing, or raise what its batch has raised for it alone."""
         outcome: asyncio.Future[_Out] = asyncio.get_running_loop().create_future()
         self._waiting.append((one, outcome))
+        if self._is_enough():
+            self._go_on()
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._run())
         return await outcome
 
     async def _run(self) -> None:
         while self._waiting:
+            await self._linger()
             batch, self._waiting = self._waiting[:_BATCH], self._waiting[_BATCH:]
             if not await self._do(batch):
                 for single in batch:
                     await self._do([single])
+
+    async def _linger(self) -> None:
+        """Wait until all that is on its way is here, a batch is full, or a moment has passed."""
+        if self._is_enough():
+            return
+        loop = asyncio.get_running_loop()
+        self._enough = loop.create_future()
+        timer = loop.call_later(_LINGER, self._go_on)
+        await self._enough
+        timer.cancel()
+        self._enough = None
+
+    def _is_enough(self) -> bool:
+        return not self._expected() or len(self._waiting) >= _BATCH
+
+    def _go_on(self) -> None:
+        if self._enough is not None and not self._enough.done():
+            self._enough.set_result(None)
 
     async def _do(self, batch: list[tuple[_In, asyncio.Future[_Out]]]) -> bool:
         """Do a batch; return False where it failed and has to be tried one by one."""
@@ -61,9 +91,11 @@ class _Batches(Generic[_In, _Out]):
                 if not outcome.done():
                     outcome.set_exception(error)
             return True
-        for (_, outcome), result in zip(batch, results, strict=True):
+        for number, ((_, outcome), result) in enumerate(zip(batch, results, strict=True), 1):
             if not outcome.done():
                 outcome.set_result(result)
+            if number % _AT_ONCE == 0:
+                await asyncio.sleep(0)  # what follows on all of them would take the loop long
         return True
 
 
@@ -75,7 +107,8 @@ class StoreThread:
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="dedup-store")
         self._store: Store | None = None
         self._run: Run | None = None
-        self._checks = _Batches(self._check)
+        self._checks = _Batches(self._check, lambda: self.expected)
+        self.expected = 0  # pages on their way to `check`
         self._bodies = _Batches(self._by_body)
         self.seconds = 0.0
         self.batches = 0

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _LENGTH = struct.Struct("<Q")
+_WINDOWS_FLAGS = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0) | getattr(
+    subprocess, "BELOW_NORMAL_PRIORITY_CLASS", 0
+)
 STARTED = b"+"
 _LOOK = 0.25  # seconds between two looks for contents that take too long
 
@@ -154,7 +157,7 @@ class _Lane(threading.Thread):
                 env=environment,
                 # Ctrl-C is for the crawler, which then ends its workers.
                 start_new_session=True,
-                creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+                creationflags=_WINDOWS_FLAGS,
             )
             assert process.stdin is not None
             send(process.stdin, self._reader)

@@ -269,7 +269,7 @@ class Store(Upkeep):
         Args:
             keys: as pages were stored with, `Page.body_key`.
         """
-        with self._reading() as connection:
+        with self._database.reading() as connection:
             return queries.by_body(connection, keys, self.scheme)
 
     def as_read(self, url: str, scope: str = "") -> Page | None:

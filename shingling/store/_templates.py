@@ -108,7 +108,7 @@ class Site:
     def _is_third(self, block: int, title: int) -> bool:
         """Return whether a block was seen under another second title; note this one if not."""
         second = block ^ _SECOND
-        (before,) = self._titles([second])
+        before = self._title(second)
         if before is None:
             self.fresh[second] = title
         return before not in (None, title)
@@ -119,7 +119,7 @@ class Site:
 
     def is_template(self, block: int) -> bool:
         """Return whether a block is template."""
-        return self._titles([block]) == [_TEMPLATE]
+        return self._title(block) == _TEMPLATE
 
     def mask(self, blocks: Blocks) -> Mask:
         """Return which of the blocks are template: bool[n]."""
@@ -134,6 +134,17 @@ class Site:
         gone = mask.tolist()
         left = (line for line, out in zip(lines, gone, strict=True) if not out)
         return Parted("\n".join(left), tuple(compress(lines, gone)))
+
+    def _title(self, block: int) -> int | None:
+        """Return what is known of a block."""
+        for learned in (self.fresh, self.known.recent):
+            if block in learned:
+                return learned[block]
+        known = self.known
+        place = int(known.blocks.searchsorted(np.uint64(block)))
+        if place < len(known.blocks) and known.blocks[place] == block:
+            return int(known.titles[place])
+        return None
 
     def _titles(self, blocks: Sequence[int]) -> list[int | None]:
         """Return what is known of blocks."""

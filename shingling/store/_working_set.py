@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -118,9 +119,18 @@ class WorkingSet:
         if unknown:
             self._ids = self._database.allocate(self._connection, len(unknown))[::-1]
         self._read_reviews(keys)
-        scopes = sorted({page.scope for page in batch})
-        pieces = [(page.scope, page.text) for page in batch if page.text is not None]
-        self._prefetch(signatures, scopes, pieces, rules)
+        # What has not changed meets nobody; a URL that comes twice may change in between.
+        times = Counter((page.scope, url_key(page.url)) for page in batch)
+        moving = [
+            (page, signature)
+            for page, signature in zip(batch, signatures, strict=True)
+            if times[page.scope, url_key(page.url)] > 1
+            or (row := self.known(page)) is None
+            or row.text_hash != signature.text_hash
+        ]
+        scopes = sorted({page.scope for page, _ in moving})
+        pieces = [(page.scope, page.text) for page, _ in moving if page.text is not None]
+        self._prefetch([signature for _, signature in moving], scopes, pieces, rules)
 
     def admit(self, row: Row) -> None:
         """Take in a row of another table of pages, which `meet` has been told of."""

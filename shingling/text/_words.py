@@ -5,6 +5,8 @@ from __future__ import annotations
 import string
 import unicodedata
 from functools import cache
+from itertools import compress
+from operator import ne
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -89,24 +91,22 @@ def fold_table() -> bytes:
     Standard Annex #15, section 9): it has its own class then.
     """
     chars = [*map(chr, (*range(0x20000), *_COMPATIBILITY))]
-    decompositions = {char: unicodedata.decomposition(char).split() for char in chars}
-    bound = {char for char in chars if unicodedata.combining(char)}
+    bound = {*compress(chars, map(unicodedata.combining, chars))}
     bound.update(chr(code) for low, high in _COMPOSING for code in range(low, high + 1))
-    bound.update(
-        chr(int(parts[1], 16))
-        for parts in decompositions.values()
-        if len(parts) == 2 and not parts[0].startswith("<")
-    )
+    composite = [*compress(chars, map(unicodedata.decomposition, chars))]
+    for parts in (unicodedata.decomposition(char).split() for char in composite):
+        if len(parts) == 2 and not parts[0].startswith("<"):
+            bound.add(chr(int(parts[1], 16)))
+    cased = compress(chars, map(ne, chars, map(str.casefold, chars)))
     codes = np.arange(0x110000, dtype=np.uint32)
     depends = {*bound}
-    for char in chars:
-        if decompositions[char] or char.casefold() != char:
-            composed, folded = unicodedata.normalize("NFKC", char), fold(char)
-            first = unicodedata.normalize("NFKD", char)[0]
-            if len(composed) == len(folded) == 1 and bound.isdisjoint((first, composed, folded)):
-                codes[ord(char)] = ord(folded)
-            else:
-                depends.add(char)
+    for char in {*composite, *cased}:
+        composed, folded = unicodedata.normalize("NFKC", char), fold(char)
+        first = unicodedata.normalize("NFKD", char)[0]
+        if len(composed) == len(folded) == 1 and bound.isdisjoint((first, composed, folded)):
+            codes[ord(char)] = ord(folded)
+        else:
+            depends.add(char)
     table = codes | class_table()[codes].astype(np.uint32) << np.uint32(24)
     table[[*map(ord, depends)]] |= np.uint32(_DEPENDS)
     return table.tobytes()

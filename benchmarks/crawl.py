@@ -1,0 +1,239 @@
+"""Pages per second of a crawl: alone, with a pipeline written inline, and with the plugin.
+
+The same pages are crawled by turns, by the spider `archive`, from an uncompressed file:
+
+    scrapy  without any dedup
+    inline  with what a user would write: `trafilatura.extract` and datasketch in a pipeline
+    cold    with the plugin and its default settings, into an empty store
+    warm    the same again, into the store that `cold` has left
+    limit   no crawl at all: processes that only call `trafilatura.extract`, one a core
+
+Seconds are those from the opening of the spider to its end, the start of workers included.
+CPU seconds are those of all processes. See `benchmarks.meter` for event loop and memory.
+
+    python -m benchmarks.crawl [--set trafilatura-eval|installation-guide|...] [--pages N]
+        [--rounds N] [--only cold,warm] [--spliced] [--data DIR] [--json FILE] [-s NAME=VALUE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import os
+import random
+import re
+import resource
+import statistics
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import trafilatura
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.data import data_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+ROOT = Path(__file__).parent.parent
+_NO_PLUGIN = ("-s", "ADDONS={}")
+CRAWLS = {
+    "scrapy": ["archive", *_NO_PLUGIN],
+    "inline": [
+        *("archive-inline", *_NO_PLUGIN),
+        *("-s", "ITEM_PIPELINES=" + json.dumps({"benchmarks.inline.InlinePipeline": 250})),
+        *("-s", "SPIDER_MODULES=crawler.spiders,benchmarks.inline"),
+    ],
+    "cold": ["archive"],
+    "warm": ["archive"],
+}
+VARIANTS = (*CRAWLS, "limit")
+# What is compared with what, and the least that it is to be; `light` where pages are small.
+RATIOS = (
+    ("cold", "inline", {"heavy": 2.0, "light": 1.9}),
+    ("cold", "limit", {"heavy": 0.85}),
+    ("warm", "inline", {"heavy": 10.0}),
+)
+_LIGHT = 40_000  # bytes of a page
+_LAG = 10.0  # milliseconds, p99
+_GROWTH = 1.05  # of the memory, from 1,000 to 20,000 pages
+
+
+def chosen_bodies(archive: Path, count: int) -> list[bytes]:
+    """Return the bodies of so many pages, evenly spread over an archive."""
+    with tarfile.open(archive) as tar:
+        names = sorted(member.name for member in tar if member.isfile())
+    count = min(count, len(names))
+    wanted = {names[at * len(names) // count] for at in range(count)}
+    with tarfile.open(archive) as tar:
+        files = (tar.extractfile(member) for member in tar if member.name in wanted)
+        return [file.read() for file in files if file is not None]
+
+
+def spliced(bodies: Sequence[bytes], count: int) -> Iterator[bytes]:
+    """Yield so many different pages: the bodies again and again, with words put in."""
+    rnd = random.Random(7)
+    words = sorted({word for body in bodies for word in re.findall(rb"[a-z]{4,9}", body)})
+    for number in range(count):
+        own = b" ".join(rnd.choices(words, k=300))
+        yield bodies[number % len(bodies)].replace(b"</body>", b"<p>" + own + b"</p></body>")
+
+
+def write_archive(file: Path, bodies: Sequence[bytes]) -> None:
+    """Write pages into an uncompressed archive, in the order that it is read in."""
+    with tarfile.open(file, "w") as tar:
+        for number, body in enumerate(bodies):
+            member = tarfile.TarInfo(f"{number:06}.html")
+            member.size = len(body)
+            tar.addfile(member, io.BytesIO(body))
+
+
+def crawl(variant: str, archive: Path, store: Path, settings: Sequence[str]) -> dict[str, float]:
+    """Crawl an archive, and return the figures of the crawl."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "scrapy", "crawl", *CRAWLS[variant]),
+            *("-a", f"path={archive}", "-L", "INFO"),
+            *("-s", f"DEDUP_STORE_URL=sqlite:///{store}"),
+            *("-s", "EXTENSIONS=" + json.dumps({"benchmarks.meter.Meter": 0}), *settings),
+        ],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    stats = {
+        key: float(value)
+        for key, value in re.findall(r"'([\w/]+)': ([\d.]+)(?=[,}]$)", done.stderr, re.MULTILINE)
+    }
+    if done.returncode or "response_received_count" not in stats:
+        raise SystemExit(done.stderr[-3000:])
+    pages = stats["response_received_count"]
+    return {
+        "pages/s": pages / stats["elapsed_time_seconds"],
+        "cpu ms": 1000 * seconds / pages,
+        **{key.removeprefix("meter/"): stats[key] for key in stats if key.startswith("meter/")},
+    }
+
+
+def _extract(body: bytes) -> int:
+    return len(trafilatura.extract(body) or "")
+
+
+def limit(bodies: Sequence[bytes]) -> dict[str, float]:
+    """Extract all bodies on all cores, in processes that are ready, and return the figures."""
+    with get_context("spawn").Pool(os.cpu_count()) as pool:
+        pool.map(_extract, bodies[:8], chunksize=1)
+        began = time.perf_counter()
+        for _ in pool.imap_unordered(_extract, bodies, chunksize=4):
+            pass
+        return {"pages/s": len(bodies) / (time.perf_counter() - began)}
+
+
+def measure(
+    bodies: Sequence[bytes], variants: Sequence[str], rounds: int, settings: Sequence[str]
+) -> dict[str, list[dict[str, float]]]:
+    """Run the variants by turns; return the figures of each round."""
+    figures: dict[str, list[dict[str, float]]] = {variant: [] for variant in variants}
+    with tempfile.TemporaryDirectory() as folder:
+        archive = Path(folder) / "pages.tar"
+        write_archive(archive, bodies)
+        for number in range(rounds):
+            store = Path(folder) / f"{number}.db"
+            for variant, measured in figures.items():
+                if variant == "limit":
+                    measured.append(limit(bodies))
+                else:
+                    measured.append(crawl(variant, archive, store, settings))
+    return figures
+
+
+def summary(figures: dict[str, list[dict[str, float]]]) -> dict[str, dict[str, float]]:
+    """Return each variant's figures: of its rounds, the median."""
+    return {
+        variant: {
+            name: statistics.median(one[name] for one in measured if name in one)
+            for name in dict.fromkeys(name for one in measured for name in one)
+        }
+        for variant, measured in figures.items()
+    }
+
+
+def judged(shown: dict[str, dict[str, float]], kind: str) -> list[tuple[str, float, str]]:
+    """Return what is measured beside its target: name, figure, target."""
+    found = []
+    for one, other, targets in RATIOS:
+        if one in shown and other in shown:
+            ratio = shown[one]["pages/s"] / shown[other]["pages/s"]
+            found.append(
+                (f"{one} / {other}", ratio, f">= {targets[kind]}" if kind in targets else "")
+            )
+    if "cold" in shown:
+        cold = shown["cold"]
+        found.append(("event loop, p99 ms (cold)", cold["lag_p99"], f"<= {_LAG:g}"))
+        if "mb_at_20000" in cold:
+            growth = cold["mb_at_20000"] / cold["mb_at_1000"]
+            found.append(("memory, 20,000 / 1,000 pages", growth, f"<= {_GROWTH}"))
+    return found
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--set", default="trafilatura-eval", help="of the labelled data")
+    parser.add_argument("--pages", type=int, default=1000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", default=",".join(VARIANTS), help="some of the variants")
+    parser.add_argument("--spliced", action="store_true", help="as many pages, made of 1,000")
+    parser.add_argument("--data", help="folder of the labelled data (default: DEDUP_DATA)")
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("-s", action="append", default=[], dest="settings", metavar="NAME=VALUE")
+    options = parser.parse_args()
+    variants = options.only.split(",")
+    if unknown := {*variants} - {*VARIANTS}:
+        parser.error(f"no variant {', '.join(sorted(unknown))}: {', '.join(VARIANTS)}")
+    archive = data_folder(options.data) / options.set / "html.tar.xz"
+    bodies = chosen_bodies(archive, min(options.pages, 1000) if options.spliced else options.pages)
+    if options.spliced:
+        bodies = list(spliced(bodies, options.pages))
+    settings = [part for setting in options.settings for part in ("-s", setting)]
+    figures = measure(bodies, variants, options.rounds, settings)
+    shown = summary(figures)
+    size = sum(map(len, bodies)) / len(bodies)
+    kind = "light" if size < _LIGHT else "heavy"
+    names = list(dict.fromkeys(name for one in shown.values() for name in one))
+    table = Table("", *names, box=None)
+    for variant, one in shown.items():
+        table.add_row(variant, *(f"{one[name]:,.1f}" if name in one else "" for name in names))
+    ratios = Table("", "figure", "target", box=None)
+    for name, figure, target in judged(shown, kind):
+        ratios.add_row(name, f"{figure:.2f}", target)
+    console = Console(width=120)
+    console.print(
+        f"{options.set}: {len(bodies):,} {kind} pages of {size / 1000:.1f} kB, {options.rounds}"
+        f" rounds (medians), {os.cpu_count()} cores",
+        table,
+        ratios,
+        sep="\n",
+    )
+    if options.json:
+        result: dict[str, Any] = {"set": options.set, "pages": len(bodies), "bytes": size}
+        options.json.write_text(json.dumps({**result, "rounds": figures}, indent=1), "utf-8")
+
+
+if __name__ == "__main__":
+    main()
