@@ -19,6 +19,8 @@ types: .venv/tested
 
 bench: .venv/tested
 	$(BIN)/python -m benchmarks.crawl
+	$(BIN)/python -m benchmarks.crawl --set installation-guide
+	$(BIN)/python -m benchmarks.sign
 	$(BIN)/python -m benchmarks.quality
 	$(BIN)/python -m benchmarks.verdicts
 	$(BIN)/python -m benchmarks.pieces

@@ -1,0 +1,185 @@
+"""Texts to 84 minima: this, compiled and in NumPy, beside other libraries, on one thread.
+
+Each library is given what it takes: its time is that of a text, with what it takes to make words
+and shingles of five words of it, and that of the same shingles (for ours: words) ready made. Ours make a SimHash
+and an exact hash of each text besides, and fold what Unicode says are the same letters; the others
+get words by `text.lower().split()`, and hash shingles of words joined by blanks.
+
+    python -m benchmarks.sign [--words 1000] [--texts 100] [--rounds 7] [--set mccormick]
+        [--data DIR] [--json FILE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+os.environ.setdefault("RAYON_NUM_THREADS", "1")  # of rensa and gaoya, before they are imported
+
+from datasketch import MinHash
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.data import data_folder
+from benchmarks.pairs import labelled_pairs
+from shingling import Scheme, sign
+from shingling._compiled import COMPILED
+from shingling.sketch import FUNCTIONS
+from shingling.sketch._signature import sign_by_numpy, sign_words
+from shingling.text._words import cut_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    Work = Callable[[Any], object]
+
+SIZE = 5
+OURS, PURE = "this, compiled", "this, NumPy"
+# Our figure, the peer that it is compared with, and the least ratio of their times.
+TARGETS = ((OURS, "rensa", 3.0), (OURS, "datasketch", 10.0), (PURE, "datasketch", 2.0))
+
+
+def shingles_of(text: str) -> list[str]:
+    """Return the shingles of a text as a user of the other libraries makes them."""
+    words = text.lower().split()
+    return [" ".join(words[at : at + SIZE]) for at in range(max(len(words) - SIZE + 1, 1))]
+
+
+def _datasketch(shingles: Sequence[str], **options: Any) -> object:
+    minhash = MinHash(FUNCTIONS, **options)
+    minhash.update_batch([shingle.encode() for shingle in shingles])
+    return minhash.digest()
+
+
+def _rensa() -> dict[str, tuple[Work, Work]]:
+    from rensa import RMinHash
+
+    def one(shingles: Sequence[str]) -> object:
+        minhash = RMinHash(FUNCTIONS, 1)
+        minhash.update(shingles)
+        return minhash.digest()
+
+    def many(shingles: Sequence[str]) -> object:
+        return RMinHash.digest_matrix_from_token_sets([shingles], FUNCTIONS, 1)
+
+    return {
+        "rensa": (lambda text: one(shingles_of(text)), one),
+        "rensa, in bulk": (lambda text: many(shingles_of(text)), many),
+    }
+
+
+def _gaoya() -> dict[str, tuple[Work, Work]]:
+    from gaoya.minhash import MinHashStringIndex
+
+    def index(text: str) -> object:
+        # It tells its minima to nobody: a text is put into an empty index of 14 bands.
+        made = MinHashStringIndex(
+            hash_size=32,
+            jaccard_threshold=0.8,
+            num_bands=14,
+            band_size=6,
+            num_hashes=FUNCTIONS,
+            analyzer="word",
+            lowercase=True,
+            ngram_range=(SIZE, SIZE),
+        )
+        made.insert_document(0, text)
+        return made
+
+    return {"gaoya": (index, index)}
+
+
+def candidates() -> dict[str, tuple[Work, Work]]:
+    """Return what is measured: by name, from a text, and from shingles or what it takes."""
+    scheme = Scheme()
+    found: dict[str, tuple[Work, Work]] = {
+        PURE: (
+            lambda text: sign_by_numpy(cut_words(text), scheme),
+            lambda words: sign_by_numpy(words, scheme),
+        ),
+        "datasketch": (lambda text: _datasketch(shingles_of(text)), _datasketch),
+        "datasketch, CRC-32": (
+            lambda text: _datasketch(shingles_of(text), hashfunc=crc32),
+            lambda shingles: _datasketch(shingles, hashfunc=crc32),
+        ),
+    }
+    if COMPILED:
+        found = {OURS: (sign, sign_words), **found}
+    for name, make in (("rensa", _rensa), ("gaoya", _gaoya)):
+        if find_spec(name):
+            found.update(make())
+    return found
+
+
+def texts_of(data: Path, name: str, words: int, count: int) -> list[str]:
+    """Return so many texts of so many words, made of the labelled ones, one after the other."""
+    pool = [
+        word
+        for pair in labelled_pairs(data, name)
+        for text in (pair.a, pair.b)
+        for word in text.split(" ")
+    ]
+    pool *= -(-words * count // len(pool))
+    return [" ".join(pool[at * words : (at + 1) * words]) for at in range(count)]
+
+
+def measure(texts: Sequence[str], rounds: int) -> dict[str, dict[str, float]]:
+    """Return milliseconds a text, of the best round, by turns."""
+    ready = {True: [cut_words(text) for text in texts], False: [*map(shingles_of, texts)]}
+    found = candidates()
+    taken: dict[tuple[str, str], list[float]] = {}
+    for _ in range(rounds):
+        for name, (from_text, from_ready) in found.items():
+            given: Sequence[Any] = texts if name == "gaoya" else ready[name in (OURS, PURE)]
+            for what, work, things in (("text", from_text, texts), ("ready", from_ready, given)):
+                began = time.perf_counter()
+                for thing in things:
+                    work(thing)
+                seconds = time.perf_counter() - began
+                taken.setdefault((name, what), []).append(1000 * seconds / len(texts))
+    return {name: {what: min(taken[name, what]) for what in ("text", "ready")} for name in found}
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--words", type=int, default=1000)
+    parser.add_argument("--texts", type=int, default=100)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--set", default="mccormick", help="of the labelled data")
+    parser.add_argument("--data", help="folder of the labelled data (default: DEDUP_DATA)")
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    texts = texts_of(data_folder(options.data), options.set, options.words, options.texts)
+    figures = measure(texts, options.rounds)
+    fastest = min(one["text"] for one in figures.values())
+    table = Table("ms a text", "from text", "/ fastest", "from ready shingles", box=None)
+    for name, one in figures.items():
+        ready = "" if name == "gaoya" else f"{one['ready']:.3f}"
+        table.add_row(name, f"{one['text']:.3f}", f"{one['text'] / fastest:.1f}", ready)
+    targets = Table("from text", "ratio", "target", box=None)
+    for ours, peer, least in TARGETS:
+        if ours in figures and peer in figures:
+            ratio = figures[peer]["text"] / figures[ours]["text"]
+            targets.add_row(f"{peer} / {ours}", f"{ratio:.1f}", f">= {least:g}")
+    length = statistics.mean(map(len, texts))
+    about = f"{len(texts)} texts of {options.words} words ({length:,.0f} characters)"
+    console = Console(width=110)
+    console.print(
+        f"{options.set}: {about}, best of {options.rounds} rounds", table, targets, sep="\n"
+    )
+    if options.json:
+        options.json.write_text(json.dumps(figures, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
