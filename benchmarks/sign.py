@@ -1,9 +1,10 @@
 """Texts to 84 minima: this, compiled and in NumPy, beside other libraries, on one thread.
 
 Each library is given what it takes: its time is that of a text, with what it takes to make words
-and shingles of five words of it, and that of the same shingles (for ours: words) ready made. Ours make a SimHash
-and an exact hash of each text besides, and fold what Unicode says are the same letters; the others
-get words by `text.lower().split()`, and hash shingles of words joined by blanks.
+and shingles of five words of it, and that of the same shingles (for ours: words) ready made. Ours
+make a SimHash and an exact hash of each text besides, and fold what Unicode says are the same
+letters; the others get words by `text.lower().split()`, and hash shingles of words joined by
+blanks.
 
     python -m benchmarks.sign [--words 1000] [--texts 100] [--rounds 7] [--set mccormick]
         [--data DIR] [--json FILE]

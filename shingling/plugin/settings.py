@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.utils.conf import closest_scrapy_cfg
 
 from shingling.errors import SettingsError, ShinglingError, StoreError
+from shingling.plugin.cpus import usable_cpus
 from shingling.reading import load_extractor
 from shingling.sketch import MOST_DISTANCE, Idf, Scheme
 from shingling.store import (
@@ -261,13 +261,6 @@ def project_folder() -> Path:
     """Return the folder of the nearest `scrapy.cfg`, or the working directory."""
     config = closest_scrapy_cfg()
     return Path(config).parent.absolute() if config else Path.cwd()
-
-
-def usable_cpus() -> int:
-    """Return how many CPUs this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def store_url(value: Any) -> str:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from shingling import Store
 from shingling.reading import Content, Reader
 from shingling.sketch import Scheme
 from tests.crawling import Crawl, Project, article, html, serving
-from tests.store.invariants import entries_of, url_of
+from tests.plugin.stores import dump
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -58,20 +57,6 @@ def crawl(project: Project, site: str) -> Crawling:
         return done
 
     return crawl
-
-
-def dump(file: Path) -> dict[str, list[Any]]:
-    """Return what a store holds but for its times, addresses and keys of bodies."""
-    queries = {
-        "pages": "SELECT id, title, language, words, text_hash, minima, simhash, status,"
-        " last_verdict, original_id, resemblance, containment FROM pages ORDER BY id",
-        "texts": "SELECT page_id, zlib FROM texts ORDER BY page_id",
-    }
-    with closing(sqlite3.connect(file)) as db:
-        held = {name: db.execute(query).fetchall() for name, query in queries.items()}
-    with Store.open(url_of(file)) as store:
-        templates = [record.fields for record in store.export() if record.kind == "template"]
-    return {**held, "bands": [entries_of(file, "bands")], "templates": templates}
 
 
 def bodies(file: Path) -> list[tuple[int, bytes | None]]:
