@@ -182,7 +182,7 @@ class Project:
         """Run the spider with a feed, and return what came of it."""
         done = self.run("crawl", spider, "-O", feed, *arguments)
         file = self.folder / feed
-        lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+        lines = file.read_bytes().splitlines() if file.exists() else []
         items = [json.loads(line) for line in lines] if feed.endswith(".jsonl") else []
         return Crawl(done.returncode, done.stderr, items)
 
