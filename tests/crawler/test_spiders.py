@@ -32,7 +32,7 @@ def crawl(tmp_path: Path, *arguments: str, status: int = 0) -> tuple[list[dict[s
     assert done.returncode == status, done.stderr
     if not feed.exists():
         return [], done.stderr
-    return [json.loads(line) for line in feed.read_text("utf-8").splitlines()], done.stderr
+    return [json.loads(line) for line in feed.read_bytes().splitlines()], done.stderr
 
 
 def test_site_follows_links_on_its_own_host_up_to_the_limit(tmp_path: Path) -> None:

@@ -233,7 +233,7 @@ def listed(folder: Path, urls: Mapping[str, str]) -> tuple[str, ...]:
 
 def items(folder: Path) -> dict[str, dict[str, Any]]:
     """Return the items of the feed by name; a name may occur only once."""
-    lines = (folder / "items.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = (folder / "items.jsonl").read_bytes().splitlines()
     read = [json.loads(line) for line in lines]
     named = {item["name"]: item for item in read}
     assert len(named) == len(read), "a page has more than one item"

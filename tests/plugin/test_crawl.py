@@ -274,7 +274,7 @@ def test_neither_verdicts_nor_the_store_depend_on_workers_or_the_compiled_kernel
                 check=False,
             )
             assert done.returncode == 0, done.stderr.decode()
-            lines = (project.folder / "items.jsonl").read_text(encoding="utf-8").splitlines()
+            lines = (project.folder / "items.jsonl").read_bytes().splitlines()
             items = map(json.loads, lines)
             verdicts.append({item["url"]: item["dedup"] for item in items})
             stores.append(dump(project.folder / f"{number}.db"))
