@@ -237,13 +237,13 @@ PyDoc_STRVAR(shingles_doc,
 
 static PyObject *shingles(PyObject *self, PyObject *args)
 {
-    Py_buffer joined;
+    PyObject *joined, *result = NULL;
     Py_ssize_t size;
-    PyObject *result = NULL;
     (void)self;
-    if (!PyArg_ParseTuple(args, "y*n:shingles", &joined, &size))
+    if (!PyArg_ParseTuple(args, "Sn:shingles", &joined, &size))
         return NULL;
-    Py_ssize_t words = count_words(joined.buf, joined.len);
+    const uint8_t *text = (uint8_t *)PyBytes_AS_STRING(joined);
+    Py_ssize_t length = PyBytes_GET_SIZE(joined), words = count_words(text, length);
     uint64_t *hashes = PyMem_RawMalloc((size_t)words * sizeof(uint64_t) + 1);
     if (size < 1)
         PyErr_Format(PyExc_ValueError, "shingles of %zd words", size);
@@ -252,13 +252,12 @@ static PyObject *shingles(PyObject *self, PyObject *args)
     else {
         Py_ssize_t count;
         Py_BEGIN_ALLOW_THREADS
-        hash_words(joined.buf, joined.len, hashes);
+        hash_words(text, length, hashes);
         count = fingerprint(hashes, words, size, hashes); /* none is read after it is written */
         Py_END_ALLOW_THREADS
         result = PyBytes_FromStringAndSize((char *)hashes, count * (Py_ssize_t)sizeof(uint64_t));
     }
     PyMem_RawFree(hashes);
-    PyBuffer_Release(&joined);
     return result;
 }
 
@@ -270,13 +269,14 @@ PyDoc_STRVAR(sign_doc,
 
 static PyObject *sign(PyObject *self, PyObject *args)
 {
-    Py_buffer joined, functions;
+    Py_buffer functions;
     Py_ssize_t size, low, high;
-    PyObject *result = NULL;
+    PyObject *joined, *result = NULL;
     (void)self;
-    if (!PyArg_ParseTuple(args, "y*y*nnn:sign", &joined, &functions, &size, &low, &high))
+    if (!PyArg_ParseTuple(args, "Sy*nnn:sign", &joined, &functions, &size, &low, &high))
         return NULL;
-    Py_ssize_t words = count_words(joined.buf, joined.len);
+    const uint8_t *text = (uint8_t *)PyBytes_AS_STRING(joined);
+    Py_ssize_t length = PyBytes_GET_SIZE(joined), words = count_words(text, length);
     uint64_t *hashes = PyMem_RawMalloc(2 * (size_t)words * sizeof(uint64_t) + 1);
     if (functions.len != 2 * FUNCTIONS * (Py_ssize_t)sizeof(uint32_t))
         PyErr_Format(PyExc_ValueError, "functions of %zd bytes", functions.len);
@@ -289,10 +289,10 @@ static PyObject *sign(PyObject *self, PyObject *args)
         uint64_t *found = hashes + words, counts[64] = {0}, total = 0;
         unsigned long long simhash = 0;
         Py_BEGIN_ALLOW_THREADS
-        hash_words(joined.buf, joined.len, hashes);
+        hash_words(text, length, hashes);
         find_minima(found, fingerprint(hashes, words, size, found), functions.buf, minima);
-        for (Py_ssize_t length = low; length <= high; length++) {
-            Py_ssize_t count = fingerprint(hashes, words, length, found);
+        for (Py_ssize_t part = low; part <= high; part++) {
+            Py_ssize_t count = fingerprint(hashes, words, part, found);
             count_bits(found, count, counts);
             total += (uint64_t)count;
         }
@@ -303,7 +303,6 @@ static PyObject *sign(PyObject *self, PyObject *args)
     }
     PyMem_RawFree(hashes);
     PyBuffer_Release(&functions);
-    PyBuffer_Release(&joined);
     return result;
 }
 
