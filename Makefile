@@ -18,6 +18,7 @@ types: .venv/tested
 	$(BIN)/mypy
 
 bench: .venv/tested
+	$(BIN)/pip install --quiet --disable-pip-version-check --group peers
 	$(BIN)/python -m benchmarks.crawl
 	$(BIN)/python -m benchmarks.crawl --set installation-guide
 	$(BIN)/python -m benchmarks.sign
