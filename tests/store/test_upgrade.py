@@ -99,6 +99,31 @@ def test_a_store_of_revision_0003_keeps_all_that_it_holds_and_learns_templates(
     verify(old)
 
 
+def test_a_store_of_revision_0004_keeps_all_that_it_holds_and_learns_bodies(
+    tmp_path: Path,
+) -> None:
+    old = restored("r0004.sql", tmp_path)
+    assert rows_of(old, "SELECT version_num FROM alembic_version") == [("0004",)]
+    kept = [_PAGES, "SELECT * FROM site_blocks", "SELECT page_id, zlib FROM texts ORDER BY page_id"]
+    before = [rows_of(old, query) for query in kept]
+    with Store.open(url_of(old)) as store:
+        assert rows_of(old, "SELECT version_num FROM alembic_version") == [(HEAD,)]
+        assert [rows_of(old, query) for query in kept] == before
+        assert store.by_body([b"k" * 16]) == {}
+        same = Page(
+            "https://example.org/a",
+            text(words_of("a")),
+            title="A",
+            language="en",
+            body_key=b"k" * 16,
+        )
+        assert [verdict.status for verdict in store.check([same], threshold=0.8)] == ["unchanged"]
+        [(key, page)] = store.by_body([b"k" * 16, b"x" * 16]).items()
+        assert (key, page.url, page.text) == (b"k" * 16, same.url, same.text)
+        assert page.signature == store.signature(store.find(same.url)[0])
+    verify(old)
+
+
 def entries_of_table(file: Path, table: str) -> Counter[tuple[int, int]]:
     return Counter(rows_of(file, f"SELECT key, page_id FROM {table}"))  # noqa: S608 (our own tables)
 
