@@ -4,44 +4,27 @@ from __future__ import annotations
 
 import logging
 import os
-import sys
-import threading
-import time
 from typing import TYPE_CHECKING
 
-from shingling.plugin.workers import STARTED, receive, send
+from shingling.processes import pipes_of_worker, receive, send
 
 if TYPE_CHECKING:
     from shingling.reading import Reader
 
 
-_LOOK = 1.0  # seconds between two looks for the parent
 _NICE = 5  # below the crawl's own process: its event loop does not wait for a core
-
-
-def _end_with(parent: int) -> None:
-    """End this process when its parent has ended, also in the middle of a content."""
-    while os.getppid() == parent:
-        time.sleep(_LOOK)
-    os._exit(0)
 
 
 def main() -> None:
     """Read contents until the parent closes the pipe, or is gone."""
-    if hasattr(os, "getppid"):
-        threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    source, target = pipes_of_worker()
     if hasattr(os, "nice"):
         os.nice(_NICE)
-    source = sys.stdin.buffer
-    # Whatever else writes to standard output must not get between the messages.
-    target = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
     logging.disable()
     try:
         reader: Reader = receive(source)
         reader.warm_up()
-        target.write(STARTED)
-        target.flush()
+        send(target, None)  # ready
         while True:
             send(target, reader.read(receive(source)))
     except (EOFError, BrokenPipeError):

@@ -3,58 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
-import os
-import pickle
 import queue
-import struct
-import subprocess
 import sys
 import threading
 import time
 from concurrent.futures import Future
 from functools import partial
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from shingling.errors import ExtractionError
+from shingling.processes import Worker
 
 if TYPE_CHECKING:
     from shingling.reading import Content, Reader, Reading
 
 logger = logging.getLogger(__name__)
 
-_LENGTH = struct.Struct("<Q")
-_WINDOWS_FLAGS = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0) | getattr(
-    subprocess, "BELOW_NORMAL_PRIORITY_CLASS", 0
-)
-STARTED = b"+"
 _LOOK = 0.25  # seconds between two looks for contents that take too long
-
-
-def send(pipe: IO[bytes], message: Any) -> None:
-    """Write one message to the other end of a pipe."""
-    raw = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
-    pipe.write(_LENGTH.pack(len(raw)))
-    pipe.write(raw)
-    pipe.flush()
-
-
-def receive(pipe: IO[bytes]) -> Any:
-    """Read one message.
-
-    Raises:
-        EOFError: the other end is closed.
-    """
-    head = pipe.read(_LENGTH.size)
-    if len(head) < _LENGTH.size:
-        raise EOFError
-    (length,) = _LENGTH.unpack(head)
-    raw = pipe.read(length)
-    if len(raw) < length:
-        raise EOFError
-    return pickle.loads(raw)  # noqa: S301 (from this program's own processes)
 
 
 class _Job(NamedTuple):
@@ -65,9 +31,7 @@ class _Job(NamedTuple):
 class _Lane(threading.Thread):
     """A thread that takes one content after the other, and has each read by its process.
 
-    The process is a new interpreter that imports this package only: not the user's main
-    module, which may lack the guard that multiprocessing needs. A lane without a process
-    reads by itself.
+    A lane without a process reads by itself.
     """
 
     def __init__(
@@ -91,7 +55,7 @@ class _Lane(threading.Thread):
         self._since = 0.0
         self._given_up = False
         self._replaced = False
-        self._process = self._launch() if process else None
+        self._worker = self._launch() if process else None
 
     def run(self) -> None:
         """Read contents until a None comes, or until another lane has taken over."""
@@ -112,9 +76,9 @@ class _Lane(threading.Thread):
             if self._replaced:
                 return
             # Not before the content is done with: the watchdog must not end the new process.
-            if self._process is not None and (given_up or self._process.poll() is not None):
+            if self._worker is not None and (given_up or self._worker.is_dead):
                 self._restart()
-        self._end_process()
+        self._end_worker()
 
     def look(self) -> bool:
         """Give up a content that takes too long; return whether another lane is needed."""
@@ -122,8 +86,8 @@ class _Lane(threading.Thread):
             if not self.busy or self._given_up or time.monotonic() - self._since < self._timeout:
                 return False
             self._given_up = True
-            if self._process is not None:
-                self._process.kill()
+            if self._worker is not None:
+                self._worker.kill()
                 return False
             assert self._job is not None
             self._replaced = True
@@ -131,63 +95,43 @@ class _Lane(threading.Thread):
             return True
 
     def _read(self, content: Content) -> Reading:
-        if self._process is None:
+        if self._worker is None:
             return self._reader.read(content)
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
         try:
-            send(self._process.stdin, content)
-            reading: Reading = receive(self._process.stdout)
+            reading: Reading = self._worker.ask(content)
         except (EOFError, OSError) as error:
-            self._process.wait()
+            self._worker.end()
             if self._given_up:
                 raise ExtractionError("timeout", "reading took too long") from error
             raise ExtractionError("worker_died", "the worker process died of it") from error
         return reading
 
-    def _launch(self) -> subprocess.Popen[bytes] | None:
-        environment = dict(os.environ)
-        environment["PYTHONPATH"] = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)
+    def _launch(self) -> Worker | None:
         try:
-            process = subprocess.Popen(
-                # -P: the working directory is imported from only where our sys.path has it.
-                [sys.executable, "-P", "-m", "shingling.plugin._worker"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                env=environment,
-                # Ctrl-C is for the crawler, which then ends its workers.
-                start_new_session=True,
-                creationflags=_WINDOWS_FLAGS,
-            )
-            assert process.stdin is not None
-            send(process.stdin, self._reader)
+            worker = Worker("shingling.plugin._worker")
+            worker.send(self._reader)
         except OSError:
             return None
-        return process
+        return worker
 
     def _wait_until_started(self) -> None:
-        if self._process is None:
+        if self._worker is None:
             return
-        assert self._process.stdout is not None
-        if self._process.stdout.read(1) != STARTED:
+        try:
+            self._worker.receive()
+        except EOFError:
             logger.warning("A worker process did not start; pages are read in a thread instead")
-            self._end_process()
-            self._process = None
+            self._end_worker()
+            self._worker = None
 
     def _restart(self) -> None:
-        self._end_process()
-        self._process = self._launch()
+        self._end_worker()
+        self._worker = self._launch()
         self._wait_until_started()
 
-    def _end_process(self) -> None:
-        if self._process is None:
-            return
-        self._process.kill()
-        for pipe in (self._process.stdin, self._process.stdout):
-            assert pipe is not None
-            with contextlib.suppress(OSError):  # a part that a dead process has not taken
-                pipe.close()
-        self._process.wait()
+    def _end_worker(self) -> None:
+        if self._worker is not None:
+            self._worker.end()
 
 
 def _finish(job: _Job, outcome: Reading | Exception) -> None:

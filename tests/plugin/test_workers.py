@@ -69,7 +69,7 @@ def test_a_worker_ends_with_its_parent_also_in_the_middle_of_a_page() -> None:
         "    await pool.read(Content('<p>one', is_html=True))\n"
         "    asyncio.ensure_future(pool.read(Content('<p>hang', is_html=True)))\n"
         "    await asyncio.sleep(0.3)\n"
-        "    print(pool._lanes[0]._process.pid, flush=True)\n"
+        "    print(pool._lanes[0]._worker.pid, flush=True)\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
         "asyncio.run(main())\n"
     )
