@@ -51,5 +51,9 @@ class BandingError(StoreError, ValueError):
     """The index of the store does not find what is looked for; `scrapy dedup rebuild` makes one."""
 
 
+class BulkError(ShinglingError):
+    """A collection cannot be deduplicated as asked, or not to its end."""
+
+
 class TuningError(ShinglingError, ValueError):
     """Labelled pairs that settings cannot be learned from, or a picture that cannot be drawn."""

@@ -10,9 +10,10 @@ import scrapy
 from scrapy import signals
 from scrapy.http import HtmlResponse
 
-from crawler.archive import ArchiveError, SavedPage, read_archive
 from crawler.arguments import ArgumentError, page_limit
 from crawler.items import PageItem
+from shingling.archive import ArchiveError, LeftOut, SavedPage, read_archive
+from shingling.text import plain_line
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -87,6 +88,9 @@ class ArchiveSpider(scrapy.Spider):
                 page = await asyncio.to_thread(next, pages, None)
                 if page is None:
                     break
+                if isinstance(page, LeftOut):
+                    self.logger.warning("%s: %s", plain_line(page.name), page.reason)
+                    continue
                 number += 1
                 if self.crawler.engine.needs_backout():
                     await self.crawler.signals.wait_for(signals.scheduler_empty)

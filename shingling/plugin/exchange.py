@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable, Iterator
 
-    from shingling.plugin.formats import Line
+    from shingling.lines import Line
     from shingling.plugin.settings import DedupSettings
     from shingling.store import Restored, Verdict
 

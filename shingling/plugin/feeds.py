@@ -17,7 +17,7 @@ from shingling.store import Page, safe_url, site_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from shingling.plugin.formats import Line
+    from shingling.lines import Line
     from shingling.plugin.settings import DedupSettings
 
 _BATCH = 256  # pages

@@ -13,13 +13,14 @@ import sys
 import zlib
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from scrapy.exceptions import UsageError
 
 from shingling.errors import RecordError, ShinglingError
+from shingling.lines import Line, csv_lines, json_lines
 from shingling.store import PAGE_FIELDS, Record
-from shingling.text import MAX_FILE_BYTES, plain_line
+from shingling.text import plain_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
@@ -44,14 +45,6 @@ _MARKS = {
 _WHOLE = {"id", "words", "original_id", "first_seen", "last_seen", "run"}
 _FRACTIONS = {"resemblance", "containment"}
 _NO_STRINGS = {*_WHOLE, *_FRACTIONS, "text_hash", "simhash", "minima"}
-
-
-class Line(NamedTuple):
-    """An object of a file by its line, or what is wrong with that line."""
-
-    number: int
-    values: dict[str, Any]
-    problem: str = ""
 
 
 def format_of(name: str, asked: str | None) -> str:
@@ -144,56 +137,9 @@ def read_lines(file: IO[bytes], form: str) -> Generator[Line]:
         RecordError: the file cannot be read to its end.
     """
     try:
-        yield from _json_lines(file) if form == "jsonl" else _csv_lines(file)
+        yield from json_lines(file) if form == "jsonl" else csv_lines(file)
     except (OSError, EOFError, zlib.error) as error:
         raise RecordError(f"the file cannot be read to its end: {error}") from error
-
-
-def _json_lines(file: IO[bytes]) -> Iterator[Line]:
-    for number, raw in enumerate(file, start=1):
-        line = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
-        if not line.strip():
-            continue
-        try:
-            values = json.loads(line.decode())
-        except UnicodeDecodeError:
-            yield Line(number, {}, "not UTF-8")
-        except (ValueError, RecursionError):
-            yield Line(number, {}, "not JSON")
-        else:
-            is_object = isinstance(values, dict)
-            yield Line(number, values, "") if is_object else Line(number, {}, "not a JSON object")
-
-
-def _csv_lines(file: IO[bytes]) -> Iterator[Line]:
-    limit = csv.field_size_limit(MAX_FILE_BYTES)  # of all readers in the process
-    text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline="")
-    try:
-        rows = csv.reader(text)
-        names = next(rows, [])
-        while True:
-            try:
-                row = next(rows)
-            except StopIteration:
-                return
-            except csv.Error as error:
-                yield Line(rows.line_num, {}, f"not CSV ({error})")
-                continue
-            if not row:
-                continue
-            values = dict(zip(names, row, strict=False))
-            if len(row) != len(names):
-                problem = f"{len(row)} cells, not {len(names)}"
-            else:
-                problem = "" if all(map(_is_utf8, row)) else "not UTF-8"
-            yield Line(rows.line_num, values, problem)
-    finally:
-        csv.field_size_limit(limit)
-        text.detach()
-
-
-def _is_utf8(cell: str) -> bool:
-    return cell.isascii() or not any("\ud800" <= char <= "\udfff" for char in cell)
 
 
 def records_in(lines: Iterable[Line], form: str) -> Iterator[Record]:

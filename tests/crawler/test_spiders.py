@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from crawler.archive import ArchiveError, read_archive
 from crawler.demo import SAMPLE, serve
+from shingling.archive import ArchiveError, LeftOut, SavedPage, read_archive
 from tests.conftest import ROOT
 from tests.crawling import article, html, run_scrapy, serving
 
@@ -135,7 +135,7 @@ def test_a_tar_file_gives_its_html_in_sorted_order(
 ) -> None:
     path = tmp_path / f"pages{suffix}"
     made_tar(path, names, mode)
-    pages = list(read_archive(path, max_bytes=MAX))
+    pages = saved(path)
     assert [page.url.removeprefix(f"{path.as_uri()}/") for page in pages] == [
         "a",
         "b.php",
@@ -170,13 +170,22 @@ def made_warc(path: Path) -> None:
 def test_a_warc_file_gives_its_successful_html_responses(tmp_path: Path) -> None:
     path = tmp_path / "pages.warc.gz"
     made_warc(path)
-    pages = list(read_archive(path, max_bytes=MAX))
+    pages = saved(path)
     assert [page.url for page in pages] == [f"https://news.example/{number}" for number in (0, 2)]
     assert b"Page 2" in pages[1].body
     assert pages[0].fetched.isoformat().startswith("2020-01-02T03:04:05")
     assert pages[0].content_type == "text/html; charset=utf-8"
-    chosen = list(read_archive(path, only=["*/2"], max_bytes=MAX))
+    chosen = saved(path, only=["*/2"])
     assert [page.url for page in chosen] == ["https://news.example/2"]
+
+
+def saved(path: Path, **options: Any) -> list[SavedPage]:
+    """Return the pages of an archive, of which nothing is left out."""
+    pages = []
+    for page in read_archive(path, max_bytes=MAX, **options):
+        assert isinstance(page, SavedPage)
+        pages.append(page)
+    return pages
 
 
 def test_a_compressed_bomb_in_a_warc_file_is_left_out(tmp_path: Path) -> None:
@@ -184,7 +193,46 @@ def test_a_compressed_bomb_in_a_warc_file_is_left_out(tmp_path: Path) -> None:
     body = gzip.compress(b"<html>" + b" " * 50_000_000)
     headers = "200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip"
     path.write_bytes(warc_record("https://news.example/bomb", headers, body))
-    assert list(read_archive(path, max_bytes=MAX)) == []
+    left_out = [LeftOut("https://news.example/bomb", "too large")]
+    assert list(read_archive(path, max_bytes=MAX)) == left_out
+
+
+def test_what_cannot_be_had_is_told_in_its_place_and_the_rest_is_read(tmp_path: Path) -> None:
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    kind = "200 OK\r\nContent-Type: text/html"
+    broken = warc_record("https://news.example/whole", kind, html(article(1)).encode())
+    packed = kind + "\r\nContent-Encoding: gzip"
+    records = {
+        "b.warc": broken + broken[: len(broken) // 2],
+        "d.warc": warc_record("https://news.example/large", kind, b"<html>" + b" " * MAX * 2)
+        + warc_record("https://news.example/packed", packed, b"not packed")
+        + warc_record("https://news.example/film", "200 OK\r\nContent-Type: a/b", b" " * MAX * 2),
+    }
+    for name, raw in records.items():
+        (folder / name).write_bytes(raw)
+    for name in ("a.html", "e.html"):
+        (folder / name).write_text(html(article(2), name))
+    (folder / "c.html").write_text("<html>" + " " * MAX)
+    (folder / "c.bin").write_text("\x89" + " " * MAX)
+    found = [
+        page.url.rpartition("/")[2] if isinstance(page, SavedPage) else (page.name, page.reason)
+        for page in read_archive(folder, max_bytes=MAX)
+    ]
+    assert found == [
+        "a.html",
+        "whole",
+        ("b.warc", "cannot be read any further: it ends in the middle of a record"),
+        ((folder / "c.html").as_uri(), "too large"),
+        ("https://news.example/large", "too large"),
+        ("https://news.example/packed", "cannot be decoded"),
+        "e.html",
+    ]
+    items, log = crawl(tmp_path, "archive", "-a", f"path={folder}", "-s", f"DOWNLOAD_MAXSIZE={MAX}")
+    assert [item["title"] for item in items] == ["a.html", "A page", "e.html"]
+    assert "b.warc: cannot be read any further: it ends in the middle" in log
+    assert "https://news.example/large: too large" in log
+    assert "Traceback" not in log
 
 
 def test_an_archive_that_breaks_off_gives_the_pages_before_and_then_an_error(
@@ -195,7 +243,7 @@ def test_an_archive_that_breaks_off_gives_the_pages_before_and_then_an_error(
     whole = path.read_bytes()
     path.write_bytes(whole[: whole.index(b"</title>", whole.index(b"<title>b"))])
     pages = read_archive(path, max_bytes=MAX)
-    assert next(pages).url.endswith("/a")
+    assert isinstance(next(pages), SavedPage)
     with pytest.raises(ArchiveError, match="cannot be read any further"):
         next(pages)
     items, log = crawl(tmp_path, "archive", "-a", f"path={path}")
