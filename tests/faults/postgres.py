@@ -57,6 +57,7 @@ COUNTS = """
     SELECT runs.id, counts, count(pages.id) FROM runs LEFT JOIN pages ON run_id = runs.id
     GROUP BY runs.id HAVING count(pages.id) <> coalesce((counts::json ->> 'new')::int, 0)
     + coalesce((counts::json ->> 'exact')::int, 0) + coalesce((counts::json ->> 'near')::int, 0)
+    + coalesce((counts::json ->> 'skipped')::int, 0)
 """
 
 
@@ -160,7 +161,7 @@ def broken(server: Server, database: str, *, counts: bool = True) -> list[str]:
     Args:
         server: that has the database.
         database: with the store.
-        counts: whether no page is short or has changed, and every verdict has arrived.
+        counts: whether every page has a text and none has changed, and every verdict has arrived.
     """
     queries = {**MUST_FIND_NOTHING, **({"counts of other pages": COUNTS} if counts else {})}
     found = {name: server.run(query, database) for name, query in queries.items()}
