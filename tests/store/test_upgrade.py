@@ -1,4 +1,4 @@
-"""Stores of earlier releases, brought up to date with all that they hold."""
+"""Stores of earlier releases, brought up to date with all that they hold, on both databases."""
 
 from __future__ import annotations
 
@@ -8,33 +8,68 @@ from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pytest
+from alembic import command
+from sqlalchemy import Connection, MetaData, create_engine, insert, select
 
 from shingling import Page, Rules, Scheme, Store
 from shingling.sketch import Banding
-from shingling.store._migrate import HEAD
+from shingling.store._migrate import HEAD, alembic_config
 from shingling.text import Canonicaliser
 
-from .databases import execute
+from .databases import execute, is_postgres
 from .invariants import entries_of, rows_of, text, url_of, verify
 
 FIXTURES = Path(__file__).with_name("fixtures")
 _PAGES = "SELECT id, url, title, words, text_hash, minima, simhash, status, original_id FROM pages"
 
 
-def restored(name: str, tmp_path: Path) -> Path:
-    """Return a store as an earlier release wrote it, in WAL mode as all are."""
-    file = tmp_path / "old.db"
-    with closing(sqlite3.connect(file)) as db:
-        db.executescript((FIXTURES / name).read_text(encoding="utf-8"))
-        db.execute("PRAGMA journal_mode = WAL")
+def restored(revision: str, file: Path) -> Path:
+    """Return a store as an earlier release wrote it."""
+    dump = file.with_name("dump.db") if is_postgres(file) else file
+    with closing(sqlite3.connect(dump)) as db:
+        db.executescript((FIXTURES / f"r{revision}.sql").read_text(encoding="utf-8"))
+        db.execute("PRAGMA journal_mode = WAL")  # as that of every store
+    if is_postgres(file):
+        source, target = create_engine(f"sqlite:///{dump}"), create_engine(url_of(file))
+        with source.connect() as old, target.begin() as new:
+            command.upgrade(alembic_config(new), revision)
+            copy(old, new)
+        source.dispose()
+        target.dispose()
+    assert rows_of(file, "SELECT version_num FROM alembic_version") == [(revision,)]
     return file
 
 
+def copy(old: Connection, new: Connection) -> None:
+    """Copy the rows of a store from SQLite to the tables of its revision on PostgreSQL.
+
+    There keys are never on their way: what SQLite holds of them in `recent` goes where it belongs.
+    """
+    there, here = MetaData(), MetaData()
+    there.reflect(old)
+    here.reflect(new)
+    for table in here.sorted_tables:
+        rows = [dict(row) for row in old.execute(select(there.tables[table.name])).mappings()]
+        if table.name == "alembic_version" or not rows:
+            continue
+        if table.name == "recent":
+            for row in rows:
+                entries = np.frombuffer(row["entries"], "<i8").reshape(-1, 2).tolist()
+                keys = [{"key": key, "page_id": page_id} for key, page_id in entries]
+                new.execute(insert(here.tables[row["owner"]]), keys)
+        elif table.name != "logs":
+            new.execute(insert(table), rows)
+    for name in {"pages", "runs", "site_blocks"} & set(here.tables):
+        last = f"pg_get_serial_sequence('{name}', 'id'), (SELECT max(id) FROM {name})"  # noqa: S608
+        new.exec_driver_sql(f"SELECT setval({last})")
+
+
 @pytest.fixture
-def old(tmp_path: Path) -> Path:
+def old(file: Path) -> Path:
     """Return a store as revision 0001 wrote it."""
-    return restored("r0001.sql", tmp_path)
+    return restored("0001", file)
 
 
 def test_a_store_of_revision_0001_keeps_all_that_it_holds(old: Path) -> None:
@@ -54,9 +89,8 @@ def test_a_store_of_revision_0001_keeps_all_that_it_holds(old: Path) -> None:
     verify(old)
 
 
-def test_a_store_of_revision_0002_keeps_all_that_it_holds(tmp_path: Path) -> None:
-    old = restored("r0002.sql", tmp_path)
-    assert rows_of(old, "SELECT version_num FROM alembic_version") == [("0002",)]
+def test_a_store_of_revision_0002_keeps_all_that_it_holds(file: Path) -> None:
+    old = restored("0002", file)
     entries = [entries_of_table(old, table) for table in ("bands", "samples")]
     before = rows_of(old, _PAGES)
     assert [row[7] for row in before] == ["new", "near", "exact", "new", "near", "skipped"]
@@ -76,10 +110,9 @@ def test_a_store_of_revision_0002_keeps_all_that_it_holds(tmp_path: Path) -> Non
 
 
 def test_a_store_of_revision_0003_keeps_all_that_it_holds_and_learns_templates(
-    tmp_path: Path,
+    file: Path,
 ) -> None:
-    old = restored("r0003.sql", tmp_path)
-    assert rows_of(old, "SELECT version_num FROM alembic_version") == [("0003",)]
+    old = restored("0003", file)
     before = rows_of(old, _PAGES)
     footer = " ".join(words_of("footer")[:40])
     with Store.open(url_of(old)) as store:
@@ -100,10 +133,9 @@ def test_a_store_of_revision_0003_keeps_all_that_it_holds_and_learns_templates(
 
 
 def test_a_store_of_revision_0004_keeps_all_that_it_holds_and_learns_bodies(
-    tmp_path: Path,
+    file: Path,
 ) -> None:
-    old = restored("r0004.sql", tmp_path)
-    assert rows_of(old, "SELECT version_num FROM alembic_version") == [("0004",)]
+    old = restored("0004", file)
     kept = [_PAGES, "SELECT * FROM site_blocks", "SELECT page_id, zlib FROM texts ORDER BY page_id"]
     before = [rows_of(old, query) for query in kept]
     with Store.open(url_of(old)) as store:
