@@ -277,8 +277,7 @@ def test_estimates_of_digit_grids_obey_theory(family: str) -> None:
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("size", [3, 5])
+@pytest.mark.parametrize(("size", "family"), [(3, "affine"), (5, "affine"), (5, "crc")])
 def test_estimates_of_500_real_pairs_obey_theory(data: Path, size: int, family: str) -> None:
     folders = ("copycat", "tgcontest", "clough-stevenson")
     rows = [row for name in folders for row in _rows(data / name / "pairs.jsonl.gz")]

@@ -272,6 +272,63 @@ def _tune(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--folds", type=int, default=5, help="of the cross-validation (default: 5)")
 
 
+def _bulk(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "input",
+        metavar="INPUT",
+        nargs="+",
+        help=".jsonl or .csv (also .gz, .zst), .parquet, .warc, .tar, a folder of HTML, an"
+        " SQLAlchemy URL, or - for stdin",
+    )
+    parser.add_argument("--out", metavar="DIR", required=True, help="folder to write to")
+    parser.add_argument(
+        "--threshold", type=float, help="resemblance of near-duplicates (default: DEDUP_THRESHOLD)"
+    )
+    parser.add_argument(
+        "--method",
+        choices=["minhash", "megashingle", "minhash+simhash", "exact"],
+        help="what is a duplicate (default: DEDUP_METHOD)",
+    )
+    for name in ("text", "html"):
+        parser.add_argument(
+            f"--{name}-field",
+            metavar="NAME",
+            help=f"of a row (default: DEDUP_{name.upper()}_FIELD)",
+        )
+    parser.add_argument(
+        "--id-field",
+        metavar="NAME",
+        help="of a row (default: id or url, where a row has one; else its file and line)",
+    )
+    parser.add_argument(
+        "--format",
+        choices=["jsonl", "csv", "parquet", "warc", "html"],
+        help="of all inputs, whatever their names are",
+    )
+    parser.add_argument("--query", metavar="SQL", help="what an SQLAlchemy URL is asked for")
+    parser.add_argument(
+        "--to", choices=["jsonl", "parquet"], default="jsonl", help="what is written"
+    )
+    parser.add_argument(
+        "--into-store", action="store_true", help="put the rows into the store as well"
+    )
+    parser.add_argument("--workers", type=int, metavar="N", help="processes (default: one a CPU)")
+    parser.add_argument(
+        "--memory", default="1G", metavar="SIZE", help="that sorting may use (default: 1G)"
+    )
+    parser.add_argument("--strict", action="store_true", help="stop at the first bad row")
+    parser.add_argument(
+        "--restart", action="store_true", help="begin anew, whatever is in DIR of another run"
+    )
+    parser.add_argument(
+        "--every",
+        type=float,
+        default=10.0,
+        metavar="SECONDS",
+        help="between two lines of progress, where there is no terminal (default: 10)",
+    )
+
+
 COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]] = {
     "status": ("count pages, originals, duplicates and runs", "--json", _none),
     "show": ("show what is stored of a URL", "https://example.com/article", _show),
@@ -309,6 +366,11 @@ COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]] 
     ),
     "export": ("write the store to a file", "store.jsonl.gz", _export),
     "import": ("read an exported store, or the items of an old crawl", "items.jsonl", _import),
+    "bulk": (
+        "deduplicate a whole collection: files, archives or a query",
+        "articles.jsonl.gz --out deduplicated",
+        _bulk,
+    ),
     "vacuum": ("give back the space of removed pages", "", _none),
     "tune": (
         "measure which settings find near-duplicates best, on labelled pairs",

@@ -11,6 +11,7 @@ from scrapy.exceptions import UsageError
 
 from shingling.errors import NoStoreError, ShinglingError
 from shingling.plugin import exchange, upkeep
+from shingling.plugin.bulk import bulk
 from shingling.plugin.explaining import explained, print_explained
 from shingling.plugin.measuring import compare_texts, similar
 from shingling.plugin.opening import open_store
@@ -260,6 +261,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace, DedupSettings], int]] = {
     "prune": upkeep.prune,
     "rebuild": upkeep.rebuild,
     "review": upkeep.review,
+    "bulk": bulk,
     "export": exchange.export,
     "import": exchange.import_,
     "vacuum": upkeep.vacuum,

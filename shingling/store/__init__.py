@@ -1,5 +1,6 @@
 """The signature store: tables, candidate search, the atomic check-and-insert."""
 
+from shingling.store._choose import MEASURED, Ranking
 from shingling.store._engine import parse_url
 from shingling.store._exchange import Restored
 from shingling.store._index import Index
@@ -32,6 +33,7 @@ __all__ = [
     "DEFAULT_MIN_WORDS",
     "DEFAULT_SIMHASH_DISTANCE",
     "DEFAULT_THRESHOLD",
+    "MEASURED",
     "METHODS",
     "MOST",
     "PAGE_FIELDS",
@@ -44,6 +46,7 @@ __all__ = [
     "Match",
     "Page",
     "Parted",
+    "Ranking",
     "Record",
     "Restored",
     "Review",

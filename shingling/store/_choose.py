@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -10,7 +10,9 @@ from shingling.similarity import distance as simhash_distance
 from shingling.similarity import equal_supershingles, standard_error
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
 
     from shingling.similarity import Overlap
     from shingling.store._rows import Row
@@ -20,7 +22,37 @@ if TYPE_CHECKING:
 _ERRORS = 3.0  # standard errors below the threshold at which a candidate is still measured
 _DILUTED = 0.5  # of the threshold: the estimate that templates may bring copies down to
 _SURELY = 0.8  # resemblance of whole texts at which pages of a site with one title are one
-_MEASURED = 32  # candidates measured at most, the most alike first
+MEASURED = 32  # candidates measured at most, the most alike first
+
+
+class Ranking(NamedTuple):
+    """Which candidates are measured, by the estimates from all minima.
+
+    Args:
+        least: resemblance that is asked for.
+        worth: estimate from which on a candidate is measured.
+        margin: by how much a measure may lie above its estimate.
+    """
+
+    least: float
+    worth: float
+    margin: float
+
+    @classmethod
+    def of(cls, rules: Rules) -> Ranking:
+        """Return how candidates are ranked under rules."""
+        return cls(_least(rules), least_estimate(rules), _margin(rules))
+
+    def order(self, estimates: NDArray[np.float64]) -> Iterator[int]:
+        """Yield the places of those that are measured: the most alike first, then the oldest."""
+        for place in np.argsort(-estimates, kind="stable")[:MEASURED].tolist():
+            if estimates[place] < self.worth:
+                return
+            yield place
+
+    def is_beaten(self, estimate: float, best: float) -> bool:
+        """Return whether a candidate, and those behind it, lie below one that was measured."""
+        return estimate + self.margin < best
 
 
 def choose(
@@ -33,17 +65,15 @@ def choose(
     taken = _taken(row, candidates, rules)
     if not taken:
         return None
-    least, margin, worth = _least(rules), _margin(rules), least_estimate(rules)
+    ranking = Ranking.of(rules)
     estimates = (np.stack([other.minima for other in taken]) == row.minima).mean(axis=1)
     best: tuple[Row, float, float] | None = None
-    for place in np.argsort(-estimates, kind="stable")[:_MEASURED].tolist():
-        if estimates[place] < worth:
-            break
-        if best is not None and estimates[place] + margin < best[1]:
+    for place in ranking.order(estimates):
+        if best is not None and ranking.is_beaten(float(estimates[place]), best[1]):
             break
         other = taken[place]
-        resemblance, containment = _measured(row, other, least, store)
-        if resemblance < least or (not resemblance and store.is_template(other, rules)):
+        resemblance, containment = _measured(row, other, ranking.least, store)
+        if resemblance < ranking.least or (not resemblance and store.is_template(other, rules)):
             continue
         if best is None or (resemblance, -other.id) > (best[1], -best[0].id):
             best = other, resemblance, containment
@@ -107,7 +137,7 @@ def contained(
     """
     piece: tuple[Row, Overlap] | None = None
     contains: tuple[float, str] | None = None
-    for other in others[:_MEASURED]:
+    for other in others[:MEASURED]:
         both = store.overlap(row, other)
         if both is None or both.containment < least:
             continue

@@ -253,6 +253,8 @@ def safe_url(url: str) -> str:
     url = url.strip()
     if not url.isprintable():
         url = "".join(char if char.isprintable() else quote(char, errors="replace") for char in url)
+    if "@" not in url:
+        return url
     return _CREDENTIALS.sub(lambda match: match[1] or match[2] or "", url)
 
 

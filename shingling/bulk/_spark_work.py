@@ -1,0 +1,55 @@
+"""A folder that all of Spark's workers can reach, for what one step hands to the next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import Observation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+
+class Work:
+    """A folder of Parquet: what was written there is not computed again.
+
+    Args:
+        spark: that reads and writes.
+        folder: a path or URI as Spark takes it.
+    """
+
+    def __init__(self, spark: SparkSession, folder: str) -> None:
+        self.spark = spark
+        self._folder = folder
+
+    def write(self, frame: DataFrame, name: str) -> DataFrame:
+        """Return a frame as it was written."""
+        place = f"{self._folder}/{name}"
+        frame.write.parquet(place, mode="overwrite")
+        return self.spark.read.schema(frame.schema).parquet(place)
+
+    def write_counted(
+        self, frame: DataFrame, name: str, counts: Mapping[str, Column]
+    ) -> tuple[DataFrame, dict[str, int]]:
+        """Return a frame as it was written, and what was counted of it on the way."""
+        seen = Observation()
+        columns = [column.alias(key) for key, column in counts.items()]
+        return self.write(frame.observe(seen, *columns), name), seen.get
+
+    def empty(self, schema: str) -> DataFrame:
+        """Return a frame without rows."""
+        return self.spark.createDataFrame([], schema)
+
+    def discard(self) -> None:
+        """Delete the folder."""
+        path, files = hadoop(self.spark, self._folder)
+        files.delete(path, True)
+
+
+def hadoop(spark: SparkSession, place: str) -> tuple[Any, Any]:
+    """Return a path of Hadoop's, and the file system that it is on."""
+    context: Any = spark.sparkContext
+    path = context._jvm.org.apache.hadoop.fs.Path(place)
+    return path, path.getFileSystem(context._jsc.hadoopConfiguration())

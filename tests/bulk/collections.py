@@ -1,0 +1,103 @@
+"""Rows of known kinds, and what the store says of them one by one."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from shingling import Page, Rules, Scheme, Store
+from shingling.bulk import Options, deduplicate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+Removed = dict[str, tuple[str, str, float, float]]
+"""Original, status, resemblance and containment of rows, by their ids."""
+
+
+class Result(NamedTuple):
+    """Ids that stay, and the rows that go."""
+
+    kept: list[str]
+    removed: Removed
+
+
+def families(seed: int, rows: int, texts: Sequence[str], words: int = 60) -> list[dict[str, str]]:
+    """Return rows: texts with some words changed, cut, or as they are."""
+    rnd = random.Random(seed)
+    made = []
+    for number in range(rows):
+        parts = rnd.choice(texts).split()[:words]
+        for _ in range(rnd.choice((0, 0, rnd.randint(0, len(parts) // 4)))):
+            parts[rnd.randrange(len(parts))] = f"w{rnd.randrange(10**9)}"
+        if rnd.random() < 0.1:
+            parts = parts[: rnd.randint(3, 24)]
+        made.append({"id": f"row {number}", "text": " ".join(parts)})
+    return made
+
+
+def random_texts(seed: int, number: int, words: int = 60) -> list[str]:
+    """Return texts that have nothing in common."""
+    rnd = random.Random(seed)
+    return [" ".join(f"t{rnd.randrange(10**9)}" for _ in range(words)) for _ in range(number)]
+
+
+def write_lines(file: Path, rows: Iterable[Any]) -> Path:
+    """Write rows as JSON lines."""
+    lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    file.write_text("".join(lines), encoding="utf-8")
+    return file
+
+
+def warc_record(url: str, html: str) -> bytes:
+    """Return a record of a WARC file: the response that a page came with."""
+    block = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n" + html.encode()
+    return (
+        b"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: %s\r\n"
+        b"WARC-Date: 2026-01-02T03:04:05Z\r\n"
+        b"Content-Type: application/http; msgtype=response\r\n"
+        b"Content-Length: %d\r\n\r\n%s\r\n\r\n" % (url.encode(), len(block), block)
+    )
+
+
+def read_lines(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_bytes().splitlines()]
+
+
+def bulk(file: Path, out: Path, **options: Any) -> Result:
+    """Return what a run keeps and removes."""
+    deduplicate([str(file)], out, Options(**{"workers": 0, **options}))
+    return result_of(out)
+
+
+def result_of(out: Path) -> Result:
+    """Return what a run has written."""
+    removed = {
+        row["id"]: (row["original"], row["status"], row["resemblance"], row["containment"])
+        for row in read_lines(out / "removed.jsonl")
+    }
+    kept = read_lines(out / "kept.jsonl")
+    return Result([row.get("id") or row["url"] for row in kept], removed)
+
+
+def one_by_one(
+    rows: Iterable[dict[str, str]], store: Path, rules: Rules, scheme: Scheme | None = None
+) -> Result:
+    """Return what a store keeps and removes that is given the rows in their order."""
+    rules = replace(rules, templates=False)
+    kept: list[str] = []
+    removed: Removed = {}
+    with Store.open(f"sqlite:///{store}", scheme=scheme, rules=rules) as opened:
+        for row in rows:
+            [verdict] = opened.check([Page(row["id"], row["text"])], rules=rules)
+            if verdict.original is None:
+                kept.append(row["id"])
+                continue
+            assert verdict.resemblance is not None
+            assert verdict.containment is not None
+            measures = round(verdict.resemblance, 4), round(verdict.containment, 4)
+            removed[row["id"]] = verdict.original, verdict.status, *measures
+    return Result(kept, removed)

@@ -1,0 +1,283 @@
+"""Every kind of input gives the same rows."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import sqlite3
+import sys
+from contextlib import closing
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from shingling import ShinglingError
+from shingling.bulk import Fields, Options, deduplicate
+from tests.crawling import article, html
+
+from .collections import (
+    Result,
+    families,
+    random_texts,
+    read_lines,
+    result_of,
+    warc_record,
+    write_lines,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ROWS = families(7, 120, random_texts(6, 5))
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> Result:
+    folder = tmp_path_factory.mktemp("plain")
+    return run(str(write_lines(folder / "rows.jsonl", ROWS)), folder)
+
+
+def run(name: str, folder: Path, **options: Any) -> Result:
+    deduplicate([name], folder / "out", Options(**{"workers": 0, **options}))
+    return result_of(folder / "out")
+
+
+def as_csv(rows: list[dict[str, str]]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, ["id", "text"])
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def as_lines(rows: list[dict[str, str]]) -> str:
+    return "".join(json.dumps(row, ensure_ascii=False) + "\r\n" for row in rows)
+
+
+def test_lines_packed_by_gzip(tmp_path: Path, expected: Result) -> None:
+    file = tmp_path / "rows.jsonl.gz"
+    half = len(ROWS) // 2  # of two members
+    file.write_bytes(
+        gzip.compress(as_lines(ROWS[:half]).encode())
+        + gzip.compress(as_lines(ROWS[half:]).encode())
+    )
+    assert run(str(file), tmp_path) == expected
+
+
+def test_lines_packed_by_zstandard(tmp_path: Path, expected: Result) -> None:
+    zstd = pytest.importorskip(
+        "backports.zstd" if sys.version_info < (3, 14) else "compression.zstd"
+    )
+    file = tmp_path / "rows.ndjson.zst"
+    file.write_bytes(zstd.compress(as_lines(ROWS).encode()))
+    assert run(str(file), tmp_path) == expected
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_csv(tmp_path: Path, expected: Result, packed: bool) -> None:
+    raw = as_csv(ROWS).encode("utf-8-sig")
+    file = tmp_path / ("rows.csv.gz" if packed else "rows.csv")
+    file.write_bytes(gzip.compress(raw) if packed else raw)
+    assert run(str(file), tmp_path) == expected
+
+
+def test_parquet(tmp_path: Path, expected: Result) -> None:
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    table = pa.Table.from_pylist(
+        [{**row, "when": datetime(2026, 1, 2, tzinfo=UTC)} for row in ROWS]
+    )
+    pq.write_table(table, tmp_path / "rows.parquet", row_group_size=50)
+    assert run(str(tmp_path / "rows.parquet"), tmp_path) == expected
+    assert read_lines(tmp_path / "out" / "kept.jsonl")[0]["when"] == "2026-01-02T00:00:00+00:00"
+
+
+def test_a_query(tmp_path: Path, expected: Result) -> None:
+    with closing(sqlite3.connect(tmp_path / "rows.db")) as db, db:
+        db.execute("CREATE TABLE articles (id TEXT, body TEXT, price DECIMAL)")
+        db.executemany(
+            "INSERT INTO articles VALUES (?, ?, 1.5)", [(row["id"], row["text"]) for row in ROWS]
+        )
+    url = f"sqlite:///{tmp_path / 'rows.db'}"
+    found = run(url, tmp_path, query="SELECT * FROM articles", fields=Fields("body", "html", "id"))
+    assert found == expected
+    assert read_lines(tmp_path / "out" / "kept.jsonl")[0]["price"] == 1.5
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+def test_standard_input(
+    tmp_path: Path, expected: Result, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = as_csv(ROWS) if form == "csv" else as_lines(ROWS)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    assert run("-", tmp_path, format=form) == expected
+
+
+def test_several_inputs_are_one_collection(tmp_path: Path, expected: Result) -> None:
+    write_lines(tmp_path / "a.jsonl", ROWS[:50])
+    (tmp_path / "b.csv").write_text(as_csv(ROWS[50:]), encoding="utf-8")
+    names = [str(tmp_path / "a.jsonl"), str(tmp_path / "b.csv")]
+    deduplicate(names, tmp_path / "out", Options(workers=2))
+    assert result_of(tmp_path / "out") == expected
+    lines = {
+        row["id"]: (row["file"], row["line"]) for row in read_lines(tmp_path / "out/removed.jsonl")
+    }
+    assert lines == {
+        row["id"]: (names[at >= 50], at + 1 if at < 50 else at - 48)  # below a header
+        for at, row in enumerate(ROWS)
+        if row["id"] in expected.removed
+    }
+
+
+def test_lines_of_a_large_file_are_read_in_parts(
+    tmp_path: Path, expected: Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shingling.bulk._sources._STEP", 700)
+    assert run(str(write_lines(tmp_path / "rows.jsonl", ROWS)), tmp_path) == expected
+
+
+def test_rows_without_an_id_are_called_by_file_and_line(tmp_path: Path) -> None:
+    rows = [{"text": row["text"]} for row in ROWS]
+    file = write_lines(tmp_path / "rows.jsonl", rows)
+    deduplicate([str(file)], tmp_path / "out", Options(workers=0))
+    row = read_lines(tmp_path / "out" / "removed.jsonl")[0]
+    assert row["id"] == f"{file}:{row['line']}"
+    assert row["original"].startswith(f"{file}:")
+
+
+def pages(tmp_path: Path) -> Path:
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    for name, seed in (("a", 1), ("b", 2), ("c", 1)):
+        (folder / f"{name}.html").write_text(html(article(seed), f"Page {name}"), encoding="utf-8")
+    (folder / "notes.bin").write_bytes(bytes(range(256)))
+    return folder
+
+
+def test_a_folder_of_pages(tmp_path: Path) -> None:
+    folder = pages(tmp_path)
+    found = run(str(folder), tmp_path, workers=1)
+    a, b, copy = (f"{folder.as_uri()}/{name}.html" for name in "abc")
+    assert found.kept == [a, b]
+    assert found.removed[copy][:2] == (a, "near")
+    row = read_lines(tmp_path / "out" / "kept.jsonl")[0]
+    assert row["title"] == "Page a"
+    assert row["text"].count(" ") > 250
+    assert read_lines(tmp_path / "out" / "bad.jsonl") == []
+
+
+def test_a_warc_file(tmp_path: Path) -> None:
+    pytest.importorskip("fastwarc")
+    body = html(article(3), "Saved")
+    records = [warc_record(f"https://example.com/{path}", body) for path in ("one", "two")]
+    file = tmp_path / "pages.warc.gz"
+    file.write_bytes(b"".join(map(gzip.compress, records)))
+    deduplicate([str(file)], tmp_path / "out", Options(workers=0))
+    [row] = read_lines(tmp_path / "out" / "removed.jsonl")
+    assert (row["id"], row["original"], row["status"]) == (
+        "https://example.com/two",
+        "https://example.com/one",
+        "exact",
+    )
+    assert read_lines(tmp_path / "out" / "kept.jsonl")[0]["fetched"] == "2026-01-02T03:04:05+00:00"
+
+
+def test_html_in_a_field(tmp_path: Path) -> None:
+    rows = [
+        {"url": f"https://example.com/{at}", "html": html(article(seed)), "price": 3}
+        for at, seed in enumerate((1, 2, 1))
+    ]
+    deduplicate(
+        [str(write_lines(tmp_path / "rows.jsonl", rows))], tmp_path / "out", Options(workers=0)
+    )
+    kept = read_lines(tmp_path / "out" / "kept.jsonl")
+    assert [(row["url"], row["price"]) for row in kept] == [
+        (rows[0]["url"], 3),
+        (rows[1]["url"], 3),
+    ]
+    assert "html" not in kept[0]
+    assert kept[0]["text"].count(" ") > 250
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "problem"),
+    [
+        ("missing.jsonl", {}, "missing.jsonl: No such file"),
+        ("rows.txt", {}, "tells no format"),
+        ("sqlite:///rows.db", {}, "--query"),
+        ("nonsense://x", {"query": "SELECT 1"}, "cannot be reached"),
+        ("sqlite:///rows.db", {"query": "SELECT * FROM absent"}, "query failed: no such table"),
+        ("-", {"format": "parquet"}, "standard input"),
+    ],
+)
+def test_what_cannot_be_read_is_said(
+    tmp_path: Path,
+    name: str,
+    options: dict[str, Any],
+    problem: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rows.txt").write_text("", encoding="utf-8")
+    with pytest.raises(ShinglingError, match=problem):
+        deduplicate([name], tmp_path / "out", Options(workers=0, **options))
+
+
+def test_an_empty_collection_has_empty_files(tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_bytes(b"")
+    summary = deduplicate([str(tmp_path / "rows.jsonl")], tmp_path / "out", Options(workers=0))
+    assert (summary.total, summary.bad) == (0, 0)
+    assert result_of(tmp_path / "out") == Result([], {})
+
+
+def test_parquet_is_written_with_the_types_of_the_rows(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    rows: list[dict[str, Any]] = [
+        {"id": row["id"], "text": row["text"], "size": at, "share": at / 2, "seen": at % 2 == 0}
+        for at, row in enumerate(ROWS)
+    ]
+    rows[0] |= {"mixed": 1, "tags": ["a", "b"], "size": None}
+    rows[1] |= {"mixed": "one", "share": 1}
+    run_ = Options(workers=0, output="parquet")
+    deduplicate([str(write_lines(tmp_path / "rows.jsonl", rows))], tmp_path / "out", run_)
+    kept = pq.read_table(tmp_path / "out" / "kept.parquet")
+    assert {field.name: str(field.type) for field in kept.schema} == {
+        "id": "string",
+        "text": "string",
+        "size": "int64",
+        "share": "double",
+        "seen": "bool",
+        "mixed": "string",
+        "tags": "string",
+    }
+    first = kept.to_pylist()[0]
+    assert (first["mixed"], first["tags"], first["size"]) == ("1", '["a", "b"]', None)
+    removed = pq.read_table(tmp_path / "out" / "removed.parquet").to_pylist()
+    groups = pq.read_table(tmp_path / "out" / "groups.parquet").to_pylist()
+    assert sorted(row["id"] for row in removed) == sorted(
+        name for group in groups for name in group["duplicates"]
+    )
+    assert {row["original"] for row in removed} == {group["original"] for group in groups}
+
+
+def test_a_restarted_run_leaves_no_file_of_the_one_before(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    name = str(write_lines(tmp_path / "rows.jsonl", ROWS))
+    deduplicate([name], tmp_path / "out", Options(workers=0))
+    deduplicate([name], tmp_path / "out", Options(workers=0, output="parquet"), restart=True)
+    assert sorted(file.name for file in (tmp_path / "out").iterdir()) == [
+        *("bad.jsonl", "groups.parquet", "kept.parquet", "removed.parquet", "summary.json")
+    ]
+
+
+def test_an_integer_that_parquet_has_no_room_for_is_said(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    file = write_lines(tmp_path / "rows.jsonl", [{**ROWS[0], "size": 1 << 70}])
+    with pytest.raises(ShinglingError, match="cannot be written as Parquet"):
+        deduplicate([str(file)], tmp_path / "out", Options(workers=0, output="parquet"))

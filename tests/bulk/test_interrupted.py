@@ -1,0 +1,257 @@
+"""Runs that are interrupted, and workers that die: nothing is lost, nothing is done twice."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from shingling.bulk import Options, Summary, deduplicate
+from shingling.bulk._greedy import Greedy
+from shingling.bulk._output import Outcome
+from shingling.errors import BulkError
+from tests.crawling import article
+
+from .collections import bulk, families, random_texts, read_lines, result_of, write_lines
+
+ROOT = Path(__file__).parents[2]
+ROWS = families(8, 600, random_texts(7, 20))
+FEW = ROWS[:150]
+
+PROGRAM = """
+import sys
+import shingling.bulk._sources
+from shingling.bulk import Options, deduplicate
+shingling.bulk._sources._STEP = 5_000
+deduplicate([sys.argv[1]], sys.argv[2], Options(workers=2, extractor="tests.bulk.hostile.slow"))
+"""
+
+
+def test_a_killed_run_goes_on_and_gives_the_same(tmp_path: Path) -> None:
+    rows = [{"id": row["id"], "html": row["text"]} for row in FEW]
+    file = write_lines(tmp_path / "rows.jsonl", rows)
+    command = [sys.executable, "-c", PROGRAM, str(file), str(tmp_path / "out")]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    signed, rnd = tmp_path / "out" / ".bulk" / "signed", random.Random(5)
+    for _ in range(3):
+        process = subprocess.Popen(command, env=environment, start_new_session=True)
+        before = len([*signed.glob("*")])
+        while process.poll() is None and len([*signed.glob("*")]) <= before:
+            time.sleep(0.02)
+        time.sleep(0.5 * rnd.random())
+        os.killpg(process.pid, signal.SIGKILL)
+        assert process.wait() == -signal.SIGKILL
+    subprocess.run(command, env=environment, check=True)
+    assert result_of(tmp_path / "out") == bulk(
+        write_lines(tmp_path / "plain.jsonl", FEW), tmp_path / "plain"
+    )
+    assert not (tmp_path / "out" / ".bulk").exists()
+
+
+class StopError(Exception):
+    """Stands for the end of a process."""
+
+
+@pytest.mark.parametrize("phase", ["signing", "sorting", "deciding", "writing"])
+def test_a_run_goes_on_from_every_phase(
+    tmp_path: Path, phase: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shingling.bulk._sources._STEP", 5_000)
+    monkeypatch.setattr("shingling.bulk._greedy._BLOCK", 100)
+    file = write_lines(tmp_path / "rows.jsonl", ROWS)
+    stop_at = random.Random(phase).randint(1, 5)
+
+    def progress(step: Any) -> None:
+        nonlocal stop_at
+        stop_at -= step.phase == phase
+        if not stop_at:
+            raise StopError
+
+    options = Options(workers=0)
+    for _ in range(2):  # the second one stops later
+        with pytest.raises(StopError):
+            deduplicate([str(file)], tmp_path / "out", options, progress=progress)
+        stop_at = 2
+    deduplicate([str(file)], tmp_path / "out", options)
+    assert result_of(tmp_path / "out") == bulk(file, tmp_path / "at once")
+
+
+def test_what_was_done_is_not_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = write_lines(tmp_path / "rows.jsonl", ROWS)
+
+    def fails(*_: object) -> None:
+        raise StopError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Outcome, "write", fails)
+        with pytest.raises(StopError):
+            deduplicate([str(file)], tmp_path / "out", Options(workers=0))
+    monkeypatch.setattr("shingling.bulk._run.sign_all", fails)
+    monkeypatch.setattr(Greedy, "_decide", fails)
+    monkeypatch.setattr("shingling.bulk._greedy._BLOCK", len(ROWS))  # else the last is not whole
+    deduplicate([str(file)], tmp_path / "out", Options(workers=0))
+    monkeypatch.undo()
+    assert result_of(tmp_path / "out") == bulk(file, tmp_path / "at once")
+
+
+def interrupted(file: str, out: Path, **options: Any) -> None:
+    def progress(_: Any) -> None:
+        raise StopError
+
+    with pytest.raises(StopError):
+        deduplicate([file], out, Options(workers=0, **options), progress=progress)
+
+
+def test_a_run_with_other_options_or_inputs_is_not_gone_on_from(tmp_path: Path) -> None:
+    file = write_lines(tmp_path / "rows.jsonl", ROWS)
+    interrupted(str(file), tmp_path / "out")
+    with pytest.raises(BulkError, match="--restart"):
+        deduplicate([str(file)], tmp_path / "out", Options(workers=0, max_bytes=1000))
+    write_lines(file, ROWS[:100])
+    with pytest.raises(BulkError, match="--restart"):
+        deduplicate([str(file)], tmp_path / "out", Options(workers=0))
+    summary = deduplicate([str(file)], tmp_path / "out", Options(workers=0), restart=True)
+    assert summary.total == 100
+    with pytest.raises(BulkError, match="a run has ended there"):
+        deduplicate([str(file)], tmp_path / "out", Options(workers=0))
+
+
+def test_standard_input_has_to_be_the_same_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import io
+    import json
+
+    def given(rows: list[dict[str, str]]) -> None:
+        raw = "".join(json.dumps(row) + "\n" for row in rows).encode()
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw)))
+
+    given(ROWS)
+    interrupted("-", tmp_path / "out")
+    given(ROWS[::-1])
+    with pytest.raises(BulkError, match="other rows than before"):
+        deduplicate(["-"], tmp_path / "out", Options(workers=0))
+    given(ROWS)
+    assert deduplicate(["-"], tmp_path / "out", Options(workers=0)).total == len(ROWS)
+
+
+def test_two_runs_do_not_write_to_one_folder(tmp_path: Path) -> None:
+    file = write_lines(tmp_path / "rows.jsonl", ROWS)
+
+    def progress(_: Any) -> None:
+        with pytest.raises(BulkError, match="another run is writing there"):
+            deduplicate([str(file)], tmp_path / "out", Options(workers=0))
+        raise StopError
+
+    with pytest.raises(StopError):
+        deduplicate([str(file)], tmp_path / "out", Options(workers=0), progress=progress)
+
+
+def hostile(tmp_path: Path, *said: str, **options: Any) -> Summary:
+    rows = [{"id": str(at), "html": f"{one} {article(at)}"} for at, one in enumerate(said)]
+    file = write_lines(tmp_path / "rows.jsonl", rows)
+    return deduplicate(
+        [str(file)],
+        tmp_path / "out",
+        Options(extractor="tests.bulk.hostile.deadly", **{"workers": 1, **options}),
+    )
+
+
+def test_a_row_that_ends_its_worker_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOSTILE_MARK", str(tmp_path / "mark"))
+    summary = hostile(tmp_path, "", "DIE ALWAYS", "", "DIE ONCE", "")
+    assert summary.total == 4
+    [bad] = read_lines(tmp_path / "out" / "bad.jsonl")
+    assert (bad["line"], bad["reason"]) == (2, "worker died")
+
+
+def test_a_row_that_takes_too_long_is_left_out(tmp_path: Path) -> None:
+    summary = hostile(tmp_path, "", "HANG", "", timeout=1.0)
+    assert summary.total == 2
+    [bad] = read_lines(tmp_path / "out" / "bad.jsonl")
+    assert (bad["line"], bad["reason"]) == (2, "timeout")
+
+
+def is_worker(process: psutil.Process) -> bool:
+    try:
+        return "shingling.bulk._worker" in process.cmdline()
+    except psutil.Error:  # it is gone, or was not waited for yet
+        return False
+
+
+def test_a_worker_that_is_killed_loses_no_row(tmp_path: Path) -> None:
+    rows = [{"id": row["id"], "html": row["text"]} for row in FEW]
+    file = write_lines(tmp_path / "rows.jsonl", rows)
+    killed: list[int] = []
+
+    def progress(step: Any) -> None:
+        workers = [one for one in psutil.Process().children() if is_worker(one)]
+        if step.phase == "signing" and step.rows and len(killed) < 3 and workers:
+            workers[0].kill()
+            killed.append(workers[0].pid)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("shingling.bulk._sources._STEP", 2_000)
+        deduplicate(
+            [str(file)],
+            tmp_path / "out",
+            Options(workers=2, extractor="tests.bulk.hostile.slow"),
+            progress=progress,
+        )
+    assert len(killed) == 3
+    assert read_lines(tmp_path / "out" / "bad.jsonl") == []
+    plain = write_lines(tmp_path / "plain.jsonl", FEW)
+    assert result_of(tmp_path / "out") == bulk(plain, tmp_path / "plain")
+
+
+FULL = """
+import resource, sys
+from shingling.bulk import Options, deduplicate
+from shingling.errors import ShinglingError
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]), int(sys.argv[3])))
+try:
+    deduplicate([sys.argv[1]], sys.argv[2], Options(workers=int(sys.argv[4])))
+except ShinglingError as error:
+    sys.exit(str(error))
+"""
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_full_disk_is_said_and_the_run_goes_on_with_room(tmp_path: Path, workers: int) -> None:
+    file = write_lines(tmp_path / "rows.jsonl", ROWS)
+    command = [sys.executable, "-c", FULL, str(file), str(tmp_path / "out")]
+    for limit in (10_000, 180_000):  # of files, in place of a disk: no chunk, no output
+        done = subprocess.run(
+            [*command, str(limit), str(workers)], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 1, done.stderr
+        assert "File too large; the same command goes on from here" in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+    deduplicate([str(file)], tmp_path / "out", Options(workers=0))
+    assert result_of(tmp_path / "out") == bulk(file, tmp_path / "at once")
+
+
+def test_a_worker_that_hears_of_no_parent_ends(tmp_path: Path) -> None:
+    rows = [{"id": row["id"], "html": row["text"]} for row in ROWS]
+    file = write_lines(tmp_path / "rows.jsonl", rows)
+    command = [sys.executable, "-c", PROGRAM, str(file), str(tmp_path / "out")]
+    process = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    children: list[psutil.Process] = []
+    until = time.monotonic() + 20
+    while len(children) < 2 and time.monotonic() < until:
+        children = psutil.Process(process.pid).children()
+        time.sleep(0.05)
+    process.kill()
+    process.wait()
+    _, alive = psutil.wait_procs(children, timeout=10)
+    assert not alive

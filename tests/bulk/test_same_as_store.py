@@ -1,0 +1,222 @@
+"""The result of a run is that of checking its rows one by one."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import random
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import shingling.bulk._bands
+import shingling.bulk._cells
+import shingling.bulk._greedy
+import shingling.bulk._measuring
+import shingling.store._lookup
+import shingling.store._postings
+import shingling.store._recent
+from shingling import Rules, Scheme, SimhashFeatures, Store
+from shingling.bulk import Options, deduplicate
+from shingling.bulk._measuring import Measurer, Pairs
+from shingling.processes import Worker
+
+from .collections import bulk, families, one_by_one, random_texts, read_lines, write_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+DATA = Path(os.environ.get("DEDUP_DATA", "../shared/data"))
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        Rules(),
+        Rules(threshold=0.8),
+        Rules(threshold=0.3, min_words=5),
+        Rules(method="megashingle"),
+        Rules(method="minhash+simhash", simhash_distance=7),
+        Rules(method="exact"),
+    ],
+    ids=lambda rules: f"{rules.method} {rules.threshold}",
+)
+def test_every_method_decides_as_the_store_does(rules: Rules, tmp_path: Path) -> None:
+    rows = families(3, 400, random_texts(1, 12))
+    found = bulk(write_lines(tmp_path / "rows.jsonl", rows), tmp_path / "out", rules=rules)
+    assert found == one_by_one(rows, tmp_path / "dedup.db", rules)
+    assert len(found.removed) > 50
+
+
+def test_a_scheme_of_characters_decides_as_the_store_does(tmp_path: Path) -> None:
+    scheme = Scheme(
+        shingle_size=9,
+        unit="characters",
+        family="crc",
+        simhash=SimhashFeatures(features="characters:4"),
+    )
+    rows = families(4, 100, random_texts(2, 8))
+    file = write_lines(tmp_path / "rows.jsonl", rows)
+    found = bulk(file, tmp_path / "out", scheme=scheme)
+    assert found == one_by_one(rows, tmp_path / "dedup.db", Rules(), scheme)
+    assert found.removed
+
+
+@pytest.fixture
+def few(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Have everything that is done some at a time be done a few at a time."""
+    block, window, pairs, most = request.param
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shingling.bulk._greedy, "_BLOCK", block)
+        patch.setattr(shingling.bulk._cells, "_WINDOW", window)
+        patch.setattr(shingling.bulk._greedy, "_PAIRS", pairs)
+        for module in (
+            shingling.bulk._greedy,
+            shingling.bulk._cells,
+            shingling.bulk._bands,
+            shingling.store._lookup,
+            shingling.store._postings,
+            shingling.store._recent,
+        ):
+            if hasattr(module, "MOST"):
+                patch.setattr(module, "MOST", most)
+        yield
+
+
+@pytest.mark.parametrize(
+    "few",
+    [(64, 50, 100, 128), (17, 10, 7, 3), (100, 4000, 1000, 2), (7, 1000, 10, 1)],
+    indirect=True,
+)
+@pytest.mark.usefixtures("few")
+def test_blocks_parts_and_full_keys_change_nothing(tmp_path: Path) -> None:
+    rows = families(5, 600, random_texts(3, 4))
+    file = write_lines(tmp_path / "rows.jsonl", rows)
+    found = bulk(file, tmp_path / "out", memory=50_000)
+    assert found == one_by_one(rows, tmp_path / "dedup.db", Rules())
+    assert len(found.removed) > 100
+
+
+def test_measuring_ahead_in_workers_of_which_some_die_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shingling.bulk._greedy, "_BLOCK", 100)
+    monkeypatch.setattr(shingling.bulk._measuring, "_FEW", 1)
+    learned: list[int] = []
+    learn, ask = Measurer.learn, Worker.ask
+
+    def noted(self: Measurer, measured: NDArray[np.int64]) -> None:
+        learned.append(len(measured))
+        learn(self, measured)
+
+    def asked(self: Worker, message: object) -> object:
+        if isinstance(message, Pairs) and len(learned) == 2:
+            self.kill()
+        return ask(self, message)
+
+    monkeypatch.setattr(Measurer, "learn", noted)
+    monkeypatch.setattr(Worker, "ask", asked)
+    rows = families(5, 400, random_texts(3, 4))
+    file = write_lines(tmp_path / "rows.jsonl", rows)
+    found = bulk(file, tmp_path / "out", workers=2)
+    assert found == one_by_one(rows, tmp_path / "dedup.db", Rules())
+    assert [number > 0 for number in learned] == [False, True, False, True]
+
+
+def test_a_template_that_all_rows_share_takes_no_quadratic_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rnd = random.Random(9)
+    [template] = random_texts(4, 1, 40)
+    rows = [
+        {"id": str(number), "text": f"{template} {random_texts(rnd.randrange(10**9), 1, 60)[0]}"}
+        for number in range(700)
+    ]
+    compared = 0
+    taken = shingling.bulk._greedy.Greedy.taken
+
+    def counted(self: object, equal: object, *others: object) -> object:
+        nonlocal compared
+        compared += len(equal)  # type: ignore[arg-type]
+        return taken(self, equal, *others)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(shingling.bulk._greedy.Greedy, "taken", counted)
+    monkeypatch.setattr(shingling.bulk._greedy, "_BLOCK", 128)
+    found = bulk(write_lines(tmp_path / "rows.jsonl", rows), tmp_path / "out")
+    assert found == one_by_one(rows, tmp_path / "dedup.db", Rules())
+    assert not found.removed
+    assert 0 < compared < 700 * 699 / 2 / 2
+
+
+def test_rows_without_a_word_in_common_are_all_kept(tmp_path: Path) -> None:
+    rows = [{"id": str(at), "text": one} for at, one in enumerate(random_texts(8, 50))]
+    found = bulk(write_lines(tmp_path / "rows.jsonl", rows), tmp_path / "out")
+    assert (found.kept, found.removed) == ([row["id"] for row in rows], {})
+
+
+def test_what_is_put_into_a_store_is_what_it_would_have_decided(tmp_path: Path) -> None:
+    rows = families(6, 300, random_texts(5, 6))
+    file = write_lines(tmp_path / "rows.jsonl", rows)
+    rules = Rules(templates=False)
+    with Store.open(f"sqlite:///{tmp_path / 'new.db'}", rules=rules) as store:
+        summary = deduplicate([str(file)], tmp_path / "out", Options(workers=0), store=store)
+        stored = {page.url: (page.original, page.status) for page in store.pages()}
+        [run] = store.runs()
+    expected = one_by_one(rows, tmp_path / "one.db", rules)
+    with Store.open(f"sqlite:///{tmp_path / 'one.db'}") as store:
+        assert stored == {page.url: (page.original, page.status) for page in store.pages()}
+    assert summary.stored == run["counts"]
+    assert (summary.exact, summary.near) == (run["counts"]["exact"], run["counts"]["near"])
+    assert {url: head for url, (head, _) in stored.items() if head is not None} == {
+        url: head for url, (head, *_) in expected.removed.items()
+    }
+    with Store.open(f"sqlite:///{tmp_path / 'new.db'}") as store:  # a later crawl goes on
+        deduplicate([str(file)], tmp_path / "again", Options(workers=0), store=store)
+        assert store.runs()[0]["counts"] == {"unchanged": 300}
+
+
+def test_a_store_of_another_index_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+    from shingling.errors import BandingError
+
+    with (
+        Store.open(f"sqlite:///{tmp_path / 'new.db'}", threshold=0.9) as store,
+        pytest.raises(BandingError, match="rebuild"),
+    ):
+        deduplicate(["rows.jsonl"], tmp_path / "out", Options(), store=store)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.data
+@pytest.mark.skipif(not DATA.is_dir(), reason="no labelled data (DEDUP_DATA)")
+def test_mccormick_has_exactly_its_twenty_planted_duplicates(tmp_path: Path) -> None:
+    file = DATA / "mccormick" / "articles_2500.jsonl.gz"
+    found = bulk(file, tmp_path / "out", workers=2)
+    with gzip.open(file, "rt", encoding="utf-8") as lines:
+        clusters = {row["id"]: row["cluster"] for row in map(json.loads, lines)}
+    assert len(found.removed) == 20
+    for name, (original, *_) in found.removed.items():
+        assert clusters[name] == clusters[original]
+    groups = read_lines(tmp_path / "out" / "groups.jsonl")
+    assert sum(len(group["duplicates"]) for group in groups) == 20
+
+
+@pytest.mark.data
+@pytest.mark.skipif(not DATA.is_dir(), reason="no labelled data (DEDUP_DATA)")
+def test_real_texts_in_three_languages_are_decided_as_the_store_does(tmp_path: Path) -> None:
+    with gzip.open(DATA / "waddle" / "manifest.jsonl.gz", "rt", encoding="utf-8") as lines:
+        pages = [json.loads(line) for line in lines]
+    rows = [{"id": page["file"], "text": page["gold"]} for page in pages if page["gold"].strip()]
+    rnd = random.Random(1)
+    cut = [
+        {"id": f"{row['id']} cut", "text": row["text"][: int(len(row["text"]) * rnd.random())]}
+        for row in rows[:300]
+    ]
+    mixed = [row for row in rnd.sample(rows + cut, len(rows) + len(cut)) if row["text"].split()]
+    found = bulk(write_lines(tmp_path / "rows.jsonl", mixed), tmp_path / "out", workers=2)
+    assert found == one_by_one(mixed, tmp_path / "dedup.db", Rules())
+    assert len(found.removed) > 100

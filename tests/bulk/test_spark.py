@@ -1,0 +1,348 @@
+"""Spark decides as one machine does: on executors that are processes of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import sys
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import shingling.bulk._bands
+import shingling.bulk._cells
+import shingling.bulk._greedy
+import shingling.store._choose
+from shingling import Rules, Scheme, Store, sign
+from shingling.bulk import Fields, Options, deduplicate
+from shingling.errors import BulkError
+from shingling.store import MOST, Ranking
+
+from .collections import families, random_texts, read_lines, result_of, write_lines
+
+pytest.importorskip("pyarrow", reason="Spark needs pyarrow")
+pytest.importorskip("pandas", reason="PySpark asks for pandas")
+pytest.importorskip("pyspark", reason="no PySpark")
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from shingling.bulk import _spark_meeting, _spark_rounds, spark
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from pyspark.sql import SparkSession
+
+ROOT = Path(__file__).parents[2]
+QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # to start with
+
+ALONE = Options(workers=0)
+TIMES = {"first_seen": 0, "last_seen": 0}
+
+needs_java = pytest.mark.skipif(
+    shutil.which("java") is None and "JAVA_HOME" not in os.environ, reason="Spark needs Java"
+)
+
+
+@pytest.fixture(scope="session")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """Yield a session with two executors, each a process."""
+    from pyspark.find_spark_home import _find_spark_home
+    from pyspark.sql import SparkSession
+
+    folder = tmp_path_factory.mktemp("spark")
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.extraJavaOptions": QUICK,
+        "spark.executor.extraJavaOptions": QUICK,
+        "spark.executorEnv.PYTHONPATH": str(ROOT),
+        "spark.local.dir": str(folder / "local"),
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.sql.shuffle.partitions": "3",
+        "spark.sql.adaptive.enabled": "false",  # which would have one task do it all
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "100",
+        "spark.log.level": "ERROR",
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        builder = SparkSession.builder.master("local-cluster[2,1,1024]").appName("tests")
+        for name, value in settings.items():
+            builder = builder.config(name, value)
+        with builder.getOrCreate() as started:
+            executors = Path(_find_spark_home(), "work", started.sparkContext.applicationId)
+            yield started
+        shutil.rmtree(executors, ignore_errors=True)  # where Spark wants them, for a local cluster
+
+
+def edited(base: Sequence[str], times: int, rnd: random.Random) -> str:
+    words = [*base]
+    for _ in range(times):
+        words[rnd.randrange(len(words))] = f"e{rnd.randrange(10**9)}"
+    return " ".join(words)
+
+
+def collection(seed: int, size: int) -> list[dict[str, Any]]:
+    """Return rows of every kind, mixed; each has its place in `at`."""
+    rnd = random.Random(seed)
+    base, template, page = (text.split() for text in random_texts(seed, 3, 90))
+    bodies = [text.split() for text in random_texts(seed + 1, size // 5, 50)]
+    texts = [row["text"] for row in families(seed, size, random_texts(seed + 2, 8))]
+    texts += [edited(base, rnd.randint(0, 12), rnd) for _ in range(size)]
+    for _ in range(size):  # half of it a template; of three in four, the other half is one's alone
+        own = (
+            rnd.choice(bodies) if rnd.random() < 0.25 else random_texts(rnd.randrange(10**9), 1, 50)
+        )
+        texts.append(edited([*template[:45], *" ".join(own).split()], rnd.randint(0, 6), rnd))
+    texts += ["", "  ", "...", "two words"] * 3
+    rnd.shuffle(texts)
+    for _ in range(size // 2):  # page by page, each only like those shortly before it
+        page = edited(page, 2, rnd).split()
+        texts.append(" ".join(page))
+    rows = [{"id": f"row {at}", "text": text} for at, text in enumerate(texts)]
+    for at in rnd.sample(range(5, len(rows)), 6):
+        rows[at]["id"] = rows[at - rnd.randint(1, 5)]["id"]
+    return [{**row, "at": at} for at, row in enumerate(rows)]
+
+
+def measures(rows: Iterable[dict[str, Any]]) -> dict[str, tuple[Any, ...]]:
+    return {
+        row["id"]: (
+            *(row["original"], row["status"]),
+            *(round(row["resemblance"], 4), round(row["containment"], 4)),
+        )
+        for row in rows
+    }
+
+
+def write_export(file: Path, rows: list[dict[str, Any]]) -> None:
+    """Write rows as a store exports its pages, the last one first, and a template behind them."""
+    from shingling.plugin.parquet import write_parquet
+    from shingling.store import Record
+
+    with Store.open(f"sqlite:///{file.with_suffix('.db')}") as store:
+        header, end = store.export()
+    pages = [
+        Record("page", {"url": row["id"], "text": row["text"], "id": row["at"]} | TIMES)
+        for row in rows[::-1]
+    ]
+    template = Record("template", {"site": "example.org", "blocks": bytes(8)})
+    with file.open("wb") as opened:
+        write_parquet([header, *pages, template, end], opened)
+
+
+@needs_java
+def test_the_program_decides_the_export_of_a_store_as_one_machine_does(
+    session: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = collection(1, 120)
+    file, one, out = tmp_path / "pages.parquet", tmp_path / "one", tmp_path / "out"
+    write_export(file, rows)
+    expected = deduplicate([str(write_lines(tmp_path / "rows.jsonl", rows))], one, ALONE)
+    assert spark.main([str(file), "--out", str(out)]) == 0
+    found = json.loads(capsys.readouterr().out)
+    counted = "total", "unique", "exact", "near", "short", "bad", "reasons"
+    assert {name: found[name] for name in counted} == {
+        name: expected.as_dict()[name] for name in counted
+    }
+    assert measures(pq.read_table(out / "removed").to_pylist()) == result_of(one).removed
+    assert pq.read_table(out / "groups").sort_by("original").to_pylist() == sorted(
+        read_lines(one / "groups.jsonl"), key=lambda group: str(group["original"])
+    )
+    kept = pq.read_table(out / "kept").sort_by("id")
+    assert kept.column("url").to_pylist() == result_of(one).kept
+    assert kept.column_names == pq.read_schema(file).names
+    [summary] = (out / "summary").glob("part-*")
+    assert json.loads(summary.read_text(encoding="utf-8")) == found
+    assert not (out / "work").exists()
+
+    assert spark.main([str(file), "--out", str(out)]) == 1
+    assert "kept is there, of another run" in capsys.readouterr().err
+
+
+@pytest.fixture
+def adaptive(session: SparkSession) -> Iterator[SparkSession]:
+    """Have Spark replace joins while it runs, and read shuffles where they lie."""
+    settings = {
+        "spark.sql.adaptive.enabled": "true",
+        "spark.sql.adaptive.coalescePartitions.enabled": "false",
+        "spark.sql.autoBroadcastJoinThreshold": "-1",
+        "spark.sql.adaptive.autoBroadcastJoinThreshold": "100MB",
+        "spark.sql.files.openCostInBytes": "128MB",  # a task for each file
+    }
+    before = {name: session.conf.get(name, None) for name in settings}
+    for name, value in settings.items():
+        session.conf.set(name, value)
+    yield session
+    for name, old in before.items():
+        if old is None:
+            session.conf.unset(name)
+        else:
+            session.conf.set(name, old)
+
+
+@needs_java
+def test_what_spark_replaces_while_it_runs_changes_nothing(
+    adaptive: SparkSession, tmp_path: Path
+) -> None:
+    rows, out = collection(3, 60), tmp_path / "out"
+    deduplicate([str(write_lines(tmp_path / "rows.jsonl", rows))], out, ALONE)
+    frame = adaptive.createDataFrame(rows, "id string, text string, at long").repartition(4)
+    decided = spark.deduplicate_frame(frame, ALONE, order="at", work=str(tmp_path / "work"))
+    assert measures(row.asDict() for row in decided.removed.collect()) == result_of(out).removed
+
+
+@needs_java
+def test_full_keys_few_pivots_and_many_tasks_change_nothing(
+    session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (shingling.bulk._bands, shingling.bulk._cells, shingling.bulk._greedy, spark):
+        monkeypatch.setattr(module, "MOST", 4)
+    monkeypatch.setattr(shingling.store._choose, "MEASURED", 3)
+    monkeypatch.setattr(spark, "MEASURED", 3)
+    changed = {"FIRST_PIVOTS": 1, "GROWTH": 64, "ONE_TASK": 0, "_LOOKED_AT": 2, "_BUCKET_BITS": 4}
+    for name, value in {**changed, "_FEW": 10**6}.items():
+        monkeypatch.setattr(_spark_rounds, name, value)
+    settled = []
+    whole = _spark_rounds.Rounds._settled
+
+    def noted(self: Any, *arguments: Any) -> Any:
+        settled.append(arguments)
+        return whole(self, *arguments)
+
+    monkeypatch.setattr(_spark_rounds.Rounds, "_settled", noted)
+    rows, out = collection(2, 70), tmp_path / "out"
+    options = replace(ALONE, rules=Rules(threshold=0.4, min_words=12))
+    expected = deduplicate([str(write_lines(tmp_path / "rows.jsonl", rows))], out, options)
+    mixed = random.Random(1).sample(rows, len(rows))
+    frame = session.createDataFrame(mixed, "id string, text string, at long")
+    decided = spark.deduplicate_frame(frame, options, order="at", work=str(tmp_path / "work"))
+    kept = [row.asDict() for row in decided.kept.orderBy("at").collect()]
+    assert kept == read_lines(out / "kept.jsonl")
+    assert measures(row.asDict() for row in decided.removed.collect()) == result_of(out).removed
+    bad = [(row["reason"], rows[row["line"] - 1]["id"]) for row in read_lines(out / "bad.jsonl")]
+    assert sorted((row.reason, row.id) for row in decided.bad.collect()) == sorted(bad)
+    found = decided.counts()
+    found.problems, expected.problems, found.seconds = [], [], expected.seconds
+    assert found == expected
+    assert settled
+    assert decided.rounds > 1
+    decided.discard()
+    assert not any((tmp_path / "work").iterdir())
+
+
+def members(rnd: random.Random) -> list[tuple[int, int, bool, int, int, bytes]]:
+    """Return members of keys as `meet` takes them: some keys with one row, one with many."""
+    near = random_texts(rnd.randrange(10**9), 1, 60)[0].split()
+    signed = [sign(edited(near, rnd.randint(0, 4), rnd)) for _ in range(60)]
+    rows = []
+    for key in sorted(rnd.sample(range(-50, 50), 6)):
+        for row in sorted(rnd.sample(range(60), rnd.choice((1, 3, 20, 60)))):
+            own = signed[row]
+            words = 5 if row % 9 == 4 else own.words
+            undecided = words > 20 and row % 4 > 0
+            simhash = own.simhash - (1 << 64 if own.simhash >> 63 else 0)
+            rows.append((key, row, undecided, words, simhash, own.minima.tobytes()))
+    return rows
+
+
+def met_one_by_one(
+    rows: list[tuple[int, int, bool, int, int, bytes]], rules: Rules, most: int, pivots: int
+) -> set[tuple[Any, ...]]:
+    """Return what `meet` finds, found by looking at all pairs of rows of a key."""
+    found: set[tuple[Any, ...]] = set()
+    worth = Ranking.of(rules).worth
+    for key, row, undecided, _, simhash, raw in rows:
+        if not undecided:
+            continue
+        originals = waiting = 0
+        for other in rows:
+            if other[0] != key or other[1] >= row or originals >= most:
+                continue
+            sure = originals + waiting < most
+            if other[2]:
+                waiting += 1
+            else:
+                originals += 1
+            if (other[2] and waiting > pivots) or other[3] < rules.min_words:
+                continue
+            same = [raw[at : at + 4] == other[5][at : at + 4] for at in range(0, len(raw), 4)]
+            bits = (simhash ^ other[4]) & (1 << 64) - 1
+            if rules.method == "megashingle":
+                taken = sum(all(same[at : at + 14]) for at in range(0, 84, 14)) > 1
+            else:
+                taken = rules.method == "minhash" or bits.bit_count() <= rules.simhash_distance
+            if taken and sum(same) / 84 >= worth:
+                found.add((row, other[1], sum(same), not other[2], sure, 0))
+        if pivots and waiting > pivots:
+            found.add((row, -1 - row, -1, False, False, waiting - pivots))
+    return found
+
+
+@pytest.mark.parametrize("method", ["minhash", "megashingle", "minhash+simhash"])
+@pytest.mark.parametrize(("most", "pivots"), [(MOST, 4), (7, 2), (9, 0), (2, 1)])
+def test_rows_meet_under_a_key_in_batches_of_any_size(method: str, most: int, pivots: int) -> None:
+    rnd = random.Random(most)
+    rules = Rules(0.6, 20, method, simhash_distance=7)
+    deciding = _spark_meeting.Deciding(Scheme(), Ranking.of(rules), rules, most, 32)
+    rows = members(rnd)
+    names = "key", "row", "undecided", "words", "simhash", "minima"
+    whole = pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
+    expected = met_one_by_one(rows, rules, most, pivots)
+    assert expected
+    for size in (1, 7, 1000):
+        batches = _spark_meeting.meet(whole.to_batches(size), deciding, pivots)
+        found = [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
+        assert {*found} == expected
+
+
+@needs_java
+def test_files_come_in_the_order_in_which_they_are_named(
+    session: SparkSession, tmp_path: Path
+) -> None:
+    texts = [row["text"] for row in collection(4, 8)]
+    files = [tmp_path / "second.parquet", tmp_path / "first.parquet"]
+    for file, own in zip(files, (texts[:20], texts[20:]), strict=True):
+        pq.write_table(pa.table({"text": own}), file)
+    names = [str(file) for file in files]
+    options = Options(Rules(method="exact"), workers=0)
+    expected = deduplicate(names, tmp_path / "one", options)
+    found = spark.deduplicate_parquet(session, names, str(tmp_path / "out"), options)
+    removed = pq.read_table(tmp_path / "out" / "removed").to_pylist()
+    assert {row["id"].removeprefix("file:"): row["original"] for row in removed} == {
+        row["id"]: f"file:{row['original']}"
+        for row in read_lines(tmp_path / "one" / "removed.jsonl")
+    }
+    for problem in expected.problems:
+        assert problem._replace(file=f"file:{problem.file}") in found.problems
+    found.problems, expected.problems, found.seconds = [], [], expected.seconds
+    assert found == expected
+    assert found.bad
+    assert found.exact
+
+
+@needs_java
+def test_what_is_missing_is_said(session: SparkSession, tmp_path: Path) -> None:
+    frame = session.createDataFrame(
+        [("1", "a text of some words", 0)], "id string, text string, at int"
+    )
+    once = partial(spark.deduplicate_frame, frame, work=str(tmp_path))
+    with pytest.raises(BulkError, match="has no order of its own"):
+        once()
+    with pytest.raises(BulkError, match="there is no column body, but id, text, at"):
+        once(Options(fields=Fields("body")), order="at")
+    with pytest.raises(BulkError, match="name a work folder"):
+        spark.deduplicate_frame(frame, order="at")
+    with pytest.raises(BulkError, match="missing"):
+        spark.deduplicate_parquet(session, [str(tmp_path / "missing")], str(tmp_path / "out"))
+    with pytest.raises(BulkError, match=r"^no key \(--strict\)$"):
+        once(Options(fields=Fields(id="key"), strict=True), order="at")

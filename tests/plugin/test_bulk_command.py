@@ -1,0 +1,119 @@
+"""`scrapy dedup bulk`, as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.crawling import article, html, run_scrapy
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ROWS = [{"id": str(number), "text": article(number % 7)} for number in range(10)]
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    file = tmp_path / "rows.jsonl"
+    lines = [json.dumps(row) for row in ROWS]
+    file.write_text("\n".join([*lines, "broken"]) + "\n", encoding="utf-8")
+    return file
+
+
+def test_a_collection_is_deduplicated_and_a_crawl_could_go_on(tmp_path: Path, rows: Path) -> None:
+    store = f"sqlite:///{tmp_path / 'dedup.db'}"
+    arguments = ("bulk", rows.name, "--out", "out", "--store", store)
+    done = run_scrapy(tmp_path, "dedup", *arguments, "--into-store", "--workers", "1")
+    assert done.returncode == 0, done.stderr
+    lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
+    assert lines[:3] == ["rows 10", "unique 7 (70.0%)", "repeated 3 (30.0%): 3 exact, 0 near"]
+    assert "in the store 7 new, 3 exact" in lines
+    assert "bad rows 1, listed in bad.jsonl" in lines
+    assert "rows.jsonl 11 not JSON" in lines
+    assert done.stderr.split(" ...\n") == [
+        "signing",
+        "sorting",
+        "deciding",
+        "storing",
+        "writing",
+        "",
+    ]
+    kept = [
+        json.loads(line)["id"] for line in (tmp_path / "out/kept.jsonl").read_bytes().splitlines()
+    ]
+    assert kept == [row["id"] for row in ROWS[:7]]
+    listed = run_scrapy(tmp_path, "dedup", "list", "--json", "--store", store)
+    assert {page["url"]: page["original"] for page in json.loads(listed.stdout)} == {
+        str(number): None if number < 7 else str(number - 7) for number in range(10)
+    }
+
+
+def test_a_summary_for_machines(tmp_path: Path, rows: Path) -> None:
+    del rows
+    done = run_scrapy(
+        tmp_path, "dedup", "bulk", "rows.jsonl", "--out", "out", "--json", "--threshold", "0.9"
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found == json.loads((tmp_path / "out/summary.json").read_text(encoding="utf-8"))
+    assert (found["total"], found["unique"], found["repeated"]) == (10, 7, 3)
+    assert (found["unique_share"], found["bad"], found["seconds"] > 0) == (0.7, 1, True)
+    assert found["problems"] == [{"file": "rows.jsonl", "line": 11, "reason": "not JSON"}]
+
+
+def test_pages_of_a_folder_are_extracted(tmp_path: Path) -> None:
+    (tmp_path / "pages").mkdir()
+    for number in range(3):
+        text = html(article(number % 2), f"Page {number}")
+        (tmp_path / "pages" / f"{number}.html").write_text(text, encoding="utf-8")
+    done = run_scrapy(tmp_path, "dedup", "bulk", "pages", "--out", "out", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["near"] == 1
+
+
+def test_an_interrupted_command_says_that_it_can_go_on(tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    rows = ({"id": str(number), "html": html(article(number))} for number in range(2000))
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    command = [sys.executable, "-m", "scrapy", "dedup", "bulk", "rows.jsonl", "--out", "out"]
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    while not (tmp_path / "out/.bulk/signed").exists():
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert said.splitlines()[-1] == (
+        "scrapy dedup bulk: interrupted; the same command goes on from here"
+    )
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("rows.jsonl",), "--out"),
+        (("--out", "out"), "INPUT"),
+        (("rows.jsonl", "--out", "out", "--threshold", "2"), "--threshold takes"),
+        (("rows.jsonl", "--out", "out", "--memory", "lots"), "--memory takes"),
+        (("rows.jsonl", "--out", "out", "--workers", "-1"), "--workers takes"),
+        (("rows.jsonl", "--out", "out", "--every", "0"), "--every takes"),
+        (("none.jsonl", "--out", "out"), "none.jsonl: No such file"),
+        (("rows.jsonl", "--out", "out", "--strict"), "rows.jsonl, line 11: not JSON (--strict)"),
+        (("rows.jsonl", "--out", "out", "-s", "DEDUP_CONTAINMENT=0.9"), "DEDUP_CONTAINMENT"),
+    ],
+)
+def test_what_is_wrong_is_said(
+    tmp_path: Path, rows: Path, arguments: tuple[str, ...], problem: str
+) -> None:
+    del rows
+    done = run_scrapy(tmp_path, "dedup", "bulk", *arguments)
+    assert done.returncode == 2
+    assert problem in done.stderr
+    assert "Traceback" not in done.stderr
