@@ -2,13 +2,16 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint types bench clean
+.PHONY: demo test test-spark lint types bench bench-spark clean
 
 demo: .venv/installed
 	@$(BIN)/python -m crawler.demo
 
 test: .venv/tested
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile
+
+test-spark: .venv/spark
+	$(BIN)/python -m pytest tests/bulk/test_spark.py
 
 lint: .venv/tested
 	$(BIN)/ruff format --check .
@@ -19,6 +22,8 @@ types: .venv/tested
 
 bench: .venv/tested
 	$(BIN)/pip install --quiet --disable-pip-version-check --group peers
+	$(PYTHON) -m venv .venv/datatrove
+	.venv/datatrove/bin/pip install --quiet "datatrove[io,processing]>=0.10" spacy
 	$(BIN)/python -m benchmarks.crawl
 	$(BIN)/python -m benchmarks.crawl --set installation-guide
 	$(BIN)/python -m benchmarks.sign
@@ -30,6 +35,10 @@ bench: .venv/tested
 	$(BIN)/python -m benchmarks.rebuild
 	$(BIN)/python -m benchmarks.races
 	$(BIN)/python -m benchmarks.faults
+	$(BIN)/python -m benchmarks.bulk
+
+bench-spark: .venv/spark
+	$(BIN)/python -m benchmarks.bulk_spark
 
 clean:
 	rm -rf .venv build dist demo *.egg-info
@@ -46,4 +55,9 @@ clean:
 
 .venv/tested: .venv/installed
 	@PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --editable ".[all]" --group dev
+	@touch $@
+
+# PySpark is 430 MB, and wants Java 17.
+.venv/spark: .venv/tested
+	@$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[spark]"
 	@touch $@

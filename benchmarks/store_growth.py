@@ -54,7 +54,7 @@ NOT_STORED = 1 << 40  # number of the first page that is looked up and never sto
 MINIMA = FUNCTIONS // 2  # words of 64 bits that hold the minima of a page
 CHANGED = 4  # minima in which a near-duplicate differs from its original
 SOME = 500  # values in one IN (...), as in the store
-RULES = Rules(store_text=False)
+RULES = Rules(threshold=0.8, store_text=False)  # 14 x 6 bands
 SCHEME = Scheme().id
 BANDING = Banding.for_threshold(RULES.threshold)
 PLAIN = """

@@ -1,0 +1,264 @@
+"""A whole collection, from JSON lines to the ids that stay: this, datatrove, a datasketch loop.
+
+Each gets the same file and all cores, in processes of its own, and looks for near-duplicates of
+resemblance 0.5 and more in shingles of five words:
+
+- this: `shingling.bulk.deduplicate`, every pair measured on its texts, and all its files written;
+- datatrove: its four MinHash steps, 28 buckets of 3 hashes as ours, from the file cut in two (one
+  part a task; before the clock), and a writer of what is kept;
+- datasketch: `MinHash` of 128 permutations in a pool of processes, `MinHashLSH(threshold=0.5)` in
+  the main one, a row that it finds another for goes.
+
+Rows are made by `benchmarks.splice`: 300 words, 15 % made of an earlier row. The exact resemblance
+of each to that row judges: of those from 0.5 on, which are removed (recall), and how many rows are
+removed that are less alike, or were made of none. Memory is that of the tree of processes, shared
+pages counted once (PSS).
+
+    python -m benchmarks.bulk [--rows 100000] [--only this,datatrove,datasketch] [--data DIR]
+        [--folder DIR] [--memory BYTES] [--json FILE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from itertools import islice
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psutil
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.data import data_folder
+from benchmarks.splice import Splicer
+from shingling.bulk import MEMORY, Options, deduplicate
+from shingling.similarity import overlap
+from shingling.sketch import text_fingerprints
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from datasketch import MinHash
+
+THRESHOLD = 0.5
+SIZE = 5
+_BATCH = 500  # rows
+_LOOK = 0.5  # seconds between two looks at the memory
+_JUDGED = 200_000  # rows of which the exact resemblance is measured
+# Rows, the contestant, a figure, and what it is to be at most or at least.
+_TARGETS = (
+    (1_000_000, "rows/s", 8_000, True),
+    (1_000_000, "peak MB", 1_500, False),
+    (10_000_000, "peak MB", 6_000, False),
+)
+
+
+def this(file: Path, out: Path, memory: int) -> Iterator[str]:
+    """Write what this keeps."""
+    options = Options(workers=len(os.sched_getaffinity(0)), memory=memory)
+    summary = deduplicate([str(file)], out, options)
+    print(json.dumps(summary.as_dict()))
+    return iter(())
+
+
+def datasketch(file: Path, out: Path, _: int) -> Iterator[str]:
+    """Yield the ids that a loop over datasketch keeps."""
+    del out
+    from datasketch import MinHashLSH
+
+    index = MinHashLSH(threshold=THRESHOLD, num_perm=128)
+    with get_context("spawn").Pool() as pool, file.open(encoding="utf-8") as lines:
+        for batch in pool.imap(_minhashes, iter(lambda: [*islice(lines, _BATCH)], [])):
+            for name, minhash in batch:
+                if not index.query(minhash):
+                    index.insert(name, minhash, check_duplication=False)
+                    yield name
+
+
+def _minhashes(lines: list[str]) -> list[tuple[str, MinHash]]:
+    from datasketch import MinHash
+
+    found = []
+    for row in map(json.loads, lines):
+        words = row["text"].lower().split()
+        minhash = MinHash(num_perm=128)
+        minhash.update_batch(
+            [" ".join(words[at : at + SIZE]).encode() for at in range(len(words) - SIZE + 1)]
+        )
+        found.append((row["id"], minhash))
+    return found
+
+
+def _ids(file: Path) -> Iterator[str]:
+    with file.open(encoding="utf-8") as lines:
+        for line in lines:
+            yield json.loads(line)["id"]
+
+
+CONTESTANTS = {"this": this, "datasketch": datasketch}  # and datatrove, elsewhere
+DATATROVE = Path(sys.prefix) / "datatrove" / "bin" / "python"
+
+
+def run(name: str, file: Path, folder: Path, memory: int) -> dict[str, float]:
+    """Run a contestant in a process of its own; return seconds and its peak memory in MB."""
+    out = folder / name
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir()
+    if name == "datatrove":
+        script = Path(__file__).with_name("bulk_datatrove.py")
+        command = [str(DATATROVE), str(script), str(file.with_suffix(".parts")), str(out)]
+    else:
+        command = [sys.executable, "-m", "benchmarks.bulk", "--contestant", name]
+        command += ["--memory", str(memory), "--file", str(file), "--folder", str(folder)]
+    began, peak = time.perf_counter(), 0.0
+    with (folder / f"{name}.log").open("wb") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log)
+        while process.poll() is None:
+            peak = max(peak, _tree_mb(process.pid))
+            time.sleep(_LOOK)
+    if process.returncode:
+        raise SystemExit(f"{name} failed:\n" + (folder / f"{name}.log").read_text("utf-8")[-3000:])
+    return {"seconds": time.perf_counter() - began, "peak MB": peak}
+
+
+def _tree_mb(pid: int) -> float:
+    total = 0
+    try:
+        tree = [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
+    except psutil.Error:
+        return 0.0
+    for process in tree:
+        try:
+            total += process.memory_full_info().pss
+        except psutil.Error:  # it is gone
+            continue
+    return total / 1e6
+
+
+def judge(splicer: Splicer, rows: int, kept: Iterable[str]) -> tuple[float, int]:
+    """Return which share of the near-duplicates is removed, and how many rows are wrongly."""
+    stays = bytearray(rows)
+    for name in kept:
+        stays[int(name)] = 1
+    found = there = wrong = 0
+    for number in range(rows):
+        removed = not stays[number]
+        if number % 20 not in (7, 13, 19) and not removed:
+            continue
+        text, source = splicer.row(number)
+        resemblance = 0.0
+        if source is not None:
+            other = splicer.row(source)[0]
+            resemblance = overlap(text_fingerprints(text), text_fingerprints(other)).resemblance
+        there += resemblance >= THRESHOLD
+        found += resemblance >= THRESHOLD and removed
+        wrong += resemblance < THRESHOLD and removed
+    return found / max(there, 1), wrong
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--only", default="this,datatrove,datasketch")
+    parser.add_argument("--data", help="folder of the labelled data (default: DEDUP_DATA)")
+    parser.add_argument("--folder", type=Path, help="for the rows and all that is made of them")
+    parser.add_argument("--memory", type=int, default=MEMORY, help="bytes, of this")
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--contestant", choices=CONTESTANTS, help=argparse.SUPPRESS)
+    parser.add_argument("--file", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.contestant:
+        kept = CONTESTANTS[options.contestant](
+            options.file, options.folder / options.contestant, options.memory
+        )
+        with (options.folder / f"{options.contestant}.kept").open("w", encoding="ascii") as file:
+            file.writelines(f"{name}\n" for name in kept)
+        return
+    with tempfile.TemporaryDirectory() as temporary:
+        _compare(options, options.folder or Path(temporary))
+
+
+def _compare(options: argparse.Namespace, folder: Path) -> None:
+    names = options.only.split(",")
+    if "datatrove" in names and not DATATROVE.exists():
+        print(f"datatrove is left out: there is no {DATATROVE} (`make bench` makes it)")
+        names.remove("datatrove")
+    folder.mkdir(parents=True, exist_ok=True)
+    splicer = Splicer(data_folder(options.data))
+    file = folder / f"rows_{options.rows}.jsonl"
+    if not file.exists():
+        splicer.write(file, options.rows)
+    if "datatrove" in names:
+        _cut(file)
+    figures: dict[str, dict[str, float]] = {}
+    for name in names:
+        figures[name] = run(name, file, folder, options.memory)
+        figures[name]["rows/s"] = options.rows / figures[name]["seconds"]
+        if options.rows <= _JUDGED:
+            kept = _kept(name, folder)
+            recall, wrong = judge(splicer, options.rows, kept)
+            figures[name] |= {"recall": recall, "wrongly removed": wrong, "kept": len(kept)}
+    _show(options.rows, file.stat().st_size / options.rows, figures)
+    if options.json:
+        result = {"rows": options.rows, "figures": figures}
+        options.json.write_text(json.dumps(result, indent=1), encoding="utf-8")
+
+
+def _kept(name: str, folder: Path) -> list[str]:
+    """Return the ids that a contestant keeps."""
+    if name != "datasketch":
+        parts = [*(folder / name).glob("kept.jsonl"), *(folder / name).glob("kept/*.jsonl")]
+        return [one for part in parts for one in _ids(part)]
+    return (folder / f"{name}.kept").read_text(encoding="ascii").split()
+
+
+def _cut(file: Path) -> None:
+    """Cut a file into two, of whole lines."""
+    folder = file.with_suffix(".parts")
+    folder.mkdir(exist_ok=True)
+    half = file.stat().st_size // 2
+    with file.open("rb") as whole:
+        with (folder / "0.jsonl").open("wb") as part:
+            while whole.tell() < half:
+                part.write(whole.readline())
+        with (folder / "1.jsonl").open("wb") as part:
+            shutil.copyfileobj(whole, part)
+
+
+def _show(rows: int, size: float, figures: dict[str, dict[str, float]]) -> None:
+    names = [*next(iter(figures.values()))]
+    table = Table("", *names, box=None)
+    for name, own in figures.items():
+        table.add_row(
+            name, *(f"{own[one]:,.4f}" if own[one] <= 1 else f"{own[one]:,.0f}" for one in names)
+        )
+    console = Console(width=120)
+    console.print(f"{rows:,} rows of {size:,.0f} bytes, {os.cpu_count()} cores", table, sep="\n")
+    if "this" not in figures:
+        return
+    own = figures["this"]
+    for name, other in figures.items():
+        if name != "this":
+            console.print(f"this / {name}: {other['seconds'] / own['seconds']:.1f} times as fast")
+    for number, name, target, least in _TARGETS:
+        if number == rows:
+            met = own[name] >= target if least else own[name] <= target
+            console.print(
+                f"{name} {'>=' if least else '<='} {target:,}: {'met' if met else 'missed'},"
+                f" {own[name]:,.0f}"
+            )
+
+
+if __name__ == "__main__":
+    main()
