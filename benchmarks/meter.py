@@ -82,7 +82,7 @@ class Meter:
         for name, share in (("p50", 0.5), ("p99", 0.99), ("max", 1)):
             at = min(int(share * len(lags)), len(lags) - 1)
             stats.set_value(f"meter/lag_{name}", round(lags[at], 2))
-        stats.set_value("meter/peak_mb", round(self._peak, 1))
+        stats.set_value("meter/peak_mb", round(max(self._peak, _memory()), 1))
 
 
 def _memory() -> float:
