@@ -1,4 +1,4 @@
-"""Create and upgrade the tables of a store, by Alembic, from code."""
+"""Make the tables of a new store, and bring those of an old one up to date by Alembic."""
 
 from __future__ import annotations
 
@@ -6,16 +6,25 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlalchemy import inspect, text
+from sqlalchemy import Column, MetaData, PrimaryKeyConstraint, String, Table, insert, inspect, text
 
 import shingling
 from shingling.errors import StoreVersionError
+from shingling.store._tables import metadata
 
 if TYPE_CHECKING:
     from alembic.config import Config
     from sqlalchemy import Connection
 
 HEAD = "0005"
+
+# As Alembic makes it.
+_version = Table(
+    "alembic_version",
+    MetaData(),
+    Column("version_num", String(32), nullable=False),
+    PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
+)
 
 
 def current_revision(connection: Connection) -> str | None:
@@ -36,7 +45,13 @@ def upgrade(connection: Connection) -> tuple[str | None, str]:
         StoreVersionError: the store is newer than this release.
     """
     before = current_revision(connection)
-    if before == HEAD:  # the usual case, without the cost of importing Alembic
+    # The usual cases, without the cost of importing Alembic.
+    if before == HEAD:
+        return before, HEAD
+    if before is None:
+        for tables in (metadata, _version.metadata):
+            tables.create_all(connection, checkfirst=False)  # another's of that name is an error
+        connection.execute(insert(_version).values(version_num=HEAD))
         return before, HEAD
     # Alembic reports at INFO what is no news to somebody who runs a crawl.
     logging.getLogger("alembic").setLevel(logging.WARNING)
@@ -45,7 +60,7 @@ def upgrade(connection: Connection) -> tuple[str | None, str]:
 
     config = alembic_config(connection)
     known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
-    if before is not None and before not in known:
+    if before not in known:
         raise StoreVersionError(
             f"the store has revision {before}, this release of scrapy-shingling knows up to"
             f" {HEAD}: install a newer one (pip install -U scrapy-shingling)"

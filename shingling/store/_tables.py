@@ -1,4 +1,4 @@
-"""The tables of the store. migrations/ makes them; a test compares the two."""
+"""The tables of the store, as new stores have them; migrations/ makes the same, a test compares."""
 
 from __future__ import annotations
 
