@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
 import subprocess
 import sys
@@ -16,6 +15,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any
+
+from tests.forked import PROCESSES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -107,11 +108,6 @@ class Crawl:
         return None
 
 
-# Scrapy and what it needs are imported once, by the process that all others are forked from.
-_PROCESSES = multiprocessing.get_context("forkserver")
-_PROCESSES.set_forkserver_preload(["scrapy.cmdline", "shingling.plugin.pipeline", "trafilatura"])
-
-
 _LONGEST = 400  # seconds
 
 
@@ -138,7 +134,7 @@ def run_scrapy(
     """Run Scrapy in a folder, in a process of its own."""
     with TemporaryDirectory() as temporary:
         said = Path(temporary)
-        process = _PROCESSES.Process(
+        process = PROCESSES.Process(
             target=_scrapy, args=(folder, arguments, {**os.environ, **environment}, said)
         )
         process.start()

@@ -155,16 +155,7 @@ class Crawling:
 
     def processes(self) -> list[int]:
         """Return the ids of the crawl's live processes, whoever their parent is now."""
-        found = []
-        for folder in Path("/proc").iterdir():
-            try:
-                if folder.name.isdecimal() and self._mark.encode() in (
-                    (folder / "environ").read_bytes().split(b"\0")
-                ):
-                    found.append(int(folder.name))
-            except OSError:  # it has ended, or is not ours
-                continue
-        return found
+        return processes_with(self._mark)
 
     def wait(self, seconds: float = 60) -> int:
         """Return the exit status; kill the crawl if it does not end by itself."""
@@ -204,6 +195,20 @@ class Crawling:
             except ProcessLookupError:
                 continue
         self.process.wait()
+
+
+def processes_with(mark: str) -> list[int]:
+    """Return the ids of the live processes that were started with this in their environment."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        try:
+            if folder.name.isdecimal() and mark.encode() in (
+                (folder / "environ").read_bytes().split(b"\0")
+            ):
+                found.append(int(folder.name))
+        except OSError:  # it has ended, or is not ours
+            continue
+    return found
 
 
 def so_within(seconds: float, sign: Callable[[], bool]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 import sys
+import uuid
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,8 @@ from scrapy.settings import Settings
 from shingling import Store
 from shingling.errors import SettingsError
 from shingling.plugin.settings import SETTINGS, DedupSettings
-from tests.crawling import article
-from tests.faults.crawls import Crawling, listed, page, project, serving
+from tests.crawling import article, run_scrapy
+from tests.faults.crawls import listed, page, processes_with, project, serving, so_within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,15 +35,17 @@ def refused(folder: Path, server: Server, *arguments: str) -> str:
     """Crawl, see that the crawl does not start, and return the one line that says why."""
     project(folder)
     server.asked.clear()
-    crawling = Crawling(folder, *listed(folder, {"page": f"{server.url}/page"}), *arguments)
-    assert crawling.wait() != 0, crawling.log
+    mark = uuid.uuid4().hex
+    pages = listed(folder, {"page": f"{server.url}/page"})
+    done = run_scrapy(folder, "crawl", "spider", *pages, *arguments, FAULTS=mark)
+    assert done.returncode != 0, done.stderr
     assert server.asked == []
-    assert crawling.all_gone()
-    assert "secret" not in crawling.log
+    assert so_within(5, lambda: not processes_with(f"FAULTS={mark}"))
+    assert "secret" not in done.stdout + done.stderr
     lines = [
-        line for line in crawling.log.splitlines() if " ERROR: " in line and " [shingling" in line
+        line for line in done.stderr.splitlines() if " ERROR: " in line and " [shingling" in line
     ]
-    assert len(lines) == 1, crawling.log
+    assert len(lines) == 1, done.stderr
     return lines[0]
 
 

@@ -27,7 +27,9 @@ from shingling.sketch import Banding
 from shingling.store import parse_url, sqlite_path
 from shingling.store._migrate import HEAD, alembic_config
 from shingling.store._tables import metadata
+from tests.forked import Child
 
+from .children import open_each
 from .databases import Server, execute, is_postgres, postgres_only, server, sqlite_only
 from .invariants import ending, entries_of, groups_of, rows_of, text, url_of, verify, words
 
@@ -385,53 +387,26 @@ def test_the_file_of_a_url_is_told(url: str, path: Path | None) -> None:
     assert sqlite_path(parse_url(url)) == path
 
 
-OPENER = """
-import sys
-from shingling import Page, Store
-print("ready", flush=True)
-for line in sys.stdin:
-    try:
-        with Store.open(line.strip()) as store:
-            [verdict] = store.check([Page("a", "some words that are long enough")])
-            print(verdict.page_id, flush=True)
-    except Exception as error:
-        print(f"{type(error).__name__}: {error}", flush=True)
-"""
-
-
 def test_processes_that_open_a_new_store_at_the_same_moment_make_one(file: Path) -> None:
-    openers = [
-        subprocess.Popen(
-            [sys.executable, "-c", OPENER],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(4)
-    ]
+    openers = [Child(open_each) for _ in range(4)]
     try:
-        pipes = [(opener.stdin, opener.stdout) for opener in openers]
-        for _, answers in pipes:
-            assert answers is not None
-            assert answers.readline() == "ready\n"
+        for opener in openers:
+            assert opener.pipe.recv() == "ready"
         for turn in range(6):
             path = file.with_stem(f"{turn}")
             if turn == 5 and not is_postgres(file):  # once it is there, and empty
                 with closing(sqlite3.connect(path)) as db:
                     db.execute("PRAGMA journal_mode = WAL")
-            for requests, _ in pipes:
-                assert requests is not None
-                requests.write(url_of(path) + "\n")
-                requests.flush()
-            assert [answers.readline() for _, answers in pipes if answers] == ["1\n"] * 4
+            for opener in openers:
+                opener.pipe.send(url_of(path))
+            assert [opener.pipe.recv() for opener in openers] == [1] * 4
             assert rows_of(path, "SELECT count(*) FROM scheme") == [(1,)]
             assert rows_of(path, "SELECT count(*) FROM alembic_version") == [(1,)]
             verify(path)
     finally:
         for opener in openers:
-            opener.communicate()
-    assert [opener.returncode for opener in openers] == [0] * 4
+            opener.pipe.send(None)
+    assert [opener.end() for opener in openers] == [(0, [])] * 4
 
 
 def migrated(file: Path) -> Path:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
-import sys
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import combinations
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,16 +17,18 @@ from shingling import Page, Rules, Store, sign
 from shingling.sketch import Banding
 from shingling.store._decide import decide
 from shingling.store._postgres import _STORE_LOCK
+from tests.forked import Child
 
+from .children import crawl
 from .databases import is_postgres, postgres_only
 from .invariants import beginning, ending, jaccard, rows_of, text, url_of, verify, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from shingling import Verdict
 
-ROOT = Path(__file__).parents[2]
 BASE = words("base")
 A, OTHER = text(BASE), text(words("other"))
 NEAR = text(ending(BASE, "near", 5))
@@ -65,51 +64,19 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-CRAWLER = """
-import json, random, sys
-from pathlib import Path
-from shingling import Page, Rules, Store
-url, file, seed, rules = sys.argv[1:]
-chance, rules = random.Random(seed), Rules(**json.loads(rules))
-pages = [Page(*pair) for pair in json.loads(Path(file).read_text(encoding="utf-8"))]
-chance.shuffle(pages)
-print("ready", flush=True)
-sys.stdin.readline()
-done = 0
-with Store.open(url) as store:
-    while done < len(pages):
-        batch = pages[done : done + chance.choice([1, 2, 5, 12])]
-        done += len(store.check(batch, rules=rules))
-        print(done, flush=True)
-"""
-
-
-def start(file: Path, pages: Path, seed: int, rules: str = "{}") -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", CRAWLER, url_of(file), str(pages), str(seed), rules],
-        cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-
-
-def go(crawlers: list[subprocess.Popen[str]]) -> None:
+def go(crawlers: list[Child]) -> None:
     for crawler in crawlers:
-        assert crawler.stdout is not None
-        assert crawler.stdout.readline() == "ready\n"
+        assert crawler.pipe.recv() == "ready"
     for crawler in crawlers:
-        assert crawler.stdin is not None
-        crawler.stdin.write("\n")
-        crawler.stdin.flush()
+        crawler.pipe.send("go")
 
 
-def end(crawlers: list[subprocess.Popen[str]], count: int) -> None:
+def end(crawlers: list[Child], count: int) -> None:
     """Wait for crawlers, which must have got a verdict on every page."""
     for crawler in crawlers:
-        output, _ = crawler.communicate()
-        assert crawler.returncode == 0
-        assert output.splitlines()[-1] == str(count)
+        status, told = crawler.end()
+        assert status == 0
+        assert told[-1] == count
 
 
 def assert_one_original_a_group(file: Path) -> None:
@@ -133,7 +100,7 @@ def test_four_processes_that_fetch_the_same_pages_leave_one_original_a_group(
     file: Path, pages: Path
 ) -> None:
     Store.open(url_of(file)).close()
-    crawlers = [start(file, pages, seed) for seed in range(4)]
+    crawlers = [Child(crawl, url_of(file), pages, seed) for seed in range(4)]
     go(crawlers)
     end(crawlers, 200)
     assert_one_original_a_group(file)
@@ -144,17 +111,15 @@ def test_a_process_that_is_killed_harms_no_other_and_can_be_started_again(
     file: Path, pages: Path
 ) -> None:
     Store.open(url_of(file)).close()
-    crawlers = [start(file, pages, seed) for seed in range(4)]
+    crawlers = [Child(crawl, url_of(file), pages, seed) for seed in range(4)]
     go(crawlers)
     chance = random.Random(3)
-    for seed, lines in ((4, 7), (5, 11), (6, 3)):
+    for seed, batches in ((4, 7), (5, 11), (6, 3)):
         killed = crawlers.pop(chance.randrange(len(crawlers)))
-        assert killed.stdout is not None
-        for _ in range(lines):
-            assert killed.stdout.readline()
+        for _ in range(batches):
+            assert killed.pipe.recv()
         killed.kill()
-        killed.communicate()
-        again = start(file, pages, seed)
+        again = Child(crawl, url_of(file), pages, seed)
         go([again])
         crawlers.append(again)
     end(crawlers, 200)
@@ -180,7 +145,7 @@ def test_pages_that_change_while_others_fetch_them_leave_a_store_in_order(
                     enumerate(listed)]  # fmt: skip
         own = tmp_path / f"{seed}.json"
         own.write_text(json.dumps(changing + listed), encoding="utf-8")
-        crawlers.append(start(file, own, seed, json.dumps(rules)))
+        crawlers.append(Child(crawl, url_of(file), own, seed, rules))
     go(crawlers)
     end(crawlers, 96)
     verify(file)
