@@ -130,7 +130,7 @@ def _read_tar(
 ) -> Iterator[SavedPage | LeftOut]:
     if _is_sorted(path):
         with tarfile.open(path, "r|*") as archive:
-            yield from _read_members(path, archive, archive, only, base, max_bytes)
+            yield from _read_members(path, archive, _streamed(archive), only, base, max_bytes)
         return
     with tempfile.TemporaryFile() as plain:
         opener = _OPENERS.get(path.suffix.replace(".tgz", ".gz"), open)
@@ -147,13 +147,20 @@ def _is_sorted(path: Path) -> bool:
     before = ""
     try:
         with tarfile.open(path, "r|*") as archive:
-            for member in archive:
+            for member in _streamed(archive):
                 if member.name < before:
                     return False
                 before = member.name
     except _BROKEN:
         return True
     return True
+
+
+def _streamed(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
+    """Yield the members of a tar file, all of which tarfile itself would hold on to."""
+    while (member := archive.next()) is not None:
+        yield member
+        archive.members.clear()  # type: ignore[attr-defined]  # typeshed leaves it out
 
 
 def _read_members(

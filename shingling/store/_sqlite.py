@@ -28,7 +28,7 @@ _T = TypeVar("_T")
 _BUSY = 1.0  # seconds in SQLite's own waiting; Database.write goes on from there
 _PAUSE = 0.02  # seconds
 _WAL_PAGES = 8192  # 32 MB; at SQLite's 1000, checkpoints cost half the insert rate
-_CACHE_KIB = 65536
+_CACHE_KIB = 8192
 
 
 class SqliteDatabase(Database):
