@@ -6,7 +6,7 @@ At 10 k, 100 k, 1 M and 10 M pages, and at --pages: the rate of the last batches
 but 20,000 to 100,000), the median times of a look-up (`Store.similar` of a page that is not stored)
 and of a batch of one page, bytes a page without write-ahead log, and memory. Beside the store:
 
-- plain: a B-tree in SQLite with the same settings and keys, its rows written as they come;
+- plain: a B-tree in SQLite with the same keys and a larger cache, rows written as they come;
 - datasketch: `MinHashLSH` in memory; its bytes are those by which memory has grown.
 
     python -m benchmarks.store_growth [--pages 1000000] [--databases sqlite,postgres,...]

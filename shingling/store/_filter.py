@@ -2,7 +2,7 @@
 
 A Bloom filter of one 64-bit word a key (Putze, Sanders and Singler, Cache-, Hash- and
 Space-Efficient Bloom Filters, 2009), for each slice of the keys. What it does not know is not in
-the table; of what is not, it takes one key in 190 for known when it is new, one in 60 when it is
+the table; of what is not, it takes one key in 87 for known when it is new, one in 30 when it is
 full.
 """
 
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     Integers = np.ndarray[tuple[int], np.dtype[np.int64]]
     Words = np.ndarray[tuple[int], np.dtype[np.uint64]]
 
-_KEYS_A_WORD = 6  # at most: 10.7 to 16 bits a key
+_KEYS_A_WORD = 8  # at most: 8 to 12 bits a key
 _LEAST = 1024  # words
+_AT_ONCE = 1 << 16  # keys; what hashing takes in memory is some times as much
 _SIX = np.uint64(6)
 _PLACE = np.uint64(63)
 _ONE = np.uint64(1)
@@ -52,8 +53,9 @@ class Filter:
 
     def add(self, keys: Integers) -> None:
         """Put keys in."""
-        places, bits = self._hash(keys)
-        np.bitwise_or.at(self.words, places, bits)
+        for first in range(0, len(keys), _AT_ONCE):
+            places, bits = self._hash(keys[first : first + _AT_ONCE])
+            np.bitwise_or.at(self.words, places, bits)
         self.count += len(keys)
 
     def may_have(self, keys: Integers) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from shingling.text import Blocks
 
     Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
+    Entries = np.ndarray[tuple[int], np.dtype[np.void]]  # of `_ENTRY`
 
 MOST_TEMPLATE = 32_768  # blocks of a site
 MOST_OTHER = 8192  # that may become template
@@ -76,10 +77,8 @@ class _Known:
     def __init__(self, rows: Sequence[tuple[int, bytes]]) -> None:
         self.ids = {row_id for row_id, _ in rows}
         entries = _merged(raw for _, raw in rows)
-        self.blocks = np.fromiter(entries, np.uint64, len(entries))
-        order = np.argsort(self.blocks)
-        self.blocks = self.blocks[order]
-        self.titles = np.fromiter(entries.values(), np.uint32, len(entries))[order]
+        order = np.argsort(entries["block"])
+        self.blocks, self.titles = entries["block"][order], entries["title"][order]
         self.recent: dict[int, int] = {}
 
 
@@ -233,7 +232,7 @@ class OpenTemplates:
         """Put one row in the place of a site's rows."""
         # Another transaction may merge them too: what this one takes out is what it puts in.
         rows = sorted(map(tuple, self._connection.execute(_MERGE, {"of": name})))
-        raw = _packed(_bounded(_merged(raw for _, raw in rows)))
+        raw = _bounded(_merged(raw for _, raw in rows)).tobytes()
         (row_id,) = self._connection.scalars(_INSERT, [{"site": name, "entries": raw}])
         return _Known([(row_id, raw)])
 
@@ -271,7 +270,7 @@ def export_templates(connection: Connection) -> Iterator[tuple[str, bytes]]:
     ordered = query.order_by(site_blocks.c.site, site_blocks.c.id)
     with connection.execute(ordered.execution_options(yield_per=_READ)) as result:
         for site, rows in groupby(result, key=itemgetter(0)):
-            yield site, _packed(_bounded(_merged(raw for _, raw in rows)))
+            yield site, _bounded(_merged(raw for _, raw in rows)).tobytes()
 
 
 def forget_site(connection: Connection, site: str) -> None:
@@ -283,20 +282,23 @@ def _packed(entries: dict[int, int]) -> bytes:
     return np.array([*entries.items()], dtype=_ENTRY).tobytes()
 
 
-def _merged(rows: Iterable[bytes]) -> dict[int, int]:
-    """Return the title of each block, the block seen first first."""
-    titles: dict[int, int] = {}
-    for raw in rows:
-        for block, title in np.frombuffer(raw, dtype=_ENTRY).tolist():
-            before = titles.setdefault(block, title)
-            if before != title:
-                titles[block] = _TEMPLATE
-    return titles
+def _merged(rows: Iterable[bytes]) -> Entries:
+    """Return one entry a block, the block seen first first; one with two titles is template."""
+    entries = np.frombuffer(b"".join(rows), dtype=_ENTRY)
+    order = np.argsort(entries["block"], kind="stable")
+    grouped = entries[order]
+    is_first = np.ones(len(grouped), np.bool_)
+    is_first[1:] = grouped["block"][1:] != grouped["block"][:-1]
+    merged = grouped[is_first]
+    group = np.cumsum(is_first) - 1
+    differs = grouped["title"] != merged["title"][group]
+    merged["title"][group[differs]] = _TEMPLATE
+    return merged[np.argsort(order[is_first])]
 
 
-def _bounded(entries: dict[int, int]) -> dict[int, int]:
+def _bounded(entries: Entries) -> Entries:
     """Return the entries without the oldest of too many."""
-    template = [block for block, title in entries.items() if title == _TEMPLATE]
-    other = [block for block, title in entries.items() if title != _TEMPLATE]
-    gone = {*template[:-MOST_TEMPLATE], *other[:-MOST_OTHER]}
-    return {block: title for block, title in entries.items() if block not in gone}
+    is_template = entries["title"] == _TEMPLATE
+    template, other = np.flatnonzero(is_template), np.flatnonzero(~is_template)
+    gone = np.concatenate([template[:-MOST_TEMPLATE], other[:-MOST_OTHER]])
+    return np.delete(entries, gone)
