@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-READ = "1"
+READ = "2"
 """What `read_html` takes from a page; another number from when on it takes something else."""
 
 # What else decides it. The title is read by lxml, whoever extracts the text.
