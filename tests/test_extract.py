@@ -9,6 +9,7 @@ import unicodedata
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
+import trafilatura
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -575,3 +576,21 @@ def test_a_reference_to_a_control_character_does_not_cost_the_text(reference: st
     words = "Some words of an article that somebody has written. " * 5
     page = f"<html><body><article><p>{words}{reference}</p></article></body></html>"
     assert "Some words of an article" in read_html(page).text
+
+
+@pytest.mark.parametrize(("left_out", "asked"), [(30, False), (70, True)])
+def test_other_extractors_are_asked_for_small_pages_only_where_most_words_are_left_out(
+    monkeypatch: pytest.MonkeyPatch, left_out: int, asked: bool
+) -> None:
+    found, taken = " ".join(["found"] * 30), []
+
+    def take(_: object, *, fast: bool = False, **__: object) -> str:
+        taken.append(fast)
+        return found
+
+    monkeypatch.setattr(trafilatura, "extract", take)
+    rest = " ".join(["left"] * left_out)
+    script = "<script>" + "no text " * 500 + "</script>"
+    page = f"<html><body><p>{found}</p>{script}<div>{rest}</div></body></html>"
+    assert read_html(page).text == found
+    assert taken == [True, True] + [False] * asked

@@ -199,9 +199,10 @@ def _is_enough(text: str | None) -> bool:
 
 def _is_most(text: str | None, tree: HtmlElement) -> bool:
     """Return whether a text has most of a page's words: there is little else to be found."""
+    if not text:
+        return False
     shown = tree.xpath("//body//text()[not(parent::script or parent::style or parent::noscript)]")
-    words = len(canonical_words(" ".join(shown)))
-    return text is not None and len(canonical_words(text)) >= _MOST * words > 0
+    return len(canonical_words(text)) >= _MOST * len(canonical_words(" ".join(shown)))
 
 
 def extract(html: bytes | str, url: str | None = None) -> str | None:

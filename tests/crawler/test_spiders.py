@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from crawler.demo import SAMPLE, serve
-from shingling.archive import ArchiveError, LeftOut, SavedPage, read_archive
+from shingling.archive import ArchiveError, LeftOut, SavedPage, _streamed, read_archive
 from tests.conftest import ROOT
 from tests.crawling import article, html, run_scrapy, serving
 
@@ -257,3 +257,17 @@ def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
     path.write_bytes(b"PK")
     with pytest.raises(ArchiveError, match=r"no folder and no .*\.warc"):
         list(read_archive(path, max_bytes=MAX))
+
+
+def test_what_was_read_of_a_tar_file_is_not_held(tmp_path: Path) -> None:
+    file = tmp_path / "pages.tar"
+    with tarfile.open(file, "w") as tar:
+        for number in range(20):
+            member = tarfile.TarInfo(f"{number:02}.html")
+            tar.addfile(member, io.BytesIO())
+    with tarfile.open(file, "r|") as tar:
+        names = []
+        for member in _streamed(tar):
+            names.append(member.name)
+            assert len(tar.members) <= 1  # type: ignore[attr-defined]  # typeshed leaves it out
+    assert names == [f"{number:02}.html" for number in range(20)]
