@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from shingling.errors import ExtractionError, SettingsError
 from shingling.sketch import Scheme, sign
-from shingling.text import MAX_BYTES, clean, read_html
+from shingling.text import MAX_BYTES, clean, read_head, read_html
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,22 +35,28 @@ class Content(NamedTuple):
         is_html: which of the two.
         url: where it came from.
         encoding: of bytes, as the HTTP header declares it.
+        head_only: whether only what the page says of itself is asked for, and no text.
     """
 
     body: bytes | str
     is_html: bool
     url: str | None = None
     encoding: str | None = None
+    head_only: bool = False
 
 
 class Reading(NamedTuple):
-    """The main text, with its signature as bytes; or the reason why there is none."""
+    """The main text, with its signature as bytes; or the reason why there is none.
+
+    Of a content with `head_only` there is neither, but the URL that it declares as canonical.
+    """
 
     text: str | None = None
     title: str | None = None
     language: str | None = None
     signature: bytes | None = None
     reason: str | None = None
+    canonical: str | None = None
 
 
 @dataclass(frozen=True)
@@ -70,11 +76,15 @@ class Reader:
 
     def warm_up(self) -> None:
         """Load what reading needs, so that the first content takes no longer than others."""
+        import_module("trafilatura")
         load_extractor(self.extractor)
         sign("é", self.scheme)
 
     def read(self, content: Content) -> Reading:
         """Return the main text and its signature; a content never raises, it has a reason."""
+        if content.head_only:
+            head = read_head(content.body, content.url, encoding=content.encoding)
+            return Reading(None, head.title, head.language, canonical=head.canonical)
         try:
             if content.is_html:
                 main = read_html(

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import logging
 import os
-from typing import TYPE_CHECKING
 
+import trafilatura  # noqa: F401 (this and the next are imported while the crawl opens its store)
+
+import shingling.reading  # noqa: TC001 (the reader that comes is of it)
 from shingling.processes import pipes_of_worker, receive, send
-
-if TYPE_CHECKING:
-    from shingling.reading import Reader
-
 
 _NICE = 5  # below the crawl's own process: its event loop does not wait for a core
 
@@ -22,7 +20,7 @@ def main() -> None:
         os.nice(_NICE)
     logging.disable()
     try:
-        reader: Reader = receive(source)
+        reader: shingling.reading.Reader = receive(source)
         reader.warm_up()
         send(target, None)  # ready
         while True:

@@ -6,9 +6,6 @@ import logging
 from typing import TYPE_CHECKING
 
 from shingling.errors import SettingsError
-from shingling.plugin.carrier import ResponseCarrier
-from shingling.plugin.pipeline import DedupPipeline
-from shingling.plugin.settings import DedupSettings
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
@@ -16,11 +13,13 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 PIPELINE_ORDER = 250  # before pipelines that write or replace items
+SOURCE_ORDER = -1_000_000  # before all pipelines
 MIDDLEWARE_ORDER = 10  # the last to see an item before the pipelines
+_OFF = ("0", "false", "no", "off")
 
 
 class Addon:
-    """Registers the item pipeline and the spider middleware, where the user has not."""
+    """Registers the pipelines and the spider middleware, where the user has not."""
 
     def update_settings(self, settings: BaseSettings) -> None:
         """Check the settings and register the components.
@@ -28,15 +27,20 @@ class Addon:
         Raises:
             SettingsError: a `DEDUP_*` setting is not accepted; the crawl does not start.
         """
+        # Nothing else is imported for a crawl that has it switched off.
+        if str(settings.get("DEDUP_ENABLED", True)).lower() in _OFF:
+            return
+        from shingling.plugin.middleware import SourceMiddleware, SourcePipeline
+        from shingling.plugin.pipeline import DedupPipeline
+        from shingling.plugin.settings import DedupSettings
+
         try:
-            if not DedupSettings.read(settings).enabled:
-                return
+            DedupSettings.read(settings)
         except SettingsError as error:
             logger.error("%s", error)
             raise
+        for component, order in ((SourcePipeline, SOURCE_ORDER), (DedupPipeline, PIPELINE_ORDER)):
+            settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", component, order)
         settings.setdefault_in_component_priority_dict(
-            "ITEM_PIPELINES", DedupPipeline, PIPELINE_ORDER
-        )
-        settings.setdefault_in_component_priority_dict(
-            "SPIDER_MIDDLEWARES", ResponseCarrier, MIDDLEWARE_ORDER
+            "SPIDER_MIDDLEWARES", SourceMiddleware, MIDDLEWARE_ORDER
         )

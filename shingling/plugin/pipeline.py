@@ -1,74 +1,71 @@
-"""The item pipeline: drops or tags items whose page is a duplicate."""
+"""The item pipeline: drops or tags items whose document is a duplicate."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass, field
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakKeyDictionary
 
 from itemadapter import ItemAdapter
 from scrapy import signals
-from scrapy.exceptions import DropItem, NotConfigured
+from scrapy.exceptions import CloseSpider, DropItem, NotConfigured
 from scrapy.utils.asyncio import is_asyncio_available
-from w3lib.encoding import http_content_type_encoding
 
 from shingling.errors import SettingsError, ShinglingError
-from shingling.plugin.carrier import ResponseCarrier
-from shingling.plugin.readings import Readings
+from shingling.plugin.checking import Checker, NotStartedError, Outcome
+from shingling.plugin.documents import Document, Kind, Skipped, choose_document, read_fields
+from shingling.plugin.middleware import (
+    Source,
+    SourceMiddleware,
+    current_source,
+    is_parse_command,
+)
+from shingling.plugin.report import Report, describe_duplicate
 from shingling.plugin.settings import DedupSettings
-from shingling.plugin.store_thread import StoreThread
-from shingling.plugin.workers import ReadingPool
-from shingling.reading import Content, Reader, Reading
-from shingling.similarity import FEW_WORDS
-from shingling.sketch import Signature
-from shingling.store import Page, Verdict, safe_url, site_of
-from shingling.text import sniff_html
+from shingling.store import Verdict, safe_url
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
+    from shingling.reading import Reading
+
 logger = logging.getLogger(__name__)
 
-_NOT_MODIFIED = "not_modified"
+_QUIET = 1  # a level of logging that is never shown
+_CLOSED = "dedup_error"  # the reason why a spider is closed
 
 
 class DuplicatePage(DropItem):
-    """An item was dropped because its page is a duplicate.
+    """An item was dropped because its document is a duplicate.
 
-    Scrapy counts it as `item_dropped_reasons_count/DuplicatePage` and logs it at DEBUG.
+    Scrapy counts it as `item_dropped_reasons_count/DuplicatePage`.
+
+    Args:
+        verdict: on the document.
+        log_level: at which Scrapy logs it, with the item.
     """
 
-    def __init__(self, verdict: Verdict) -> None:
-        alike = "" if verdict.resemblance is None else f" (resemblance {verdict.resemblance:.2f})"
-        super().__init__(f"duplicate of {verdict.original}{alike}", log_level="DEBUG")
+    def __init__(self, verdict: Verdict, log_level: str | int = "DEBUG") -> None:
+        super().__init__(describe_duplicate(verdict), log_level=log_level)  # type: ignore[arg-type]
         self.verdict = verdict
 
 
-@dataclass(frozen=True)
-class _Outcome:
-    verdict: Verdict
-    reading: Reading = field(default_factory=Reading)
-
-
 class DedupPipeline:
-    """Decides the page of every item against the signature store."""
+    """Decides the document of every item against the signature store."""
 
     def __init__(self, crawler: Crawler, settings: DedupSettings) -> None:
         self._crawler = crawler
         self._settings = settings
-        self._store: StoreThread | None = None
-        self._pool: ReadingPool | None = None
-        self._readings: Readings | None = None
-        # Items of one response share a verdict: one task for each of its URLs.
-        self._tasks: WeakKeyDictionary[Response, dict[str, asyncio.Task[_Outcome]]]
-        self._tasks = WeakKeyDictionary()
-        self._refused: set[tuple[type, str]] = set()
-        self._turn: asyncio.Future[None] | None = None
+        self._report = Report(crawler, settings)
+        self._checker = Checker(crawler, settings, self._report)
+        self._action = settings.action
+        # URLs that documents of a response have brought.
+        self._urls: WeakKeyDictionary[Response, set[str]] = WeakKeyDictionary()
         self._closing: asyncio.Task[None] | None = None
+        self._items = 0  # under way
+        self._idle: asyncio.Future[None] | None = None
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -95,202 +92,100 @@ class DedupPipeline:
         return pipeline
 
     async def open_spider(self) -> None:
-        """Open the store and start the workers.
+        """Say how the crawl is deduplicated; the first item opens the store.
 
         Raises:
-            StoreError, SchemeError, BandingError: the store cannot be used with these
-                settings; the crawl does not start.
+            CloseSpider: the store that is there cannot be used with these settings.
         """
-        settings = self._settings
-        store = StoreThread(settings)
-        spider = self._crawler.spider
+        if is_parse_command(self._crawler.spider) and self._action == "drop":
+            self._action = "tag"  # nobody would see a verdict on an item that is gone
+        self._report.start()
         try:
-            await store.open(
-                spider.name if spider else "",
-                {"action": settings.action, **settings.shown()},
-            )
+            await self._checker.look_at_store()
         except ShinglingError as error:
             logger.error("%s", error)
-            raise
-        self._store = store
-        reader = Reader(settings.scheme, settings.extractor, settings.max_bytes)
-        self._pool = ReadingPool(reader, settings.workers, settings.timeout)
-        # What the store knows of a body is its text, which it may be told not to keep.
-        self._readings = Readings(reader, self._pool, store if settings.store_text else None)
+            raise CloseSpider(_CLOSED) from None
 
     async def close_spider(self) -> None:
-        """End the workers, and write the last stats."""
-        if self._store is None or self._pool is None or self._readings is None:
-            return
-        await asyncio.to_thread(self._pool.close)
-        stats = self._crawler.stats
-        stats.set_value("dedup/known_bodies", self._readings.known)
-        stats.set_value("dedup/time/read", round(self._pool.seconds, 3))
-        stats.set_value("dedup/time/store", round(self._store.seconds, 3))
-        stats.set_value("dedup/batches", self._store.batches)
-        if self._store.full_keys:
-            stats.set_value("dedup/full_keys", self._store.full_keys)
-        counted = {
-            name: stats.get_value(f"dedup/{name}", 0)
-            for name in ("checked", "new", "exact", "near", "unchanged", "changed")
-        }
-        shown = ", ".join(f"{number} {name}" for name, number in counted.items())
-        logger.info("Dedup: %s pages", shown, extra={"spider": self._crawler.spider})
+        """Wait for the items that are under way, end the workers, and say what became of all."""
+        if self._items:
+            self._idle = asyncio.get_running_loop().create_future()
+            await self._idle
+        await self._checker.close()
+        self._report.end()
 
     async def _spider_closed(self, reason: str) -> None:
         """End the run; pipelines are not told why a crawl ends, signal handlers are."""
-        if self._store is None:
-            return
         try:
-            await self._store.close(reason)
+            await self._checker.close_store(reason)
         except ShinglingError as error:
             logger.error("Dedup could not record the end of the run: %s", error)
 
     async def process_item(self, item: Any) -> Any:
-        """Drop or tag an item by the verdict on its page.
+        """Drop or tag an item by the verdict on its document.
 
         Raises:
-            DuplicatePage: the page is a duplicate, and `DEDUP_ACTION` is `drop`.
+            DuplicatePage: the document is a duplicate, and `DEDUP_ACTION` is `drop`.
         """
-        carrier = self._crawler.get_spider_middleware(ResponseCarrier)
-        response = carrier.take(item) if carrier else None
+        self._items += 1
         try:
-            outcome = await self._outcome(ItemAdapter(item), response)
+            return await self._process(item, self._source(item))
+        finally:
+            self._items -= 1
+            if self._idle is not None and not self._items:
+                self._idle.set_result(None)
+
+    async def _process(self, item: Any, source: Source | None) -> Any:
+        response = None if source is None else source.response
+        try:
+            document = self._document(item, source)
+            outcome = await self._decide(document, response)
         except Exception as error:  # an item is never lost because this plugin failed
-            self._report(error, response)
+            self._fail(error, response)
             self._tag(item, {**Verdict("skipped", reason="error").as_dict(), "error": _line(error)})
-            if self._settings.on_error == "close":
-                self._close_crawl()
             return item
-        self._fill(item, outcome.reading)
-        if self._settings.action == "drop" and outcome.verdict.is_duplicate:
-            raise DuplicatePage(outcome.verdict)
-        self._tag(item, outcome.verdict.as_dict())
+
+        verdict, result = outcome.verdict, outcome.verdict.as_dict()
+        is_list = isinstance(document, Document) and document.kind is Kind.LIST
+        may_drop = self._action == "drop" and (not is_list or self._settings.lists == "drop")
+        if verdict.is_duplicate and may_drop:
+            self._report.dropped(verdict, outcome.url)
+            raise DuplicatePage(verdict, "DEBUG" if self._settings.debug else _QUIET)
+
+        self._report.kept(verdict)
+        if is_list:
+            self._explain_lists(outcome.url)
+            result["reason"] = result["reason"] or "list"
+        else:
+            self._fill(item, outcome.reading)
+        self._tag(item, result)
         return item
 
-    async def _outcome(self, adapter: ItemAdapter, response: Response | None) -> _Outcome:
-        url = adapter.get(self._settings.url_field) or (response.url if response else None)
-        if not isinstance(url, str):
-            return self._count(_Outcome(Verdict("skipped", reason="no_url")))
+    def _source(self, item: Any) -> Source | None:
+        """Return where the item came from, as the first pipeline noted it."""
+        source = current_source()
+        if source is None:  # a project that registers the components by itself
+            middleware = self._crawler.get_spider_middleware(SourceMiddleware)
+            source = None if middleware is None else middleware.take(item)
+        return source
+
+    def _document(self, item: Any, source: Source | None) -> Document | Skipped:
+        fields = read_fields(ItemAdapter(item), self._settings)
+        response = None if source is None else source.response
         if response is None:
-            return await self._check(url, self._content(adapter, None, url))
-        tasks = self._tasks.setdefault(response, {})
-        if url not in tasks:
-            opted_out = response.request is not None and response.meta.get("dedup") is False
-            tasks[url] = asyncio.create_task(
-                self._check(
-                    url, "opted_out" if opted_out else self._content(adapter, response, url)
-                )
-            )
-        return await asyncio.shield(tasks[url])
+            if source is None and not fields.has_content:
+                self._explain_unknown_response(item)
+            return choose_document(fields, source, set())
+        if response.request is not None and response.meta.get("dedup") is False:
+            return Skipped("opted_out")
+        return choose_document(fields, source, self._urls.setdefault(response, set()))
 
-    def _content(self, adapter: ItemAdapter, response: Response | None, url: str) -> Content | str:
-        """Return what is compared (text field, HTML field, response), or why there is nothing."""
-        text = adapter.get(self._settings.text_field)
-        if isinstance(text, str) and text.strip():
-            return Content(text, is_html=False, url=url)
-        html = adapter.get(self._settings.html_field)
-        if isinstance(html, (str, bytes)) and html.strip():
-            return Content(html, is_html=True, url=url)
-        if response is None:
-            return "no_content"
-        if response.status == HTTPStatus.NOT_MODIFIED:
-            return _NOT_MODIFIED
-        if not response.body:
-            return "no_main_text"
-        if len(response.body) > self._settings.max_bytes:
-            return "too_large"
-        if not _is_html(response):
-            return "not_html"
-        kind = response.headers.get("Content-Type", b"") or b""
-        encoding = http_content_type_encoding(kind.decode("latin-1"))
-        return Content(response.body, is_html=True, url=response.url, encoding=encoding)
-
-    async def _check(self, url: str, content: Content | str) -> _Outcome:
-        """Read and decide one page; a str says why it is skipped.
-
-        Pages are read side by side, and decided in the order in which they came: verdicts do
-        not depend on the number of workers.
-        """
-        assert self._store is not None
-        before, self._turn = self._turn, asyncio.get_running_loop().create_future()
-        turn = self._turn
-        scope = self._scope(url)
-        self._store.expected += 1
-        try:
-            reading, body_key = await self._read(content, url, scope)
-        finally:
-            if before is not None:
-                await before
-            turn.set_result(None)
-            # The last step before `check`, which is called without another await in between.
-            self._store.expected -= 1
-        signature = Signature.from_bytes(reading.signature) if reading.signature else None
-        if signature is not None and "simhash" in self._settings.method:
-            self._look_at_length(signature.words)
-        page = Page(
-            url=url,
-            text=reading.text,
-            signature=signature,
-            title=reading.title,
-            language=reading.language,
-            scope=scope,
-            reason=reading.reason,
-            body_key=body_key,
-        )
-        return self._count(_Outcome(await self._store.check(page), reading))
-
-    def _look_at_length(self, words: int) -> None:
-        """Count texts that are short for a SimHash, and say so once."""
-        if words >= FEW_WORDS:
-            return
-        if not self._crawler.stats.get_value("dedup/short_for_simhash"):
-            logger.warning(
-                "DEDUP_METHOD = %r misses many near-duplicates among texts of fewer than %d"
-                " words, such as one of %d here; dedup/short_for_simhash counts them",
-                self._settings.method,
-                FEW_WORDS,
-                words,
-                extra={"spider": self._crawler.spider},
-            )
-        self._crawler.stats.inc_value("dedup/short_for_simhash")
-
-    async def _read(
-        self, content: Content | str, url: str, scope: str
-    ) -> tuple[Reading, bytes | None]:
-        """Return what is in a content, and the key of its body where it is to be stored."""
-        assert self._readings is not None
-        assert self._store is not None
-        if isinstance(content, Content):
-            return await self._readings.read(content, safe_url(url), scope)
-        if content == _NOT_MODIFIED:
-            page = await self._store.as_read(url, scope)
-            if page is not None and page.signature is not None:
-                signature = page.signature.to_bytes()
-                return Reading(page.text, page.title, page.language, signature), None
-        return Reading(reason=content), None
-
-    def _scope(self, url: str) -> str:
-        if self._settings.scope == "site":
-            return site_of(safe_url(url))
-        if self._settings.scope == "spider" and self._crawler.spider is not None:
-            return self._crawler.spider.name
-        return ""
-
-    def _count(self, outcome: _Outcome) -> _Outcome:
-        stats = self._crawler.stats
-        verdict = outcome.verdict
-        stats.inc_value("dedup/checked")
-        if verdict.status == "skipped":
-            stats.inc_value(f"dedup/skipped/{verdict.reason}")
-        else:
-            stats.inc_value(f"dedup/{verdict.status}")
-        if verdict.reason == "piece":
-            stats.inc_value("dedup/pieces")
-        if verdict.contains is not None:
-            stats.inc_value("dedup/contains")
-        stats.inc_value("dedup/candidates", verdict.candidates)
-        return outcome
+    async def _decide(self, document: Document | Skipped, response: Response | None) -> Outcome:
+        if isinstance(document, Document):
+            return await self._checker.check(document, response)
+        verdict = Verdict("skipped", reason=document.reason)
+        self._report.decided(verdict, None)
+        return Outcome(verdict, "" if response is None else response.url)
 
     def _fill(self, item: Any, reading: Reading) -> None:
         adapter = ItemAdapter(item)
@@ -300,10 +195,10 @@ class DedupPipeline:
 
     def _tag(self, item: Any, result: dict[str, Any]) -> None:
         """Put the result into the item: always with `tag`, where declared with `drop`."""
-        if self._settings.action == "observe" or not ItemAdapter.is_item(item):
+        if self._action == "observe" or not ItemAdapter.is_item(item):
             return
         field = self._settings.result_field
-        if self._settings.action == "tag" or field in ItemAdapter(item).field_names():
+        if self._action == "tag" or field in ItemAdapter(item).field_names():
             self._put(item, field, result)
 
     def _put(self, item: Any, field: str, value: Any) -> None:
@@ -311,42 +206,58 @@ class DedupPipeline:
         try:
             ItemAdapter(item)[field] = value
         except Exception as error:  # undeclared, frozen, or refused by the class's own checks
-            kind = type(item)
+            name = _class_name(item)
             self._crawler.stats.inc_value("dedup/errors/result_field")
-            if (kind, field) in self._refused:
-                return
-            self._refused.add((kind, field))
-            logger.warning(
-                "%s does not take the field %r of dedup (%s): declare it, or set"
-                " DEDUP_RESULT_FIELD. Its items are kept without it.",
-                f"{kind.__module__}.{kind.__qualname__}",
-                field,
-                _line(error),
-                extra={"spider": self._crawler.spider},
+            self._report.warn_once(
+                f"{name} {field}",
+                f"{name} does not take the field {field!r} of dedup ({_line(error)}): declare it,"
+                " or set DEDUP_RESULT_FIELD. Its items are kept without it.",
             )
 
-    def _report(self, error: Exception, response: Response | None = None) -> None:
-        stats = self._crawler.stats
-        stats.inc_value(f"dedup/errors/{type(error).__name__}")
+    def _explain_lists(self, url: str) -> None:
+        if self._action == "drop" and self._settings.lists == "keep":
+            self._report.warn_once(
+                "lists",
+                f"A response ({url[:500]}) has several items without a text of their own. Such"
+                " items are kept, whatever the verdict on their page: give them a text"
+                ' (DEDUP_TEXT_FIELD) to compare each by itself, or set DEDUP_LISTS = "drop" to'
+                " drop all items of a page that is a duplicate.",
+            )
+
+    def _explain_unknown_response(self, item: Any) -> None:
+        self._report.warn_once(
+            "unknown response",
+            f"The response of an item ({_class_name(item)}) is not known, since an errback has"
+            " yielded it or another spider middleware has replaced it. Such items are kept, and"
+            " compared only by a text of their own (DEDUP_TEXT_FIELD).",
+        )
+
+    def _fail(self, error: Exception, response: Response | None) -> None:
+        """Count and log an error of dedup itself, and close the crawl where that is wanted."""
+        self._report.failed(error)
+        if isinstance(error, NotStartedError):
+            if self._closing is None:
+                logger.error("%s", error, extra={"spider": self._crawler.spider})
+            self._close_crawl()
+            return
         logger.error(
             "Dedup failed%s, the item is kept: %s",
             f" for {safe_url(response.url)[:500]}" if response else "",
             _line(error),
             extra={"spider": self._crawler.spider},
         )
+        if self._settings.on_error == "close":
+            self._close_crawl()
 
     def _close_crawl(self) -> None:
         engine = self._crawler.engine
         if self._closing is None and engine is not None and engine.spider is not None:
             # Not awaited: the crawl waits for this very item before it closes.
-            self._closing = asyncio.create_task(engine.close_spider_async(reason="dedup_error"))
+            self._closing = asyncio.create_task(engine.close_spider_async(reason=_CLOSED))
 
 
-def _is_html(response: Response) -> bool:
-    kind = response.headers.get("Content-Type") or b""
-    if b"html" in kind.lower():
-        return True
-    return sniff_html(response.body)
+def _class_name(item: Any) -> str:
+    return f"{type(item).__module__}.{type(item).__qualname__}"
 
 
 def _line(error: Exception) -> str:

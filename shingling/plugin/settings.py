@@ -49,6 +49,8 @@ class DedupSettings:
     method: str
     simhash_distance: int
     containment: float | None
+    debug: bool
+    lists: str
     shingle_size: int
     scheme_parameters: dict[str, Any]
     min_words: int
@@ -63,6 +65,7 @@ class DedupSettings:
     url_field: str
     html_field: str
     text_field: str
+    title_field: str
     result_field: str
     fill_fields: tuple[str, ...]
     on_error: str
@@ -292,6 +295,7 @@ SETTINGS: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
         "None, or a number above 0, at most 1",
         _optional(_number(0, 1, above=True)),
     ),
+    "DEDUP_DEBUG": (False, "True or False", _bool),
     "DEDUP_ENABLED": (True, "True or False", _bool),
     "DEDUP_EXTRACTOR": (
         "trafilatura",
@@ -304,6 +308,7 @@ SETTINGS: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
         _fill_fields,
     ),
     "DEDUP_HTML_FIELD": ("html", "the name of an item's field", _name),
+    "DEDUP_LISTS": ("keep", "keep or drop", _choice("keep", "drop")),
     "DEDUP_MAX_BYTES": (
         MAX_BYTES,
         "a whole number of bytes, 1 to 1000000000",
@@ -347,6 +352,7 @@ SETTINGS: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
         "a number of seconds above 0, at most 3600",
         _number(0, 3600, above=True),
     ),
+    "DEDUP_TITLE_FIELD": ("title", "the name of an item's field", _name),
     "DEDUP_URL_FIELD": ("url", "the name of an item's field", _name),
     "DEDUP_WINDOW_DAYS": (
         None,

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from shingling.errors import StoreError, StoreUnavailableError
-from shingling.store import Store
+from shingling.errors import NoStoreError, StoreError, StoreUnavailableError
+from shingling.store import Store, look_at_store
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterator
 
     from shingling.plugin.settings import DedupSettings
+    from shingling.sketch import Scheme
     from shingling.store import Page, Run, Verdict
 
 _BATCH = 64  # pages in one transaction
@@ -107,34 +109,62 @@ class StoreThread:
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="dedup-store")
         self._store: Store | None = None
         self._run: Run | None = None
-        self._checks = _Batches(self._check, lambda: self.expected)
-        self.expected = 0  # pages on their way to `check`
+        self._dry_run = False
+        self._checks = _Batches(self._check, lambda: self._expected)
+        self._expected = 0
         self._bodies = _Batches(self._by_body)
         self.seconds = 0.0
         self.batches = 0
 
-    async def open(self, spider: str, shown: dict[str, Any]) -> None:
-        """Open the store and begin a run.
+    @contextmanager
+    def expecting(self) -> Iterator[None]:
+        """Have batches wait for a moment for a page that is on its way to `check`."""
+        self._expected += 1
+        try:
+            yield
+        finally:
+            self._expected -= 1
+
+    async def look(self) -> None:
+        """See whether a store that is there can be used; nothing is changed, or made.
 
         Raises:
-            StoreError, SchemeError: the store cannot be used.
+            StoreError, SchemeError, BandingError: it cannot.
         """
-        try:
-            await self._call(self._open, spider, shown)
-        except BaseException:
-            self._executor.shutdown()
-            raise
-
-    def _open(self, spider: str, shown: dict[str, Any]) -> None:
         settings = self._settings
-        store = Store.open(settings.store_url, scheme=settings.scheme, rules=settings.rules)
+        await self._call(look_at_store, settings.store_url, settings.scheme, settings.rules)
+
+    async def open(self, spider: str, shown: dict[str, Any], *, dry_run: bool = False) -> Scheme:
+        """Open the store and begin a run; return the scheme that its pages are signed under.
+
+        Args:
+            spider: its name.
+            shown: what the run keeps of the settings.
+            dry_run: decide without changing the store, nor making one.
+
+        Raises:
+            StoreError, SchemeError, BandingError: the store cannot be used.
+        """
+        scheme: Scheme = await self._call(self._open, spider, shown, dry_run)
+        return scheme
+
+    def _open(self, spider: str, shown: dict[str, Any], dry_run: bool) -> Scheme:
+        settings = self._settings
+        self._dry_run = dry_run
+        open_store = partial(Store.open, scheme=settings.scheme, rules=settings.rules)
+        try:
+            store = open_store(settings.store_url, create=not dry_run)
+        except NoStoreError:
+            store = open_store("sqlite://")  # in memory
         try:
             store.require(settings.rules)
-            self._run = store.start_run(spider, shown)
+            if not dry_run:
+                self._run = store.start_run(spider, shown)
         except BaseException:
             store.close()
             raise
         self._store = store
+        return store.scheme
 
     async def check(self, page: Page) -> Verdict:
         """Return the verdict on a page, once it is committed.
@@ -177,16 +207,23 @@ class StoreThread:
             self._executor.shutdown()
 
     def _close(self, outcome: str) -> None:
-        if self._store is None or self._run is None:
+        if self._store is None:
             return
         try:
-            self._store.finish_run(self._run, outcome)
+            if self._run is not None:
+                self._store.finish_run(self._run, outcome)
         finally:
             self._store.close()
 
     async def _check(self, batch: list[Page]) -> list[Verdict]:
         assert self._store is not None
-        decide = partial(self._store.check, batch, rules=self._settings.rules, run=self._run)
+        decide = partial(
+            self._store.check,
+            batch,
+            rules=self._settings.rules,
+            run=self._run,
+            dry_run=self._dry_run,
+        )
         loop = asyncio.get_running_loop()
         began = loop.time()
         try:

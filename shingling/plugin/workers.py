@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import queue
 import sys
@@ -41,7 +42,7 @@ class _Lane(threading.Thread):
         jobs: queue.SimpleQueue[_Job | None],
         timeout: float,
         *,
-        process: bool,
+        worker: Worker | None,
     ) -> None:
         super().__init__(name=f"dedup-read-{number}", daemon=True)
         self.number = number
@@ -55,7 +56,9 @@ class _Lane(threading.Thread):
         self._since = 0.0
         self._given_up = False
         self._replaced = False
-        self._worker = self._launch() if process else None
+        self._worker = worker
+        if worker is not None:
+            self._prepare(worker)
 
     def run(self) -> None:
         """Read contents until a None comes, or until another lane has taken over."""
@@ -106,13 +109,9 @@ class _Lane(threading.Thread):
             raise ExtractionError("worker_died", "the worker process died of it") from error
         return reading
 
-    def _launch(self) -> Worker | None:
-        try:
-            worker = Worker("shingling.plugin._worker")
+    def _prepare(self, worker: Worker) -> None:
+        with contextlib.suppress(OSError):  # it is dead, which its first answer tells
             worker.send(self._reader)
-        except OSError:
-            return None
-        return worker
 
     def _wait_until_started(self) -> None:
         if self._worker is None:
@@ -126,7 +125,9 @@ class _Lane(threading.Thread):
 
     def _restart(self) -> None:
         self._end_worker()
-        self._worker = self._launch()
+        self._worker = spare_worker()
+        if self._worker is not None:
+            self._prepare(self._worker)
         self._wait_until_started()
 
     def _end_worker(self) -> None:
@@ -143,32 +144,56 @@ def _finish(job: _Job, outcome: Reading | Exception) -> None:
         job.result.set_result(outcome)
 
 
+def spare_worker() -> Worker | None:
+    """Start a worker process that a pool will use; None where none can be started."""
+    if getattr(sys, "frozen", False):
+        return None
+    try:
+        return Worker("shingling.plugin._worker")
+    except OSError:
+        return None
+
+
 class ReadingPool:
     """Reads contents in worker processes, or in one thread where `workers` is 0.
 
+    A process is started when a content finds all others busy: small crawls need only one.
+
     Args:
         reader: how contents are read.
-        workers: number of processes.
+        workers: number of processes at most.
         timeout: seconds after which a content is given up.
+        first: a worker process that was started before.
     """
 
-    def __init__(self, reader: Reader, workers: int, timeout: float) -> None:
+    def __init__(
+        self, reader: Reader, workers: int, timeout: float, *, first: Worker | None = None
+    ) -> None:
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._new_lane = partial(_Lane, reader=reader, jobs=self._jobs, timeout=timeout)
-        process = workers > 0
-        if process and getattr(sys, "frozen", False):
-            logger.warning("A frozen program cannot start workers; pages are read in a thread")
-            process, workers = False, 0
-        if not process:
+        self._most = workers
+        if workers and first is None:
+            first = spare_worker()
+        if first is None:
+            if workers:
+                logger.warning("Worker processes cannot be started; pages are read in a thread")
+            self._most = 1
             # It reports every page without main text as an error; the verdict says it too.
             logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
-        self._lanes = [self._new_lane(number, process=process) for number in range(workers or 1)]
-        for lane in self._lanes:
-            lane.start()
+        self._lanes: list[_Lane] = []
+        self._lock = threading.Lock()  # of the list of lanes
+        self._under_way = 0
+        self._add_lane(first)
         self._timeout = timeout
         self._closed = threading.Event()
         self._watchdog = threading.Thread(target=self._watch, name="dedup-watch", daemon=True)
         self._watchdog.start()
+
+    def _add_lane(self, worker: Worker | None) -> None:
+        lane = self._new_lane(len(self._lanes), worker=worker)
+        with self._lock:
+            self._lanes.append(lane)
+        lane.start()
 
     @property
     def seconds(self) -> float:
@@ -182,8 +207,16 @@ class ReadingPool:
             ExtractionError: with reason `timeout` or `worker_died`.
         """
         result: Future[Reading] = Future()
+        self._under_way += 1
         self._jobs.put(_Job(content, result))
-        return await asyncio.wrap_future(result)
+        if len(self._lanes) < min(self._under_way, self._most):
+            worker = spare_worker()
+            if worker is not None:
+                self._add_lane(worker)
+        try:
+            return await asyncio.wrap_future(result)
+        finally:
+            self._under_way -= 1
 
     def close(self) -> None:
         """Read what has been handed in, then end the workers."""
@@ -196,7 +229,9 @@ class ReadingPool:
 
     def _watch(self) -> None:
         while not self._closed.wait(min(_LOOK, self._timeout / 4)):
-            for place, lane in enumerate(self._lanes):
+            with self._lock:
+                lanes = [*self._lanes]
+            for place, lane in enumerate(lanes):
                 if lane.look():
-                    self._lanes[place] = self._new_lane(lane.number, process=False)
+                    self._lanes[place] = self._new_lane(lane.number, worker=None)
                     self._lanes[place].start()

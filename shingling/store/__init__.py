@@ -4,6 +4,7 @@ from shingling.store._choose import MEASURED, Ranking
 from shingling.store._engine import parse_url
 from shingling.store._exchange import Restored
 from shingling.store._index import Index
+from shingling.store._opening import look_at_store
 from shingling.store._postings import MOST
 from shingling.store._rebuild import Change, Changes
 from shingling.store._records import PAGE_FIELDS, Header, Record, checked
@@ -56,6 +57,7 @@ __all__ = [
     "StoredPage",
     "Verdict",
     "checked",
+    "look_at_store",
     "parse_url",
     "safe_url",
     "site_of",

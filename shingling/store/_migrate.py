@@ -61,12 +61,26 @@ def upgrade(connection: Connection) -> tuple[str | None, str]:
     config = alembic_config(connection)
     known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
     if before not in known:
-        raise StoreVersionError(
-            f"the store has revision {before}, this release of scrapy-shingling knows up to"
-            f" {HEAD}: install a newer one (pip install -U scrapy-shingling)"
-        )
+        raise _newer(before)
     command.upgrade(config, "head")
     return before, HEAD
+
+
+def refuse_newer(revision: str) -> None:
+    """Check that a store is not newer than this release: revisions are numbers.
+
+    Raises:
+        StoreVersionError: it is.
+    """
+    if revision > HEAD:
+        raise _newer(revision)
+
+
+def _newer(revision: str) -> StoreVersionError:
+    return StoreVersionError(
+        f"the store has revision {revision}, this release of scrapy-shingling knows up to"
+        f" {HEAD}: install a newer one (pip install -U scrapy-shingling)"
+    )
 
 
 def alembic_config(connection: Connection) -> Config:

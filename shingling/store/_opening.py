@@ -15,7 +15,8 @@ from shingling.sketch import Scheme
 from shingling.store._database import AgainError, Trouble
 from shingling.store._engine import database_of, parse_url
 from shingling.store._index import Index
-from shingling.store._migrate import HEAD, current_revision, upgrade
+from shingling.store._migrate import HEAD, current_revision, refuse_newer, upgrade
+from shingling.store._sqlite import sqlite_path
 from shingling.store._tables import scheme as scheme_table
 
 if TYPE_CHECKING:
@@ -70,6 +71,38 @@ def open_database(
         database.close()
         raise
     return database, *stored
+
+
+def look_at_store(url: str, scheme: Scheme, rules: Rules) -> None:
+    """See whether the store in a SQLite file can be used; nothing is changed, or made.
+
+    One that is not there will be made; a server is not asked, since it may come back.
+
+    Raises:
+        StoreError: it cannot be opened.
+        StoreVersionError: it was written by a newer release.
+        SchemeError: its signatures were made under another scheme.
+        BandingError: its index does not find what the rules look for.
+    """
+    parsed = parse_url(url)
+    if sqlite_path(parsed) is None:
+        return
+    database = database_of(parsed)
+
+    def look(connection: Connection) -> None:
+        revision = current_revision(connection)
+        if revision is not None:
+            refuse_newer(revision)
+        stored = read_scheme(connection) if revision == HEAD else None
+        if stored is not None:  # an older one is brought up to date when it is opened
+            _check_scheme(scheme, stored[0], database.where)
+            stored[1].require(rules)
+
+    try:
+        if database.is_there():
+            database.read(look)
+    finally:
+        database.close()
 
 
 def _read_current(connection: Connection) -> tuple[Scheme, Index] | None:

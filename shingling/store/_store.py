@@ -105,6 +105,7 @@ class Store(Upkeep):
         *,
         rules: Rules | None = None,
         run: Run | None = None,
+        dry_run: bool = False,
     ) -> list[Verdict]:
         """Decide pages in order, each against all that is stored, and insert them.
 
@@ -116,6 +117,7 @@ class Store(Upkeep):
             threshold: resemblance; None takes that of `rules`.
             rules: how pages are decided.
             run: whose counts go up.
+            dry_run: decide, and leave the store as it was.
 
         Returns:
             One verdict a page.
@@ -160,9 +162,14 @@ class Store(Upkeep):
             if run is not None:
                 counts = run.counts + counts
                 _write_counts(connection, run.id, counts)
+            if dry_run:
+                raise _UndoneError(verdicts)
             return verdicts, counts, working
 
-        verdicts, counts, working = self._database.write(decide_all)
+        try:
+            verdicts, counts, working = self._database.write(decide_all)
+        except _UndoneError as undone:
+            return undone.verdicts
         working.keep_templates()
         if run is not None:
             run.counts = counts
@@ -389,6 +396,14 @@ class Store(Upkeep):
             connection.execute(update(runs).where(runs.c.id == run.id).values(ended))
 
         self._database.write(update_run)
+
+
+class _UndoneError(Exception):
+    """Pages are decided, and their transaction is to be rolled back."""
+
+    def __init__(self, verdicts: list[Verdict]) -> None:
+        super().__init__()
+        self.verdicts = verdicts
 
 
 def _write_counts(connection: Connection, run: int, counts: Counter[str]) -> None:

@@ -6,10 +6,11 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urljoin
 
-import trafilatura
-from trafilatura.utils import detect_encoding
+from lxml.etree import LxmlError
+from lxml.html import HTMLParser, document_fromstring
 from w3lib.encoding import html_to_unicode, resolve_encoding
 
 from shingling.errors import ExtractionError
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 10_000_000
 MAX_FILE_BYTES = 1_000_000_000  # a file that a person names may be larger
+_HEAD_BYTES = 1 << 18  # of a page, in which its head is looked for
 _TITLE_LENGTH = 500
 _FEWEST = 80  # words; shorter texts may lack what is between two headings
 _LONG = 2000  # characters that need not be counted
@@ -59,6 +61,14 @@ class MainText:
     text: str
     title: str | None = None
     language: str | None = None
+
+
+class Head(NamedTuple):
+    """What a page says of itself: `<title>`, declared language and canonical URL, or None."""
+
+    title: str | None = None
+    language: str | None = None
+    canonical: str | None = None
 
 
 def sniff_html(body: bytes) -> bool:
@@ -114,6 +124,8 @@ def _without_control(reference: re.Match[str]) -> str:
 
 
 def _guess_encoding(body: bytes) -> str | None:
+    from trafilatura.utils import detect_encoding
+
     return next(filter(None, map(resolve_encoding, detect_encoding(body))), None)
 
 
@@ -140,6 +152,8 @@ def read_html(
     """
     if len(html) > max_bytes:
         raise ExtractionError("too_large", f"{len(html):,} bytes, more than {max_bytes:,}")
+    import trafilatura  # half a second, which the process of a crawl does not spend
+
     if isinstance(html, bytes):
         if html.startswith(_BINARY):
             raise ExtractionError("not_html", "a binary file, not HTML")
@@ -171,12 +185,41 @@ def read_html(
     return MainText(text, title, language)
 
 
+def read_head(html: bytes | str, url: str | None = None, *, encoding: str | None = None) -> Head:
+    """Return what an HTML page says of itself, near its beginning; a page never raises.
+
+    Args:
+        html: the page.
+        url: where it came from; a relative canonical URL begins there.
+        encoding: as the HTTP header declares it.
+    """
+    if isinstance(html, bytes):
+        if len(html) > _HEAD_BYTES:
+            html = html[: html.rfind(b">", 0, _HEAD_BYTES) + 1]  # not within a character
+        html = decode(html, encoding)
+    try:
+        parser = HTMLParser(encoding="utf-8")
+        tree = document_fromstring(clean(html[:_HEAD_BYTES]).encode(), parser=parser)
+        return Head(_title(tree), _language(tree), _canonical(tree, url))
+    except (LxmlError, ValueError):  # there is nothing in it, or a URL that is none
+        return Head()
+
+
+def _canonical(tree: HtmlElement, url: str | None) -> str | None:
+    for link in tree.iterfind(".//link[@href]"):
+        if "canonical" in link.get("rel", "").lower().split():
+            return urljoin(url or "", str(link.get("href")).strip())
+    return None
+
+
 def _main_text(tree: HtmlElement, url: str | None, *, small: bool) -> str | None:
     """Return what trafilatura is sure of; of pages where that is little, what it takes for text.
 
     Where its own rules have found a text, its comparison with other extractors changes little,
     and takes half of the time. In small pages they are asked only where most words are left out.
     """
+    import trafilatura
+
     # `deduplicate` would make the text depend on the pages extracted before.
     take = partial(trafilatura.extract, url=url, include_comments=False, deduplicate=False)
     sure: str | None = take(tree, favor_precision=True, fast=True)

@@ -1,0 +1,190 @@
+"""Which response an item came from, and whether it was the only item of it.
+
+Scrapy hands a pipeline the item alone. A spider middleware sees item and response together, and
+the first of all pipelines tells those behind it: an item that a pipeline in between has copied
+or replaced still has its source.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from weakref import WeakKeyDictionary
+
+from scrapy import Request
+from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable, Iterator
+
+    from scrapy import Spider
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+_MOST_WITHOUT_RESPONSE = 1000  # items of `start()` on their way to the pipelines
+
+
+class Source(NamedTuple):
+    """Where an item came from.
+
+    Args:
+        response: that its callback was called with; None for an item of `Spider.start()`.
+        is_only_item: whether the callback yielded no other item.
+    """
+
+    response: Response | None
+    is_only_item: bool
+
+
+_current: ContextVar[Source | None] = ContextVar("source", default=None)
+
+
+def current_source() -> Source | None:
+    """Return the source of the item that the pipelines work on; None where it is not known."""
+    return _current.get()
+
+
+class SourceMiddleware(BaseSpiderMiddleware):
+    """Notes the source of each item on its way from the spider to the pipelines.
+
+    To know whether an item is the only one of its response, it holds the first one back until the
+    next item, or the end of the callback. Requests pass at once.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        # Scrapy holds a response until all its items have left the pipelines, so that nothing is
+        # kept for longer of items that never reach them.
+        self._items: WeakKeyDictionary[Response, list[tuple[Any, bool]]] = WeakKeyDictionary()
+        self._without_response: deque[Any] = deque(maxlen=_MOST_WITHOUT_RESPONSE)
+        self._parsed: Response | None = None  # by `scrapy parse`
+        self._parsed_items = 0
+
+    def process_spider_input(self, response: Response) -> None:
+        """Remember the response of `scrapy parse`, which hands its items to pipelines itself."""
+        if is_parse_command(self.crawler.spider):
+            self._parsed = response
+
+    def process_spider_output(
+        self,
+        response: Response | None,
+        result: Iterable[Any],
+        spider: Spider | None = None,  # noqa: ARG002 (as inherited)
+    ) -> Iterator[Any]:
+        """Pass on what a callback yields, and note the items."""
+        held = _Held(self, response)
+        try:
+            for one in result:
+                yield from held.put(one)
+        except Exception:
+            yield from held.rest()
+            raise
+        yield from held.rest()
+
+    async def process_spider_output_async(
+        self,
+        response: Response | None,
+        result: AsyncIterator[Any],
+        spider: Spider | None = None,  # noqa: ARG002 (as inherited)
+    ) -> AsyncIterator[Any]:
+        """Pass on what an asynchronous callback yields, and note the items."""
+        held = _Held(self, response)
+        try:
+            async for one in result:
+                for passed in held.put(one):
+                    yield passed
+        except Exception:
+            for passed in held.rest():
+                yield passed
+            raise
+        for passed in held.rest():
+            yield passed
+
+    def get_processed_item(self, item: Any, response: Response | None) -> Any:  # noqa: ARG002
+        """Note an item of `Spider.start()`."""
+        self._without_response.append(item)
+        return item
+
+    def note(self, item: Any, response: Response, *, is_only_item: bool) -> None:
+        """Note an item that the pipelines are about to get."""
+        self._items.setdefault(response, []).append((item, is_only_item))
+
+    def take(self, item: Any) -> Source | None:
+        """Return the source of an item, and forget it; None where it is not known."""
+        for response, noted in self._items.items():
+            for place, (one, is_only_item) in enumerate(noted):
+                if one is item:
+                    del noted[place]
+                    if not noted:
+                        del self._items[response]
+                    return Source(response, is_only_item)
+        for place, one in enumerate(self._without_response):
+            if one is item:
+                del self._without_response[place]
+                return Source(None, is_only_item=True)
+        return None
+
+    async def take_parsed(self) -> Source | None:
+        """Return the source of an item of `scrapy parse`; None in a crawl."""
+        if self._parsed is None:
+            return None
+        self._parsed_items += 1
+        await asyncio.sleep(0)  # the command hands in all its items at the same moment
+        return Source(self._parsed, is_only_item=self._parsed_items == 1)
+
+
+class _Held:
+    """The first item of a response, until it is known whether there is another one."""
+
+    def __init__(self, middleware: SourceMiddleware, response: Response | None) -> None:
+        self._middleware = middleware
+        self._response = response
+        self._items: list[Any] = []
+        self._several = False
+
+    def put(self, one: Any) -> Iterator[Any]:
+        """Yield what can go on, now that the callback has yielded this."""
+        if one is None or isinstance(one, Request) or self._response is None:
+            yield one
+            return
+        self._items.append(one)
+        if len(self._items) > 1 or self._several:
+            self._several = True
+            yield from self.rest()
+
+    def rest(self) -> Iterator[Any]:
+        """Yield the items that are held."""
+        items, self._items = self._items, []
+        for item in items:
+            assert self._response is not None
+            self._middleware.note(item, self._response, is_only_item=not self._several)
+            yield item
+
+
+class SourcePipeline:
+    """The first of all pipelines: it tells the others the source of the item."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Make the pipeline of a crawl."""
+        return cls(crawler)
+
+    async def process_item(self, item: Any) -> Any:
+        """Note the source of an item for the pipelines behind."""
+        middleware = self._crawler.get_spider_middleware(SourceMiddleware)
+        source = None
+        if middleware is not None:
+            source = middleware.take(item) or await middleware.take_parsed()
+        _current.set(source)
+        return item
+
+
+def is_parse_command(spider: Spider | None) -> bool:
+    """Return whether `scrapy parse` runs the spider: it puts a `start` of its own in its place."""
+    start = getattr(type(spider), "start", None)
+    return getattr(start, "__module__", None) == "scrapy.commands.parse"

@@ -1,0 +1,174 @@
+"""What a crawl says of its dedup: one line at its start, one at its end, warnings, and stats."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from shingling._compiled import COMPILED
+from shingling.similarity import FEW_WORDS
+from shingling.store import parse_url
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+    from shingling.plugin.settings import DedupSettings
+    from shingling.store import Verdict
+
+logger = logging.getLogger(__name__)
+
+_KEPT = ("new", "unchanged", "changed")
+_MOST = 0.5  # of the items of a crawl, above which a reason to skip them is worth a warning
+
+# What to do where most items are skipped for a reason.
+ADVICE = {
+    "extraction_failed": "look at the log and at DEDUP_EXTRACTOR",
+    "no_content": "name the field that holds their text or HTML in DEDUP_TEXT_FIELD or"
+    " DEDUP_HTML_FIELD",
+    "no_main_text": "name the field that holds their text in DEDUP_TEXT_FIELD",
+    "no_url": "name the field that holds their URL in DEDUP_URL_FIELD",
+    "not_html": "their responses are not HTML: name the field that holds their text in"
+    " DEDUP_TEXT_FIELD",
+    "not_its_page": "they have the URL of another page than the one that they were yielded from:"
+    " give them a text of their own (DEDUP_TEXT_FIELD)",
+    "short": "their texts have fewer words than DEDUP_MIN_WORDS, and are compared only with the"
+    " same text under the same title",
+    "template": "their texts are what other pages of their site have as well: give them a text of"
+    " their own (DEDUP_TEXT_FIELD), or set DEDUP_TEMPLATES = False",
+    "timeout": "reading them takes longer than DEDUP_TIMEOUT",
+    "too_large": "they are larger than DEDUP_MAX_BYTES",
+    "worker_died": "the worker processes end while they read them: look at the log of the system",
+}
+
+
+class Report:
+    """Counts what becomes of items and documents, and tells it.
+
+    Args:
+        crawler: whose stats and log.
+        settings: of the crawl.
+    """
+
+    def __init__(self, crawler: Crawler, settings: DedupSettings) -> None:
+        self._crawler = crawler
+        self._settings = settings
+        self._items: Counter[str] = Counter()  # by status, "dropped" and "error"
+        self._skipped: Counter[str] = Counter()  # items by reason
+        self._dropped: Counter[str] = Counter()  # items by status
+        self._said: set[str] = set()
+
+    @property
+    def _extra(self) -> dict[str, object]:
+        return {"spider": self._crawler.spider}
+
+    def start(self) -> None:
+        """Say how the crawl is deduplicated."""
+        settings = self._settings
+        decided = f"method {settings.method}"
+        if "minhash" in settings.method:
+            decided += f", threshold {settings.threshold:g}"
+        workers = f"{settings.workers} worker processes at most" if settings.workers else "a thread"
+        logger.info(
+            "Dedup: store %s, action %s, %s, pages read in %s, %s kernel",
+            parse_url(settings.store_url).render_as_string(),
+            settings.action,
+            decided,
+            workers,
+            "compiled" if COMPILED else "no compiled",
+            extra=self._extra,
+        )
+
+    def decided(self, verdict: Verdict, words: int | None) -> None:
+        """Count a document in the stats.
+
+        Args:
+            verdict: on it.
+            words: of its text; None where it has none.
+        """
+        stats = self._crawler.stats
+        stats.inc_value("dedup/checked")
+        if verdict.status == "skipped":
+            stats.inc_value(f"dedup/skipped/{verdict.reason}")
+        else:
+            stats.inc_value(f"dedup/{verdict.status}")
+        if verdict.reason == "piece":
+            stats.inc_value("dedup/pieces")
+        if verdict.contains is not None:
+            stats.inc_value("dedup/contains")
+        stats.inc_value("dedup/candidates", verdict.candidates)
+        if words is not None and words < FEW_WORDS and "simhash" in self._settings.method:
+            stats.inc_value("dedup/short_for_simhash")
+            self.warn_once(
+                "short_for_simhash",
+                f"DEDUP_METHOD = {self._settings.method!r} misses many near-duplicates among texts"
+                f" of fewer than {FEW_WORDS} words, such as one of {words} here;"
+                " dedup/short_for_simhash counts them",
+            )
+
+    def kept(self, verdict: Verdict) -> None:
+        """Count an item that goes on."""
+        self._items[verdict.status] += 1
+        if verdict.status == "skipped":
+            self._skipped[str(verdict.reason)] += 1
+
+    def dropped(self, verdict: Verdict, url: str) -> None:
+        """Count an item that is dropped, and log the first one.
+
+        Args:
+            verdict: on its document.
+            url: of the document.
+        """
+        if not self._dropped and not self._settings.debug:
+            logger.info(
+                "Dropped the item of %s: %s (no more drops will be shown;"
+                " DEDUP_DEBUG = True shows all)",
+                url,
+                describe_duplicate(verdict),
+                extra=self._extra,
+            )
+        self._items["dropped"] += 1
+        self._dropped[verdict.status] += 1
+        self._crawler.stats.inc_value("dedup/dropped")
+
+    def failed(self, error: Exception) -> None:
+        """Count an item that is kept because dedup failed on it."""
+        self._items["error"] += 1
+        self._crawler.stats.inc_value(f"dedup/errors/{type(error).__name__}")
+
+    def warn_once(self, about: str, message: str) -> None:
+        """Log a warning, the first time that it is about this."""
+        if about not in self._said:
+            self._said.add(about)
+            logger.warning("%s", message, extra=self._extra)
+
+    def end(self) -> None:
+        """Say what became of the items, and warn where dedup had hardly anything to compare."""
+        total = self._items.total()
+        parts = [f"{self._items['dropped']} dropped{_listed(self._dropped)}"]
+        parts += [f"{self._items[status]} {status}" for status in _KEPT]
+        duplicates = self._items["exact"] + self._items["near"]
+        if duplicates:
+            parts.append(f"{duplicates} duplicates kept")
+        parts.append(f"{self._items['skipped']} skipped{_listed(self._skipped)}")
+        parts.append(f"{self._items['error']} errors")
+        logger.info("Dedup: %d items: %s", total, ", ".join(parts), extra=self._extra)
+        for reason, number in self._skipped.most_common(1):
+            if number > _MOST * total and reason in ADVICE:
+                self.warn_once(
+                    f"most {reason}",
+                    f"Dedup did not compare {number} of {total} items ({reason}): {ADVICE[reason]}",
+                )
+
+
+def describe_duplicate(verdict: Verdict) -> str:
+    """Say of what a document is a duplicate: never what is in it."""
+    if verdict.resemblance is None:
+        return f"duplicate of {verdict.original}"
+    return f"duplicate of {verdict.original} (resemblance {verdict.resemblance:.2f})"
+
+
+def _listed(counter: Counter[str]) -> str:
+    if not counter:
+        return ""
+    return f" ({', '.join(f'{number} {name}' for name, number in counter.most_common())})"
