@@ -11,6 +11,7 @@ import pytest
 
 import shingling
 from shingling.plugin.command import COMMANDS
+from shingling.plugin.report import ADVICE
 from shingling.plugin.settings import SETTINGS
 from tests.conftest import ROOT
 
@@ -57,14 +58,18 @@ def test_every_stats_key_and_reason_is_documented() -> None:
     reasons = {
         reason
         for text in sources
-        for pattern in (r'ExtractionError\(\s*"(\w+)"', r'reason="(\w+)"')
+        for pattern in (
+            r'ExtractionError\(\s*"(\w+)"',
+            r'reason="(\w+)"',
+            r'Skipped\("(\w+)"\)',
+            r'Skipped\("(\w+)" if \w+ else "\w+"\)',
+            r'Skipped\("\w+" if \w+ else "(\w+)"\)',
+        )
         for reason in re.findall(pattern, text)
     }
-    pipeline = (ROOT / "shingling" / "plugin" / "pipeline.py").read_text(encoding="utf-8")
-    content = pipeline[pipeline.index("def _content") : pipeline.index("async def _check")]
-    reasons |= {"opted_out", *re.findall(r'return "(\w+)"', content)}
-    assert len(reasons) > 9
-    for reason in reasons - {"dedup_error"}:  # why a spider was closed
+    reasons |= set(ADVICE)
+    assert len(reasons) > 15
+    for reason in reasons:
         assert f"| `{reason}` |" in documented, reason
 
 

@@ -257,17 +257,19 @@ def read_only(folder: Path) -> Iterator[tuple[str, ...]]:
 
 
 def refused(folder: Path, server: Server, store: str, **options: Any) -> str:
-    """Crawl, see that the crawl does not start, and return the one line that says why."""
+    """Crawl, see that the crawl ends and its items are kept, and return the line that says why."""
     crawling = crawl(folder, server, store, **options)
-    assert crawling.wait(30) != 0, crawling.log
+    assert crawling.wait(30) == 0, crawling.log
     assert crawling.all_gone()
     assert "secret" not in crawling.log
-    assert server.asked == []
+    assert "Traceback" not in crawling.log
+    assert stats(crawling.log)["finish_reason"] == "dedup_error"
+    assert [item["dedup"]["reason"] for item in items(folder).values()] == ["error"]
     (line,) = said(crawling.log)
     return line
 
 
-def test_a_folder_that_cannot_be_written_is_named_at_the_start(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_named_by_the_first_item(tmp_path: Path) -> None:
     folder = tmp_path / "stores"
     folder.mkdir()
     store = folder / "dedup.db"
@@ -456,7 +458,7 @@ def crawler(postgres: Postgres) -> str:
     return "crawler"
 
 
-def test_a_server_that_cannot_be_used_is_named_at_the_start_without_the_password(
+def test_a_server_that_cannot_be_used_is_named_by_the_first_item_without_the_password(
     tmp_path: Path, postgres: Postgres, crawler: str
 ) -> None:
     with serving(make_pages(1)) as server:

@@ -93,7 +93,7 @@ MEDDLING = """
 from itemadapter import ItemAdapter
 from scrapy import signals
 from scrapy.exceptions import DropItem
-from shingling.plugin.carrier import ResponseCarrier
+from shingling.plugin.middleware import SourceMiddleware
 
 class Meddling:
     def __init__(self, crawler):
@@ -115,9 +115,8 @@ class Meddling:
         return item
 
     def closed(self):
-        carrier = self.crawler.get_spider_middleware(ResponseCarrier)
-        held = [carrier._responses, carrier._under_way, carrier._left]
-        print("THE CARRIER HOLDS", *map(len, held), flush=True)
+        middleware = self.crawler.get_spider_middleware(SourceMiddleware)
+        print("THE MIDDLEWARE HOLDS", len(middleware._items), flush=True)
 """
 MANY = """
 from shop.spiders.spider import Spider as Plain
@@ -149,13 +148,10 @@ def test_no_response_is_held_for_items_that_an_earlier_pipeline_drops_or_replace
     counted = stats(crawling.log)
     assert counted["item_dropped_count"] == str(6 * 8)
     assert counted["item_scraped_count"] == str(6 * 15)
-    assert "THE CARRIER HOLDS 0 0 0" in crawling.log
-    # A new object is no longer known to come from a response.
+    assert "THE MIDDLEWARE HOLDS 0" in crawling.log
+    # A new object in the place of an item is known to come from its response.
     results = [item["dedup"] for item in items(tmp_path).values()]
-    assert {(result["status"], result["reason"]) for result in results} == {
-        ("new", None),
-        ("skipped", "no_content"),
-    }
+    assert {(result["status"], result["reason"]) for result in results} == {("new", "list")}
 
 
 SCRIPT = """

@@ -16,7 +16,7 @@ from shingling import Store
 from shingling.errors import SettingsError
 from shingling.plugin.settings import SETTINGS, DedupSettings
 from tests.crawling import article, run_scrapy
-from tests.faults.crawls import listed, page, processes_with, project, serving, so_within
+from tests.faults.crawls import listed, page, processes_with, project, serving, so_within, stats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,14 +31,21 @@ def server() -> Iterator[Server]:
         yield running
 
 
-def refused(folder: Path, server: Server, *arguments: str) -> str:
-    """Crawl, see that the crawl does not start, and return the one line that says why."""
+def refused(folder: Path, server: Server, *arguments: str, by_settings: bool = False) -> str:
+    """Crawl, see that nothing is asked for, and return the one line that says why.
+
+    Scrapy adds a traceback where an add-on refuses the settings.
+    """
     project(folder)
     server.asked.clear()
     mark = uuid.uuid4().hex
     pages = listed(folder, {"page": f"{server.url}/page"})
     done = run_scrapy(folder, "crawl", "spider", *pages, *arguments, FAULTS=mark)
-    assert done.returncode != 0, done.stderr
+    if by_settings:
+        assert done.returncode != 0, done.stderr
+    else:
+        assert stats(done.stderr)["finish_reason"] == "dedup_error"
+        assert "Traceback" not in done.stderr
     assert server.asked == []
     assert so_within(5, lambda: not processes_with(f"FAULTS={mark}"))
     assert "secret" not in done.stdout + done.stderr
@@ -123,7 +130,7 @@ def test_a_store_in_a_folder_that_is_not_there_is_refused_and_not_made(
 def test_the_password_of_a_database_is_never_shown(
     tmp_path: Path, server: Server, url: str
 ) -> None:
-    line = refused(tmp_path, server, "-s", f"DEDUP_STORE_URL={url}")
+    line = refused(tmp_path, server, "-s", f"DEDUP_STORE_URL={url}", by_settings=True)
     assert "DEDUP_STORE_URL" in line
     assert "sqlite:///dedup.db" in line
 
@@ -138,7 +145,7 @@ def test_the_password_of_a_database_is_never_shown(
 def test_a_crawl_with_a_wrong_setting_does_not_start(
     tmp_path: Path, server: Server, setting: str, said: list[str]
 ) -> None:
-    line = refused(tmp_path, server, "-s", setting)
+    line = refused(tmp_path, server, "-s", setting, by_settings=True)
     assert [part for part in said if part not in line] == [], line
     assert not (tmp_path / "dedup.db").exists()
 
@@ -149,6 +156,7 @@ NO_NUMBERS: list[Any] = ["", "many", "nan", "1e", [], {}, True, object(), float(
 WRONG: dict[str, list[Any]] = {
     "DEDUP_ACTION": ["", "Drop", "delete", True, 0, [], ["drop"], {}],
     "DEDUP_CONTAINMENT": ["many", "nan", [], True, 0, -0.1, 1.0001, "80%"],
+    "DEDUP_DEBUG": ["", "perhaps", 2, -1, [], {}],
     "DEDUP_ENABLED": ["", "perhaps", 2, -1, [], {}],
     "DEDUP_EXTRACTOR": [
         *NO_NAMES,
@@ -161,6 +169,7 @@ WRONG: dict[str, list[Any]] = {
     ],
     "DEDUP_FILL_FIELDS": [5, True, "url", ["dedup"], [5], "text;title"],
     "DEDUP_HTML_FIELD": NO_NAMES,
+    "DEDUP_LISTS": ["", "tag", True, []],
     "DEDUP_MAX_BYTES": [*NO_NUMBERS, 0, -1, "0", 1.5, "1.5", 1_000_000_001, "10MB"],
     "DEDUP_METHOD": ["", "MinHash", "simhash+minhash", "supershingle", 1, []],
     "DEDUP_MIN_WORDS": [*NO_NUMBERS, -1, "-1", 2.5, 1_000_001],
@@ -190,6 +199,7 @@ WRONG: dict[str, list[Any]] = {
     "DEDUP_TEXT_FIELD": NO_NAMES,
     "DEDUP_THRESHOLD": [*NO_NUMBERS, 0, 0.0, -0.1, 1.0001, "80%", "inf"],
     "DEDUP_TIMEOUT": [*NO_NUMBERS, 0, -1, 3601, "inf"],
+    "DEDUP_TITLE_FIELD": NO_NAMES,
     "DEDUP_URL_FIELD": NO_NAMES,
     "DEDUP_WINDOW_DAYS": [0, -1, "never", "nan", True, [], 1_000_001],
     "DEDUP_WORKERS": [*NO_NUMBERS, -1, 257, "Auto", 1.5, "two"],

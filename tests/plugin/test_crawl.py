@@ -57,16 +57,65 @@ def test_one_line_in_the_settings_drops_duplicates(
     assert status["last_runs"][0]["outcome"] == "finished"
 
 
-def test_a_drop_is_logged_at_debug_with_the_original_and_without_the_text(
+def test_the_first_drop_is_logged_with_its_original_and_dedup_debug_shows_all(
     project: Project, site: str
 ) -> None:
-    where = ("-a", f"site={site}", "-a", "paths=/a,/edited", *ONE_BY_ONE)
+    where = ("-a", f"site={site}", "-a", "paths=/a,/edited,/copy", *ONE_BY_ONE)
     crawl = project.crawl(*where)
-    (line,) = [line for line in crawl.log.splitlines() if "Dropped:" in line]
-    assert "DEBUG" in line
-    assert f"duplicate of {site}/a (resemblance 0.9" in line
-    again = project.crawl(*where, "-L", "INFO")
-    assert "Dropped" not in again.log
+    (line,) = [line for line in crawl.log.splitlines() if "Dropped" in line]
+    assert "INFO" in line
+    assert f"the item of {site}/edited: duplicate of {site}/a (resemblance 0.9" in line
+    assert "DEDUP_DEBUG" in line
+    again = project.crawl(*where, "-s", "DEDUP_DEBUG=True")
+    lines = [line for line in again.log.splitlines() if "Dropped" in line]
+    assert len(lines) == 2
+    assert all("DEBUG: Dropped: duplicate of" in line for line in lines)
+
+
+def test_a_crawl_says_at_its_start_how_it_is_deduplicated_and_at_its_end_what_came_of_it(
+    project: Project, site: str
+) -> None:
+    crawl = project.crawl("-a", f"site={site}", "-a", ALL, *ONE_BY_ONE, "-L", "INFO")
+    first, *_, last = (line for line in crawl.log.splitlines() if " INFO: Dedup: " in line)
+    store = f"sqlite:///{project.folder / 'dedup.db'}"
+    for part in (store, "action drop", "method minhash", "threshold 0.5", "a thread", "kernel"):
+        assert part in first
+    assert last.endswith(
+        "Dedup: 4 items: 2 dropped (1 exact, 1 near), 2 new, 0 unchanged, 0 changed,"
+        " 0 skipped, 0 errors"
+    )
+    assert crawl.stat("dedup/dropped") == "2"
+
+
+def test_a_warning_says_why_most_items_were_not_compared_and_what_to_do(
+    project: Project, site: str
+) -> None:
+    project.write(
+        "shop/spiders/spider.py",
+        SPIDER.replace('"url": response.url', '"url": response.urljoin("/elsewhere")'),
+    )
+    crawl = project.crawl("-a", f"site={site}", "-a", ALL)
+    assert len(crawl.items) == 4
+    (line,) = [line for line in crawl.log.splitlines() if " WARNING: Dedup" in line]
+    assert "did not compare 4 of 4 items (not_its_page)" in line
+    assert "DEDUP_TEXT_FIELD" in line
+
+
+def test_a_page_that_declares_the_url_of_its_item_as_canonical_is_compared(
+    project: Project,
+) -> None:
+    link = '<link rel="canonical" href="/article">'
+    pages = {path: html(TEXT, "A").replace("</head>", f"{link}</head>") for path in ("/1", "/2")}
+    project.write(
+        "shop/spiders/spider.py",
+        SPIDER.replace('"url": response.url', '"url": response.urljoin("/article")'),
+    )
+    with serving(pages) as (address, _):
+        crawl = project.crawl(
+            *("-a", f"site={address}", "-a", "paths=/1,/2", *ONE_BY_ONE),
+            *("-s", "DEDUP_ACTION=tag"),
+        )
+    assert [item["dedup"]["status"] for item in crawl.items] == ["new", "unchanged"]
 
 
 def test_tag_puts_the_result_into_every_item(project: Project, site: str) -> None:
@@ -160,7 +209,7 @@ def test_meta_dedup_false_opts_a_page_out(project: Project, site: str) -> None:
     crawl = project.crawl("-a", f"site={site}", "-a", ALL, "-s", "DEDUP_ACTION=tag")
     assert {item["dedup"]["reason"] for item in crawl.items} == {"opted_out"}
     assert crawl.stat("dedup/skipped/opted_out") == "4"
-    assert project.dedup("status")["pages"] == 0
+    assert not (project.folder / "dedup.db").exists()
 
 
 def test_items_of_one_response_share_one_verdict(project: Project, site: str) -> None:

@@ -1,0 +1,171 @@
+"""Which document an item stands for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from itemadapter import ItemAdapter
+from scrapy.http import HtmlResponse, Request
+from scrapy.settings import Settings
+
+from shingling.plugin.documents import (
+    Document,
+    Kind,
+    Skipped,
+    choose_document,
+    identity,
+    is_same_page,
+    read_fields,
+)
+from shingling.plugin.middleware import Source
+from shingling.plugin.settings import DedupSettings
+
+SETTINGS = DedupSettings.read(Settings())
+PAGE = "https://example.com/articles/7"
+TEXT = "a text of its own"
+
+
+def response(url: str = PAGE, **meta: Any) -> HtmlResponse:
+    return HtmlResponse(url, body=b"<p>hello", request=Request(url, meta=meta))
+
+
+def document_of(
+    item: dict[str, Any],
+    *,
+    only: bool = True,
+    page: HtmlResponse | None = None,
+    before: set[str] | None = None,
+) -> Document | Skipped:
+    fields = read_fields(ItemAdapter(item), SETTINGS)
+    source = Source(page or response(), is_only_item=only)
+    return choose_document(fields, source, set() if before is None else before)
+
+
+def test_the_only_item_of_a_response_stands_for_its_page() -> None:
+    assert document_of({"name": "no url"}) == Document(Kind.PAGE, PAGE)
+    assert document_of({"url": PAGE}) == Document(Kind.PAGE, PAGE)
+    relative = document_of({"url": "/articles/7"})
+    assert relative == Document(Kind.PAGE, PAGE), "a relative URL begins at the response's"
+
+
+def test_an_item_of_another_page_stands_for_it_only_if_the_page_declares_its_url() -> None:
+    chosen = document_of({"url": "https://example.com/articles/8"})
+    assert isinstance(chosen, Document)
+    assert chosen.canonical == "https://example.com/articles/8"
+
+
+def test_the_url_of_a_redirect_is_that_of_the_page() -> None:
+    page = response(redirect_urls=["https://example.com/old", "https://short.example/x"])
+    chosen = document_of({"url": "https://short.example/x"}, page=page)
+    assert chosen == Document(Kind.PAGE, "https://short.example/x")
+
+
+def test_items_of_a_list_stand_for_its_page_together() -> None:
+    first, second = (document_of({"url": f"/product/{n}"}, only=False) for n in (1, 2))
+    assert first == second == Document(Kind.LIST, PAGE)
+
+
+def test_an_item_with_text_is_a_document_of_its_own() -> None:
+    own = document_of({"url": "/other", "text": TEXT, "title": "Its title"})
+    url = "https://example.com/other"
+    assert own == Document(Kind.ITEM, url, title="Its title", text=TEXT)
+    assert document_of({"text": TEXT}) == Document(Kind.ITEM, PAGE, text=TEXT)
+
+
+def test_of_several_items_with_text_only_a_url_of_its_own_is_an_identity() -> None:
+    before: set[str] = set()
+    urls = ["/a", "/a", PAGE, None, "/b"]
+    chosen = [document_of({"url": url, "text": TEXT}, only=False, before=before) for url in urls]
+    assert [one.url for one in chosen if isinstance(one, Document)] == [
+        "https://example.com/a",
+        None,  # an item before it had this URL
+        None,  # of the page, not of the item
+        None,
+        "https://example.com/b",
+    ]
+    assert {one.source for one in chosen if isinstance(one, Document)} == {PAGE}
+
+
+def test_a_document_without_a_url_is_named_by_its_page_and_text() -> None:
+    document = Document(Kind.ITEM, None, source=PAGE, text=TEXT)
+    assert identity(document, f"{PAGE}#top", b"\x01" * 16) == f"{PAGE}#{'01' * 16}"
+    assert identity(Document(Kind.ITEM, "https://a/"), PAGE, b"\x01" * 16) == "https://a/"
+
+
+def test_html_of_an_item_is_its_own_content() -> None:
+    own = document_of({"html": b"<p>text"}, only=False)
+    assert own == Document(Kind.ITEM, None, source=PAGE, html=b"<p>text")
+
+
+def test_items_without_response_are_compared_only_with_text_and_url() -> None:
+    def chosen(source: Source | None, **item: Any) -> Document | Skipped:
+        return choose_document(read_fields(ItemAdapter(item), SETTINGS), source, set())
+
+    for source in (None, Source(None, is_only_item=True)):
+        assert chosen(source, url="/x") == Skipped("no_content")
+        assert chosen(source, text=TEXT) == Skipped("no_url")
+        assert chosen(source, name="x") == Skipped("no_url")
+        assert chosen(source, url=PAGE, text=TEXT) == Document(Kind.ITEM, PAGE, text=TEXT)
+
+
+@dataclass
+class Url:
+    """A class of URLs, as pydantic has one."""
+
+    url: str
+
+    def __str__(self) -> str:
+        return self.url
+
+
+@pytest.mark.parametrize(
+    ("item", "expected"),
+    [
+        ({"url": Url(PAGE)}, {"url": PAGE}),
+        ({"url": [PAGE]}, {"url": PAGE}),
+        ({"url": PAGE.encode()}, {"url": PAGE}),
+        ({"url": ""}, {}),
+        ({"url": []}, {}),
+        ({"text": ["one", "two"]}, {"text": "one\ntwo"}),
+        ({"text": "  \n"}, {}),
+        ({"text": 5}, {}),
+        ({"text": {"de": "eins"}}, {}),
+        ({"text": b"one"}, {"text": "one"}),
+        ({"html": b"<p>"}, {"html": b"<p>"}),
+        ({"html": " "}, {}),
+        ({"title": ["One"]}, {"title": "One"}),
+        ({"title": None}, {}),
+    ],
+)
+def test_fields_are_read_whatever_their_types(
+    item: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    fields = read_fields(ItemAdapter(item), SETTINGS)._asdict()
+    assert {name: value for name, value in fields.items() if value is not None} == expected
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "same"),
+    [
+        ("http://example.com/a", "https://www.example.com/a/", True),
+        ("https://example.com/a", "https://EXAMPLE.com:443/a#top", True),
+        ("https://example.com/a?utm_source=x", "https://example.com/a", True),
+        ("https://example.com/a?id=1&utm_source=x", "https://example.com/a?id=1", True),
+        ("https://example.com/a%20b", "https://example.com/a b", True),
+        ("https://example.com/?id=1", "https://example.com/?id=2", False),
+        ("https://example.com/a", "https://example.com/A", False),
+        ("https://example.com/a", "https://example.com:8080/a", False),
+        ("https://example.com/a", "https://example.org/a", False),
+        ("https://example.com/a", "http://[broken/a", False),
+        ("https://example.com/a", "https://example.com:port/a", False),
+        ("https://example.com/a", "https://example.com/a?" + "x" * 10_000, False),
+        ("no url", "no url", True),
+    ],
+)
+def test_urls_are_of_one_page_by_host_path_and_what_parameters_both_have(
+    a: str, b: str, same: bool
+) -> None:
+    assert is_same_page(a, b) is same
+    assert is_same_page(b, a) is same
