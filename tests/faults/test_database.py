@@ -567,8 +567,8 @@ def test_no_item_is_lost_while_the_disk_of_postgresql_is_full(
     with Store.open(postgres.url(database)):
         pass
     ballast = small_disk / "ballast"
-    ballast.write_bytes(bytes(shutil.disk_usage(small_disk).free - 200_000))
-    with holding(make_pages(60, 1500), 45) as (server, held):
+    ballast.write_bytes(bytes(shutil.disk_usage(small_disk).free - 400_000))
+    with holding(make_pages(60, 3000), 45) as (server, held):
         crawling = crawl(tmp_path, server, postgres.url(database))
         crawling.wait_for(lambda: crawling.log.count("Dedup failed") >= 3)
         ballast.unlink()
