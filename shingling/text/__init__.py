@@ -13,7 +13,7 @@ from shingling.text._extract import (
     read_html,
     sniff_html,
 )
-from shingling.text._words import UNSPACED, canonical_words
+from shingling.text._words import UNSPACED, canonical_words, fold_whole, joined_folded
 
 __all__ = [
     "MAX_BYTES",
@@ -27,6 +27,8 @@ __all__ = [
     "clean",
     "decode",
     "extract",
+    "fold_whole",
+    "joined_folded",
     "plain_line",
     "read_html",
     "sniff_html",
