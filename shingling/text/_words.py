@@ -249,7 +249,8 @@ def _table() -> np.ndarray[tuple[int], np.dtype[np.uint32]]:
 
 def _text_of(entries: np.ndarray[tuple[int], np.dtype[np.uint32]]) -> str:
     codes = (entries & _CODE).astype("<u4", copy=False)
-    return codes.tobytes().decode("utf-32-le", "surrogatepass")
+    raw: bytes = codes.tobytes()
+    return raw.decode("utf-32-le", "surrogatepass")
 
 
 def _codes(text: str) -> np.ndarray[tuple[int], np.dtype[np.uint32]]:
