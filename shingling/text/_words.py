@@ -249,8 +249,8 @@ def _table() -> np.ndarray[tuple[int], np.dtype[np.uint32]]:
 
 def _text_of(entries: np.ndarray[tuple[int], np.dtype[np.uint32]]) -> str:
     codes = (entries & _CODE).astype("<u4", copy=False)
-    raw: bytes = codes.tobytes()
-    return raw.decode("utf-32-le", "surrogatepass")
+    folded: str = codes.tobytes().decode("utf-32-le", "surrogatepass")
+    return folded
 
 
 def _codes(text: str) -> np.ndarray[tuple[int], np.dtype[np.uint32]]:
@@ -261,4 +261,5 @@ def _shown(
     codes: np.ndarray[tuple[int], np.dtype[np.uint32]],
     classes: np.ndarray[tuple[int], np.dtype[np.uint8]],
 ) -> str:
-    return codes[classes != HIDDEN].tobytes().decode("utf-32-le", "surrogatepass")
+    shown: str = codes[classes != HIDDEN].tobytes().decode("utf-32-le", "surrogatepass")
+    return shown
