@@ -115,7 +115,7 @@ class Summary:
         total: rows that were decided: `unique` + `repeated`.
         unique: rows that are kept.
         repeated: rows that are removed: `exact` + `near`.
-        exact, near: duplicates with the same words, or with most of them.
+        exact, near: duplicates with the same text, or with much of its words.
         short: of the unique rows, those too short to be compared but exactly.
         bad: rows that could not be taken.
         reasons: how many of them for what reason.

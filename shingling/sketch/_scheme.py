@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -96,6 +96,10 @@ class Scheme:
     def id(self) -> str:
         """Return 16 hexadecimal digits that name the scheme: BLAKE2b of its JSON form."""
         return hashlib.blake2b(self.to_json().encode(), digest_size=8).hexdigest()
+
+    def is_version_of(self, other: Scheme) -> bool:
+        """Return whether another scheme is this one, but for its version."""
+        return replace(self, version=other.version) == other
 
     def as_dict(self) -> dict[str, Any]:
         """Return shingle size and version, and every other parameter that is not the default."""

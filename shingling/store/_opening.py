@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import time
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -134,7 +133,7 @@ def _write_scheme(connection: Connection, scheme: Scheme, index: Index) -> tuple
 
 def _check_scheme(asked: Scheme | None, stored: Scheme, where: str) -> None:
     """Refuse another scheme than the store's; of the version, the store's own holds."""
-    if asked is not None and replace(asked, version=stored.version) != stored:
+    if asked is not None and not asked.is_version_of(stored):
         raise SchemeError(
             f"{where}: its signatures were made with {_shown(stored)}, asked for is"
             f" {_shown(asked)}; set them to the former, or use another DEDUP_STORE_URL"
