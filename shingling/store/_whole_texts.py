@@ -11,16 +11,7 @@ import zlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sqlalchemy import (
-    bindparam,
-    case,
-    column,
-    exists,
-    func,
-    select,
-    table,
-    update,
-)
+from sqlalchemy import bindparam, case, column, exists, func, select, table, update
 
 from shingling.sketch import Scheme, exact_hash
 
