@@ -225,7 +225,7 @@ class _Run:
     def _twins(
         self, signed: Signed, left_out: NDArray[np.bool_], memory: int
     ) -> NDArray[np.uint32]:
-        """Return the first row with the same words; texts of less than a shingle have none."""
+        """Return the first row with the same text; texts of less than a shingle have none."""
         fewest = self._options.scheme.fewest_words
         ignored = left_out.copy()
         for number, start, stop in signed.chunks():
