@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 
+import numpy as np
+
 from shingling.text import fold_whole
 
 _BYTES = 16
@@ -29,5 +31,9 @@ def hash_folded(folded: str) -> bytes:
     # A lone surrogate counts as the question mark that a stored text has in its place.
     raw = folded.encode("utf-8", "replace")
     if b"  " in raw:
-        raw = b" ".join(raw.split())
+        codes = np.frombuffer(raw, np.uint8)
+        blank = codes == ord(" ")
+        stays = np.ones(len(codes), bool)  # all but blanks behind another
+        np.logical_not(blank[1:] & blank[:-1], out=stays[1:])
+        raw = codes[stays].tobytes()
     return hash_bytes(raw.strip())
