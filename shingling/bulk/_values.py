@@ -65,8 +65,6 @@ class Options:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rules", replace(self.rules, templates=False, window_days=None))
-        if not 0 < self.rules.threshold <= 1:
-            raise BulkError(f"threshold {self.rules.threshold} is not accepted: above 0, at most 1")
         if self.rules.method == "simhash":
             raise BulkError(
                 "the method simhash looks up neighbours, which whole collections have too many of:"

@@ -183,7 +183,8 @@ class Store(Upkeep):
     def _require_scheme(self, signature: Signature) -> None:
         if signature.scheme != self.scheme.id:
             raise SchemeError(
-                f"a signature of scheme {signature.scheme}, the store has {self.scheme.id}"
+                f"a signature of scheme {signature.scheme}, the store has {self.scheme.id}:"
+                " sign by Store.scheme"
             )
 
     def require(self, rules: Rules) -> None:
