@@ -136,7 +136,7 @@ def test_other_threads_run_while_a_text_is_signed() -> None:
     counted = 0
 
     def work() -> None:
-        signing.sign_joined(joined, Scheme())
+        signing.sign_joined(joined, Scheme(), bytes(16))
         done.set()
 
     thread = threading.Thread(target=work)

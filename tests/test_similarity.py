@@ -72,8 +72,16 @@ def _measured(
     ]
 
 
+def test_the_same_words_with_other_symbols_are_not_the_same_text() -> None:
+    a, b = f"{_LONG} ==", f"{_LONG} !="
+
+    assert compare(a, b).resemblance == 1.0
+    assert not compare(a, b).exact
+    assert compare(a, b, Scheme(version=1)).exact
+
+
 def test_a_text_resembles_itself_wholly() -> None:
-    report = compare(_LONG, _LONG.upper() + "!")
+    report = compare(_LONG, _LONG.upper() + "\n")
 
     assert report == Comparison(
         words_a=300,

@@ -45,7 +45,7 @@ class Greedy:
 
     Args:
         signed: the rows.
-        twins: the first row with the same words, or `NONE`: uint32[rows].
+        twins: the first row with the same text, or `NONE`: uint32[rows].
         left_out: rows that are not decided.
         meetings: who shares keys with whom; None where only exact duplicates are looked for.
         options: what decides.

@@ -7,6 +7,7 @@ import os
 import shutil
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,7 +62,8 @@ def deduplicate(
         out: folder for `kept`, `removed` and `groups`, `.jsonl` or `.parquet`, for `bad.jsonl`
             and `summary.json`; it is made.
         options: what decides, and what the run may use.
-        store: where the rows are put besides, with their ids as URLs.
+        store: where the rows are put besides, with their ids as URLs; of the version of the
+            scheme, the store's own holds.
         restart: begin anew, whatever is in the folder from another run.
         progress: is told how far the run has come.
 
@@ -75,6 +77,8 @@ def deduplicate(
     options = options or Options()
     if store is not None:
         store.require(options.rules)
+        if options.scheme.is_version_of(store.scheme):
+            options = replace(options, scheme=store.scheme)
     run = _Run([*inputs], Path(out), options, store, progress or (lambda _: None))
     try:
         with run.locked(restart):
@@ -221,7 +225,7 @@ class _Run:
     def _twins(
         self, signed: Signed, left_out: NDArray[np.bool_], memory: int
     ) -> NDArray[np.uint32]:
-        """Return the first row with the same words; texts of less than a shingle have none."""
+        """Return the first row with the same text; texts of less than a shingle have none."""
         fewest = self._options.scheme.fewest_words
         ignored = left_out.copy()
         for number, start, stop in signed.chunks():

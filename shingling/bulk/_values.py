@@ -65,8 +65,6 @@ class Options:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rules", replace(self.rules, templates=False, window_days=None))
-        if not 0 < self.rules.threshold <= 1:
-            raise BulkError(f"threshold {self.rules.threshold} is not accepted: above 0, at most 1")
         if self.rules.method == "simhash":
             raise BulkError(
                 "the method simhash looks up neighbours, which whole collections have too many of:"
@@ -115,7 +113,7 @@ class Summary:
         total: rows that were decided: `unique` + `repeated`.
         unique: rows that are kept.
         repeated: rows that are removed: `exact` + `near`.
-        exact, near: duplicates with the same words, or with most of them.
+        exact, near: duplicates with the same text, or with much of its words.
         short: of the unique rows, those too short to be compared but exactly.
         bad: rows that could not be taken.
         reasons: how many of them for what reason.

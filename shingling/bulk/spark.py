@@ -279,7 +279,7 @@ def _marked(signed: DataFrame, options: Options) -> DataFrame:
     """Return the rows with what their ids and words tell.
 
     The `reason` is also that a row has the id of an earlier one. `telling` are those of which
-    another may be a duplicate, and `first` is the first one with the same words.
+    another may be a duplicate, and `first` is the first one with the same text.
     """
     good = signed.where("reason IS NULL")
     again = _later(good.where("id IS NOT NULL"), "id")

@@ -77,6 +77,7 @@ def _status(options: argparse.Namespace, settings: DedupSettings) -> int:
         ("runs", f"{shown['runs']:,}"),
         ("scheme", _scheme_line(shown["scheme"])),
         ("index", str(index)),
+        ("exact", shown["exact_means"]),
     ]
     if shown["reviews"]:
         rows.append(("reviews", f"{shown['reviews']:,}"))

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from shingling.lines import Line
     from shingling.plugin.settings import DedupSettings
+    from shingling.sketch import Scheme
     from shingling.store import Restored, Verdict
 
 _STEP = 256  # pages between two looks at the clock
@@ -168,6 +169,7 @@ def _import_feed(
     if (settings.scope == "spider") != (options.spider is not None):
         raise UsageError('DEDUP_SCOPE = "spider" and --spider NAME go together', print_help=False)
     settings.scheme.canonical.require()
+    url = _url(options, settings)
     fields = Fields(
         url=options.url_field or settings.url_field,
         text=options.text_field or settings.text_field,
@@ -176,19 +178,28 @@ def _import_feed(
     )
     counts: Counter[str] = Counter()
     problems = Problems()
-    with Readings(settings) as readings, _progress("import", None) as advance:
+    scheme = _scheme_of(url, settings)
+    with Readings(settings, scheme) as readings, _progress("import", None) as advance:
         scope_of = scope_by(settings, options.spider)
         batches = batches_of(lines, fields, readings, scope_of, problems)
         first = next(batches, None)
         if first is not None:
-            url = _url(options, settings)
-            with Store.open(url, scheme=settings.scheme, rules=settings.rules) as store:
+            with Store.open(url, scheme=scheme, rules=settings.rules) as store:
                 store.require(settings.rules)
                 with import_run(store, settings) as run:
                     for batch in chain([first], batches):
                         _count(counts, store.check(batch, rules=settings.rules, run=run))
                         advance(len(batch))
     return _say_counts(options, counts, problems)
+
+
+def _scheme_of(url: str, settings: DedupSettings) -> Scheme:
+    """Return the scheme of a store, or the one that it is going to be made with."""
+    try:
+        with Store.open(url, scheme=settings.scheme, create=False) as store:
+            return store.scheme
+    except NoStoreError:
+        return settings.scheme
 
 
 def _count(counts: Counter[str], verdicts: Iterable[Verdict]) -> None:

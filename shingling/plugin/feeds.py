@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from shingling.lines import Line
     from shingling.plugin.settings import DedupSettings
+    from shingling.sketch import Scheme
 
 _BATCH = 256  # pages
 _SHOWN = 5  # problems
@@ -58,11 +59,16 @@ class _Item(NamedTuple):
 
 
 class Readings:
-    """Contents read as in a crawl: HTML by the extractor, in worker processes where there are."""
+    """Contents read as in a crawl: HTML by the extractor, in worker processes where there are.
 
-    def __init__(self, settings: DedupSettings) -> None:
+    Args:
+        settings: how they are read.
+        scheme: to sign with.
+    """
+
+    def __init__(self, settings: DedupSettings, scheme: Scheme) -> None:
         self._settings = settings
-        self._reader = Reader(settings.scheme, settings.extractor, settings.max_bytes)
+        self._reader = Reader(scheme, settings.extractor, settings.max_bytes)
         self._runner = asyncio.Runner()
         self._pool: ReadingPool | None = None
 

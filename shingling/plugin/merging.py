@@ -72,6 +72,9 @@ def merge(
 
 def _say_anew(store: Store, header: Header) -> None:
     ids = f"the store has scheme {store.scheme.id}, the file {header.scheme.id}"
+    if header.scheme.is_version_of(store.scheme):
+        ids += f" (version {header.scheme.version}: exact copies have the same"
+        ids += " words)" if header.scheme.version == 1 else " text)"
     if not header.texts:
         raise SchemeError(
             f"{ids} and no texts to sign anew: import it into a new store, or export it with texts"

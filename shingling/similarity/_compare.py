@@ -39,7 +39,7 @@ class Comparison:
         simhash_likeness: (bits - distance) / bits.
         cosine: of the tf-idf vectors of words.
         longest_run: words of the longest run that both have.
-        exact: the canonical words are the same.
+        exact: the texts are the same (by a scheme of version 1, their canonical words).
     """
 
     words_a: int
@@ -87,7 +87,9 @@ def compare(a: str, b: str, scheme: Scheme | None = None) -> Comparison:
     """
     scheme = scheme or Scheme()
     words = scheme.canonical.words(a), scheme.canonical.words(b)
-    first, second = (sign_words(part, scheme) for part in words)
+    first, second = (
+        sign_words(part, scheme, text) for part, text in zip(words, (a, b), strict=True)
+    )
     sets = overlap(*(fingerprints_of(part, scheme) for part in words))
     resemblance = sets.resemblance
     bits = scheme.simhash.bits

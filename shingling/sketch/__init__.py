@@ -1,5 +1,6 @@
 """Canonical words to shingles to signatures."""
 
+from shingling.sketch._exact import exact_hash
 from shingling.sketch._idf import Idf
 from shingling.sketch._minhash import FAMILIES, FUNCTIONS, Minima
 from shingling.sketch._sample import sample
@@ -32,6 +33,7 @@ __all__ = [
     "Scheme",
     "Signature",
     "SimhashFeatures",
+    "exact_hash",
     "fingerprints_of",
     "fmix64",
     "sample",

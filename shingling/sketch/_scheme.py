@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MAX_SHINGLE_SIZE = 100
+VERSIONS = (1, 2)
 _TELLING = 5  # words
 _T = TypeVar("_T")
 
@@ -33,7 +34,8 @@ class Scheme:
 
     Args:
         shingle_size: units in a shingle, 1 to 100.
-        version: of the algorithm; this release knows version 1 (docs/algorithms.md).
+        version: of the algorithm. By 2, the exact hash is of the whole text; by 1, as in
+            stores of older releases, of its canonical words only. All else is the same.
         unit: of a shingle, `words` or `characters`.
         ordered: whether the order of the units within a shingle counts.
         family: of the 84 functions, `affine` or `crc`.
@@ -45,7 +47,7 @@ class Scheme:
     """
 
     shingle_size: int = 5
-    version: int = 1
+    version: int = VERSIONS[-1]
     unit: str = "words"
     ordered: bool = True
     family: str = "affine"
@@ -53,8 +55,9 @@ class Scheme:
     simhash: SimhashFeatures = field(default_factory=SimhashFeatures)
 
     def __post_init__(self) -> None:
-        if type(self.version) is not int or self.version != 1:
-            raise SchemeError(f"scheme version {self.version!r} is not known; accepted: 1")
+        if type(self.version) is not int or self.version not in VERSIONS:
+            accepted = ", ".join(map(str, VERSIONS))
+            raise SchemeError(f"scheme version {self.version!r} is not known; accepted: {accepted}")
         size = self.shingle_size
         if type(size) is not int or not 1 <= size <= MAX_SHINGLE_SIZE:
             raise SchemeError(
@@ -93,6 +96,10 @@ class Scheme:
     def id(self) -> str:
         """Return 16 hexadecimal digits that name the scheme: BLAKE2b of its JSON form."""
         return hashlib.blake2b(self.to_json().encode(), digest_size=8).hexdigest()
+
+    def is_version_of(self, other: Scheme) -> bool:
+        """Return whether another scheme is this one, but for its version."""
+        return replace(self, version=other.version) == other
 
     def as_dict(self) -> dict[str, Any]:
         """Return shingle size and version, and every other parameter that is not the default."""

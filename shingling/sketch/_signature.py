@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import struct
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -13,9 +12,11 @@ import numpy as np
 
 from shingling._compiled import COMPILED
 from shingling.errors import SignatureError
+from shingling.sketch._exact import exact_hash, hash_bytes, hash_folded
 from shingling.sketch._minhash import AFFINE, FUNCTIONS, minima
 from shingling.sketch._scheme import Scheme
 from shingling.sketch._shingles import fingerprints, unit_hashes, word_hashes
+from shingling.text import fold_whole, joined_folded
 
 if COMPILED:
     from shingling import _kernel
@@ -39,7 +40,8 @@ class Signature:
     Args:
         minima: uint32[84].
         simhash: 64 bits.
-        text_hash: the exact hash, 16 bytes (BLAKE2b over the canonical words).
+        text_hash: the exact hash, 16 bytes: of the text (`exact_hash`), or by a scheme of
+            version 1 of its canonical words.
         words: number of canonical words.
         scheme: the id of the scheme that it was made under.
     """
@@ -87,9 +89,15 @@ def sign(text: str, scheme: Scheme = _DEFAULT) -> Signature:
     Raises:
         SchemeError: the scheme asks for a language pack that is not installed.
     """
-    if COMPILED and scheme.is_compiled and scheme.canonical.is_plain:
-        return sign_joined(scheme.canonical.joined(text), scheme)
-    return sign_words(scheme.canonical.words(text), scheme)
+    canonical = scheme.canonical
+    if not (COMPILED and scheme.is_compiled and canonical.is_plain):
+        return sign_words(canonical.words(text), scheme, text)
+    if scheme.version == 1:
+        joined = canonical.joined(text)
+        return sign_joined(joined, scheme, hash_bytes(joined))
+    folded = fold_whole(text)  # once for both
+    joined = canonical.joined(text) if canonical.markup else joined_folded(folded)
+    return sign_joined(joined, scheme, hash_folded(folded))
 
 
 def sign_many(
@@ -113,16 +121,24 @@ def sign_many(
         return [*pool.map(signed, texts)]
 
 
-def sign_words(words: Sequence[str], scheme: Scheme = _DEFAULT) -> Signature:
-    """Return the signature of canonical words."""
+def sign_words(
+    words: Sequence[str], scheme: Scheme = _DEFAULT, text: str | None = None
+) -> Signature:
+    """Return the signature of canonical words.
+
+    Args:
+        words: cut from a text.
+        scheme: to sign with.
+        text: which the exact hash is of; None stands for the words, joined by blanks.
+    """
     if COMPILED and scheme.is_compiled:
         joined = " ".join(words)
         if joined.count(" ") == len(words) - 1 and "" not in words:
-            return sign_joined(joined.encode(), scheme)
-    return sign_by_numpy(words, scheme)
+            return sign_joined(joined.encode(), scheme, _text_hash(joined, scheme, text))
+    return sign_by_numpy(words, scheme, text)
 
 
-def sign_joined(joined: bytes, scheme: Scheme) -> Signature:
+def sign_joined(joined: bytes, scheme: Scheme, text_hash: bytes) -> Signature:
     """Return the signature of canonical words in UTF-8, joined by blanks: by the kernel."""
     sizes = scheme.simhash.shingle_sizes
     assert sizes is not None
@@ -131,24 +147,32 @@ def sign_joined(joined: bytes, scheme: Scheme) -> Signature:
     return Signature(
         minima=np.frombuffer(raw, dtype=np.uint32),
         simhash=simhash & ((1 << scheme.simhash.bits) - 1),
-        text_hash=hashlib.blake2b(joined, digest_size=16).digest(),
+        text_hash=text_hash,
         words=words,
         scheme=scheme.id,
     )
 
 
-def sign_by_numpy(words: Sequence[str], scheme: Scheme) -> Signature:
-    """Return the signature of canonical words, without the kernel."""
+def sign_by_numpy(
+    words: Sequence[str], scheme: Scheme = _DEFAULT, text: str | None = None
+) -> Signature:
+    """Return what `sign_words` does, without the kernel."""
     hashes = word_hashes(words)
     units = hashes if scheme.unit == "words" else unit_hashes(words, scheme.unit)
     shingles = fingerprints(units, scheme.shingle_size, ordered=scheme.ordered)
     return Signature(
         minima=minima(shingles, scheme.family),
         simhash=scheme.simhash.simhash(words, hashes),
-        text_hash=hashlib.blake2b(" ".join(words).encode(), digest_size=16).digest(),
+        text_hash=_text_hash(" ".join(words), scheme, text),
         words=len(words),
         scheme=scheme.id,
     )
+
+
+def _text_hash(joined: str, scheme: Scheme, text: str | None) -> bytes:
+    if scheme.version == 1:
+        return hash_bytes(joined.encode())
+    return exact_hash(joined if text is None else text)
 
 
 def fingerprints_of(words: Sequence[str], scheme: Scheme = _DEFAULT) -> Fingerprints:

@@ -8,8 +8,9 @@ from shingling.store._opening import look_at_store
 from shingling.store._postings import MOST
 from shingling.store._rebuild import Change, Changes
 from shingling.store._records import PAGE_FIELDS, Header, Record, checked
+from shingling.store._runs import Run
 from shingling.store._sqlite import sqlite_path
-from shingling.store._store import Run, Store
+from shingling.store._store import Store
 from shingling.store._templates import Parted
 from shingling.store._values import (
     STATUSES,

@@ -101,7 +101,7 @@ def place(row: Row, now: int, rules: Rules, scheme: Scheme, store: WorkingSet) -
     # as one with its title.
     template = store.is_template(row, rules)
 
-    # 3. Another page has the same words. Less than one shingle says nothing of a page.
+    # 3. Another page has the same text. Less than one shingle says nothing of a page.
     if row.words >= scheme.fewest_words:
         for twin in store.same_text(row):
             head = store.head(twin)

@@ -21,6 +21,7 @@ from shingling.store._tables import pages, reviews, runs, site_blocks, texts
 from shingling.store._tables import scheme as scheme_table
 from shingling.store._templates import export_templates
 from shingling.store._texts import unzip
+from shingling.store._whole_texts import hash_whole_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -120,6 +121,9 @@ def restore(
 ) -> Restored:
     """Make an empty store of records: with their scheme, index, ids, groups and verdicts.
 
+    Where an older release wrote them, with all texts, exact hashes are made anew as in a store
+    of that release.
+
     Args:
         database: of the store.
         connection: within a transaction that writes, alone, and is not tried again.
@@ -152,10 +156,13 @@ def restore(
             **index.columns(),
         )
     )
-    index_all(database, connection, header.scheme, index)
+    scheme = header.scheme
+    if hash_whole_texts(connection):
+        scheme = replace(scheme, version=2)
+    index_all(database, connection, scheme, index)
     database.ids_restored(connection)
     numbers = (written.numbers[kind] for kind in ("page", "run", "review"))
-    return Restored(header.scheme, index, *numbers)
+    return Restored(scheme, index, *numbers)
 
 
 class _Written:

@@ -104,8 +104,6 @@ class Index:
         Raises:
             BandingError: it does not; the message names the command that makes another.
         """
-        if not 0 < rules.threshold <= 1:
-            raise BandingError(f"threshold {rules.threshold} is not accepted: above 0, at most 1")
         problem = self._problem(rules)
         if problem:
             same = isinstance(self.keys_of, Banding) and rules.method == "minhash"

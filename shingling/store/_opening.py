@@ -165,7 +165,8 @@ def _write_scheme(connection: Connection, scheme: Scheme, index: Index) -> tuple
 
 
 def _check_scheme(asked: Scheme | None, stored: Scheme, where: str) -> None:
-    if asked is not None and asked != stored:
+    """Refuse another scheme than the store's; of the version, the store's own holds."""
+    if asked is not None and not asked.is_version_of(stored):
         raise SchemeError(
             f"{where}: its signatures were made with {_shown(stored)}, asked for is"
             f" {_shown(asked)}; set them to the former, or use another DEDUP_STORE_URL"

@@ -33,7 +33,7 @@ _TELLING = select(pages.c.id, pages.c.original_id).where(
     pages.c.text_hash == bindparam("text_hash"), text("pages.status <> 'exact'")
 )
 _HEADS: BindParameter[Any] = bindparam("heads", expanding=True)
-_SAME_WORDS = select(pages.c.id).where(
+_SAME_TEXT = select(pages.c.id).where(
     or_(pages.c.id.in_(_HEADS), pages.c.original_id.in_(_HEADS)),
     pages.c.text_hash == bindparam("text_hash"),
 )
@@ -225,14 +225,14 @@ def similar(
     """Return the stored pages at or above the threshold, best first.
 
     Where the bands find 95 % of the pairs at the threshold, originals that share a band and
-    their duplicates are measured, and what has the same words; below that, every page.
+    their duplicates are measured, and what has the same text; below that, every page.
     """
     if not signature.words:
         return []
     banding = index.keys_of
     if isinstance(banding, Banding) and banding.finds(threshold):
         estimates = _estimate_by_bands(connection, bands, signature, banding)
-        estimates.update(dict.fromkeys(_with_same_words(connection, signature), 1.0))
+        estimates.update(dict.fromkeys(_with_same_text(connection, signature), 1.0))
     else:
         estimates = _estimate_all(connection, signature)
     ranked = sorted(estimates.items(), key=lambda item: (-item[1], item[0]))
@@ -294,13 +294,13 @@ def signature_of(row: RowMapping, scheme: Scheme) -> Signature:
     )
 
 
-def _with_same_words(connection: Connection, signature: Signature) -> Iterator[int]:
-    """Yield the ids of the pages that have the same words."""
+def _with_same_text(connection: Connection, signature: Signature) -> Iterator[int]:
+    """Yield the ids of the pages that have the same text."""
     # The index has no exact duplicates; those are in the groups of the others.
     bound = {"text_hash": signature.text_hash}
     heads = {row.original_id or row.id for row in connection.execute(_TELLING, bound)}
     for part in some(heads):
-        yield from connection.scalars(_SAME_WORDS, {**bound, "heads": part})
+        yield from connection.scalars(_SAME_TEXT, {**bound, "heads": part})
 
 
 def _measured(

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import time
 from collections import Counter
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import select
 
-from shingling.defaults import DEFAULT_THRESHOLD
 from shingling.errors import SchemeError, StoreError
 from shingling.sketch import Scheme, Signature, sign
 from shingling.store import _queries as queries
@@ -20,12 +17,12 @@ from shingling.store._locks import lock_pages
 from shingling.store._migrate import HEAD
 from shingling.store._opening import open_database, read_index
 from shingling.store._rebuild import read_plan
-from shingling.store._tables import LIVE, pages, runs
+from shingling.store._runs import end_run, insert_run, write_counts
+from shingling.store._tables import LIVE, pages
 from shingling.store._templates import part_page
 from shingling.store._texts import read_text
 from shingling.store._upkeep import Upkeep
 from shingling.store._values import Match, Rules, Verdict
-from shingling.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -33,21 +30,17 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from shingling.store._postings import Postings
+    from shingling.store._runs import Run
     from shingling.store._templates import Parted
-    from shingling.store._values import Group, Page, StoredPage
+    from shingling.store._values import Group, Page, RuleValues, StoredPage
     from shingling.store._working_set import WorkingSet
 
     Progress = Callable[[int, int], None]
 
-_AT_ONCE = 10_000  # pages removed in one transaction
-
-
-@dataclass
-class Run:
-    """One crawl or import that is under way; `counts` is what `Store.check` has counted."""
-
-    id: int
-    counts: Counter[str]
+_EXACT_MEANS = {
+    1: "same words (made by an older release without all texts; new stores compare whole texts)",
+    2: "same text",
+}
 
 
 class Store(Upkeep):
@@ -63,26 +56,34 @@ class Store(Upkeep):
         url: str = "sqlite:///dedup.db",
         *,
         scheme: Scheme | None = None,
-        threshold: float = DEFAULT_THRESHOLD,
         rules: Rules | None = None,
         create: bool = True,
+        **single: Unpack[RuleValues],
     ) -> Self:
         """Open a store; create it, or bring its tables up to date, where needed.
 
+        The open store keeps the rules that it is given, and decides by them until a call says
+        otherwise. A new store gets the cheapest index that finds what they look for; one that
+        is there keeps its index, and `check` refuses rules that it does not serve.
+
         Args:
             url: of the database; a relative SQLite path starts at the working directory.
-            scheme: of the signatures. None takes that of the store, or the default one.
-            threshold: a new store gets the cheapest bands that find pairs at it.
-            rules: instead of the threshold: a new store gets the index that they need.
+            scheme: of the signatures. None takes that of the store, or the default one. The
+                version of a store that is there holds: `Store.scheme` is what to sign by.
+            rules: how pages are decided; None takes the default ones.
             create: whether a store that is not there is made.
+            **single: instead of `rules`, values of `Rules` by name (`threshold`, `method`,
+                `min_words`, `simhash_distance`, `containment`, `window_days`, `store_text`,
+                `templates`); those that are left out have their default.
 
         Raises:
             StoreError: it cannot be opened, or is not there; the file is left as it was.
             StoreVersionError: it was written by a newer release.
             SchemeError: its signatures were made under another scheme.
+            SettingsError: a rule has a value that is not accepted, or was given beside `rules`.
         """
-        rules = rules or Rules(threshold=threshold)
-        return cls(*open_database(url, scheme, rules, create=create))
+        given = Rules.given(rules, single)
+        return cls(*open_database(url, scheme, given or Rules(), create=create), given)
 
     def close(self) -> None:
         """Let go of the database."""
@@ -115,8 +116,8 @@ class Store(Upkeep):
 
         Args:
             batch: pages; those without a signature are signed here.
-            threshold: resemblance; None takes that of `rules`.
-            rules: how pages are decided.
+            threshold: resemblance; None takes that of the rules.
+            rules: how pages are decided; None takes those that the store was opened with.
             run: whose counts go up.
             dry_run: decide, and leave the store as it was.
 
@@ -125,11 +126,12 @@ class Store(Upkeep):
 
         Raises:
             BandingError: the store's index does not find what the rules look for.
+            SettingsError: the threshold is not accepted.
             SchemeError: a signature was made under another scheme.
             StoreUnavailableError: the database was locked or away for a minute.
             StoreError: it failed, or the store is being rebuilt; nothing of the batch is stored.
         """
-        rules = rules or Rules()
+        rules = rules or self.rules
         if threshold is not None:
             rules = replace(rules, threshold=threshold)
         signatures = [self._signature(page) for page in batch]
@@ -162,7 +164,7 @@ class Store(Upkeep):
                 counts["full_keys"] = working.full
             if run is not None:
                 counts = run.counts + counts
-                _write_counts(connection, run.id, counts)
+                write_counts(connection, run.id, counts)
             if dry_run:
                 raise _UndoneError(verdicts)
             return verdicts, counts, working
@@ -188,7 +190,8 @@ class Store(Upkeep):
     def _require_scheme(self, signature: Signature) -> None:
         if signature.scheme != self.scheme.id:
             raise SchemeError(
-                f"a signature of scheme {signature.scheme}, the store has {self.scheme.id}"
+                f"a signature of scheme {signature.scheme}, the store has {self.scheme.id}:"
+                " sign by Store.scheme"
             )
 
     def require(self, rules: Rules) -> None:
@@ -355,13 +358,14 @@ class Store(Upkeep):
             return queries.duplicates_of(connection, page.id)
 
     def status(self) -> dict[str, Any]:
-        """Return counts, scheme, bands and size in bytes."""
+        """Return counts, scheme, bands and size in bytes, and what `exact` means here."""
         with self._reading() as connection:
             shown = queries.counts(connection)
             shown["bytes"] = self._database.bytes(connection)
             plan = read_plan(connection)
         shown["rebuilding"] = plan is not None and not plan.dry_run
         shown["scheme"] = {"id": self.scheme.id, **self.scheme.shown()}
+        shown["exact_means"] = _EXACT_MEANS[self.scheme.version]
         shown["index"] = self.index.columns()
         shown["revision"] = HEAD
         shown["url"] = self.url
@@ -374,29 +378,16 @@ class Store(Upkeep):
 
     def start_run(self, spider: str, settings: dict[str, Any] | None = None) -> Run:
         """Record that a crawl or import has begun."""
-        values = {
-            "spider": clean(spider),
-            "started": int(time.time()),
-            "counts": "{}",
-            "settings": json.dumps(settings or {}),
-        }
 
-        def insert_run(connection: Connection) -> int:
+        def begin(connection: Connection) -> Run:
             read_index(connection, writing=True)
-            (number,) = connection.execute(insert(runs).values(values)).inserted_primary_key or (0,)
-            return int(number)
+            return insert_run(connection, spider, settings or {})
 
-        return Run(self._database.write(insert_run), Counter())
+        return self._database.write(begin)
 
     def finish_run(self, run: Run, outcome: str) -> None:
         """Record that a run has ended, and why."""
-
-        def update_run(connection: Connection) -> None:
-            _write_counts(connection, run.id, run.counts)
-            ended = {"finished": int(time.time()), "outcome": clean(outcome)}
-            connection.execute(update(runs).where(runs.c.id == run.id).values(ended))
-
-        self._database.write(update_run)
+        self._database.write(lambda connection: end_run(connection, run, outcome))
 
 
 class _UndoneError(Exception):
@@ -405,7 +396,3 @@ class _UndoneError(Exception):
     def __init__(self, verdicts: list[Verdict]) -> None:
         super().__init__()
         self.verdicts = verdicts
-
-
-def _write_counts(connection: Connection, run: int, counts: Counter[str]) -> None:
-    connection.execute(update(runs).where(runs.c.id == run).values(counts=json.dumps(dict(counts))))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from shingling.defaults import DEFAULT_THRESHOLD
 from shingling.store import _queries as queries
 from shingling.store._decide import regroup
 from shingling.store._exchange import export_records, is_empty, merge_reviews, restore, widen_seen
@@ -39,11 +39,19 @@ _AT_ONCE = 10_000  # pages removed in one transaction
 class Upkeep:
     """An open store, without what crawls and readers do with it: see `Store`."""
 
-    def __init__(self, database: Database, scheme: Scheme, index: Index) -> None:
+    def __init__(
+        self, database: Database, scheme: Scheme, index: Index, rules: Rules | None
+    ) -> None:
         self._database = database
         self.scheme = scheme
         self.index = index
+        self._rules = rules  # None: nobody has given any
         self._templates = Templates()
+
+    @property
+    def rules(self) -> Rules:
+        """Return how pages are decided where a call does not say otherwise."""
+        return self._rules or Rules()
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
@@ -67,7 +75,8 @@ class Upkeep:
         """Remove pages: by URL; by site, by the run that stored them first, and by age.
 
         Where an original goes, its oldest duplicate takes its place; `rules` say which of the
-        others follow it (None: the default ones of the method that the store is indexed for).
+        others follow it (None: those that the store was opened with, or the default ones of the
+        method that it is indexed for).
         Of many pages, 10,000 go at a time, duplicates first. What was learned of a site's template
         goes with all pages of the site.
 
@@ -85,7 +94,7 @@ class Upkeep:
 
         def remove(connection: Connection, ids: Sequence[int]) -> int:
             self.index = read_index(connection, writing=True)
-            chosen_rules = rules or self.index.usual_rules()
+            chosen_rules = rules or self._rules or self.index.usual_rules()
             working = self._working_set(connection, chosen_rules)
             leaving = set(ids)
             return working.remove(
@@ -137,7 +146,7 @@ class Upkeep:
             b: another one.
             same: what they are; None takes back what was said.
             note: why.
-            rules: how pages that leave their group are decided again.
+            rules: how pages that leave their group are decided again; None as in `forget`.
 
         Returns:
             Whether something was said of them before.
@@ -145,7 +154,7 @@ class Upkeep:
 
         def say(connection: Connection) -> bool:
             self.index = read_index(connection, writing=True)
-            chosen_rules = rules or self.index.usual_rules()
+            chosen_rules = rules or self._rules or self.index.usual_rules()
             first, second = safe_url(a), safe_url(b)
             before = write_review(connection, first, second, same, note)
             if before or same is not None:
@@ -163,7 +172,7 @@ class Upkeep:
 
     def rebuild(
         self,
-        threshold: float = DEFAULT_THRESHOLD,
+        threshold: float | None = None,
         *,
         rules: Rules | None = None,
         progress: Progress | None = None,
@@ -174,8 +183,8 @@ class Upkeep:
         can write.
 
         Args:
-            threshold: resemblance that pages are to be found at.
-            rules: instead of the threshold: what the index is to serve.
+            threshold: resemblance that pages are to be found at; None takes that of the rules.
+            rules: what the index is to serve; None takes those that the store was opened with.
             progress: is told how many pages of how many are done.
 
         Returns:
@@ -184,7 +193,10 @@ class Upkeep:
         Raises:
             StoreError: another rebuild has not ended.
         """
-        plan = Plan(False, rules or Rules(threshold=threshold), self.scheme)
+        rules = rules or self.rules
+        if threshold is not None:
+            rules = replace(rules, threshold=threshold)
+        plan = Plan(False, rules, self.scheme)
         return self._rebuild(plan, progress)[0]
 
     def redecide(
@@ -201,7 +213,7 @@ class Upkeep:
         once. A dry run changes nothing and lets crawls write.
 
         Args:
-            rules: how pages are decided.
+            rules: how pages are decided; None takes those that the store was opened with.
             scheme: of the signatures; another one than the store's signs all texts again.
             dry_run: only say what would change.
             progress: is told how many pages of how many are done.
@@ -213,7 +225,7 @@ class Upkeep:
             SchemeError: pages are to be signed again, and not all texts are stored.
             StoreError: another rebuild has not ended.
         """
-        plan = Plan(True, rules or Rules(), scheme or self.scheme, dry_run)
+        plan = Plan(True, rules or self.rules, scheme or self.scheme, dry_run)
         changes = self._rebuild(plan, progress)[1]
         assert changes is not None
         return changes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 from urllib.parse import quote, urlsplit
 
 from shingling.defaults import (
@@ -99,17 +99,23 @@ class Rules:
     def __post_init__(self) -> None:
         if self.method not in METHODS:
             raise SettingsError(f"method {self.method!r} is not known: {' or '.join(METHODS)}")
-        if not 0 <= self.simhash_distance <= MOST_DISTANCE:
-            raise SettingsError(
-                f"simhash distance {self.simhash_distance!r} is not accepted:"
-                f" 0 to {MOST_DISTANCE} bits"
-            )
+        distance = self.simhash_distance
+        if type(distance) is not int or not 0 <= distance <= MOST_DISTANCE:
+            raise _not_accepted("simhash distance", distance, f"0 to {MOST_DISTANCE} bits")
+        if not (_is_number(self.threshold) and 0 < self.threshold <= 1):
+            raise _not_accepted("threshold", self.threshold, "above 0, at most 1")
+        if type(self.min_words) is not int or self.min_words < 0:
+            raise _not_accepted("min_words", self.min_words, "a whole number from 0 on")
+        days = self.window_days
+        if days is not None and not (_is_number(days) and days > 0):
+            raise _not_accepted("window_days", days, "a number above 0, or None")
+        for name in ("store_text", "templates"):
+            if not isinstance(getattr(self, name), bool):
+                raise _not_accepted(name, getattr(self, name), "True or False")
         if self.containment is None:
             return
-        if not 0 < self.containment <= 1:
-            raise SettingsError(
-                f"containment {self.containment!r} is not accepted: above 0, at most 1"
-            )
+        if not (_is_number(self.containment) and 0 < self.containment <= 1):
+            raise _not_accepted("containment", self.containment, "above 0, at most 1")
         if not self.store_text:
             raise SettingsError(
                 "containment (DEDUP_CONTAINMENT) is measured on stored texts: it needs store_text"
@@ -117,6 +123,40 @@ class Rules:
             )
         if self.method == "exact":
             raise SettingsError("containment (DEDUP_CONTAINMENT) needs a method other than exact")
+
+    @classmethod
+    def given(cls, rules: Rules | None, single: RuleValues) -> Rules | None:
+        """Return the rules that were given, whole or one by one; None where none were.
+
+        Raises:
+            SettingsError: both were given, or a value is not accepted.
+        """
+        if rules is None:
+            return cls(**single) if single else None
+        if single:
+            raise SettingsError(f"rules were given, and {', '.join(single)} besides")
+        return rules
+
+
+class RuleValues(TypedDict, total=False):
+    """Values of `Rules` by name."""
+
+    threshold: float
+    min_words: int
+    method: str
+    window_days: float | None
+    store_text: bool
+    simhash_distance: int
+    containment: float | None
+    templates: bool
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _not_accepted(name: str, value: object, accepted: str) -> SettingsError:
+    return SettingsError(f"{name} {value!r} is not accepted: {accepted}")
 
 
 @dataclass(frozen=True)

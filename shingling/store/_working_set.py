@@ -239,7 +239,7 @@ class WorkingSet:
         return self._rows[row.original_id]
 
     def same_text(self, row: Row) -> list[Row]:
-        """Return the other pages of the row's scope with the same words, oldest first."""
+        """Return the other pages of the row's scope with the same text, oldest first."""
         others = (self._rows[page_id] for page_id in sorted(self._by_text[row.text_hash]))
         return [
             other
@@ -354,7 +354,7 @@ class WorkingSet:
         self.touch(row)
 
     def hand_on(self, row: Row, leaving: Collection[int] = ()) -> None:
-        """Let the oldest copy of a near-duplicate that leaves its group stand for its words."""
+        """Let the oldest copy of a near-duplicate that leaves its group stand for its text."""
         if row.status != "near":
             return
         copies = [

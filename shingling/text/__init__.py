@@ -14,7 +14,7 @@ from shingling.text._extract import (
     read_html,
     sniff_html,
 )
-from shingling.text._words import UNSPACED, canonical_words
+from shingling.text._words import UNSPACED, canonical_words, fold_whole, joined_folded
 
 __all__ = [
     "MAX_FILE_BYTES",
@@ -28,6 +28,8 @@ __all__ = [
     "clean",
     "decode",
     "extract",
+    "fold_whole",
+    "joined_folded",
     "plain_line",
     "read_head",
     "read_html",

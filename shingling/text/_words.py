@@ -78,18 +78,26 @@ def class_table() -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
 
 
 _DEPENDS = 1 << 31  # in an entry of `fold_table`
+_CODE = (1 << 21) - 1
+_MOST_SPELT_OUT = 16  # different ones in a text, which is gone through once for each
 _COMPOSING = [(0x1161, 0x1175), (0x11A8, 0x11C2)]  # Jamo that join the syllable before them
 _COMPATIBILITY = range(0x2F800, 0x2FA20)  # Han
 
 
-@cache
 def fold_table() -> bytes:
     """Return what each code point folds to, as the compiled kernel reads it: uint32[0x110000].
 
-    An entry is the folded code point, with its class from bit 24 on. The highest bit is set where
+    An entry is the folded code point, a blank for all white space, with its class from bit 24 on.
+    The highest bit is set where
     a code point folds to several, or may join or change places with those beside it (Unicode
     Standard Annex #15, section 9): it has its own class then.
     """
+    return _folding()[0]
+
+
+@cache
+def _folding() -> tuple[bytes, dict[str, str]]:
+    """Return the table, and the code points that fold to several whatever is beside them."""
     chars = [*map(chr, (*range(0x20000), *_COMPATIBILITY))]
     bound = {*compress(chars, map(unicodedata.combining, chars))}
     bound.update(chr(code) for low, high in _COMPOSING for code in range(low, high + 1))
@@ -99,21 +107,31 @@ def fold_table() -> bytes:
             bound.add(chr(int(parts[1], 16)))
     cased = compress(chars, map(ne, chars, map(str.casefold, chars)))
     codes = np.arange(0x110000, dtype=np.uint32)
+    codes[[ord(char) for char in chars if char.isspace()]] = ord(" ")
     depends = {*bound}
+    spelt_out = {}
     for char in {*composite, *cased}:
         composed, folded = unicodedata.normalize("NFKC", char), fold(char)
         first = unicodedata.normalize("NFKD", char)[0]
-        if len(composed) == len(folded) == 1 and bound.isdisjoint((first, composed, folded)):
+        free = bound.isdisjoint((first, *composed, *folded))
+        if free and len(composed) == len(folded) == 1:
             codes[ord(char)] = ord(folded)
         else:
             depends.add(char)
+            if free:
+                spelt_out[char] = folded
     table = codes | class_table()[codes].astype(np.uint32) << np.uint32(24)
     table[[*map(ord, depends)]] |= np.uint32(_DEPENDS)
-    return table.tobytes()
+    return table.tobytes(), spelt_out
 
 
 _ASCII = bytes(
     ord(char.lower()) if char in string.ascii_letters + string.digits else ord(" ")
+    for char in map(chr, range(256))
+)
+
+_FOLDED_ASCII = bytes(
+    ord(" " if char.isspace() else char.lower()) if char.isascii() else ord(char)
     for char in map(chr, range(256))
 )
 
@@ -137,11 +155,17 @@ def joined_words(text: str) -> bytes:
     """Return the canonical words of a text, joined by blanks, in UTF-8."""
     if COMPILED:
         joined = _kernel.join_words(text, fold_table(), False)
-        if joined is None:
-            joined = _kernel.join_words(fold(text), fold_table(), True)
+        return joined_folded(fold_whole(text)) if joined is None else joined
+    return " ".join(cut_words(text)).encode()
+
+
+def joined_folded(folded: str) -> bytes:
+    """Return what `joined_words` does of a text that `fold_whole` has folded."""
+    if COMPILED:
+        joined = _kernel.join_words(folded, fold_table(), True)
         if joined is not None:
             return joined
-    return " ".join(cut_words(text)).encode()
+    return " ".join(cut_words(folded)).encode()
 
 
 def cut_words(text: str) -> list[str]:
@@ -157,11 +181,10 @@ def cut(
     normalise: Callable[[str], str],
 ) -> list[str]:
     """Return the words of a text that is normalised first, by the class of each code point."""
-    codes = np.frombuffer(normalise(text).encode("utf-32-le", "surrogatepass"), dtype="<u4")
+    codes = _codes(normalise(text))
     classes = table.take(codes)
     if (classes == HIDDEN).any():
-        shown = codes[classes != HIDDEN].tobytes().decode("utf-32-le", "surrogatepass")
-        return cut(shown, table, normalise)
+        return cut(_shown(codes, classes), table, normalise)
     in_word = classes != GAP
     marks = classes == MARK
     if marks.any():  # a mark belongs to the letter that it stands on
@@ -180,3 +203,63 @@ def cut(
 def fold(text: str) -> str:
     """Return a text in NFKC with its case folded."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+
+
+def fold_whole(text: str) -> str:
+    """Return the NFKC_Casefold of a text, with a blank for each code point of white space.
+
+    It is in NFKC, its case is folded, and default-ignorable code points are gone (the Unicode
+    Standard, section 3.13). Punctuation and symbols stay.
+    """
+    if text.isascii():
+        return text.encode().translate(_FOLDED_ASCII).decode()
+    folded = _looked_up(text)
+    while folded is None:
+        text = fold(text)
+        codes = _codes(text)
+        classes = class_table().take(codes)
+        if (classes == HIDDEN).any():  # what is on both sides of one may join
+            text = _shown(codes, classes)
+        else:
+            folded = _text_of(_table().take(codes))
+    return folded
+
+
+def _looked_up(text: str) -> str | None:
+    """Return the text folded, where each code point folds by itself, and None otherwise."""
+    codes = _codes(text)
+    entries = _table().take(codes)
+    if entries.max() >= _DEPENDS:
+        several = [*map(chr, np.unique(codes[entries >= _DEPENDS]).tolist())]
+        spelt_out = _folding()[1]
+        if len(several) > _MOST_SPELT_OUT or not spelt_out.keys() >= {*several}:
+            return None
+        for char in several:
+            text = text.replace(char, spelt_out[char])
+        entries = _table().take(_codes(text))
+    if entries.max() >= HIDDEN << 24:  # the highest class that is in the table
+        entries = entries[entries < HIDDEN << 24]
+    return _text_of(entries)
+
+
+@cache
+def _table() -> np.ndarray[tuple[int], np.dtype[np.uint32]]:
+    return np.frombuffer(fold_table(), dtype=np.uint32)
+
+
+def _text_of(entries: np.ndarray[tuple[int], np.dtype[np.uint32]]) -> str:
+    codes = (entries & _CODE).astype("<u4", copy=False)
+    folded: str = codes.tobytes().decode("utf-32-le", "surrogatepass")
+    return folded
+
+
+def _codes(text: str) -> np.ndarray[tuple[int], np.dtype[np.uint32]]:
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+
+
+def _shown(
+    codes: np.ndarray[tuple[int], np.dtype[np.uint32]],
+    classes: np.ndarray[tuple[int], np.dtype[np.uint8]],
+) -> str:
+    shown: str = codes[classes != HIDDEN].tobytes().decode("utf-32-le", "surrogatepass")
+    return shown

@@ -327,7 +327,7 @@ def test_a_json_line_has_all_of_a_page(dedup: Any, source: str, tmp_path: Path) 
     records = lines_of(file)
     kinds = [record.pop("record") for record in records]
     assert kinds == ["store", *["run"] * 8, "review", *["page"] * 6, "template", "end"]
-    assert records[0]["scheme"] == {"shingle_size": 5, "version": 1}
+    assert records[0]["scheme"] == {"shingle_size": 5, "version": 2}
     assert records[0]["index"]["indexed"] == "minima"
     pages = [record for record, kind in zip(records, kinds, strict=True) if kind == "page"]
     assert tuple(pages[0]) == PAGE_FIELDS

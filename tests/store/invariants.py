@@ -145,5 +145,11 @@ def verify(path: Path, *, rebuilding: bool = False) -> None:
             assert 0 <= resemblance <= 1
     assert entries_of(path, "bands") == Counter(indexed)
     assert entries_of(path, "samples") == Counter(sampled)
+    copies = (
+        "SELECT count(*) FROM pages AS copy WHERE status = 'exact' AND NOT EXISTS (SELECT 1 FROM"
+        " pages AS own WHERE coalesce(own.original_id, own.id) = copy.original_id"
+        " AND own.text_hash = copy.text_hash AND own.status <> 'exact')"
+    )
+    assert rows_of(path, copies) == [(0,)], "another page of the group stands for their text"
     repeated = "SELECT url_key, scope FROM pages GROUP BY url_key, scope HAVING count(*) > 1"
     assert rows_of(path, repeated) == []

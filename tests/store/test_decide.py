@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shingling import Page, Rules, Signature, Store, sign
+from shingling import Page, Rules, Scheme, Signature, Store, sign
 from shingling.similarity import estimate
 from shingling.store import safe_url
 
@@ -145,7 +145,7 @@ def test_the_least_length_is_a_rule(store: Store) -> None:
 
 def test_the_same_text_again_is_unchanged(store: Store) -> None:
     first = one(store, "a", A)
-    again = one(store, "a", A.replace(" ", " , ").upper())
+    again = one(store, "a", A.replace(" ", "\u00ad\n ").upper())
     assert (again.status, again.page_id) == ("unchanged", first.page_id)
     assert (again.original, again.resemblance, again.previous) == (None, None, None)
     [page] = store.pages()
@@ -303,11 +303,47 @@ def test_promotion_within_one_batch_is_that_of_two(store: Store, group: dict[str
 # 3. The same words
 
 
-def test_a_page_with_the_same_words_is_an_exact_duplicate(store: Store) -> None:
+def test_a_page_with_the_same_text_is_an_exact_duplicate(store: Store) -> None:
     one(store, "a", A)
-    verdict = one(store, "b", f"<{A.title().replace(' ', '; ')}>")
+    verdict = one(store, "b", f" {A.title().replace(' ', chr(10))} ")
     assert (verdict.status, verdict.original) == ("exact", "a")
     assert (verdict.resemblance, verdict.containment) == (1.0, 1.0)
+
+
+def test_a_page_with_the_same_words_and_other_symbols_is_near_at_most(store: Store) -> None:
+    pages = [Page("equal", f"operator == {A}"), Page("unequal", f"operator != {A}")]
+    equal, unequal = store.check(pages)
+    assert (unequal.status, unequal.original) == ("near", equal.original or "equal")
+    assert (unequal.resemblance, unequal.containment) == (1.0, 1.0)
+    other = one(store, "unequal 2", f"Operator !=\n{A}")
+    assert (other.status, other.original) == ("exact", "equal")
+    by_text = Rules(method="exact")
+    [alone] = store.check([Page("less", f"operator <= {A}")], rules=by_text)
+    assert (alone.status, alone.original) == ("new", None)
+
+
+def test_a_page_whose_symbols_change_has_changed(store: Store) -> None:
+    one(store, "a", f"operator == {A}")
+    again = one(store, "a", f"operator != {A}")
+    assert (again.status, again.previous) == ("changed", 1.0)
+    assert store.text(store.find("a")[0]) == f"operator != {A}"
+
+
+def test_short_texts_with_other_symbols_are_no_duplicates(store: Store) -> None:
+    one(store, "a", "what does == mean in C then")
+    assert one(store, "b", "what does != mean in C then").status == "skipped"
+    assert one(store, "c", "What does == mean in C then").status == "exact"
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_page_is_exact_by_the_version_of_the_stores_scheme(file: Path, version: int) -> None:
+    with Store.open(url_of(file), scheme=Scheme(version=version)) as store:
+        pages = [Page("a", f"operator == {A}"), Page("b", f"operator != {A}")]
+        statuses = [verdict.status for verdict in store.check(pages)]
+        assert statuses == ["new", "exact" if version == 1 else "near"]
+        meaning = store.status()["exact_means"]
+        assert meaning.split(" (")[0] == ("same words" if version == 1 else "same text")
+    verify(file)
 
 
 def test_a_copy_of_a_near_duplicate_is_attached_to_the_groups_original(store: Store) -> None:
@@ -560,10 +596,12 @@ def test_lone_surrogates_in_a_text_are_no_words(store: Store) -> None:
     broken = A.replace(" ", " \ud800 ") + " \udc80\ud83d"
     verdict = one(store, "a", broken)
     assert verdict.status == "new"
-    assert one(store, "b", A).status == "exact"
+    again = one(store, "b", A)
+    assert (again.status, again.resemblance) == ("near", 1.0)
     stored = store.text(store.find("a")[0])
     assert stored is not None
-    assert sign(stored) == sign(A)
+    assert sign(stored) == sign(broken)
+    assert one(store, "a", stored).status == "unchanged"
 
 
 def test_a_title_may_hold_any_character_that_can_be_encoded(store: Store) -> None:

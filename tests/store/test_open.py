@@ -22,7 +22,13 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine
 
 from shingling import Page, Scheme, ShinglingError, Store, sign
-from shingling.errors import BandingError, SchemeError, StoreError, StoreVersionError
+from shingling.errors import (
+    BandingError,
+    SchemeError,
+    SettingsError,
+    StoreError,
+    StoreVersionError,
+)
 from shingling.sketch import Banding
 from shingling.store import parse_url, sqlite_path
 from shingling.store._migrate import HEAD, alembic_config
@@ -478,7 +484,7 @@ def test_the_known_revision_is_the_last_migration(file: Path) -> None:
 
 @pytest.mark.parametrize("threshold", [0.0, -1.0, 1.5, float("nan")])
 def test_a_threshold_outside_0_to_1_is_refused(file: Path, threshold: float) -> None:
-    with Store.open(url_of(file)) as store, pytest.raises(BandingError, match="not accepted"):
+    with Store.open(url_of(file)) as store, pytest.raises(SettingsError, match="not accepted"):
         store.check([Page("a", A)], threshold)
 
 

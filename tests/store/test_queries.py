@@ -327,7 +327,7 @@ def test_the_status_counts_pages_and_names_what_the_store_is(library: Store, fil
         "near": 1,
         "runs": 1,
     }
-    assert status["scheme"] == {"id": library.scheme.id, "shingle_size": 5, "version": 1}
+    assert status["scheme"] == {"id": library.scheme.id, "shingle_size": 5, "version": 2}
     assert status["index"] == {"indexed": "minima", "bands": 28, "rows": 3, "sampled": False}
     assert status["url"] == make_url(url_of(file)).render_as_string(hide_password=True)
     if not is_postgres(file):

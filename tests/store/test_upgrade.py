@@ -25,11 +25,12 @@ FIXTURES = Path(__file__).with_name("fixtures")
 _PAGES = "SELECT id, url, title, words, text_hash, minima, simhash, status, original_id FROM pages"
 
 
-def restored(revision: str, file: Path) -> Path:
+def restored(revision: str, file: Path, fixture: str | None = None) -> Path:
     """Return a store as an earlier release wrote it."""
     dump = file.with_name("dump.db") if is_postgres(file) else file
     with closing(sqlite3.connect(dump)) as db:
-        db.executescript((FIXTURES / f"r{revision}.sql").read_text(encoding="utf-8"))
+        name = f"{fixture or f'r{revision}'}.sql"
+        db.executescript((FIXTURES / name).read_text(encoding="utf-8"))
         db.execute("PRAGMA journal_mode = WAL")  # as that of every store
     if is_postgres(file):
         source, target = create_engine(f"sqlite:///{dump}"), create_engine(url_of(file))
