@@ -179,7 +179,9 @@ def count(release: str, half: str, pages: Sequence[Read]) -> Count:
                     flagged.append((page, of_url[verdict.original]))
     titled = [pair for pair in flagged if len({written(page.title) for page in pair}) > 1]
     reworded = [pair for pair in titled if len({written(page.text) for page in pair}) > 1]
-    differing = [(page, other) for page, other in titled if symbols(page.text) != symbols(other.text)]
+    differing = [
+        (page, other) for page, other in titled if symbols(page.text) != symbols(other.text)
+    ]
     counts = map(len, (pages, flagged, titled, reworded, differing))
     return Count(release, half, *counts)
 

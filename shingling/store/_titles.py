@@ -58,7 +58,8 @@ def are_two(row: Row, other: Row, alike: float, store: WorkingSet) -> bool:
     differ in numbers and symbols alone.
 
     Args:
-        row, other: the pages.
+        row: one of them.
+        other: the other one.
         alike: the resemblance of their texts, or their containment.
         store: where they are.
     """

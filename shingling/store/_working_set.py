@@ -433,7 +433,7 @@ class WorkingSet:
         return self._texts.words_left(row)
 
     def differ_in_numbers_only(self, a: Row, b: Row) -> bool:
-        """Return whether two pages' texts are known to differ in nothing but numbers and symbols."""
+        """Return whether two pages' texts are kept, and differ in numbers and symbols only."""
         return self._texts.differ_in_numbers_only(a, b)
 
     def template_share(self, row: Row) -> float | None:
