@@ -29,6 +29,7 @@ bench: .venv/tested
 	$(BIN)/python -m benchmarks.sign
 	$(BIN)/python -m benchmarks.quality
 	$(BIN)/python -m benchmarks.verdicts
+	$(BIN)/python -m benchmarks.releases
 	$(BIN)/python -m benchmarks.pieces
 	$(BIN)/python -m benchmarks.simhash_index
 	$(BIN)/python -m benchmarks.store_growth

@@ -1,4 +1,4 @@
-"""Blocks of a main text, and what a title consists of."""
+"""Blocks of a main text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from shingling.text import split_blocks, title_key, title_parts
+from shingling.text import split_blocks
 
 _LINES = st.lists(st.text() | st.text(st.sampled_from(" aß9٣.\t\u2028\x1c\ud800"), max_size=8))
 
@@ -15,13 +15,6 @@ _LINES = st.lists(st.text() | st.text(st.sampled_from(" aß9٣.\t\u2028\x1c\ud80
 def keys(text: str) -> list[int]:
     found: list[int] = split_blocks(text)[1].tolist()
     return found
-
-
-def parts(title: str) -> list[int]:
-    return [*title_parts(title)]
-
-
-# Blocks of a text
 
 
 def test_blocks_are_the_lines_of_a_text_as_they_are_without_the_blank_ones() -> None:
@@ -78,80 +71,3 @@ def test_the_key_of_a_block_does_not_depend_on_what_is_around_it(lines: list[str
     found, blocks = split_blocks("\n".join(lines))
     assert found == [line for text in lines for line in text.split("\n") if line.split()]
     assert blocks.tolist() == [key for text in lines for key in keys(text)]
-
-
-# Titles
-
-
-@pytest.mark.parametrize("title", ["", " ", "?!", "— | »", "\u200b", "\u202e"])
-def test_a_title_without_words_has_no_key_and_no_parts(title: str) -> None:
-    assert title_key(title) == 0
-    assert title_parts(title) == {}
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        "rain falls hard on the town",
-        "Rain falls: hard on the town!",
-        "On the town | Rain falls hard",
-        "  RAIN  falls\nhard on — the town ",
-    ],
-)
-def test_the_key_of_a_title_is_that_of_its_words_in_whatever_order(other: str) -> None:
-    assert title_key(other) == title_key("Rain falls hard on the town") != 0
-
-
-@pytest.mark.parametrize(
-    "other",
-    ["Rain falls hard on the", "Rain falls hard on the town 2", "Rain falls hard on the towns"],
-)
-def test_other_words_or_numbers_make_another_title(other: str) -> None:
-    assert title_key(other) != title_key("Rain falls hard on the town")
-
-
-@given(st.text())
-@example("menu")
-def test_the_key_of_a_title_has_64_bits_and_is_not_that_of_a_block(title: str) -> None:
-    assert 0 <= title_key(title) < 1 << 64
-    assert "\0" in title or title_key(title) not in keys(title)
-
-
-@pytest.mark.parametrize(
-    "title",
-    [
-        "The Site | Local news | Rain falls hard on the town",
-        "The Site - Local news - Rain falls hard on the town",
-        "The Site – Local news — Rain falls hard on the town",
-        "The Site » Local news » Rain falls hard on the town",
-        "The Site: Local news: Rain falls hard on the town",
-        "The Site · Local news • Rain falls hard on the town",
-        "The Site|Local news›Rain falls hard on the town",
-    ],
-)
-def test_a_title_consists_of_parts_of_which_the_longest_comes_first(title: str) -> None:
-    headline, *others = parts(title)
-    assert headline == title_key("Rain falls hard on the town")
-    assert {*others} == {title_key("The Site"), title_key("Local news")}
-
-
-@pytest.mark.parametrize("title", ["Jean-Luc well-known", "At 10:30 it rained", "Rain falls"])
-def test_a_hyphen_or_a_colon_within_a_word_does_not_part_a_title(title: str) -> None:
-    assert parts(title) == [title_key(title)]
-
-
-def test_parts_have_the_key_that_they_have_without_their_numbers() -> None:
-    assert title_parts("Rain falls, day 12 | Page 3") == {
-        title_key("Rain falls, day 12"): title_key("Rain falls, day 0"),
-        title_key("Page 3"): title_key("Page 0"),
-    }
-
-
-@given(st.text() | st.text(st.sampled_from("ab1 |-:»\t\n"), max_size=20))
-@example("|")
-@example("- a")
-@example(" : ")
-def test_a_title_has_parts_if_it_has_a_key(title: str) -> None:
-    assert bool(title_parts(title)) == bool(title_key(title))
-    assert 0 not in title_parts(title)
-    assert 0 not in title_parts(title).values()

@@ -225,8 +225,8 @@ class _Run:
     def _twins(
         self, signed: Signed, left_out: NDArray[np.bool_], memory: int
     ) -> NDArray[np.uint32]:
-        """Return the first row with the same text; texts of less than a shingle have none."""
-        fewest = self._options.scheme.fewest_words
+        """Return the first row with the same text; rows that are too short have none."""
+        fewest = self._options.fewest_words
         ignored = left_out.copy()
         for number, start, stop in signed.chunks():
             ignored[start:stop] |= signed.load(number, "rows")["words"] < fewest

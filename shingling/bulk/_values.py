@@ -80,6 +80,11 @@ class Options:
         if self.format is not None and self.format not in FORMATS:
             raise BulkError(f"format {self.format!r} is not known: {', '.join(FORMATS)}")
 
+    @property
+    def fewest_words(self) -> int:
+        """Return how many words a row must have to be a duplicate: rows are without titles."""
+        return max(self.scheme.fewest_words, self.rules.min_words)
+
     def shown(self) -> dict[str, Any]:
         """Return what decides the result: a run goes on only under the same."""
         rules = self.rules
@@ -114,7 +119,7 @@ class Summary:
         unique: rows that are kept.
         repeated: rows that are removed: `exact` + `near`.
         exact, near: duplicates with the same text, or with much of its words.
-        short: of the unique rows, those too short to be compared but exactly.
+        short: of the unique rows, those too short to be compared.
         bad: rows that could not be taken.
         reasons: how many of them for what reason.
         problems: the first of them.

@@ -278,14 +278,15 @@ def _deciding(options: Options) -> Deciding:
 def _marked(signed: DataFrame, options: Options) -> DataFrame:
     """Return the rows with what their ids and words tell.
 
-    The `reason` is also that a row has the id of an earlier one. `telling` are those of which
-    another may be a duplicate, and `first` is the first one with the same text.
+    The `reason` is also that a row has the id of an earlier one. `telling` are those that have
+    a whole shingle, and `first` is the first one with the same text.
     """
     good = signed.where("reason IS NULL")
     again = _later(good.where("id IS NOT NULL"), "id")
     again = again.select("row", f.lit(DUPLICATE_ID).alias("again"))
     telling = f.col("words") >= options.scheme.fewest_words
-    twins = _later(good.where(telling).join(again, "row", "left_anti"), "text_hash")
+    enough = good.where(f.col("words") >= options.fewest_words)
+    twins = _later(enough.join(again, "row", "left_anti"), "text_hash")
     return (
         signed.select("row", "name", "reason", "words")
         .join(again, "row", "left")

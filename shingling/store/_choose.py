@@ -8,6 +8,7 @@ import numpy as np
 
 from shingling.similarity import distance as simhash_distance
 from shingling.similarity import equal_supershingles, standard_error
+from shingling.store._titles import are_two
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -55,19 +56,25 @@ class Ranking(NamedTuple):
         return estimate + self.margin < best
 
 
-def choose(
-    row: Row, candidates: Sequence[Row], rules: Rules, store: WorkingSet
-) -> tuple[Row, float, float] | None:
-    """Return the most alike of the candidates that the method takes, with its measures.
+class Choice(NamedTuple):
+    """The original of a page with the measures, and whether another was left for its title."""
+
+    best: tuple[Row, float, float] | None = None
+    other_title: bool = False
+
+
+def choose(row: Row, candidates: Sequence[Row], rules: Rules, store: WorkingSet) -> Choice:
+    """Return the most alike of the candidates that the method takes, but for other documents.
 
     The estimate from all minima picks whom to measure; among equals the oldest wins.
     """
     taken = _taken(row, candidates, rules)
     if not taken:
-        return None
+        return Choice()
     ranking = Ranking.of(rules)
     estimates = (np.stack([other.minima for other in taken]) == row.minima).mean(axis=1)
     best: tuple[Row, float, float] | None = None
+    other_title = False
     for place in ranking.order(estimates):
         if best is not None and ranking.is_beaten(float(estimates[place]), best[1]):
             break
@@ -75,9 +82,12 @@ def choose(
         resemblance, containment = _measured(row, other, ranking.least, store)
         if resemblance < ranking.least or (not resemblance and store.is_template(other, rules)):
             continue
+        if are_two(row, other, resemblance, store):
+            other_title = True
+            continue
         if best is None or (resemblance, -other.id) > (best[1], -best[0].id):
             best = other, resemblance, containment
-    return best
+    return Choice(best, other_title)
 
 
 def _measured(row: Row, other: Row, least: float, store: WorkingSet) -> tuple[float, float]:
@@ -140,6 +150,8 @@ def contained(
     for other in others[:MEASURED]:
         both = store.overlap(row, other)
         if both is None or both.containment < least:
+            continue
+        if are_two(row, other, both.containment, store):
             continue
         if both.a <= both.b and (piece is None or both.containment > piece[1].containment):
             piece = other, both

@@ -10,6 +10,7 @@ from shingling.similarity import distance as simhash_distance
 from shingling.sketch import FUNCTIONS
 from shingling.store._choose import choose, contained, least_estimate
 from shingling.store._learn import learn, learn_title
+from shingling.store._titles import are_two
 from shingling.store._values import DAY, Verdict
 from shingling.store._working_set import seconds
 
@@ -101,7 +102,9 @@ def place(row: Row, now: int, rules: Rules, scheme: Scheme, store: WorkingSet) -
     # as one with its title.
     template = store.is_template(row, rules)
 
-    # 3. Another page has the same text. Less than one shingle says nothing of a page.
+    # 3. Another page has the same text. Less than one shingle says nothing of a page, and a
+    # short text nothing without its title.
+    other_title = False
     if row.words >= scheme.fewest_words:
         for twin in store.same_text(row):
             head = store.head(twin)
@@ -109,9 +112,14 @@ def place(row: Row, now: int, rules: Rules, scheme: Scheme, store: WorkingSet) -
                 continue
             if twin.site != row.site and store.is_template(twin, rules):
                 continue
+            if row.words < rules.min_words and not store.have_one_title(row, twin):
+                continue
             same = head.text_hash == row.text_hash
             resemblance = 1.0 if same else twin.resemblance or 0.0
             containment = 1.0 if same else twin.containment or 0.0
+            if are_two(row, twin, 1.0, store) or are_two(row, head, resemblance, store):
+                other_title = True
+                continue
             store.attach(row, head, "exact", resemblance, containment)
             return Placed("exact")
 
@@ -129,9 +137,10 @@ def place(row: Row, now: int, rules: Rules, scheme: Scheme, store: WorkingSet) -
         ]
         if template:
             candidates = [other for other in candidates if store.are_one(row, other)]
-        best = choose(row, candidates, rules, store)
-        if best is not None:
-            head, resemblance, containment = best
+        choice = choose(row, candidates, rules, store)
+        other_title = other_title or choice.other_title
+        if choice.best is not None:
+            head, resemblance, containment = choice.best
             store.attach(row, head, "near", resemblance, containment)
             distance = simhash_distance(row.simhash, head.simhash)
             return Placed(
@@ -161,7 +170,8 @@ def place(row: Row, now: int, rules: Rules, scheme: Scheme, store: WorkingSet) -
 
     # 5. It is an original.
     store.stand(row)
-    return Placed("new", candidates=len(candidates), contains=contains)
+    reason = "other_title" if other_title else None
+    return Placed("new", reason, candidates=len(candidates), contains=contains)
 
 
 def leave(row: Row, rules: Rules, store: WorkingSet, heads: Sequence[Row] = ()) -> None:
@@ -231,7 +241,11 @@ def regroup(
         if said:
             _follow(row, said[0], store)
             continue
-        twins = [head for head in by_text.get(row.text_hash, ()) if head.id not in barred]
+        twins = [
+            head
+            for head in by_text.get(row.text_hash, ())
+            if head.id not in barred and not are_two(row, head, 1.0, store)
+        ]
         if twins:
             store.attach(row, twins[0], "exact", 1.0, 1.0)
             continue
@@ -264,7 +278,7 @@ def _among(
         for at in likely
         if heads[at].id not in barred and heads[at].words >= rules.min_words
     ]
-    best = choose(row, able, rules, store)
+    best = choose(row, able, rules, store).best
     if best is None and rules.containment is not None:
         longest = sorted(heads, key=lambda head: -head.words)
         wholes = [

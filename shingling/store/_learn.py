@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shingling.store._titles import LONG, PARTS, SURELY, TITLES, have_one_headline
 from shingling.text import title_key, title_parts
 
 if TYPE_CHECKING:
@@ -24,12 +25,7 @@ if TYPE_CHECKING:
     from shingling.store._working_set import WorkingSet
 
 _COPY = 0.5  # resemblance of whole texts, from which on pages with one title are copies
-_SURELY = 0.9  # resemblance from which on long texts may be copies under another headline
-_LONG = 200  # words
 _LOOKED_AT = 32
-# A part of a title, and a title, have three keys, which become template one after the other, each
-# by two pages: the site's name is in all titles, a headline in those of some versions of a page.
-_PARTS, _TITLES = (1, 2, 3), (4, 5, 6)
 
 
 def learn(row: Row, rules: Rules, store: WorkingSet, former: Collection[int] = ()) -> None:
@@ -44,7 +40,7 @@ def learn(row: Row, rules: Rules, store: WorkingSet, former: Collection[int] = (
     site, key = store.site(row), title_key(row.title or "")
     if site is None or not key:
         return
-    unspecific = site.is_template(key ^ _TITLES[-1])
+    unspecific = site.is_template(key ^ TITLES[-1])
     blocks, parts = store.blocks(row), title_parts(row.title or "")
     again = {*former}
     doubtful: set[int] = set()
@@ -52,23 +48,23 @@ def learn(row: Row, rules: Rules, store: WorkingSet, former: Collection[int] = (
     for other, estimate in _alike(row, _others(row, rules, store)):
         if title_key(other.title or "") == key:
             again.update(store.blocks(other))
-        elif _have_one_headline(parts, title_parts(other.title or ""), site):
+        elif have_one_headline(parts, title_parts(other.title or ""), site):
             again.update(store.blocks(other))
             is_copy = True
-        elif estimate >= _SURELY and min(row.words, other.words) >= _LONG:
+        elif estimate >= SURELY and min(row.words, other.words) >= LONG:
             doubtful.update(store.blocks(other))
     title = _number(row, key) if unspecific else (key >> 32) or 1
     site.learn([block for block in blocks if block not in again], title, doubtful)
     if not is_copy:
         for part in parts:
-            _climb(part, _PARTS, (key >> 32) or 1, site)
+            _climb(part, PARTS, (key >> 32) or 1, site)
 
 
 def learn_title(row: Row, store: WorkingSet) -> None:
     """Note that a page is like no other: a title that many such pages have tells nothing."""
     site, key = store.site(row), title_key(row.title or "")
     if site is not None and key:
-        _climb(key, _TITLES, _number(row, 0), site)
+        _climb(key, TITLES, _number(row, 0), site)
 
 
 def _climb(key: int, steps: Sequence[int], title: int, site: Site) -> None:
@@ -101,29 +97,6 @@ def _alike(row: Row, others: Sequence[Row], *, one_site: bool = True) -> list[tu
     estimates = (np.stack([other.minima for other in others]) == row.minima).mean(axis=1)
     nearest = np.argsort(-estimates, kind="stable")[:_LOOKED_AT]
     return [(others[at], estimates[at]) for at in nearest.tolist() if estimates[at] >= _COPY]
-
-
-def same_title(a: str, b: str, site: Site) -> bool:
-    """Return whether two titles of a site are the same, or have one headline."""
-    if title_key(a) == title_key(b):
-        return True
-    return _have_one_headline(title_parts(a), title_parts(b), site)
-
-
-def _have_one_headline(a: dict[int, int], b: dict[int, int], site: Site) -> bool:
-    """Return whether two titles have one headline, and one has all that the other has besides.
-
-    The name of the site, and what else it has in titles, does not count, nor do numbers but for
-    those of the headline: the longest part.
-    """
-    a, b = (
-        {part: bare for part, bare in parts.items() if not site.is_template(part ^ _PARTS[-1])}
-        for parts in (a, b)
-    )
-    if not a or not b or next(iter(a)) != next(iter(b)):
-        return False
-    first, second = {*a.values()}, {*b.values()}
-    return first <= second or second <= first
 
 
 def _number(row: Row, title: int) -> int:

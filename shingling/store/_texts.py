@@ -13,7 +13,7 @@ from shingling.store._database import insert_rows
 from shingling.store._lookup import some
 from shingling.store._tables import texts
 from shingling.store._templates import Parted
-from shingling.text import split_blocks
+from shingling.text import differ_in_numbers_only, split_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -143,6 +143,18 @@ class Texts:
         words = self._scheme.canonical.words
         enough = len(words(parted.left[:_COUNTED])) >= fewest
         return not enough and len(words(parted.left)) < fewest
+
+    def words_left(self, row: Row) -> int:
+        """Return how many words are left of a page without its site's template."""
+        parted = self._parted(row)
+        if parted is None or not parted.template:
+            return row.words
+        return len(self._scheme.canonical.words(parted.left))
+
+    def differ_in_numbers_only(self, a: Row, b: Row) -> bool:
+        """Return whether two texts differ in numbers and symbols; False where one is not kept."""
+        first, second = self.of(a), self.of(b)
+        return first is not None and second is not None and differ_in_numbers_only(first, second)
 
     def template_share(self, row: Row) -> float | None:
         """Return the share of a page's text that is template, or None where it is not known."""

@@ -71,7 +71,7 @@ class Rules:
     Args:
         threshold: resemblance at or above which a page is a near-duplicate, 0 < t <= 1, for
             the methods that measure it.
-        min_words: shorter texts match only exactly.
+        min_words: shorter texts match only exactly, and under the same title.
         method: one of `METHODS`: `minhash` by resemblance, `megashingle` by two of six equal
             supershingles, `simhash` by distance, `minhash+simhash` where both agree, `exact`
             for exact duplicates only.
@@ -171,7 +171,8 @@ class Verdict:
         page_id: the page's row in the store, or None where it is not stored.
         reason: why it was skipped (`template`: its text is what its site has on every page);
             `piece` where a near-duplicate is a piece of its original,
-            `review` where a person has said so.
+            `review` where a person has said so; `other_title` where a page would be a
+            duplicate of another one of its site, but for its title.
         previous: resemblance to what the page was, where its text changed.
         distance: of the SimHashes of page and original, for methods that compare them.
         contains: URL of a stored original that is a piece of this page.

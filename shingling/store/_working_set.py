@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import bindparam, delete, exists, or_, select, text
 
 from shingling.store._database import insert_rows
-from shingling.store._learn import same_title
 from shingling.store._lookup import Changes, Lookup, some
 from shingling.store._rows import COLUMNS, Keyed, Row, row_from, url_key
 from shingling.store._tables import LIVE, Tables, reviews
 from shingling.store._tables import full as full_keys
 from shingling.store._texts import Texts, delete_texts, read_text
+from shingling.store._titles import same_title
 from shingling.store._values import site_of
+from shingling.text import title_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -405,10 +406,13 @@ class WorkingSet:
 
     def are_one(self, a: Row, b: Row) -> bool:
         """Return whether two pages are of one site and have one title."""
-        if a.site != b.site or not a.title or not b.title:
-            return False
-        site = self.site(a)
-        return site is not None and same_title(a.title, b.title, site)
+        return a.site == b.site and self.have_one_title(a, b) is True
+
+    def have_one_title(self, a: Row, b: Row) -> bool | None:
+        """Return whether two pages have one title, or None where a title is not known."""
+        if not title_key(a.title or "") or not title_key(b.title or ""):
+            return None
+        return same_title(a.title or "", b.title or "", self.site(a))
 
     def site(self, row: Row) -> Site | None:
         """Return what is known of the template of a page's site, where that is wanted."""
@@ -423,6 +427,14 @@ class WorkingSet:
         """Return whether too little is left of a page without its site's template."""
         fewest = rules.min_words if row.words >= rules.min_words else 1
         return self._texts.is_template(row, fewest)
+
+    def words_left(self, row: Row) -> int:
+        """Return how many words a page has without its site's template."""
+        return self._texts.words_left(row)
+
+    def differ_in_numbers_only(self, a: Row, b: Row) -> bool:
+        """Return whether two pages' texts are kept, and differ in numbers and symbols only."""
+        return self._texts.differ_in_numbers_only(a, b)
 
     def template_share(self, row: Row) -> float | None:
         """Return the share of a page's text that is template, or None where it is not known."""

@@ -1,6 +1,6 @@
 """HTML to main text to canonical words."""
 
-from shingling.text._blocks import Blocks, split_blocks, title_key, title_parts
+from shingling.text._blocks import Blocks, split_blocks
 from shingling.text._canonical import PARTS_OF_SPEECH, Canonicaliser
 from shingling.text._extract import (
     MAX_FILE_BYTES,
@@ -14,6 +14,7 @@ from shingling.text._extract import (
     read_html,
     sniff_html,
 )
+from shingling.text._titles import differ_in_numbers_only, title_key, title_parts
 from shingling.text._words import UNSPACED, canonical_words, fold_whole, joined_folded
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "canonical_words",
     "clean",
     "decode",
+    "differ_in_numbers_only",
     "extract",
     "fold_whole",
     "joined_folded",

@@ -90,10 +90,11 @@ def test_a_short_text_is_skipped_and_stored(store: Store, count: int) -> None:
 
 
 @pytest.mark.parametrize("count", [5, 6, 19])
-def test_an_exact_duplicate_of_a_short_text_is_found(store: Store, count: int) -> None:
+def test_an_exact_duplicate_of_a_short_text_with_its_title_is_found(
+    store: Store, count: int
+) -> None:
     short = text(BASE[:count])
-    one(store, "a", short)
-    verdict = one(store, "b", short.upper())
+    _, verdict = store.check([Page("a", short, title="One"), Page("b", short.upper(), title="One")])
     assert (verdict.status, verdict.original, verdict.resemblance) == ("exact", "a", 1.0)
     assert verdict.reason is None
 

@@ -86,6 +86,19 @@ def short_pages(site: str, count: int) -> list[Page]:
     ]
 
 
+def mostly_template(site: str, count: int) -> list[Page]:
+    """Return pages of a site that, whole, look like one article under many headlines."""
+    return [
+        page(
+            f"{site}{at}",
+            short_article(f"{site} {at}"),
+            footer(site, 60),
+            title=headline(f"{site} {at}"),
+        )
+        for at in range(count)
+    ]
+
+
 def check(
     store: Store, pages: Sequence[Page], rules: Rules | None = None, size: int = 1
 ) -> list[Verdict]:
@@ -125,8 +138,11 @@ def test_pages_with_only_their_template_in_common_are_not_flagged(store: Store) 
     assert statuses(check(store, pages)) == ["new"] * 6
 
 
-def test_without_templates_these_pages_would_be_flagged(store: Store) -> None:
-    assert "near" in statuses(check(store, short_pages(A, 6), WHOLE))
+def test_without_templates_they_are_kept_by_their_titles_only(store: Store) -> None:
+    verdicts = check(store, short_pages(A, 6), WHOLE)
+    assert said(verdicts) == [("new", None, None)] + [("new", "other_title", None)] * 5
+    untitled = [page(one.url, [one.text or ""]) for one in short_pages(C, 6)]
+    assert "near" in statuses(check(store, untitled, WHOLE))
 
 
 def test_a_host_with_and_without_www_is_one_site(store: Store) -> None:
@@ -405,7 +421,7 @@ def test_a_page_that_changes_its_text_and_title_keeps_its_paragraphs(store: Stor
 
 
 def test_pages_without_templates_teach_what_is_used_later(store: Store) -> None:
-    pages = short_pages(A, 5)
+    pages = mostly_template(A, 5)
     verdicts = check(store, pages, WHOLE)
     assert statuses(verdicts) == ["new"] + ["near"] * 4
     assert {verdict.template for verdict in verdicts} == {None}
@@ -418,7 +434,7 @@ def test_pages_without_templates_teach_what_is_used_later(store: Store) -> None:
 
 def test_templates_have_no_effect_without_texts(store: Store, file: Path) -> None:
     rules = Rules(store_text=False)
-    verdicts = check(store, short_pages(A, 4), rules)
+    verdicts = check(store, mostly_template(A, 4), rules)
     assert "near" in statuses(verdicts)
     assert {verdict.template for verdict in verdicts} == {None}
     assert rows_of(file, "SELECT site FROM site_blocks") == []
