@@ -175,6 +175,7 @@ class Checker:
             signature=signature,
             title=title or reading.title,
             language=language,
+            source=document.source,
             scope=self._scope(url),
             reason=reading.reason,
             # What the store knows of a body is what was read from it: not the item's title.

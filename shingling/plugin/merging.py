@@ -105,6 +105,7 @@ def _page(record: Record, scheme: str | None) -> Page:
         signature=signature,
         title=fields.get("title"),
         language=fields.get("language"),
+        source=fields.get("source"),
         scope=fields["scope"],
         fetched=fields["first_seen"],
     )

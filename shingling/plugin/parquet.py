@@ -49,6 +49,7 @@ def _schema() -> Any:
         "first_seen": pa.timestamp("ms", "UTC"),
         "last_seen": pa.timestamp("ms", "UTC"),
         "run": pa.int64(),
+        "source": pa.string(),
         "text_hash": pa.binary(16),
         "simhash": pa.uint64(),
         "minima": pa.binary(4 * FUNCTIONS),

@@ -84,7 +84,7 @@ def place(row: Row, now: int, rules: Rules, scheme: Scheme, store: WorkingSet) -
     """
 
     def counts(head: Row) -> bool:
-        if head is row or head.id in barred:
+        if head is row or head.id in barred or head.is_of_page_of(row):
             return False
         if rules.window_days is None:
             return True
@@ -230,7 +230,7 @@ def regroup(
     unplaced = {row.id for row in members}
     for row in members:
         unplaced.discard(row.id)
-        barred = store.barred(row)
+        barred = store.barred(row) | {head.id for head in heads if head.is_of_page_of(row)}
         said = [
             store.head(other)
             for other in store.said(row, same=True)

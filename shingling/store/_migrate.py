@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from alembic.config import Config
     from sqlalchemy import Connection
 
-HEAD = "0006"
+HEAD = "0007"
 
 # As Alembic makes it.
 _version = Table(

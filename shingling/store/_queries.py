@@ -69,6 +69,7 @@ def stored_page(row: RowMapping) -> StoredPage:
         first_seen=from_seconds(row["first_seen"]),
         last_seen=from_seconds(row["last_seen"]),
         run=row["run_id"],
+        source=row["source"],
     )
 
 

@@ -261,6 +261,7 @@ _KINDS: dict[str, dict[str, _Check]] = {
         "first_seen": _TIME,
         "last_seen": _TIME,
         "run": _or_none(_ID),
+        "source": _or_none(_STRING),
         "text_hash": _bytes(16),
         "simhash": _whole(0, (1 << 64) - 1),
         "minima": _bytes(4 * FUNCTIONS),
@@ -276,6 +277,6 @@ _KINDS: dict[str, dict[str, _Check]] = {
 PAGE_FIELDS = (
     *("id", "url", "site", "scope", "title", "language", "words", "status", "last_verdict"),
     *("original_id", "original", "resemblance", "containment", "first_seen", "last_seen", "run"),
-    *("text_hash", "simhash", "minima", "text"),
+    *("source", "text_hash", "simhash", "minima", "text"),
 )
 """The fields of a page, in their order; `original` is its URL, for whoever reads the file."""

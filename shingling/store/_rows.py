@@ -50,6 +50,7 @@ class Row:
     first_seen: int
     last_seen: int
     run_id: int | None
+    source: str | None
     stored: bool
     indexed: Keyed | None
 
@@ -57,6 +58,10 @@ class Row:
     def is_original(self) -> bool:
         """Return whether the page is attached to no other."""
         return self.original_id is None
+
+    def is_of_page_of(self, other: Row) -> bool:
+        """Return whether both were found on one page: documents of it are never compared."""
+        return (self.source or self.url) == (other.source or other.url)
 
     def values(self) -> tuple[object, ...]:
         """Return the row as the database keeps it, in the order of `COLUMNS`."""
@@ -80,6 +85,7 @@ class Row:
             self.first_seen,
             self.last_seen,
             self.run_id,
+            self.source,
         )
 
 

@@ -79,6 +79,7 @@ def _page_columns(*keys: Any) -> list[Any]:
         Column("first_seen", BigInteger, nullable=False),
         Column("last_seen", BigInteger, nullable=False),
         Column("run_id", _Id, *run),  # the run that stored it first
+        Column("source", Text),  # URL of the page that it is an item of; NULL: it is a page
     ]
 
 

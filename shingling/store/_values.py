@@ -41,6 +41,8 @@ class Page:
         reason: why there is no text; the verdict repeats it.
         body_key: 128-bit hash of what the text, title and language were read from, and of how:
             `Store.by_body` finds them by it, where texts are kept.
+        source: URL of the page that it is an item of; documents of one page are never
+            duplicates of each other, nor of the page. None for a page.
     """
 
     url: str
@@ -52,10 +54,12 @@ class Page:
     fetched: float | None = None
     reason: str | None = None
     body_key: bytes | None = None
+    source: str | None = None
 
     def __post_init__(self) -> None:
         cleaned = {
             "url": safe_url(self.url),
+            "source": None if self.source is None else safe_url(self.source),
             "title": None if self.title is None else clean(self.title),
             "language": None if self.language is None else clean(self.language),
             "scope": clean(self.scope),
@@ -210,7 +214,11 @@ class Verdict:
 
 @dataclass(frozen=True)
 class StoredPage:
-    """A page as the store knows it; `original` is a URL, or None for an original."""
+    """A page as the store knows it.
+
+    `original` is a URL, or None for an original; `source` is the URL of the page that it is an item
+    of, or None for a page.
+    """
 
     id: int
     url: str
@@ -227,6 +235,7 @@ class StoredPage:
     first_seen: datetime
     last_seen: datetime
     run: int | None
+    source: str | None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the page with times in ISO 8601."""

@@ -308,6 +308,7 @@ class WorkingSet:
             first_seen=seen,
             last_seen=seen,
             run_id=run,
+            source=page.source,
             stored=False,
             indexed=None,
         )
@@ -318,7 +319,7 @@ class WorkingSet:
     def replace(self, row: Row, page: Page, signature: Signature, keep_text: bool) -> None:
         """Give a known page its new text and signature."""
         self._lookup.drop(row.id)
-        row.title, row.language = page.title, page.language
+        row.title, row.language, row.source = page.title, page.language, page.source
         row.words, row.text_hash = signature.words, signature.text_hash
         row.minima, row.simhash = signature.minima, signature.simhash
         self._know(row)
@@ -326,6 +327,7 @@ class WorkingSet:
 
     def read_again(self, row: Row, page: Page) -> None:
         """Note the body of a page that has not changed, if all that is read from it is the same."""
+        row.source = page.source
         if page.body_key is not None and (page.title, page.language) == (row.title, row.language):
             self._texts.read_from(row, page.text, page.body_key)
 
