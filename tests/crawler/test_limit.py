@@ -106,10 +106,11 @@ def crawl(folder: Path, *arguments: str) -> Crawl:
         *("-s", "CONCURRENT_REQUESTS_PER_DOMAIN=16"),
     )
     assert done.returncode == 0, done.stderr
-    assert "Traceback" not in done.stderr
     items: list[dict[str, Any]] = [json.loads(line) for line in feed.read_bytes().splitlines()]
     assert len({item["url"] for item in items}) == len(items)
-    return Crawl(done.returncode, done.stderr, items)
+    found = Crawl(done.returncode, done.stderr, items)
+    assert found.stat("log_count/ERROR") is None, found.log
+    return found
 
 
 @pytest.mark.parametrize("spider", ["site", "sitemap"])
@@ -139,7 +140,7 @@ def test_what_is_no_page_gives_its_place_to_another_one(tmp_path: Path, spider: 
 def test_a_site_with_fewer_pages_is_crawled_to_its_end(tmp_path: Path) -> None:
     with manual(faults=True) as (site, asked):
         found = crawl(tmp_path, "site", "-a", f"url={site}/0", "-a", f"limit={PAGES}")
-    assert 200 < len(found.items) == len(asked.pages) < PAGES
+    assert PAGES / 2 < len(found.items) == len(asked.pages) < PAGES
     assert found.stat("finish_reason") == "'finished'"
 
 

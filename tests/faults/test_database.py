@@ -21,7 +21,7 @@ from sqlalchemy import make_url
 
 from shingling import Page, Store
 from shingling.errors import StoreError
-from tests.crawling import article
+from tests.crawling import REFUSED, article
 from tests.faults.crawls import (
     Answer,
     Crawling,
@@ -259,7 +259,7 @@ def read_only(folder: Path) -> Iterator[tuple[str, ...]]:
 def refused(folder: Path, server: Server, store: str, **options: Any) -> str:
     """Crawl, see that the crawl does not start, and return the one line that says why."""
     crawling = crawl(folder, server, store, **options)
-    assert crawling.wait(30) != 0, crawling.log
+    assert crawling.wait(30) == REFUSED, crawling.log
     assert crawling.all_gone()
     assert "secret" not in crawling.log
     assert server.asked == []

@@ -15,7 +15,7 @@ from scrapy.settings import Settings
 from shingling import Store
 from shingling.errors import SettingsError
 from shingling.plugin.settings import SETTINGS, DedupSettings
-from tests.crawling import article, run_scrapy
+from tests.crawling import REFUSED, article, run_scrapy
 from tests.faults.crawls import listed, page, processes_with, project, serving, so_within
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def refused(folder: Path, server: Server, *arguments: str) -> str:
     mark = uuid.uuid4().hex
     pages = listed(folder, {"page": f"{server.url}/page"})
     done = run_scrapy(folder, "crawl", "spider", *pages, *arguments, FAULTS=mark)
-    assert done.returncode != 0, done.stderr
+    assert done.returncode == REFUSED, done.stderr
     assert server.asked == []
     assert so_within(5, lambda: not processes_with(f"FAULTS={mark}"))
     assert "secret" not in done.stdout + done.stderr

@@ -9,7 +9,7 @@ import pytest
 
 from shingling.similarity import FEW_WORDS
 from shingling.sketch import Idf
-from tests.crawling import Project, article, html, serving
+from tests.crawling import REFUSED, Project, article, html, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,7 +63,7 @@ def test_a_method_that_the_store_is_not_made_for_is_refused_with_the_command_tha
     where = ("-a", f"site={site}", "-a", "paths=/a,/edited")
     assert project.crawl(*where).status == 0
     crawl = project.crawl(*where, "-s", "DEDUP_METHOD=simhash")
-    assert crawl.status == 1
+    assert crawl.status == REFUSED
     assert "`scrapy dedup rebuild --method simhash`" in crawl.log
     shown = project.dedup("rebuild", "--method", "simhash")
     assert shown == {"indexed": "simhash", "bands": 2, "rows": 32, "sampled": False}
@@ -125,7 +125,7 @@ def test_a_scheme_in_the_settings_signs_and_is_kept_by_the_store(
     assert shown["canonical"] == SCHEME["canonical"]
     assert shown["simhash"]["idf"] == "Idf(2 documents, 1 words)"
     crawl = project.crawl("-a", f"site={site}", "-a", "paths=/a")
-    assert crawl.status == 1
+    assert crawl.status == REFUSED
     assert "asked for is DEDUP_SHINGLE_SIZE = 5, DEDUP_SCHEME = {}" in crawl.log
     again = verdicts(project, site, "/a", *scheme)
     assert again["/a"]["status"] == "unchanged"
