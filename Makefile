@@ -66,7 +66,8 @@ clean:
 .venv/oldest/tested: pyproject.toml setup.py shingling/_kernel.c tests/oldest.txt
 	@$(PYTHON) -m venv .venv/oldest
 	@.venv/oldest/$(INSTALL) --upgrade "pip>=25.1"
-	@.venv/oldest/$(INSTALL) --constraint tests/oldest.txt --editable ".[all]" --group test --group bench
+	@PYTHONWARNINGS=ignore .venv/oldest/$(INSTALL) --constraint tests/oldest.txt --editable ".[all]" \
+		--group test --group bench
 	@touch $@
 
 # PySpark is 430 MB, and wants Java 17.
