@@ -1,14 +1,19 @@
 # `make demo` and `make test` do all the set-up that they need, in .venv.
 PYTHON ?= python3
 BIN := .venv/bin
+INSTALL := bin/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-spark lint types bench bench-spark clean
+.PHONY: demo test test-oldest test-spark lint types bench bench-spark clean
 
 demo: .venv/installed
 	@$(BIN)/python -m crawler.demo
 
 test: .venv/tested
 	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile
+
+# With the oldest version of everything that pyproject.toml allows.
+test-oldest: .venv/oldest/tested
+	.venv/oldest/bin/python -m pytest --numprocesses 3 --dist loadfile --ignore tests/test_wheel.py
 
 test-spark: .venv/spark
 	$(BIN)/python -m pytest tests/bulk/test_spark.py
@@ -21,7 +26,7 @@ types: .venv/tested
 	$(BIN)/mypy
 
 bench: .venv/tested
-	$(BIN)/pip install --quiet --disable-pip-version-check --group peers
+	.venv/$(INSTALL) --group peers
 	$(PYTHON) -m venv .venv/datatrove
 	.venv/datatrove/bin/pip install --quiet "datatrove[io,processing]>=0.10" spacy
 	$(BIN)/python -m benchmarks.crawl
@@ -44,21 +49,29 @@ bench-spark: .venv/spark
 clean:
 	rm -rf .venv build dist demo *.egg-info
 
-.venv/pip:
+.venv/made:
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed" if sys.version_info < (3, 11) else 0)'
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	@touch $@
 
-.venv/installed: .venv/pip pyproject.toml setup.py shingling/_kernel.c
-	@PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --editable ".[warc]"
+.venv/installed: .venv/made pyproject.toml setup.py shingling/_kernel.c
+	@PYTHONWARNINGS=ignore .venv/$(INSTALL) --editable ".[warc]"
 	@touch $@
 
+# Older pips know no dependency groups.
 .venv/tested: .venv/installed
-	@PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --editable ".[all]" --group dev
+	@.venv/$(INSTALL) --upgrade "pip>=25.1"
+	@PYTHONWARNINGS=ignore .venv/$(INSTALL) --editable ".[all]" --group dev
+	@touch $@
+
+.venv/oldest/tested: pyproject.toml setup.py shingling/_kernel.c tests/oldest.txt
+	@$(PYTHON) -m venv .venv/oldest
+	@.venv/oldest/$(INSTALL) --upgrade "pip>=25.1"
+	@PYTHONWARNINGS=ignore .venv/oldest/$(INSTALL) --constraint tests/oldest.txt --editable ".[all]" \
+		--group test --group bench
 	@touch $@
 
 # PySpark is 430 MB, and wants Java 17.
 .venv/spark: .venv/tested
-	@$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[spark]"
+	@.venv/$(INSTALL) --editable ".[spark]"
 	@touch $@

@@ -11,15 +11,22 @@ import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any
 
+from packaging.version import Version
+
 from tests.forked import PROCESSES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+SCRAPY = Version(version("scrapy"))
+# How a crawl ends whose store or settings are refused: Scrapy 2.14 says 0 once there is a spider.
+REFUSED = 1 if Version("2.15") <= SCRAPY else 0
 
 WORDS = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in "aeiou" for c in ("n", "r", "sta", "lo")]
 

@@ -10,8 +10,8 @@ import scrapy
 from scrapy import signals
 from scrapy.http import HtmlResponse
 
-from crawler.arguments import ArgumentError, page_limit
-from crawler.items import PageItem
+from crawler.arguments import ArgumentError
+from crawler.limit import LimitedSpider
 from shingling.archive import ArchiveError, LeftOut, SavedPage, read_archive
 from shingling.text import plain_line
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
     from scrapy.http import Request, Response
+
+    from crawler.items import PageItem
 
 
 class ReplayMiddleware:
@@ -33,7 +35,7 @@ class ReplayMiddleware:
         return HtmlResponse(request.url, headers=headers, body=page.body, request=request)
 
 
-class ArchiveSpider(scrapy.Spider):
+class ArchiveSpider(LimitedSpider):
     """Replays the pages of a folder, a tar file or WARC files.
 
     Args:
@@ -41,15 +43,19 @@ class ArchiveSpider(scrapy.Spider):
         only: patterns of file names inside, separated by commas (`amd64/en/*,i386/en/*`);
             of URLs in a WARC file.
         base: URL that file names inside are relative to (default: `file://` URLs).
-        limit: pages at most.
+        limit: pages at most; no more are read.
     """
 
     name = "archive"
     custom_settings = {  # noqa: RUF012 (Scrapy's own attribute)
+        **LimitedSpider.custom_settings,
         "DOWNLOADER_MIDDLEWARES": {ReplayMiddleware: 1},
-        # Nothing is fetched: no site to be polite to.
+        # Nothing is fetched: no site to be polite to, no page to be sent on to.
         "ROBOTSTXT_OBEY": False,
         "DOWNLOAD_DELAY": 0,
+        "METAREFRESH_ENABLED": False,
+        # It is about endless links of a site; these pages are there.
+        "URLLENGTH_LIMIT": 0,
         "CONCURRENT_REQUESTS_PER_DOMAIN": 64,
         "CONCURRENT_REQUESTS": 64,
         # A page is one item. Scrapy starts as many tasks for each response as this allows.
@@ -61,7 +67,6 @@ class ArchiveSpider(scrapy.Spider):
         path: str | None = None,
         only: str | None = None,
         base: str | None = None,
-        limit: str | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -72,7 +77,6 @@ class ArchiveSpider(scrapy.Spider):
         self._path = Path(path)
         self._only = [part.strip() for part in (only or "").split(",") if part.strip()]
         self._base = base
-        self._limit = page_limit(self.name, limit)
 
     async def start(self) -> AsyncIterator[Any]:
         """Yield a request for each saved page, no faster than they are processed."""
@@ -82,9 +86,9 @@ class ArchiveSpider(scrapy.Spider):
             base=self._base,
             max_bytes=self.settings.getint("DOWNLOAD_MAXSIZE"),
         )
-        number = 0
+        number, limit = 0, self.pages_left
         try:
-            while number < self._limit:
+            while number < limit:
                 page = await asyncio.to_thread(next, pages, None)
                 if page is None:
                     break
@@ -106,4 +110,4 @@ class ArchiveSpider(scrapy.Spider):
 
     def parse(self, response: Response) -> Iterator[PageItem]:
         """Yield the page."""
-        yield PageItem(url=response.url, fetched=response.meta["fetched"])
+        yield self.page(response.url, fetched=response.meta["fetched"])

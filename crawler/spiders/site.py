@@ -9,8 +9,8 @@ import scrapy
 from scrapy.http import HtmlResponse
 from scrapy.linkextractors import LinkExtractor
 
-from crawler.arguments import page_limit, start_url
-from crawler.items import PageItem
+from crawler.arguments import start_url
+from crawler.limit import LimitedSpider
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -18,20 +18,19 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
 
-class SiteSpider(scrapy.Spider):
+class SiteSpider(LimitedSpider):
     """Follows the links of a site, on its own host only.
 
     Args:
         url: where to start.
-        limit: pages at most.
+        limit: pages at most, of those that were fetched and are HTML.
     """
 
     name = "site"
 
-    def __init__(self, url: str | None = None, limit: str | None = None, **kwargs: Any) -> None:
+    def __init__(self, url: str | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._url = start_url(self.name, url)
-        self._left = page_limit(self.name, limit)
         self._host = urlsplit(self._url).netloc
         self._links = LinkExtractor()
         self.allowed_domains = [urlsplit(self._url).hostname or ""]
@@ -42,11 +41,10 @@ class SiteSpider(scrapy.Spider):
 
     def parse(self, response: Response) -> Iterator[Any]:
         """Yield the page, and requests for what it links to."""
-        if not isinstance(response, HtmlResponse) or self._left <= 0:
+        if not isinstance(response, HtmlResponse):
             return
-        self._left -= 1
-        yield PageItem(url=response.url)
-        if self._left > 0:
-            for link in self._links.extract_links(response):
-                if urlsplit(link.url).netloc == self._host:
-                    yield response.follow(link)
+        yield self.page(response.url)
+        # The links of the last page too: a crawl that goes on with the same JOBDIR needs them.
+        for link in self._links.extract_links(response):
+            if urlsplit(link.url).netloc == self._host:
+                yield response.follow(link)

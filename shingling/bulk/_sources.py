@@ -280,8 +280,13 @@ def _query(url: str, options: Options) -> Source:
 
     if not options.query:
         raise BulkError("an SQLAlchemy URL needs --query, such as 'SELECT id, text FROM articles'")
+    parsed = None
+    with contextlib.suppress(SQLAlchemyError, ValueError):
+        parsed = make_url(url)
+    if parsed is None:  # raised without its cause: SQLAlchemy 2.0 quotes the URL and its password
+        raise BulkError("not an SQLAlchemy URL; expected one like sqlite:///articles.db")
     try:
-        engine = create_engine(make_url(url))
+        engine = create_engine(parsed)
     except (SQLAlchemyError, ImportError) as error:
         raise BulkError(f"the database cannot be reached: {plain_line(str(error))}") from error
     shown = engine.url.render_as_string(hide_password=True)

@@ -7,7 +7,7 @@ import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
 
-from scrapy import signals
+from scrapy import signals, version_info
 from scrapy.exceptions import CloseSpider, NotConfigured
 from scrapy.utils.asyncio import is_asyncio_available
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from shingling.plugin.middleware import Source
 
 logger = logging.getLogger(__name__)
+
+_CLOSES_AT_OPENING = 2, 18  # from this Scrapy on, `open_spider` may end a crawl
 
 
 class DedupPipeline:
@@ -71,7 +73,7 @@ class DedupPipeline:
             CloseSpider: it cannot be used with these settings.
         """
         self._report.start()
-        if not self._settings.is_store_file:
+        if not self._settings.is_store_file or version_info < _CLOSES_AT_OPENING:
             return
         from shingling.store import look_at_store
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from sqlalchemy import make_url
@@ -26,10 +27,11 @@ def parse_url(url: str) -> URL:
     Raises:
         StoreError: any other.
     """
-    try:
+    parsed = None
+    with suppress(ArgumentError, ValueError):
         parsed = make_url(url)
-    except (ArgumentError, ValueError) as error:
-        raise StoreError("not a database URL; expected one like sqlite:///dedup.db") from error
+    if parsed is None:  # raised without its cause: SQLAlchemy 2.0 quotes the URL and its password
+        raise StoreError("not a database URL; expected one like sqlite:///dedup.db")
     if parsed.drivername in _POSTGRES:
         return parsed
     if parsed.drivername not in _SQLITE:

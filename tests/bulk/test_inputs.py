@@ -210,6 +210,7 @@ def test_html_in_a_field(tmp_path: Path) -> None:
         ("rows.txt", {}, "tells no format"),
         ("sqlite:///rows.db", {}, "--query"),
         ("nonsense://x", {"query": "SELECT 1"}, "cannot be reached"),
+        ("://user:secret@", {"query": "SELECT 1"}, "^not an SQLAlchemy URL; .*articles.db$"),
         ("sqlite:///rows.db", {"query": "SELECT * FROM absent"}, "query failed: no such table"),
         ("-", {"format": "parquet"}, "standard input"),
     ],

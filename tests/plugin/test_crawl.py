@@ -10,8 +10,9 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from packaging.version import Version
 
-from tests.crawling import SPIDER, Project, article, html, serving
+from tests.crawling import SCRAPY, SPIDER, Project, article, html, serving
 from tests.plugin.stores import dump
 
 if TYPE_CHECKING:
@@ -25,6 +26,14 @@ PAGES = {
     "/other": html(article(2), "Other"),
 }
 ALL = "paths=/a,/copy,/edited,/other"
+WITHOUT_REACTOR = pytest.param(
+    ("-s", "TWISTED_REACTOR_ENABLED=False"),
+    marks=pytest.mark.skipif(
+        Version("2.19") > SCRAPY,
+        reason="Scrapy has no such mode before 2.15, and needs httpx for it before 2.19",
+    ),
+    id="without a reactor",
+)
 ONE_BY_ONE = ("-s", "CONCURRENT_REQUESTS=1")
 
 
@@ -34,7 +43,7 @@ def site() -> Iterator[str]:
         yield address
 
 
-@pytest.mark.parametrize("mode", [(), ("-s", "TWISTED_REACTOR_ENABLED=False")])
+@pytest.mark.parametrize("mode", [(), WITHOUT_REACTOR])
 @pytest.mark.parametrize("workers", ["0", "2"])
 def test_one_line_in_the_settings_drops_duplicates(
     project: Project, site: str, mode: tuple[str, ...], workers: str
