@@ -1,0 +1,102 @@
+"""Projects as their users run them: by the Scrapy of an environment that has the wheel."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tests.crawling import Crawl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_PROJECTS = Path(__file__).parent
+_LONGEST = 120  # seconds
+_ERROR = re.compile(r"Traceback|\] (?:ERROR|CRITICAL)|/shingling/.*Warning", re.IGNORECASE)
+
+
+class UserProject:
+    """A copy of a project of this folder.
+
+    Args:
+        name: of the project.
+        folder: where the copy is made.
+        python: that has the wheel.
+    """
+
+    def __init__(self, name: str, folder: Path, python: Path) -> None:
+        self.folder = folder / name
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(_PROJECTS / name, self.folder, ignore=ignored)
+        self._python = python
+
+    def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+        """Start Python in the project."""
+        inherited = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        return subprocess.Popen(
+            [str(self._python), *arguments],
+            cwd=self.folder,
+            env={**inherited, **environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def python(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        """Run Python in the project; nothing that it says may be an error."""
+        with self.start(*arguments, **environment) as process:
+            try:
+                output, log = process.communicate(timeout=_LONGEST)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise
+        assert process.returncode == 0, log
+        assert not _ERROR.search(log), log
+        return subprocess.CompletedProcess(arguments, process.returncode, output, log)
+
+    def scrapy(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run Scrapy in the project."""
+        return self.python("-m", "scrapy", *arguments)
+
+    def crawl(self, spider: str, site: str, *arguments: str) -> Crawl:
+        """Run a spider, and return what came of it."""
+        done = self.scrapy("crawl", spider, "-a", f"site={site}", "-O", "items.jsonl", *arguments)
+        return Crawl(done.returncode, done.stderr, self.items())
+
+    def items(self, feed: str = "items.jsonl") -> list[dict[str, Any]]:
+        """Return the items of a feed."""
+        lines = (self.folder / feed).read_bytes().splitlines()
+        return [json.loads(line) for line in lines]
+
+    def files(self) -> set[str]:
+        """Return what is in the folder of the project, but for Python's own files."""
+        paths = (path for path in self.folder.rglob("*") if path.is_file())
+        names = (path.relative_to(self.folder).as_posix() for path in paths)
+        return {name for name in names if "__pycache__" not in name}
+
+    def stored(self) -> dict[str, list[Any]]:
+        """Return the pages and runs of the store, with all that it says of them."""
+        with closing(sqlite3.connect(self.folder / "dedup.db")) as store:
+            return {
+                table: store.execute(f"SELECT * FROM {table} ORDER BY id").fetchall()  # noqa: S608
+                for table in ("pages", "runs")
+            }
+
+
+def warnings_in(crawl: Crawl) -> list[str]:
+    """Return what the plugin warned of."""
+    lines = crawl.log.splitlines()
+    return [line for line in lines if re.search(r"\[shingling\S*\] WARNING", line)]
+
+
+def links(paths: Iterable[str], kind: str = "article") -> str:
+    """Return a page of links, such as the home page of a site."""
+    items = "".join(f'<li><a class="{kind}" href="{path}">{path}</a></li>' for path in paths)
+    return f"<!DOCTYPE html><html><title>Home</title><body><ul>{items}</ul></body></html>"
