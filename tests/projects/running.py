@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from tests.crawling import Crawl
@@ -22,48 +23,79 @@ _LONGEST = 120  # seconds
 _ERROR = re.compile(r"Traceback|\] (?:ERROR|CRITICAL)|/shingling/.*Warning", re.IGNORECASE)
 
 
+class Environment:
+    """The environment of a user, that has the wheel.
+
+    Args:
+        python: of it.
+    """
+
+    def __init__(self, python: Path) -> None:
+        self.python = python
+        self._forks = self.start(str(_PROJECTS / "forks.py"), stdin=subprocess.PIPE)
+
+    def start(self, *arguments: str, **options: Any) -> subprocess.Popen[str]:
+        """Start its Python."""
+        variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        return subprocess.Popen(
+            [str(self.python), *arguments],
+            env={**variables, **options.pop("variables", {})},
+            **{"stdout": subprocess.PIPE, "text": True, **options},
+        )
+
+    def scrapy(self, folder: Path, arguments: tuple[str, ...]) -> tuple[int, str, str]:
+        """Run its Scrapy in a folder; return exit status, output and log."""
+        assert self._forks.stdin is not None
+        assert self._forks.stdout is not None
+        with TemporaryDirectory() as temporary:
+            said = {name: str(Path(temporary, name)) for name in ("output", "log")}
+            order = {"folder": str(folder), "arguments": arguments, **said}
+            self._forks.stdin.write(json.dumps(order) + "\n")
+            self._forks.stdin.flush()
+            status = int(self._forks.stdout.readline())
+            output, log = (Path(said[name]).read_text(encoding="utf-8") for name in said)
+        return status, output, log
+
+    def close(self) -> None:
+        """End the process that the crawls are forks of."""
+        assert self._forks.stdin is not None
+        assert self._forks.stdout is not None
+        self._forks.stdin.close()
+        self._forks.stdout.close()
+        self._forks.wait()
+
+
 class UserProject:
     """A copy of a project of this folder.
 
     Args:
         name: of the project.
         folder: where the copy is made.
-        python: that has the wheel.
+        environment: that it is run in.
     """
 
-    def __init__(self, name: str, folder: Path, python: Path) -> None:
+    def __init__(self, name: str, folder: Path, environment: Environment) -> None:
         self.folder = folder / name
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(_PROJECTS / name, self.folder, ignore=ignored)
-        self._python = python
+        self.environment = environment
 
-    def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
-        """Start Python in the project."""
-        inherited = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-        return subprocess.Popen(
-            [str(self._python), *arguments],
-            cwd=self.folder,
-            env={**inherited, **environment},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
+    def python(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        """Run Python in the project, in a process of its own; it must not say an error."""
+        process = self.environment.start(
+            *arguments, cwd=self.folder, variables=variables, stderr=subprocess.PIPE
         )
-
-    def python(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        """Run Python in the project; nothing that it says may be an error."""
-        with self.start(*arguments, **environment) as process:
+        with process:
             try:
                 output, log = process.communicate(timeout=_LONGEST)
             except subprocess.TimeoutExpired:
                 process.kill()
                 raise
-        assert process.returncode == 0, log
-        assert not _ERROR.search(log), log
-        return subprocess.CompletedProcess(arguments, process.returncode, output, log)
+        return _checked(arguments, process.returncode, output, log)
 
     def scrapy(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run Scrapy in the project."""
-        return self.python("-m", "scrapy", *arguments)
+        """Run Scrapy in the project; it must not say an error."""
+        return _checked(arguments, *self.environment.scrapy(self.folder, arguments))
 
     def crawl(self, spider: str, site: str, *arguments: str) -> Crawl:
         """Run a spider, and return what came of it."""
@@ -88,6 +120,14 @@ class UserProject:
                 table: store.execute(f"SELECT * FROM {table} ORDER BY id").fetchall()  # noqa: S608
                 for table in ("pages", "runs")
             }
+
+
+def _checked(
+    arguments: tuple[str, ...], status: int, output: str, log: str
+) -> subprocess.CompletedProcess[str]:
+    assert status == 0, log
+    assert not _ERROR.search(log), log
+    return subprocess.CompletedProcess(arguments, status, output, log)
 
 
 def warnings_in(crawl: Crawl) -> list[str]:

@@ -21,11 +21,15 @@ class ReplacedSpider(ArticlesSpider):
     """Has a pipeline in front of all others that puts another item in the place of each."""
 
     name = "replaced"
-    custom_settings = {"ITEM_PIPELINES": {"classes.pipelines.ToDict": 100}}
+    custom_settings = {
+        "ITEM_PIPELINES": {"classes.pipelines.ToDict": 100, "classes.pipelines.Dump": 900}
+    }
 
 
 class CopiedSpider(ArticlesSpider):
     """Has a pipeline in front of all others that copies each item."""
 
     name = "copied"
-    custom_settings = {"ITEM_PIPELINES": {"classes.pipelines.Copy": 100}}
+    custom_settings = {
+        "ITEM_PIPELINES": {"classes.pipelines.Copy": 100, "classes.pipelines.Dump": 900}
+    }
