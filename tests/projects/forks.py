@@ -10,6 +10,8 @@ import json
 import os
 import signal
 import sys
+from functools import partial
+from typing import Any
 
 # Preloaded, as no crawl of these projects does without.
 import scrapy.core.downloader.handlers.http11
@@ -25,6 +27,11 @@ import shingling.plugin.pipeline  # noqa: F401
 _LONGEST = 120  # seconds
 
 
+def _tell(started: str, event: str, arguments: tuple[Any, ...]) -> None:
+    if event == "subprocess.Popen" and arguments[0] == sys.executable:
+        print(started, arguments[1], file=sys.stderr, flush=True)
+
+
 def main() -> None:
     """Run what standard input says, one after the other."""
     for line in sys.stdin:
@@ -34,6 +41,8 @@ def main() -> None:
             signal.alarm(_LONGEST)
             for number, name in enumerate((os.devnull, order["output"], order["log"])):
                 os.dup2(os.open(name, os.O_RDWR | os.O_CREAT), number)
+            sys.addaudithook(partial(_tell, order["started"]))
+            os.environ.update(order["variables"])
             os.chdir(order["folder"])
             sys.path[0] = order["folder"]
             sys.argv = ["scrapy", *order["arguments"]]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _PROJECTS = Path(__file__).parent
 _LONGEST = 120  # seconds
+STARTED = "A worker is started:"
 _ERROR = re.compile(r"Traceback|\] (?:ERROR|CRITICAL)|/shingling/.*Warning", re.IGNORECASE)
 
 
@@ -43,13 +44,19 @@ class Environment:
             **{"stdout": subprocess.PIPE, "text": True, **options},
         )
 
-    def scrapy(self, folder: Path, arguments: tuple[str, ...]) -> tuple[int, str, str]:
-        """Run its Scrapy in a folder; return exit status, output and log."""
+    def scrapy(
+        self, folder: Path, arguments: tuple[str, ...], variables: dict[str, str]
+    ) -> tuple[int, str, str]:
+        """Run its Scrapy in a folder; return exit status, output and log.
+
+        `STARTED` stands in the log where it has started another Python.
+        """
         assert self._forks.stdin is not None
         assert self._forks.stdout is not None
         with TemporaryDirectory() as temporary:
             said = {name: str(Path(temporary, name)) for name in ("output", "log")}
-            order = {"folder": str(folder), "arguments": arguments, **said}
+            order = {"folder": str(folder), "arguments": arguments, "variables": variables}
+            order |= {**said, "started": STARTED}
             self._forks.stdin.write(json.dumps(order) + "\n")
             self._forks.stdin.flush()
             status = int(self._forks.stdout.readline())
@@ -93,9 +100,9 @@ class UserProject:
                 raise
         return _checked(arguments, process.returncode, output, log)
 
-    def scrapy(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def scrapy(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
         """Run Scrapy in the project; it must not say an error."""
-        return _checked(arguments, *self.environment.scrapy(self.folder, arguments))
+        return _checked(arguments, *self.environment.scrapy(self.folder, arguments, variables))
 
     def crawl(self, spider: str, site: str, *arguments: str) -> Crawl:
         """Run a spider, and return what came of it."""
@@ -140,3 +147,19 @@ def links(paths: Iterable[str], kind: str = "article") -> str:
     """Return a page of links, such as the home page of a site."""
     items = "".join(f'<li><a class="{kind}" href="{path}">{path}</a></li>' for path in paths)
     return f"<!DOCTYPE html><html><title>Home</title><body><ul>{items}</ul></body></html>"
+
+
+def edited(text: str) -> str:
+    """Return a text with another word in its middle."""
+    words = text.split()
+    return " ".join([*words[: len(words) // 2], "edited", *words[len(words) // 2 + 1 :]])
+
+
+def linked(pages: dict[str, str]) -> dict[str, str]:
+    """Return the pages of a site, with a home page that links to them."""
+    return {"/": links(pages), **pages}
+
+
+def values(items: Iterable[dict[str, Any]], field: str) -> list[Any]:
+    """Return the values of a field in order."""
+    return sorted(item[field] for item in items)

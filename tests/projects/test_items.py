@@ -8,28 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.crawling import article, html, serving
-from tests.projects.running import links, warnings_in
+from tests.projects.running import edited, linked, links, values, warnings_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from tests.projects.running import UserProject
-
-
-def edited(text: str) -> str:
-    """Return a text with another word in its middle."""
-    words = text.split()
-    return " ".join([*words[: len(words) // 2], "edited", *words[len(words) // 2 + 1 :]])
-
-
-def linked(pages: dict[str, str]) -> dict[str, str]:
-    """Return the pages of a site, with a home page that links to them."""
-    return {"/": links(pages), **pages}
-
-
-def values(items: Iterable[dict[str, Any]], field: str) -> list[Any]:
-    """Return the values of a field in order."""
-    return sorted(item[field] for item in items)
 
 
 # The spider of Scrapy's tutorial: pages of ten items, with texts of their own and without a URL.
@@ -82,7 +66,7 @@ PRODUCTS = 100
 def list_page(number: int) -> str:
     shown = "".join(
         f'<article class="product"><h2><a href="/product/{product}">'
-        f'The {article(product, 3)}</a></h2><p>{article(product, 12).capitalize()}.</p>'
+        f"The {article(product, 3)}</a></h2><p>{article(product, 12).capitalize()}.</p>"
         f'<p>Now for <span class="price">{product + 0.5} €</span></p></article>'
         for product in range(number * 20 - 20, number * 20)
     )

@@ -5,6 +5,7 @@ import scrapy
 from scrapy.crawler import AsyncCrawlerRunner
 from scrapy.utils.log import configure_logging
 
+
 class ArticlesSpider(scrapy.Spider):
     name = "articles"
 

@@ -5,4 +5,6 @@ NEWSPIDER_MODULE = "jobdir.spiders"
 
 JOBDIR = "job"
 
+FEEDS = {"items.jsonl": {"format": "jsonlines"}}
+
 ADDONS = {"shingling.Addon": 500}

@@ -1,5 +1,5 @@
 import attrs
-from web_poet import ItemPage, WebPage, field
+from web_poet import WebPage, field
 
 
 @attrs.define

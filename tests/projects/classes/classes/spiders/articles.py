@@ -1,4 +1,5 @@
 import scrapy
+
 from classes import items
 
 

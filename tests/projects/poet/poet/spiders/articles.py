@@ -1,4 +1,5 @@
 import scrapy
+
 from poet.pages import ArticlePage, IndexPage
 
 
