@@ -78,12 +78,7 @@ def test_every_item_of_a_job_that_was_stopped_and_resumed_comes_out_exactly_once
     articles = project("jobdir")
     crawl = ("crawl", "articles", "-a", f"site={site}")
     # One page after the other, each when the item of the one before has come out.
-    slowly: tuple[str, ...] = (
-        "-s",
-        "CONCURRENT_REQUESTS=1",
-        "-s",
-        "SCRAPER_SLOT_MAX_ACTIVE_SIZE=1",
-    )
+    slowly = ["-s", "CONCURRENT_REQUESTS=1", "-s", "SCRAPER_SLOT_MAX_ACTIVE_SIZE=1"]
     if how == "item count":
         log = articles.scrapy(*crawl, *slowly, "-s", "CLOSESPIDER_ITEMCOUNT=3").stderr
         assert "(closespider_itemcount)" in log
