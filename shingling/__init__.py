@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from shingling.errors import ShinglingError
     from shingling.plugin.addon import Addon
-    from shingling.plugin.pipeline import DedupPipeline, DuplicatePage
+    from shingling.plugin.duplicate import DuplicatePage
+    from shingling.plugin.pipeline import DedupPipeline
     from shingling.similarity import Comparison, compare
     from shingling.sketch import Idf, Scheme, Signature, SimhashFeatures, sign, sign_many
     from shingling.store import Match, Page, Rules, Store, Verdict
@@ -46,7 +47,7 @@ _MODULES = {
     "Canonicaliser": "text",
     "Comparison": "similarity",
     "DedupPipeline": "plugin.pipeline",
-    "DuplicatePage": "plugin.pipeline",
+    "DuplicatePage": "plugin.duplicate",
     "Idf": "sketch",
     "Match": "store",
     "Page": "store",

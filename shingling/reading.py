@@ -9,9 +9,10 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, NamedTuple
 
+from shingling.defaults import MAX_BYTES
 from shingling.errors import ExtractionError, SettingsError
 from shingling.sketch import Scheme, sign
-from shingling.text import MAX_BYTES, clean, read_head, read_html
+from shingling.text import clean, read_head, read_html
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shingling import Scheme, compare
+from shingling.defaults import FEW_WORDS
 from shingling.similarity import (
-    FEW_WORDS,
     cosine,
     equal_supershingles,
     longest_common_run,

@@ -6,10 +6,10 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+from shingling.defaults import MAX_BYTES
 from shingling.errors import BulkError
 from shingling.sketch import Scheme
 from shingling.store import Rules
-from shingling.text import MAX_BYTES
 
 FORMATS = ("jsonl", "csv", "parquet", "warc", "html", "sql")
 OUTPUTS = ("jsonl", "parquet")

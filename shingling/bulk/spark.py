@@ -26,11 +26,10 @@ from shingling.bulk._spark_rounds import Rounds
 from shingling.bulk._spark_signing import SIGNED, Signing, sign_rows
 from shingling.bulk._spark_work import Work, hadoop
 from shingling.bulk._values import Fields, Options, Problem, Summary
+from shingling.defaults import DEFAULT_MIN_WORDS, DEFAULT_THRESHOLD
 from shingling.errors import BulkError, ShinglingError
 from shingling.sketch.banding import Banding
 from shingling.store import (
-    DEFAULT_MIN_WORDS,
-    DEFAULT_THRESHOLD,
     MEASURED,
     MOST,
     Index,

@@ -75,14 +75,6 @@ class Checker:
         self._shared: WeakKeyDictionary[Response, _Shared] = WeakKeyDictionary()
         self._last_turn: asyncio.Future[None] | None = None
 
-    async def look_at_store(self) -> None:
-        """See whether a store that is there can be used; nothing is changed, or made.
-
-        Raises:
-            StoreError, SchemeError, BandingError: it cannot.
-        """
-        await self._store.look()
-
     async def check(self, document: Document, response: Response | None) -> Outcome:
         """Return the outcome of a document; the items that stand for one page share it.
 

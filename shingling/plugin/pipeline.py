@@ -4,67 +4,40 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
-from weakref import WeakKeyDictionary
 
-from itemadapter import ItemAdapter
 from scrapy import signals
-from scrapy.exceptions import CloseSpider, DropItem, NotConfigured
+from scrapy.exceptions import CloseSpider, NotConfigured
 from scrapy.utils.asyncio import is_asyncio_available
 
 from shingling.errors import SettingsError, ShinglingError
-from shingling.plugin.checking import Checker, NotStartedError, Outcome
-from shingling.plugin.documents import Document, Kind, Skipped, choose_document, read_fields
-from shingling.plugin.middleware import (
-    Source,
-    SourceMiddleware,
-    current_source,
-    is_parse_command,
-)
-from shingling.plugin.report import Report, describe_duplicate
+from shingling.plugin.middleware import SourceMiddleware, current_source, is_parse_command
+from shingling.plugin.report import CLOSE_REASON, Report
 from shingling.plugin.settings import DedupSettings
-from shingling.store import Verdict, safe_url
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
-    from scrapy.http import Response
 
-    from shingling.reading import Reading
+    from shingling.plugin.items import ItemDecider
+    from shingling.plugin.middleware import Source
 
 logger = logging.getLogger(__name__)
 
-_QUIET = 1  # a level of logging that is never shown
-_CLOSED = "dedup_error"  # the reason why a spider is closed
-
-
-class DuplicatePage(DropItem):
-    """An item was dropped because its document is a duplicate.
-
-    Scrapy counts it as `item_dropped_reasons_count/DuplicatePage`.
-
-    Args:
-        verdict: on the document.
-        log_level: at which Scrapy logs it, with the item.
-    """
-
-    def __init__(self, verdict: Verdict, log_level: str | int = "DEBUG") -> None:
-        super().__init__(describe_duplicate(verdict), log_level=log_level)  # type: ignore[arg-type]
-        self.verdict = verdict
-
 
 class DedupPipeline:
-    """Decides the document of every item against the signature store."""
+    """Decides the document of every item against the signature store.
+
+    Nothing is opened, started or imported for it before the first item comes.
+    """
 
     def __init__(self, crawler: Crawler, settings: DedupSettings) -> None:
         self._crawler = crawler
         self._settings = settings
         self._report = Report(crawler, settings)
-        self._checker = Checker(crawler, settings, self._report)
-        self._action = settings.action
-        # URLs that documents of a response have brought.
-        self._urls: WeakKeyDictionary[Response, set[str]] = WeakKeyDictionary()
-        self._closing: asyncio.Task[None] | None = None
-        self._items = 0  # under way
+        self._decider: ItemDecider | None = None
+        self._loading: asyncio.Task[ItemDecider] | None = None
+        self._under_way = 0  # items
         self._idle: asyncio.Future[None] | None = None
 
     @classmethod
@@ -92,34 +65,24 @@ class DedupPipeline:
         return pipeline
 
     async def open_spider(self) -> None:
-        """Say how the crawl is deduplicated; the first item opens the store.
+        """Say how the crawl is deduplicated, and look at the store that is there.
 
         Raises:
-            CloseSpider: the store that is there cannot be used with these settings.
+            CloseSpider: it cannot be used with these settings.
         """
-        if is_parse_command(self._crawler.spider) and self._action == "drop":
-            self._action = "tag"  # nobody would see a verdict on an item that is gone
         self._report.start()
-        try:
-            await self._checker.look_at_store()
-        except ShinglingError as error:
-            logger.error("%s", error)
-            raise CloseSpider(_CLOSED) from None
+        if not self._settings.is_store_file:
+            return
+        from shingling.store import look_at_store
 
-    async def close_spider(self) -> None:
-        """Wait for the items that are under way, end the workers, and say what became of all."""
-        if self._items:
-            self._idle = asyncio.get_running_loop().create_future()
-            await self._idle
-        await self._checker.close()
-        self._report.end()
-
-    async def _spider_closed(self, reason: str) -> None:
-        """End the run; pipelines are not told why a crawl ends, signal handlers are."""
+        settings = self._settings
         try:
-            await self._checker.close_store(reason)
+            await asyncio.to_thread(
+                look_at_store, settings.store_url, settings.scheme, settings.rules
+            )
         except ShinglingError as error:
-            logger.error("Dedup could not record the end of the run: %s", error)
+            logger.error("%s", error, extra={"spider": self._crawler.spider})
+            raise CloseSpider(CLOSE_REASON) from None
 
     async def process_item(self, item: Any) -> Any:
         """Drop or tag an item by the verdict on its document.
@@ -127,39 +90,29 @@ class DedupPipeline:
         Raises:
             DuplicatePage: the document is a duplicate, and `DEDUP_ACTION` is `drop`.
         """
-        self._items += 1
+        source = self._source(item)
+        self._under_way += 1
         try:
-            return await self._process(item, self._source(item))
+            if self._decider is None:
+                if self._loading is None:
+                    self._loading = asyncio.create_task(self._load())
+                self._decider = await asyncio.shield(self._loading)
+            return await self._decider.decide(item, source)
         finally:
-            self._items -= 1
-            if self._idle is not None and not self._items:
+            self._under_way -= 1
+            if self._idle is not None and not self._under_way:
                 self._idle.set_result(None)
 
-    async def _process(self, item: Any, source: Source | None) -> Any:
-        response = None if source is None else source.response
-        try:
-            document = self._document(item, source)
-            outcome = await self._decide(document, response)
-        except Exception as error:  # an item is never lost because this plugin failed
-            self._fail(error, response)
-            self._tag(item, {**Verdict("skipped", reason="error").as_dict(), "error": _line(error)})
-            return item
-
-        verdict, result = outcome.verdict, outcome.verdict.as_dict()
-        is_list = isinstance(document, Document) and document.kind is Kind.LIST
-        may_drop = self._action == "drop" and (not is_list or self._settings.lists == "drop")
-        if verdict.is_duplicate and may_drop:
-            self._report.dropped(verdict, outcome.url)
-            raise DuplicatePage(verdict, "DEBUG" if self._settings.debug else _QUIET)
-
-        self._report.kept(verdict)
-        if is_list:
-            self._explain_lists(outcome.url)
-            result["reason"] = result["reason"] or "list"
-        else:
-            self._fill(item, outcome.reading)
-        self._tag(item, result)
-        return item
+    async def _load(self) -> ItemDecider:
+        """Import what takes long beside the event loop."""
+        module = await asyncio.to_thread(import_module, "shingling.plugin.items")
+        action = self._settings.action
+        if action == "drop" and is_parse_command(self._crawler.spider):
+            action = "tag"  # nobody would see a verdict on an item that is gone
+        decider: ItemDecider = module.ItemDecider(
+            self._crawler, self._settings, self._report, action
+        )
+        return decider
 
     def _source(self, item: Any) -> Source | None:
         """Return where the item came from, as the first pipeline noted it."""
@@ -169,97 +122,20 @@ class DedupPipeline:
             source = None if middleware is None else middleware.take(item)
         return source
 
-    def _document(self, item: Any, source: Source | None) -> Document | Skipped:
-        fields = read_fields(ItemAdapter(item), self._settings)
-        response = None if source is None else source.response
-        if response is None:
-            if source is None and not fields.has_content:
-                self._explain_unknown_response(item)
-            return choose_document(fields, source, set())
-        if response.request is not None and response.meta.get("dedup") is False:
-            return Skipped("opted_out")
-        return choose_document(fields, source, self._urls.setdefault(response, set()))
+    async def close_spider(self) -> None:
+        """Wait for the items that are under way, end the workers, and say what became of all."""
+        if self._under_way:  # `scrapy parse` does not wait for its items
+            self._idle = asyncio.get_running_loop().create_future()
+            await self._idle
+        if self._decider is not None:
+            await self._decider.checker.close()
+        self._report.end()
 
-    async def _decide(self, document: Document | Skipped, response: Response | None) -> Outcome:
-        if isinstance(document, Document):
-            return await self._checker.check(document, response)
-        verdict = Verdict("skipped", reason=document.reason)
-        self._report.decided(verdict, None)
-        return Outcome(verdict, "" if response is None else response.url)
-
-    def _fill(self, item: Any, reading: Reading) -> None:
-        adapter = ItemAdapter(item)
-        for name in self._settings.fill_fields:
-            if name in adapter.field_names() and not adapter.get(name):
-                self._put(item, name, getattr(reading, name))
-
-    def _tag(self, item: Any, result: dict[str, Any]) -> None:
-        """Put the result into the item: always with `tag`, where declared with `drop`."""
-        if self._action == "observe" or not ItemAdapter.is_item(item):
+    async def _spider_closed(self, reason: str) -> None:
+        """End the run; pipelines are not told why a crawl ends, signal handlers are."""
+        if self._decider is None:
             return
-        field = self._settings.result_field
-        if self._action == "tag" or field in ItemAdapter(item).field_names():
-            self._put(item, field, result)
-
-    def _put(self, item: Any, field: str, value: Any) -> None:
-        """Set a field; an item that does not take it is kept, with one warning for its class."""
         try:
-            ItemAdapter(item)[field] = value
-        except Exception as error:  # undeclared, frozen, or refused by the class's own checks
-            name = _class_name(item)
-            self._crawler.stats.inc_value("dedup/errors/result_field")
-            self._report.warn_once(
-                f"{name} {field}",
-                f"{name} does not take the field {field!r} of dedup ({_line(error)}): declare it,"
-                " or set DEDUP_RESULT_FIELD. Its items are kept without it.",
-            )
-
-    def _explain_lists(self, url: str) -> None:
-        if self._action == "drop" and self._settings.lists == "keep":
-            self._report.warn_once(
-                "lists",
-                f"A response ({url[:500]}) has several items without a text of their own. Such"
-                " items are kept, whatever the verdict on their page: give them a text"
-                ' (DEDUP_TEXT_FIELD) to compare each by itself, or set DEDUP_LISTS = "drop" to'
-                " drop all items of a page that is a duplicate.",
-            )
-
-    def _explain_unknown_response(self, item: Any) -> None:
-        self._report.warn_once(
-            "unknown response",
-            f"The response of an item ({_class_name(item)}) is not known, since an errback has"
-            " yielded it or another spider middleware has replaced it. Such items are kept, and"
-            " compared only by a text of their own (DEDUP_TEXT_FIELD).",
-        )
-
-    def _fail(self, error: Exception, response: Response | None) -> None:
-        """Count and log an error of dedup itself, and close the crawl where that is wanted."""
-        self._report.failed(error)
-        if isinstance(error, NotStartedError):
-            if self._closing is None:
-                logger.error("%s", error, extra={"spider": self._crawler.spider})
-            self._close_crawl()
-            return
-        logger.error(
-            "Dedup failed%s, the item is kept: %s",
-            f" for {safe_url(response.url)[:500]}" if response else "",
-            _line(error),
-            extra={"spider": self._crawler.spider},
-        )
-        if self._settings.on_error == "close":
-            self._close_crawl()
-
-    def _close_crawl(self) -> None:
-        engine = self._crawler.engine
-        if self._closing is None and engine is not None and engine.spider is not None:
-            # Not awaited: the crawl waits for this very item before it closes.
-            self._closing = asyncio.create_task(engine.close_spider_async(reason=_CLOSED))
-
-
-def _class_name(item: Any) -> str:
-    return f"{type(item).__module__}.{type(item).__qualname__}"
-
-
-def _line(error: Exception) -> str:
-    lines = str(error).splitlines()
-    return f"{type(error).__name__}: {lines[0][:300] if lines else ''}"
+            await self._decider.checker.close_store(reason)
+        except ShinglingError as error:
+            logger.error("Dedup could not record the end of the run: %s", error)

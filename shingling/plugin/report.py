@@ -7,8 +7,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from shingling._compiled import COMPILED
-from shingling.similarity import FEW_WORDS
-from shingling.store import parse_url
+from shingling.defaults import FEW_WORDS
+from shingling.plugin.duplicate import describe_duplicate
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from shingling.store import Verdict
 
 logger = logging.getLogger(__name__)
+
+CLOSE_REASON = "dedup_error"
+"""Why a spider is closed that cannot be deduplicated."""
 
 _KEPT = ("new", "unchanged", "changed")
 _MOST = 0.5  # of the items of a crawl, above which a reason to skip them is worth a warning
@@ -71,7 +74,7 @@ class Report:
         workers = f"{settings.workers} worker processes at most" if settings.workers else "a thread"
         logger.info(
             "Dedup: store %s, action %s, %s, pages read in %s, %s kernel",
-            parse_url(settings.store_url).render_as_string(),
+            settings.shown_store_url,
             settings.action,
             decided,
             workers,
@@ -159,13 +162,6 @@ class Report:
                     f"most {reason}",
                     f"Dedup did not compare {number} of {total} items ({reason}): {ADVICE[reason]}",
                 )
-
-
-def describe_duplicate(verdict: Verdict) -> str:
-    """Say of what a document is a duplicate: never what is in it."""
-    if verdict.resemblance is None:
-        return f"duplicate of {verdict.original}"
-    return f"duplicate of {verdict.original} (resemblance {verdict.resemblance:.2f})"
 
 
 def _listed(counter: Counter[str]) -> str:

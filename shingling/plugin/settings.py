@@ -1,9 +1,13 @@
-"""The `DEDUP_*` settings: read and checked in one place, once, when a crawl starts."""
+"""The `DEDUP_*` settings: read and checked in one place, once, when a crawl starts.
+
+What takes long to import is imported where a setting needs it: most projects set little.
+"""
 
 from __future__ import annotations
 
 import difflib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,27 +16,29 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.utils.conf import closest_scrapy_cfg
 
-from shingling.errors import SettingsError, ShinglingError, StoreError
-from shingling.plugin.cpus import usable_cpus
-from shingling.reading import load_extractor
-from shingling.sketch import MOST_DISTANCE, Idf, Scheme
-from shingling.store import (
+from shingling.defaults import (
+    DEFAULT_EXTRACTOR,
     DEFAULT_MIN_WORDS,
+    DEFAULT_SHINGLE_SIZE,
     DEFAULT_SIMHASH_DISTANCE,
     DEFAULT_THRESHOLD,
+    MAX_BYTES,
     METHODS,
-    Rules,
-    parse_url,
-    sqlite_path,
+    MOST_DISTANCE,
 )
-from shingling.text import MAX_BYTES
+from shingling.errors import SettingsError, ShinglingError, StoreError
+from shingling.plugin.cpus import usable_cpus
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scrapy.settings import BaseSettings
 
+    from shingling.sketch import Scheme
+    from shingling.store import Rules
+
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+_PLAIN_SQLITE = re.compile(r"sqlite:///([\w./ -]+)")  # as SQLAlchemy would read it
 FILLABLE = ("text", "title", "language")
 _FIELDS = {"DEDUP_SCHEME": "scheme_parameters"}  # where they are not named as their setting
 _MOST_WORKERS = 8  # what one event loop can feed
@@ -77,6 +83,8 @@ class DedupSettings:
         Raises:
             SettingsError: the file of document frequencies that it names cannot be read.
         """
+        from shingling.sketch import Idf, Scheme
+
         parameters = dict(self.scheme_parameters)
         features = parameters.get("simhash")
         if isinstance(features, dict) and isinstance(features.get("idf"), str):
@@ -91,6 +99,24 @@ class DedupSettings:
             parameters["simhash"] = {**features, "idf": idf}
         return Scheme.from_dict({"shingle_size": self.shingle_size, **parameters})
 
+    @property
+    def is_store_file(self) -> bool:
+        """Return whether the store is a SQLite file that is there, or that cannot be made."""
+        plain = _PLAIN_SQLITE.fullmatch(self.store_url)
+        if plain is None:
+            return self.store_url.startswith("sqlite")
+        path = Path(plain[1])
+        return path.exists() or not path.parent.is_dir()
+
+    @property
+    def shown_store_url(self) -> str:
+        """Return the URL of the store without its password."""
+        if _PLAIN_SQLITE.fullmatch(self.store_url):
+            return self.store_url
+        from shingling.store import parse_url
+
+        return str(parse_url(self.store_url).render_as_string())
+
     def shown(self) -> dict[str, Any]:
         """Return what a run keeps of the settings that its pages were decided by."""
         names = ("threshold", "method", "simhash_distance", "containment", "min_words", "scope")
@@ -99,6 +125,8 @@ class DedupSettings:
     @cached_property
     def rules(self) -> Rules:
         """Return how a page is decided."""
+        from shingling.store import Rules
+
         return Rules(
             threshold=self.threshold,
             min_words=self.min_words,
@@ -140,8 +168,9 @@ class DedupSettings:
         if not read.enabled and crawl:
             return read
         try:
-            _ = read.rules
-            if crawl:
+            if read.containment is not None:  # the only one that may contradict others
+                _ = read.rules
+            if crawl and read.scheme_parameters:
                 _check_language(read.scheme)
         except SettingsError:
             raise
@@ -220,7 +249,10 @@ def _name(value: Any) -> str:
 
 
 def _extractor(value: Any) -> str:
-    load_extractor(_name(value))
+    if _name(value) != DEFAULT_EXTRACTOR:
+        from shingling.reading import load_extractor
+
+        load_extractor(value)
     return str(value)
 
 
@@ -248,6 +280,8 @@ def _scheme(value: Any) -> dict[str, Any]:
     if not isinstance(parameters, Mapping):
         raise TypeError
     chosen = dict(parameters)
+    if not chosen:
+        return chosen
     if "shingle_size" in chosen:
         raise SettingsError("shingle_size is set by DEDUP_SHINGLE_SIZE")
     for name in ("canonical", "simhash"):
@@ -256,6 +290,8 @@ def _scheme(value: Any) -> dict[str, Any]:
     checked = dict(chosen)
     if isinstance(checked.get("simhash"), dict) and isinstance(checked["simhash"].get("idf"), str):
         checked["simhash"] = {**checked["simhash"], "idf": None}
+    from shingling.sketch import Scheme
+
     Scheme.from_dict(checked)
     return chosen
 
@@ -275,11 +311,18 @@ def store_url(value: Any) -> str:
     Raises:
         StoreError: not a URL of a supported database.
     """
-    url = parse_url(_name(value))
+    plain = _PLAIN_SQLITE.fullmatch(_name(value))
+    if plain:
+        made = f"sqlite:///{project_folder() / plain[1]}"
+        if _PLAIN_SQLITE.fullmatch(made):
+            return made
+    from shingling.store import parse_url, sqlite_path
+
+    url = parse_url(value)
     path = sqlite_path(url)
     if path is not None and not path.is_absolute():
         url = url.set(database=str(project_folder() / path))
-    return url.render_as_string(hide_password=False)
+    return str(url.render_as_string(hide_password=False))
 
 
 _SCHEME_ACCEPTS = "a dict (or JSON) of unit, ordered, family, canonical = {...} and simhash = {...}"
@@ -298,7 +341,7 @@ SETTINGS: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
     "DEDUP_DEBUG": (False, "True or False", _bool),
     "DEDUP_ENABLED": (True, "True or False", _bool),
     "DEDUP_EXTRACTOR": (
-        "trafilatura",
+        DEFAULT_EXTRACTOR,
         "trafilatura, resiliparse, or the import path of a function",
         _extractor,
     ),
@@ -325,7 +368,7 @@ SETTINGS: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
     "DEDUP_SCHEME": ({}, _SCHEME_ACCEPTS, _scheme),
     "DEDUP_SCOPE": ("all", "all, site or spider", _choice("all", "site", "spider")),
     "DEDUP_SHINGLE_SIZE": (
-        5,
+        DEFAULT_SHINGLE_SIZE,
         "a whole number of words, 1 to 100",
         _whole(1, 100),
     ),

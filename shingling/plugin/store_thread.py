@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from shingling.errors import NoStoreError, StoreError, StoreUnavailableError
-from shingling.store import Store, look_at_store
+from shingling.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -124,15 +124,6 @@ class StoreThread:
             yield
         finally:
             self._expected -= 1
-
-    async def look(self) -> None:
-        """See whether a store that is there can be used; nothing is changed, or made.
-
-        Raises:
-            StoreError, SchemeError, BandingError: it cannot.
-        """
-        settings = self._settings
-        await self._call(look_at_store, settings.store_url, settings.scheme, settings.rules)
 
     async def open(self, spider: str, shown: dict[str, Any], *, dry_run: bool = False) -> Scheme:
         """Open the store and begin a run; return the scheme that its pages are signed under.

@@ -11,10 +11,11 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from scrapy.exceptions import UsageError
 
+from shingling.defaults import DEFAULT_CONTAINMENT, MOST_DISTANCE
 from shingling.plugin.opening import open_store
 from shingling.plugin.output import FOUND, NOT_FOUND, print_json, print_table
-from shingling.sketch import MOST_DISTANCE, Banding
-from shingling.store import DEFAULT_CONTAINMENT, Rules
+from shingling.sketch import Banding
+from shingling.store import Rules
 from shingling.text import plain_line
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """How alike two signatures, or two texts, are."""
 
-from shingling.similarity._compare import FEW_WORDS, Comparison, compare
+from shingling.similarity._compare import Comparison, compare
 from shingling.similarity._diff import Change, word_diff, written_words
 from shingling.similarity._measures import (
     Overlap,
@@ -14,7 +14,6 @@ from shingling.similarity._measures import (
 from shingling.similarity._runs import longest_common_run
 
 __all__ = [
-    "FEW_WORDS",
     "Change",
     "Comparison",
     "Overlap",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from shingling.defaults import FEW_WORDS
 from shingling.similarity._measures import (
     cosine,
     distance,
@@ -16,7 +17,6 @@ from shingling.similarity._measures import (
 from shingling.similarity._runs import longest_common_run
 from shingling.sketch import Scheme, fingerprints_of, sign_words
 
-FEW_WORDS = 200
 """In shorter texts one changed word moves too many bits of a SimHash (docs/algorithms.md)."""
 
 

@@ -17,12 +17,11 @@ from shingling.sketch._signature import (
 )
 from shingling.sketch._simhash import SimhashFeatures
 from shingling.sketch.banding import SUPERSHINGLES, Banding, Keys
-from shingling.sketch.halves import MOST_DISTANCE, Halves
+from shingling.sketch.halves import Halves
 
 __all__ = [
     "FAMILIES",
     "FUNCTIONS",
-    "MOST_DISTANCE",
     "SUPERSHINGLES",
     "Banding",
     "Fingerprints",

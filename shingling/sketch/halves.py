@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from shingling.sketch.banding import Keys
 
-MOST_DISTANCE = 7
 _SALT = np.array([[1 << 40], [2 << 40]], dtype=np.uint64).reshape(1, 2)
 
 

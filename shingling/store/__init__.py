@@ -12,11 +12,6 @@ from shingling.store._sqlite import sqlite_path
 from shingling.store._store import Run, Store
 from shingling.store._templates import Parted
 from shingling.store._values import (
-    DEFAULT_CONTAINMENT,
-    DEFAULT_MIN_WORDS,
-    DEFAULT_SIMHASH_DISTANCE,
-    DEFAULT_THRESHOLD,
-    METHODS,
     STATUSES,
     Group,
     Match,
@@ -30,12 +25,7 @@ from shingling.store._values import (
 )
 
 __all__ = [
-    "DEFAULT_CONTAINMENT",
-    "DEFAULT_MIN_WORDS",
-    "DEFAULT_SIMHASH_DISTANCE",
-    "DEFAULT_THRESHOLD",
     "MEASURED",
-    "METHODS",
     "MOST",
     "PAGE_FIELDS",
     "STATUSES",

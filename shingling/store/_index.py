@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from shingling.defaults import DEFAULT_CONTAINMENT
 from shingling.errors import BandingError
 from shingling.sketch import FUNCTIONS, SUPERSHINGLES, Banding, Halves
-from shingling.store._values import DEFAULT_CONTAINMENT, Rules
+from shingling.store._values import Rules
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

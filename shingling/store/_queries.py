@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlalchemy import bindparam, func, or_, select, text
 
+from shingling.defaults import MOST_DISTANCE
 from shingling.similarity import distance as simhash_distance
 from shingling.similarity import overlap
-from shingling.sketch import MOST_DISTANCE, Banding, Signature, text_fingerprints
+from shingling.sketch import Banding, Signature, text_fingerprints
 from shingling.store._lookup import some
 from shingling.store._rows import read_minima, url_key
 from shingling.store._tables import full, pages, reviews, runs, texts

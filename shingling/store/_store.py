@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from sqlalchemy import insert, select, update
 
+from shingling.defaults import DEFAULT_THRESHOLD
 from shingling.errors import SchemeError, StoreError
 from shingling.sketch import Scheme, Signature, sign
 from shingling.store import _queries as queries
@@ -23,7 +24,7 @@ from shingling.store._tables import LIVE, pages, runs
 from shingling.store._templates import part_page
 from shingling.store._texts import read_text
 from shingling.store._upkeep import Upkeep
-from shingling.store._values import DEFAULT_THRESHOLD, Match, Rules, Verdict
+from shingling.store._values import Match, Rules, Verdict
 from shingling.text import clean
 
 if TYPE_CHECKING:

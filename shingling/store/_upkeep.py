@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
+from shingling.defaults import DEFAULT_THRESHOLD
 from shingling.store import _queries as queries
 from shingling.store._decide import regroup
 from shingling.store._exchange import export_records, is_empty, merge_reviews, restore, widen_seen
@@ -14,7 +15,7 @@ from shingling.store._opening import read_index
 from shingling.store._rebuild import Plan, Rebuild, abandon, read_plan
 from shingling.store._reviews import apply_review, find_reviews, write_review
 from shingling.store._templates import Templates, forget_site
-from shingling.store._values import DAY, DEFAULT_THRESHOLD, Rules, safe_url
+from shingling.store._values import DAY, Rules, safe_url
 from shingling.store._working_set import WorkingSet
 
 if TYPE_CHECKING:

@@ -8,8 +8,14 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
+from shingling.defaults import (
+    DEFAULT_MIN_WORDS,
+    DEFAULT_SIMHASH_DISTANCE,
+    DEFAULT_THRESHOLD,
+    METHODS,
+    MOST_DISTANCE,
+)
 from shingling.errors import SettingsError
-from shingling.sketch import MOST_DISTANCE
 from shingling.text import clean
 
 if TYPE_CHECKING:
@@ -17,13 +23,6 @@ if TYPE_CHECKING:
 
 DAY = 86_400  # seconds
 
-DEFAULT_THRESHOLD = 0.5
-DEFAULT_MIN_WORDS = 20
-
-DEFAULT_SIMHASH_DISTANCE = 3
-DEFAULT_CONTAINMENT = 0.9
-
-METHODS = ("minhash", "megashingle", "simhash", "minhash+simhash", "exact")
 STATUSES = ("new", "exact", "near", "unchanged", "changed", "skipped")
 """Every status of a verdict. A stored page stands as new, exact, near or skipped (short)."""
 

@@ -3,7 +3,6 @@
 from shingling.text._blocks import Blocks, split_blocks, title_key, title_parts
 from shingling.text._canonical import PARTS_OF_SPEECH, Canonicaliser
 from shingling.text._extract import (
-    MAX_BYTES,
     MAX_FILE_BYTES,
     Head,
     MainText,
@@ -18,7 +17,6 @@ from shingling.text._extract import (
 from shingling.text._words import UNSPACED, canonical_words
 
 __all__ = [
-    "MAX_BYTES",
     "MAX_FILE_BYTES",
     "PARTS_OF_SPEECH",
     "UNSPACED",

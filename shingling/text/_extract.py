@@ -13,6 +13,7 @@ from lxml.etree import LxmlError
 from lxml.html import HTMLParser, document_fromstring
 from w3lib.encoding import html_to_unicode, resolve_encoding
 
+from shingling.defaults import MAX_BYTES
 from shingling.errors import ExtractionError
 from shingling.text._words import canonical_words
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
     from lxml.html import HtmlElement
 
-MAX_BYTES = 10_000_000
 MAX_FILE_BYTES = 1_000_000_000  # a file that a person names may be larger
 _HEAD_BYTES = 1 << 18  # of a page, in which its head is looked for
 _TITLE_LENGTH = 500

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shingling.defaults import MOST_DISTANCE
 from shingling.errors import TuningError
 from shingling.sketch import Banding
-from shingling.sketch.halves import MOST_DISTANCE
 from shingling.tuning._evaluate import Flags, folds_of, gap_error
 from shingling.tuning._measure import Measures
 from shingling.tuning._pairs import require_pairs

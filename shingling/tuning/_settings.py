@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shingling.defaults import MOST_DISTANCE
 from shingling.errors import SchemeError
-from shingling.sketch.halves import MOST_DISTANCE
 from shingling.tuning._evaluate import (
     Choice,
     Flags,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from shingling.similarity import FEW_WORDS
+from shingling.defaults import FEW_WORDS
 from shingling.sketch import Idf
 from tests.crawling import Project, article, html, serving
 

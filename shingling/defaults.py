@@ -1,0 +1,33 @@
+"""Default values and limits that settings and rules share; importing them costs nothing."""
+
+from __future__ import annotations
+
+DEFAULT_THRESHOLD = 0.5
+"""Resemblance at or above which a page is a near-duplicate."""
+
+DEFAULT_MIN_WORDS = 20
+"""Words below which a text is a duplicate only of the same text under the same title."""
+
+DEFAULT_SIMHASH_DISTANCE = 3
+"""Bits in which the SimHashes of near-duplicates differ at most."""
+
+MOST_DISTANCE = 7
+"""Bits that an index of SimHashes can look for at most."""
+
+DEFAULT_CONTAINMENT = 0.9
+"""Share of a page's shingles from which on it is a piece of another, where pieces are wanted."""
+
+DEFAULT_EXTRACTOR = "trafilatura"
+"""What takes the main text out of HTML."""
+
+DEFAULT_SHINGLE_SIZE = 5
+"""Words in a shingle."""
+
+METHODS = ("minhash", "megashingle", "simhash", "minhash+simhash", "exact")
+"""What can decide whether two pages are near-duplicates."""
+
+MAX_BYTES = 10_000_000
+"""Size of a page above which it is not read."""
+
+FEW_WORDS = 200
+"""Words below which the SimHashes of near-duplicates often differ in more bits."""
