@@ -313,3 +313,44 @@ def test_one_teaser_on_four_pages_makes_none_of_them_a_duplicate(
     assert {item["text"] for item in crawl.items} == {"Read here what you need to know about it."}
     assert values(crawl.items, "title") == [f"Story {number}" for number in range(4)]
     assert crawl.stat("dedup/dropped") is None
+
+
+# A single-page application: all pages have the same words, and the data is in a script.
+
+
+def test_products_that_a_page_has_in_a_script_are_kept_though_its_words_are_those_of_all(
+    project: Callable[[str], UserProject],
+) -> None:
+    shell = (
+        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Shop</title></head>'
+        "<body><noscript>You need to enable JavaScript to run this app.</noscript>"
+        '<div id="root"></div><script id="state" type="application/json">{}</script></body></html>'
+    )
+    pages = {
+        f"/product/{number}": shell.replace(
+            "{}", json.dumps({"name": article(number, 3), "price": number})
+        )
+        for number in range(6)
+    }
+    with serving(linked(pages)) as (site, _):
+        crawl = project("app").crawl("products", site)
+    assert values(crawl.items, "price") == [*range(6)]
+
+
+# A pipeline behind this one that drops what is not complete.
+
+
+def test_an_item_is_kept_where_a_later_pipeline_has_dropped_the_one_that_it_is_like(
+    project: Callable[[str], UserProject],
+) -> None:
+    price = '<meta name="price" content="9.50"></head>'
+    sold_out = html(article(1), "A table").replace("</article>", links(["/a", "/b"]) + "</article>")
+    pages = {
+        "/sold-out": sold_out,
+        "/a": html(edited(article(1)), "A table").replace("</head>", price),
+        "/b": html(article(2), "A chair").replace("</head>", price),
+    }
+    with serving(pages) as (site, _):
+        crawl = project("validated").crawl("products", site)
+    assert crawl.stat("item_dropped_reasons_count/DropItem") == "1"
+    assert values(crawl.items, "name") == ["A chair", "A table"]
