@@ -36,5 +36,5 @@ def user_python(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Pat
     made = folder / "user_python"
     with FileLock(folder / "user_python.lock"):
         if not made.exists():
-            made.write_text(str(install_wheel(folder / "user")))
+            made.write_text(str(install_wheel(ROOT, folder / "user")))
     return Path(made.read_text())

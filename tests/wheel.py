@@ -11,17 +11,16 @@ import venv
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-ROOT = Path(__file__).parent.parent
 
-
-def install_wheel(folder: Path) -> Path:
-    """Make a virtual environment with the wheel of this checkout.
+def install_wheel(checkout: Path, folder: Path) -> Path:
+    """Make a virtual environment with the wheel of a checkout.
 
     What the wheel depends on is borrowed from the environment that runs this. Its editable
     install of the checkout is not, since the .pth files of a borrowed folder are not read: a
     module that the wheel lacks is not found there either.
 
     Args:
+        checkout: of this project.
         folder: of the virtual environment, to be made.
 
     Returns:
@@ -34,9 +33,9 @@ def install_wheel(folder: Path) -> Path:
         source = Path(temporary)
         for name in ("shingling", "migrations"):
             ignored = shutil.ignore_patterns("*.so", "*.pyd", "__pycache__")
-            shutil.copytree(ROOT / name, source / name, ignore=ignored)
+            shutil.copytree(checkout / name, source / name, ignore=ignored)
         for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
-            shutil.copy(ROOT / name, source / name)
+            shutil.copy(checkout / name, source / name)
         subprocess.run(
             [
                 *(sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"),
