@@ -6,9 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from hypothesis import settings
 
-ROOT = Path(__file__).parent.parent
+from tests.wheel import ROOT as ROOT
+from tests.wheel import install_wheel
 
 # How long an example takes says more of the machine than of the code.
 settings.register_profile("any machine", deadline=None)
@@ -22,3 +24,16 @@ def data() -> Path:
     if not folder.is_dir():
         pytest.skip("the labelled pages are not here (DEDUP_DATA)")
     return folder
+
+
+@pytest.fixture(scope="session")
+def user_python(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """The Python of a user's virtual environment, in which the wheel is installed."""
+    folder = tmp_path_factory.getbasetemp()
+    if worker_id != "master":
+        folder = folder.parent  # the workers of pytest-xdist share it
+    made = folder / "user_python"
+    with FileLock(folder / "user_python.lock"):
+        if not made.exists():
+            made.write_text(str(install_wheel(folder / "user")))
+    return Path(made.read_text())

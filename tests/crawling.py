@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import version
+from mimetypes import guess_type
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock, Thread
@@ -80,7 +81,8 @@ def serving(pages: Mapping[str, str]) -> Iterator[tuple[str, list[str]]]:
                 self.end_headers()
                 return
             self.send_response(404 if page is None else 200)
-            self.send_header("Content-Type", "text/html; charset=utf-8")
+            kind = guess_type(self.path)[0] or "text/html; charset=utf-8"
+            self.send_header("Content-Type", kind)
             self.end_headers()
             self.wfile.write((page or "").encode())
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import os
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -15,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.conftest import ROOT
 from tests.crawling import article, html, serving
+from tests.wheel import copy_source
 
 if TYPE_CHECKING:
     from subprocess import CompletedProcess
@@ -59,19 +58,6 @@ class Spider(scrapy.Spider):
         yield Article(response.url, response.css("h1::text").get())
 """,
 }
-
-
-def copied(folder: Path) -> Path:
-    """Copy what is packed, without what was compiled here."""
-    for name in ("shingling", "migrations"):
-        shutil.copytree(
-            ROOT / name,
-            folder / name,
-            ignore=shutil.ignore_patterns("*.so", "*.pyd", "__pycache__"),
-        )
-    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, folder / name)
-    return folder
 
 
 class Bare:
@@ -119,7 +105,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> None:
 def test_it_installs_without_a_compiler_by_the_pip_of_python_and_works_in_a_project_of_three_files(
     tmp_path: Path,
 ) -> None:
-    source, project = copied(tmp_path / "source"), tmp_path / "project"
+    source, project = copy_source(tmp_path / "source"), tmp_path / "project"
     bare = Bare(tmp_path / "environment")
     # Of all that is installed, little is imported: to compile the rest takes longer than all else.
     pip = ("-m", "pip", "install", "--quiet", "--no-compile")
@@ -154,7 +140,7 @@ def test_it_installs_without_a_compiler_by_the_pip_of_python_and_works_in_a_proj
 def test_a_wheel_made_from_the_source_distribution_has_everything(
     tmp_path: Path,
 ) -> None:
-    source = copied(tmp_path / "source")
+    source = copy_source(tmp_path / "source")
     # First the source distribution, then the wheel from what is in it.
     subprocess.run(
         [sys.executable, "-m", "build", str(source)], cwd=tmp_path, check=True, capture_output=True

@@ -1,0 +1,9 @@
+# As `scrapyd-deploy` makes it where there is none.
+from setuptools import find_packages, setup
+
+setup(
+    name="deployed",
+    version="1.0",
+    packages=find_packages(),
+    entry_points={"scrapy": ["settings = deployed.settings"]},
+)
