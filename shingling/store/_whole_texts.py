@@ -1,6 +1,6 @@
 """From version 1 of a scheme to version 2: exact hashes of whole texts in place of words'.
 
-What it needs of the tables is named here: revision 0006 runs it on tables as they were then.
+What it needs of the tables is named here: revision 0007 runs it on tables as they were then.
 """
 
 from __future__ import annotations

@@ -185,6 +185,7 @@ def test_a_found_page_shows_all_that_is_known_of_it(store: Store) -> None:
         "first_seen": "1970-01-01T00:01:00+00:00",
         "last_seen": "1970-01-01T00:01:00+00:00",
         "run": run.id,
+        "source": None,
     }
 
 

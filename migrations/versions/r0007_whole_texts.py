@@ -6,8 +6,8 @@ from alembic import op
 
 from shingling.store._whole_texts import hash_whole_texts
 
-revision = "0006"
-down_revision = "0005"
+revision = "0007"
+down_revision = "0006"
 
 
 def upgrade() -> None:
