@@ -131,7 +131,8 @@ class WorkingSet:
         ]
         scopes = sorted({page.scope for page, _ in moving})
         pieces = [(page.scope, page.text) for page, _ in moving if page.text is not None]
-        self._prefetch([signature for _, signature in moving], scopes, pieces, rules)
+        told = [signature for page, signature in moving if _is_told(signature, page.title, rules)]
+        self._prefetch([signature for _, signature in moving], told, scopes, pieces, rules)
 
     def admit(self, row: Row) -> None:
         """Take in a row of another table of pages, which `meet` has been told of."""
@@ -147,7 +148,8 @@ class WorkingSet:
         kept = self._texts.load(read)
         if rules.containment is not None:
             pieces = [(row.scope, kept[row.id]) for row in rows if row.id in kept]
-        self._prefetch(rows, sorted({row.scope for row in rows}), pieces, rules)
+        told = [row for row in rows if _is_told(row, row.title, rules)]
+        self._prefetch(rows, told, sorted({row.scope for row in rows}), pieces, rules)
 
     def _is_taught(self, row: Row) -> bool:
         return self._templates is not None and bool(self._templates.site(row.site))
@@ -155,13 +157,15 @@ class WorkingSet:
     def _prefetch(
         self,
         signed: Sequence[Signature] | Sequence[Row],
+        told: Sequence[Signature] | Sequence[Row],
         scopes: Sequence[str],
         pieces: Sequence[tuple[str, str]],
         rules: Rules,
     ) -> None:
         # Less than one shingle says nothing of a page: such texts are not looked up.
         telling = [one for one in signed if one.words >= self._scheme.fewest_words]
-        self._read(self._ask.by_text, (one.text_hash for one in telling), scopes=scopes)
+        hashes = (one.text_hash for one in told if one.words >= self._scheme.fewest_words)
+        self._read(self._ask.by_text, hashes, scopes=scopes)
         found: set[int] = set()
         if telling and rules.method != "exact":
             found = self._lookup.fetch(telling, rules)
@@ -518,6 +522,11 @@ class WorkingSet:
         owner = self._tables.bands.name
         rows = [{"owner": owner, "key": key} for key in sorted(self._lookup.full)]
         self._connection.execute(_NOTE_FULL, rows)
+
+
+def _is_told(one: Signature | Row, title: str | None, rules: Rules) -> bool:
+    """Return whether a text can be known to be that of a page: short, it needs a title."""
+    return one.words >= rules.min_words or bool(title_key(title or ""))
 
 
 def seconds(page: Page) -> int:
