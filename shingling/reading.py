@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-READ = "2"
+READ = "3"
 """What `read_html` takes from a page; another number from when on it takes something else."""
 
 # What else decides it. The title is read by lxml, whoever extracts the text.
@@ -69,11 +69,14 @@ class Reader:
         extractor: `trafilatura`, `resiliparse`, or the import path of a function that takes
             the HTML (str) and the URL (str or None) and returns the main text (str or None).
         max_bytes: larger contents are not read.
+        refuse_apps: whether pages are left out whose text is short, and which have data for
+            scripts: all pages of a single-page application have the same text.
     """
 
     scheme: Scheme
     extractor: str = "trafilatura"
     max_bytes: int = MAX_BYTES
+    refuse_apps: bool = False
 
     def warm_up(self) -> None:
         """Load what reading needs, so that the first content takes no longer than others."""
@@ -95,6 +98,8 @@ class Reader:
                     max_bytes=self.max_bytes,
                     extractor=load_extractor(self.extractor),
                 )
+                if main.is_app and self.refuse_apps:
+                    return Reading(reason="data_in_scripts")
                 text, title, language = main.text, main.title, main.language
             else:
                 text, title, language = self._plain(content.body), None, None

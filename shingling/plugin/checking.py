@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from w3lib.encoding import http_content_type_encoding
 
-from shingling.errors import ExtractionError, ShinglingError
+from shingling.errors import ExtractionError, ShinglingError, StoreError
 from shingling.plugin.documents import Document, Kind, Skipped, identity, is_same_page
 from shingling.plugin.middleware import is_parse_command
 from shingling.plugin.readings import Readings
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
     from shingling.plugin.report import Report
     from shingling.plugin.settings import DedupSettings
+
+logger = logging.getLogger(__name__)
 
 _NOT_MODIFIED = Skipped("not_modified")
 
@@ -75,13 +78,26 @@ class Checker:
         self._shared: WeakKeyDictionary[Response, _Shared] = WeakKeyDictionary()
         self._last_turn: asyncio.Future[None] | None = None
 
-    async def check(self, document: Document, response: Response | None) -> Outcome:
+    async def check(
+        self, document: Document, response: Response | None, *, again: bool = False
+    ) -> Outcome:
         """Return the outcome of a document; the items that stand for one page share it.
+
+        Args:
+            document: what is decided.
+            response: that it came from; None where there is none.
+            again: it was decided before, but its original has been withdrawn since.
 
         Raises:
             NotStartedError: the store cannot be opened.
             StoreError: the database failed; the document is not stored.
         """
+        if again:
+            outcome = await self._check(document, response)
+            verdict = outcome.verdict
+            if verdict.status == "unchanged":  # since it was stored a moment ago
+                return replace(outcome, verdict=replace(verdict, status="new"))
+            return outcome
         if document.kind is Kind.ITEM or response is None:
             return await self._check(document, response)
         assert document.url is not None
@@ -142,7 +158,7 @@ class Checker:
             if first is not None:
                 first.end()
             raise NotStartedError(str(error)) from error
-        reader = Reader(scheme, settings.extractor, settings.max_bytes)
+        reader = Reader(scheme, settings.extractor, settings.max_bytes, refuse_apps=True)
         self._pool = ReadingPool(reader, settings.workers, settings.timeout, first=first)
         # What the store knows of a body is its text, which it may be told not to keep.
         known = self._store if settings.store_text else None
@@ -245,6 +261,15 @@ class Checker:
         if self._settings.scope == "spider" and self._crawler.spider is not None:
             return self._crawler.spider.name
         return ""
+
+    async def withdraw(self, url: str) -> None:
+        """Take a document out of the store: its item was dropped by a later pipeline."""
+        try:
+            await self._store.forget(url)
+        except StoreError as error:
+            logger.error("Dedup could not withdraw %s: %s", url, error)
+        else:
+            self._crawler.stats.inc_value("dedup/withdrawn")
 
     async def close(self) -> None:
         """End the workers, and write the last stats."""

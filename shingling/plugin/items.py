@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 from itemadapter import ItemAdapter
 
 from shingling.plugin.checking import Checker, NotStartedError, Outcome
+from shingling.plugin.delivery import Deliveries
 from shingling.plugin.documents import Document, Kind, Skipped, choose_document, read_fields
 from shingling.plugin.duplicate import DuplicatePage
 from shingling.plugin.report import CLOSE_REASON
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_ATTEMPTS = 5  # originals in a row that a later pipeline may drop
 _QUIET = 1  # a level of logging that is never shown
 
 
@@ -50,6 +52,7 @@ class ItemDecider:
         self._report = report
         self._action = action
         self.checker = Checker(crawler, settings, report)
+        self._deliveries = Deliveries(crawler, self.checker.withdraw, settings.timeout)
         # URLs that documents of a response have brought.
         self._urls: WeakKeyDictionary[Response, set[str]] = WeakKeyDictionary()
         self._closing: asyncio.Task[None] | None = None
@@ -61,17 +64,22 @@ class ItemDecider:
             DuplicatePage: its document is a duplicate, and it is to be dropped.
         """
         response = None if source is None else source.response
+        self._deliveries.forget_last()
         try:
             document = self._document(item, source)
             outcome = await self._decide(document, response)
+            is_list = isinstance(document, Document) and document.kind is Kind.LIST
+            may_drop = self._action == "drop" and (not is_list or self._settings.lists == "drop")
+            for _ in range(_ATTEMPTS):
+                if not may_drop or await self._original_comes_out(outcome.verdict):
+                    break
+                outcome = await self._decide(document, response, again=True)
         except Exception as error:  # an item is never lost because this plugin failed
             self._fail(error, response)
             self._tag(item, {**Verdict("skipped", reason="error").as_dict(), "error": _line(error)})
             return item
 
         verdict, result = outcome.verdict, outcome.verdict.as_dict()
-        is_list = isinstance(document, Document) and document.kind is Kind.LIST
-        may_drop = self._action == "drop" and (not is_list or self._settings.lists == "drop")
         if verdict.is_duplicate and may_drop:
             self._report.dropped(verdict, outcome.url)
             raise DuplicatePage(verdict, "DEBUG" if self._settings.debug else _QUIET)
@@ -82,8 +90,13 @@ class ItemDecider:
             result["reason"] = result["reason"] or "list"
         else:
             self._fill(item, outcome.reading)
+            if verdict.status in ("new", "changed") and not verdict.is_duplicate:
+                self._deliveries.begin(outcome.url)
         self._tag(item, result)
         return item
+
+    async def _original_comes_out(self, verdict: Verdict) -> bool:
+        return verdict.original is None or await self._deliveries.comes_out(verdict.original)
 
     def _document(self, item: Any, source: Source | None) -> Document | Skipped:
         fields = read_fields(ItemAdapter(item), self._settings)
@@ -96,9 +109,11 @@ class ItemDecider:
             return Skipped("opted_out")
         return choose_document(fields, source, self._urls.setdefault(response, set()))
 
-    async def _decide(self, document: Document | Skipped, response: Response | None) -> Outcome:
+    async def _decide(
+        self, document: Document | Skipped, response: Response | None, *, again: bool = False
+    ) -> Outcome:
         if isinstance(document, Document):
-            return await self.checker.check(document, response)
+            return await self.checker.check(document, response, again=again)
         verdict = Verdict("skipped", reason=document.reason)
         self._report.decided(verdict, None)
         return Outcome(verdict, "" if response is None else response.url)

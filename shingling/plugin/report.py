@@ -26,6 +26,8 @@ _MOST = 0.5  # of the items of a crawl, above which a reason to skip them is wor
 
 # What to do where most items are skipped for a reason.
 ADVICE = {
+    "data_in_scripts": "their pages have little text, and data for scripts: give the items a text"
+    " of their own (DEDUP_TEXT_FIELD)",
     "extraction_failed": "look at the log and at DEDUP_EXTRACTOR",
     "no_content": "name the field that holds their text or HTML in DEDUP_TEXT_FIELD or"
     " DEDUP_HTML_FIELD",

@@ -185,6 +185,15 @@ class StoreThread:
         page: Page | None = await self._call(self._store.as_read, url, scope)
         return page
 
+    async def forget(self, url: str) -> None:
+        """Remove what is stored under a URL.
+
+        Raises:
+            StoreError: the database failed.
+        """
+        if self._store is not None and not self._dry_run:
+            await self._call(self._store.forget, [url])
+
     @property
     def full_keys(self) -> int:
         """Return how often a key was met that has more pages than are looked at."""

@@ -50,17 +50,27 @@ _HTML = re.compile(
 # The first element of a part of a page: neither <html> nor <head> nor <body>.
 _FRAGMENT = re.compile(r"\s*<(?!html|head|body|title|meta|frameset)[a-z][^<]*>", re.IGNORECASE)
 _REFERENCE = re.compile(r"&#(?:x([0-9a-f]{1,6})|([0-9]{1,7}));?", re.IGNORECASE)
+# What single-page applications keep the data of a page in.
+_STATE = re.compile(r"__(?:(?:INITIAL|PRELOADED|APOLLO|REDUX)_STATE|NEXT_DATA|NUXT|DATA)__")
 _LOST = "\ufffd"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass(frozen=True)
 class MainText:
-    """What was read from a page: its main text, `<title>` and declared language or None."""
+    """What was read from a page.
+
+    Args:
+        text: the main text.
+        title: of `<title>`, or None.
+        language: that it declares, or None.
+        is_app: whether the text is short and the page has data for scripts, which show more of it.
+    """
 
     text: str
     title: str | None = None
     language: str | None = None
+    is_app: bool = False
 
 
 class Head(NamedTuple):
@@ -182,7 +192,8 @@ def read_html(
     text = clean(text or "")
     if not text.strip():
         raise ExtractionError("no_main_text", "no main text in it")
-    return MainText(text, title, language)
+    is_app = tree is not None and not _is_enough(text) and _has_data(tree)
+    return MainText(text, title, language, is_app)
 
 
 def read_head(html: bytes | str, url: str | None = None, *, encoding: str | None = None) -> Head:
@@ -234,6 +245,14 @@ def _main_text(tree: HtmlElement, url: str | None, *, small: bool) -> str | None
         if _is_enough(sure):
             return sure
     return take(tree) or sure
+
+
+def _has_data(tree: HtmlElement) -> bool:
+    """Return whether a page has data for scripts: JSON, or the state of a framework."""
+    for script in tree.iter("script"):
+        if "json" in script.get("type", "").lower() or _STATE.search(script.text or ""):
+            return True
+    return bool(tree.xpath("boolean(//@*[starts-with(., '{\"') or starts-with(., '[{\"')])"))
 
 
 def _is_enough(text: str | None) -> bool:
