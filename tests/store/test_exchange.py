@@ -75,7 +75,7 @@ def fill(store: Store, rules: Rules | None = None) -> None:
         [
             Page("https://a.example/1", text(words("one")), title="", language="", fetched=1e9),
             Page("https://a.example/2", text(BASE), title="=1+1", language="de", fetched=1e9),
-            Page("https://a.example/3", near, title='\\"\x85\n', fetched=1e9 + 1),
+            Page("https://a.example/3", near, title='=1+1 - \\"\x85\n', fetched=1e9 + 1),
             Page("https://b.example/4", near, scope="b", fetched=2e9),
             Page("https://b.example/5", near, scope="b", fetched=2e9),
             Page("https://b.example/ü?q='--", text(words("short", 6)), fetched=-5e9),
