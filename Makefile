@@ -31,6 +31,7 @@ bench: .venv/tested
 	.venv/datatrove/bin/pip install --quiet "datatrove[io,processing]>=0.10" spacy
 	$(BIN)/python -m benchmarks.crawl
 	$(BIN)/python -m benchmarks.crawl --set installation-guide
+	$(BIN)/python -m benchmarks.start
 	$(BIN)/python -m benchmarks.sign
 	$(BIN)/python -m benchmarks.quality
 	$(BIN)/python -m benchmarks.verdicts

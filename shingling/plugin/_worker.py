@@ -16,13 +16,13 @@ _NICE = 5  # below the crawl's own process: its event loop does not wait for a c
 def main() -> None:
     """Read contents until the parent closes the pipe, or is gone."""
     source, target = pipes_of_worker()
-    if hasattr(os, "nice"):
-        os.nice(_NICE)
     logging.disable()
     try:
         reader: shingling.reading.Reader = receive(source)
         reader.warm_up()
         send(target, None)  # ready
+        if hasattr(os, "nice"):  # the first page of a crawl waited for the start
+            os.nice(_NICE)
         while True:
             send(target, reader.read(receive(source)))
     except (EOFError, BrokenPipeError):

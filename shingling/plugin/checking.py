@@ -17,7 +17,7 @@ from shingling.plugin.documents import Document, Kind, Skipped, identity, is_sam
 from shingling.plugin.middleware import is_parse_command
 from shingling.plugin.readings import Readings
 from shingling.plugin.store_thread import StoreThread
-from shingling.plugin.workers import ReadingPool, spare_worker
+from shingling.plugin.workers import ReadingPool
 from shingling.reading import Content, Reader, Reading
 from shingling.sketch import Signature
 from shingling.store import Page, Verdict, safe_url, site_of
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from shingling.plugin.report import Report
     from shingling.plugin.settings import DedupSettings
+    from shingling.processes import Worker
 
 logger = logging.getLogger(__name__)
 
@@ -65,12 +66,16 @@ class Checker:
         crawler: whose responses they come from.
         settings: of the crawl.
         report: hears of every document.
+        worker: a worker process that was started before; None where there is none.
     """
 
-    def __init__(self, crawler: Crawler, settings: DedupSettings, report: Report) -> None:
+    def __init__(
+        self, crawler: Crawler, settings: DedupSettings, report: Report, worker: Worker | None
+    ) -> None:
         self._crawler = crawler
         self._settings = settings
         self._report = report
+        self._worker = worker
         self._store = StoreThread(settings)
         self._pool: ReadingPool | None = None
         self._readings: Readings | None = None
@@ -147,7 +152,7 @@ class Checker:
     async def _start(self) -> None:
         """Open the store, while the first worker starts."""
         settings, spider = self._settings, self._crawler.spider
-        first = spare_worker() if settings.workers else None
+        first, self._worker = self._worker, None
         try:
             scheme = await self._store.open(
                 spider.name if spider else "",
@@ -273,6 +278,8 @@ class Checker:
 
     async def close(self) -> None:
         """End the workers, and write the last stats."""
+        if self._worker is not None:  # nothing came that was to be read
+            self._worker.end()
         if self._pool is None or self._readings is None:
             return
         await asyncio.to_thread(self._pool.close)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from shingling.plugin.middleware import Source
     from shingling.plugin.report import Report
     from shingling.plugin.settings import DedupSettings
+    from shingling.processes import Worker
     from shingling.reading import Reading
 
 logger = logging.getLogger(__name__)
@@ -42,16 +43,22 @@ class ItemDecider:
         settings: of the crawl.
         report: counts what becomes of them.
         action: `drop`, `tag` or `observe`.
+        worker: a worker process that was started before, for the checker.
     """
 
     def __init__(
-        self, crawler: Crawler, settings: DedupSettings, report: Report, action: str
+        self,
+        crawler: Crawler,
+        settings: DedupSettings,
+        report: Report,
+        action: str,
+        worker: Worker | None,
     ) -> None:
         self._crawler = crawler
         self._settings = settings
         self._report = report
         self._action = action
-        self.checker = Checker(crawler, settings, report)
+        self.checker = Checker(crawler, settings, report, worker)
         self._deliveries = Deliveries(crawler, self.checker.withdraw, settings.timeout)
         # URLs that documents of a response have brought.
         self._urls: WeakKeyDictionary[Response, set[str]] = WeakKeyDictionary()
@@ -167,8 +174,7 @@ class ItemDecider:
         """Count and log an error of dedup itself, and close the crawl where that is wanted."""
         self._report.failed(error)
         if isinstance(error, NotStartedError):
-            if self._closing is None:
-                logger.error("%s", error, extra={"spider": self._crawler.spider})
+            self._report.error_once(str(error))
             self._close_crawl()
             return
         logger.error(

@@ -7,14 +7,15 @@ import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
 
-from scrapy import signals, version_info
-from scrapy.exceptions import CloseSpider, NotConfigured
+from scrapy import signals
+from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import is_asyncio_available
 
 from shingling.errors import SettingsError, ShinglingError
 from shingling.plugin.middleware import SourceMiddleware, current_source, is_parse_command
 from shingling.plugin.report import CLOSE_REASON, Report
 from shingling.plugin.settings import DedupSettings
+from shingling.plugin.workers import spare_worker
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from shingling.plugin.middleware import Source
 
 logger = logging.getLogger(__name__)
-
-_CLOSES_AT_OPENING = 2, 18  # from this Scrapy on, `open_spider` may end a crawl
 
 
 class DedupPipeline:
@@ -39,6 +38,8 @@ class DedupPipeline:
         self._report = Report(crawler, settings)
         self._decider: ItemDecider | None = None
         self._loading: asyncio.Task[ItemDecider] | None = None
+        self._look: asyncio.Task[ShinglingError | None] | None = None
+        self._closing: asyncio.Task[None] | None = None
         self._under_way = 0  # items
         self._idle: asyncio.Future[None] | None = None
 
@@ -63,28 +64,34 @@ class DedupPipeline:
         if not settings.enabled:
             raise NotConfigured
         pipeline = cls(crawler, settings)
+        crawler.signals.connect(pipeline._engine_started, signal=signals.engine_started)
         crawler.signals.connect(pipeline._spider_closed, signal=signals.spider_closed)
         return pipeline
 
     async def open_spider(self) -> None:
-        """Say how the crawl is deduplicated, and look at the store that is there.
-
-        Raises:
-            CloseSpider: it cannot be used with these settings.
-        """
+        """Say how the crawl is deduplicated, and begin to look at a store that is there."""
         self._report.start()
-        if not self._settings.is_store_file or version_info < _CLOSES_AT_OPENING:
-            return
-        from shingling.store import look_at_store
+        if self._settings.is_store_file:
+            self._look = asyncio.create_task(self._look_at_store())
 
-        settings = self._settings
+    async def _look_at_store(self) -> ShinglingError | None:
+        """Return why a store that is there cannot be used with these settings."""
         try:
-            await asyncio.to_thread(
-                look_at_store, settings.store_url, settings.scheme, settings.rules
-            )
+            await asyncio.to_thread(look_at_store, self._settings)
         except ShinglingError as error:
-            logger.error("%s", error, extra={"spider": self._crawler.spider})
-            raise CloseSpider(CLOSE_REASON) from None
+            return error
+        return None
+
+    def _engine_started(self) -> None:
+        if self._look is not None:  # it is not waited for: the crawl begins meanwhile
+            self._closing = asyncio.create_task(self._close_if_unusable(self._look))
+
+    async def _close_if_unusable(self, look: asyncio.Task[ShinglingError | None]) -> None:
+        """End a crawl that has no use of its store before it has gone far."""
+        error, engine = await look, self._crawler.engine
+        if error is not None and engine is not None and engine.spider is not None:
+            self._report.error_once(str(error))
+            await engine.close_spider_async(reason=CLOSE_REASON)
 
     async def process_item(self, item: Any) -> Any:
         """Drop or tag an item by the verdict on its document.
@@ -106,13 +113,14 @@ class DedupPipeline:
                 self._idle.set_result(None)
 
     async def _load(self) -> ItemDecider:
-        """Import what takes long beside the event loop."""
+        """Import what takes long beside the event loop, while the first worker starts."""
+        first = spare_worker() if self._settings.workers else None
         module = await asyncio.to_thread(import_module, "shingling.plugin.items")
         action = self._settings.action
         if action == "drop" and is_parse_command(self._crawler.spider):
             action = "tag"  # nobody would see a verdict on an item that is gone
         decider: ItemDecider = module.ItemDecider(
-            self._crawler, self._settings, self._report, action
+            self._crawler, self._settings, self._report, action, first
         )
         return decider
 
@@ -126,6 +134,8 @@ class DedupPipeline:
 
     async def close_spider(self) -> None:
         """Wait for the items that are under way, end the workers, and say what became of all."""
+        if self._look is not None:
+            await self._look
         if self._under_way:  # `scrapy parse` does not wait for its items
             self._idle = asyncio.get_running_loop().create_future()
             await self._idle
@@ -141,3 +151,14 @@ class DedupPipeline:
             await self._decider.checker.close_store(reason)
         except ShinglingError as error:
             logger.error("Dedup could not record the end of the run: %s", error)
+
+
+def look_at_store(settings: DedupSettings) -> None:
+    """See whether the store can be used; it takes some time to import what looks.
+
+    Raises:
+        StoreError, SchemeError, BandingError: it cannot.
+    """
+    from shingling.store import look_at_store as look
+
+    look(settings.store_url, settings.scheme, settings.rules)

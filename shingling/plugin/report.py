@@ -147,6 +147,12 @@ class Report:
             self._said.add(about)
             logger.warning("%s", message, extra=self._extra)
 
+    def error_once(self, message: str) -> None:
+        """Log an error, the first time that it is this one."""
+        if message not in self._said:
+            self._said.add(message)
+            logger.error("%s", message, extra=self._extra)
+
     def end(self) -> None:
         """Say what became of the items, and warn where dedup had hardly anything to compare."""
         total = self._items.total()

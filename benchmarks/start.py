@@ -1,0 +1,122 @@
+"""Time a crawl of one page: without the add-on, with it, and with it switched off.
+
+Each round crawls one page of a server on loopback in a new process, by turns: what is compared
+is what the same hour of the machine gave. The first crawl makes its store, as with a new project;
+`again` crawls into the store that is there.
+
+    python -m benchmarks.start [--rounds 5] [--json FILE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from threading import Thread
+
+from rich.console import Console
+from rich.table import Table
+
+MOST = {"new": 0.8, "again": 0.8, "off": 0.1}  # seconds longer than without
+_SPIDER = """
+import scrapy
+
+class Spider(scrapy.Spider):
+    name = "one"
+
+    def parse(self, response):
+        yield {"url": response.url, "heading": response.css("h1::text").get()}
+"""
+_WORDS = " ".join(f"word{number}" for number in range(300))
+_PAGE = (
+    "<html><head><title>A page</title></head><body>"
+    f"<article><h1>A page</h1><p>{_WORDS}</p></article></body></html>"
+).encode()
+_ADDON = ("-s", 'ADDONS={"shingling.Addon": 500}')
+VARIANTS = {
+    "without": (),
+    "new": _ADDON,
+    "again": _ADDON,
+    "off": (*_ADDON, "-s", "DEDUP_ENABLED=0"),
+}
+
+
+class _Handler(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        """Answer with the page, whatever is asked for."""
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.end_headers()
+        self.wfile.write(_PAGE)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (as inherited)
+        """Say nothing."""
+
+
+def crawl(folder: Path, arguments: tuple[str, ...]) -> float:
+    """Crawl the page in a process of its own, and return the seconds that it took."""
+    began = time.perf_counter()
+    subprocess.run(
+        [
+            *(sys.executable, "-m", "scrapy", "runspider", "one.py", "-L", "ERROR"),
+            *("-s", "TELNETCONSOLE_ENABLED=False", *arguments),
+        ],
+        cwd=folder,
+        check=True,
+    )
+    return time.perf_counter() - began
+
+
+def measure(rounds: int) -> dict[str, list[float]]:
+    """Return the seconds of every variant in each round."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    url = f"http://127.0.0.1:{server.server_port}/"
+    seconds: dict[str, list[float]] = {name: [] for name in VARIANTS}
+    try:
+        with TemporaryDirectory() as temporary:
+            folder = Path(temporary)
+            spider = _SPIDER.replace('name = "one"', f'name = "one"\n    start_urls = ["{url}"]')
+            (folder / "one.py").write_text(spider)
+            crawl(folder, VARIANTS["new"])  # byte code, and what the machine keeps in memory
+            for _ in range(rounds):
+                for store in folder.glob("dedup.db*"):
+                    store.unlink()
+                for name, arguments in VARIANTS.items():
+                    seconds[name].append(crawl(folder, arguments))
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+    return seconds
+
+
+def main() -> None:
+    """Measure, print a table, and write JSON where it is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    seconds = measure(options.rounds)
+    medians = {name: median(values) for name, values in seconds.items()}
+    table = Table("crawl of one page", "seconds", "longer than without", "at most")
+    for name, middle in medians.items():
+        longer = middle - medians["without"]
+        most = MOST.get(name)
+        table.add_row(
+            name, f"{middle:.2f}", "" if most is None else f"{longer:.2f}", f"{most or ''}"
+        )
+    Console().print(table)
+    if options.json:
+        options.json.write_text(json.dumps({"seconds": seconds, "medians": medians}, indent=2))
+
+
+if __name__ == "__main__":
+    main()
