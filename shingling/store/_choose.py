@@ -151,9 +151,8 @@ def contained(
         both = store.overlap(row, other)
         if both is None or both.containment < least:
             continue
-        if are_two(row, other, both.containment, store):
-            continue
-        if both.a <= both.b and (piece is None or both.containment > piece[1].containment):
+        is_better = piece is None or both.containment > piece[1].containment
+        if both.a <= both.b and is_better and not are_two(row, other, both.containment, store):
             piece = other, both
         if both.a > both.b and (contains is None or both.containment > contains[0]):
             contains = both.containment, other.url

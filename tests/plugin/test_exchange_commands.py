@@ -486,6 +486,7 @@ PAGE = {
     "scope": odd,
     "title": st.none() | odd,
     "language": st.none() | odd,
+    "source": st.none() | odd,
     "words": st.integers(1, 2**31 - 1),
     "last_verdict": st.sampled_from(["new", "unchanged"]),
     "containment": st.none() | share,
