@@ -56,8 +56,19 @@ class Ranking(NamedTuple):
         return estimate + self.margin < best
 
 
+class Contained(NamedTuple):
+    """The original that a page is a piece of, or the URL of one that it contains.
+
+    And whether another original was passed over for its title.
+    """
+
+    piece: tuple[Row, Overlap] | None = None
+    contains: str | None = None
+    other_title: bool = False
+
+
 class Choice(NamedTuple):
-    """The original of a page with the measures, and whether another was left for its title."""
+    """The original of a page with the measures; whether another was passed over for its title."""
 
     best: tuple[Row, float, float] | None = None
     other_title: bool = False
@@ -137,9 +148,7 @@ def _taken(row: Row, candidates: Sequence[Row], rules: Rules) -> Sequence[Row]:
     return candidates
 
 
-def contained(
-    row: Row, others: Sequence[Row], least: float, store: WorkingSet
-) -> tuple[tuple[Row, Overlap] | None, str | None]:
+def contained(row: Row, others: Sequence[Row], least: float, store: WorkingSet) -> Contained:
     """Return the original that the row is a piece of, and the URL of one that it contains.
 
     Others come with the likeliest first; among equals it wins. A piece has no more shingles
@@ -147,13 +156,15 @@ def contained(
     """
     piece: tuple[Row, Overlap] | None = None
     contains: tuple[float, str] | None = None
+    other_title = False
     for other in others[:MEASURED]:
         both = store.overlap(row, other)
         if both is None or both.containment < least:
             continue
-        is_better = piece is None or both.containment > piece[1].containment
-        if both.a <= both.b and is_better and not are_two(row, other, both.containment, store):
+        if both.a <= both.b and are_two(row, other, both.containment, store):
+            other_title = True
+        elif both.a <= both.b and (piece is None or both.containment > piece[1].containment):
             piece = other, both
         if both.a > both.b and (contains is None or both.containment > contains[0]):
             contains = both.containment, other.url
-    return piece, contains[1] if contains and piece is None else None
+    return Contained(piece, contains[1] if contains and piece is None else None, other_title)

@@ -162,7 +162,8 @@ def place(row: Row, now: int, rules: Rules, scheme: Scheme, store: WorkingSet) -
             if other.words >= rules.min_words and counts(other)
         ]
         candidates = [*{other.id: other for other in (*candidates, *wholes)}.values()]
-        piece, contains = contained(row, wholes, rules.containment, store)
+        piece, contains, passed_over = contained(row, wholes, rules.containment, store)
+        other_title = other_title or passed_over
         if piece is not None:
             head, both = piece
             store.attach(row, head, "near", both.resemblance, both.containment)
@@ -284,7 +285,7 @@ def _among(
         wholes = [
             head for head in longest if head.words >= rules.min_words and head.id not in barred
         ]
-        piece, _ = contained(row, wholes, rules.containment, store)
+        piece = contained(row, wholes, rules.containment, store).piece
         if piece is not None:
             head, both = piece
             return head, both.resemblance, both.containment

@@ -246,7 +246,7 @@ def test_a_piece_under_another_title_must_be_long(file: Path) -> None:
     with Store.open(url_of(file), rules=rules) as store:
         one(store, page("a", text(ARTICLE), "All of it"), rules)
         short, long = text(ARTICLE[100:200]), text(ARTICLE[100:330])
-        assert one(store, page("b", short, "Part of it"), rules).original is None
+        assert said(one(store, page("b", short, "Part of it"), rules)) == KEPT
         assert one(store, page("c", long, "More of it"), rules).reason == "piece"
 
 
