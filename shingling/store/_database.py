@@ -8,7 +8,7 @@ import time
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from enum import Enum
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from sqlalchemy.exc import DBAPIError, NoSuchModuleError, SQLAlchemyError
 
@@ -17,13 +17,14 @@ from shingling.errors import StoreError, StoreUnavailableError
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
-    from sqlalchemy import Connection, Engine, Table
+    from sqlalchemy import Connection, Engine, RowMapping, Table
 
     from shingling.store._postings import Postings
 
 logger = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
+TextHash: TypeAlias = bytes  # 16 of them
 PATIENCE = 60.0  # seconds for which a locked or absent database is waited for
 _PAUSES = 0.02, 1.0  # seconds between two attempts, first and longest
 _SAY = 2.0  # seconds after which waiting is worth a line in the log
@@ -94,6 +95,28 @@ class Database(ABC):
     @abstractmethod
     def postings(self, connection: Connection, table: Table) -> Postings:
         """Return a table of keys as a transaction sees it."""
+
+    @abstractmethod
+    def same_texts(
+        self,
+        connection: Connection,
+        table: Table,
+        hashes: Sequence[TextHash],
+        scopes: Sequence[str],
+        most: int,
+    ) -> Iterator[RowMapping]:
+        """Yield pages with these exact hashes, but exact duplicates: of each the oldest, so many.
+
+        The page that exact duplicates copy is among them; the index on hashes has no others. One
+        text may be that of any number of pages: an error page under every title.
+
+        Args:
+            connection: to the store.
+            table: of pages.
+            hashes: any number of them.
+            scopes: of the pages.
+            most: pages of one hash at most.
+        """
 
     @abstractmethod
     def allocate(self, connection: Connection, count: int) -> list[int]:

@@ -13,10 +13,12 @@ from shingling.store._postings import Postings
 from shingling.store._tables import metadata
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator, Sequence
 
-    from sqlalchemy import URL, Connection, Table
+    from sqlalchemy import URL, Connection, RowMapping, Table
     from sqlalchemy.exc import DBAPIError
+
+    from shingling.store._database import TextHash
 
 # All locks of a server, at its defaults, fit into 6400; other programs need some as well.
 _MOST_LOCKS = 1024
@@ -119,6 +121,24 @@ class PostgresDatabase(Database):
     def postings(self, connection: Connection, table: Table) -> Postings:
         """Return a table of keys."""
         return Postings(connection, table)
+
+    def same_texts(
+        self,
+        connection: Connection,
+        table: Table,
+        hashes: Sequence[TextHash],
+        scopes: Sequence[str],
+        most: int,
+    ) -> Iterator[RowMapping]:
+        """Yield the oldest pages of each hash."""
+        query = text(
+            "SELECT page.* FROM unnest(CAST(:hashes AS bytea[])) AS given(hash)"  # noqa: S608 (our names)
+            f" CROSS JOIN LATERAL (SELECT * FROM {table.name} AS twin"
+            " WHERE twin.text_hash = given.hash AND twin.status <> 'exact'"
+            " AND twin.scope = ANY(CAST(:scopes AS text[])) ORDER BY twin.id LIMIT :most) AS page"
+        )
+        given = {"hashes": [*hashes], "scopes": [*scopes], "most": most}
+        yield from connection.execute(query, given).mappings()
 
     def allocate(self, connection: Connection, count: int) -> list[int]:
         """Return the next numbers of the sequence, which other transactions do not get."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from contextlib import closing
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,11 +18,12 @@ from shingling.store._database import PATIENCE, Database, Trouble
 from shingling.store._recent import Recent, RecentPostings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
-    from sqlalchemy import URL, Connection, Table
+    from sqlalchemy import URL, Connection, RowMapping, Table
     from sqlalchemy.exc import DBAPIError
 
+    from shingling.store._database import TextHash
     from shingling.store._postings import Postings
 
 _T = TypeVar("_T")
@@ -29,6 +31,8 @@ _BUSY = 1.0  # seconds in SQLite's own waiting; Database.write goes on from ther
 _PAUSE = 0.02  # seconds
 _WAL_PAGES = 8192  # 32 MB; at SQLite's 1000, checkpoints cost half the insert rate
 _CACHE_KIB = 8192
+_HASHES = 256  # in one statement
+_SIZES = (1, 8, 64, 256)
 
 
 class SqliteDatabase(Database):
@@ -75,6 +79,22 @@ class SqliteDatabase(Database):
         for recent in self._recent.values():
             recent.forget()
 
+    def same_texts(
+        self,
+        connection: Connection,
+        table: Table,
+        hashes: Sequence[TextHash],
+        scopes: Sequence[str],
+        most: int,
+    ) -> Iterator[RowMapping]:
+        """Yield the oldest pages of each hash."""
+        for start in range(0, len(hashes), _HASHES):
+            part = _filled_up(hashes[start : start + _HASHES])
+            some_scopes = _filled_up(scopes)
+            query = _same_texts(table.name, len(part), len(some_scopes))
+            found = connection.exec_driver_sql(query, (*part, *some_scopes, most))
+            yield from found.mappings()
+
     def allocate(self, connection: Connection, count: int) -> list[int]:
         """Return the ids after the highest that was ever used."""
         used = connection.scalar(text("SELECT seq FROM sqlite_sequence WHERE name = 'pages'")) or 0
@@ -115,6 +135,25 @@ class SqliteDatabase(Database):
     def begin_reading(self) -> Connection:
         """Return a connection that sees one snapshot."""
         return self._reader.connect()
+
+
+def _filled_up(values: Sequence[_T]) -> list[_T]:
+    """Return values with the last one repeated, so that there are few different statements."""
+    number = next((size for size in _SIZES if size >= len(values)), len(values))
+    return [*values, *[values[-1]] * (number - len(values))]
+
+
+@lru_cache(64)
+def _same_texts(table: str, hashes: int, scopes: int) -> str:
+    # The condition on the status is spelled as in the index, which is not used otherwise.
+    return (
+        f"WITH given(hash) AS (VALUES {', '.join(['(?)'] * hashes)})"  # noqa: S608 (our names)
+        f" SELECT page.* FROM (SELECT DISTINCT hash FROM given) AS one"
+        f" JOIN {table} AS page ON page.id IN ("
+        f" SELECT id FROM {table} AS twin WHERE twin.text_hash = one.hash"
+        f" AND twin.status <> 'exact' AND twin.scope IN ({', '.join(['?'] * scopes)})"
+        f" ORDER BY twin.id LIMIT ?)"
+    )
 
 
 def sqlite_path(url: URL) -> Path | None:

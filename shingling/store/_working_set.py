@@ -23,7 +23,7 @@ from shingling.text import title_key
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
-    from sqlalchemy import BindParameter, Connection, Select
+    from sqlalchemy import BindParameter, Connection, RowMapping, Select
 
     from shingling.similarity import Overlap
     from shingling.sketch import Scheme, Signature
@@ -40,6 +40,7 @@ _REVIEWS = select(reviews.c.a_key, reviews.c.b_key, reviews.c.same).where(
 _NOTE_FULL = text(
     f"INSERT INTO {full_keys} (owner, key) VALUES (:owner, :key) ON CONFLICT DO NOTHING"  # noqa: S608 (ours)
 )
+_MOST_TWINS = 64  # pages of one text that are looked at, the oldest of them
 _NEWEST = 32  # duplicates of one original, where not all are needed
 _ANY_REVIEW = select(exists(select(reviews.c.a_key)))
 
@@ -52,13 +53,6 @@ class _Statements:
         self.by_id = select(pages).where(pages.c.id.in_(_IN))
         self.by_id_in_scopes = self.by_id.where(pages.c.scope.in_(_SCOPES))
         self.by_url = select(pages).where(pages.c.url_key.in_(_IN))
-        # Exact duplicates are left out, and the index has none: the page that they copy is
-        # there too. The condition is spelled as in the index, which is not used otherwise.
-        self.by_text = select(pages).where(
-            pages.c.text_hash.in_(_IN),
-            pages.c.scope.in_(_SCOPES),
-            text(f"{pages.name}.status <> 'exact'"),
-        )
         self.by_head = select(pages).where(pages.c.original_id == bindparam("head"))
         self.newest = self.by_head.order_by(pages.c.id.desc()).limit(bindparam("most"))
         changed = ", ".join(f'"{name}" = :{name}' for name in COLUMNS[1:])
@@ -165,7 +159,11 @@ class WorkingSet:
         # Less than one shingle says nothing of a page: such texts are not looked up.
         telling = [one for one in signed if one.words >= self._scheme.fewest_words]
         hashes = (one.text_hash for one in told if one.words >= self._scheme.fewest_words)
-        self._read(self._ask.by_text, hashes, scopes=scopes)
+        for part in some(hashes):
+            found_rows = self._database.same_texts(
+                self._connection, self._tables.pages, part, scopes, _MOST_TWINS
+            )
+            self._take_in(found_rows)
         found: set[int] = set()
         if telling and rules.method != "exact":
             found = self._lookup.fetch(telling, rules)
@@ -189,9 +187,12 @@ class WorkingSet:
 
     def _read(self, query: Select[Any], values: Iterable[Any], **bound: Any) -> None:
         for part in some(values):
-            for mapping in self._connection.execute(query, {"some": part, **bound}).mappings():
-                if mapping["id"] not in self._rows:
-                    self._know(row_from(mapping, self._scheme.fewest_words))
+            self._take_in(self._connection.execute(query, {"some": part, **bound}).mappings())
+
+    def _take_in(self, found: Iterable[RowMapping]) -> None:
+        for mapping in found:
+            if mapping["id"] not in self._rows:
+                self._know(row_from(mapping, self._scheme.fewest_words))
 
     def _read_reviews(self, keys: Collection[bytes]) -> None:
         """Read what is said of URLs, and the pages that it is said of."""

@@ -9,7 +9,7 @@ import numpy as np
 from shingling import Page, Rules, Scheme, Signature, Store
 from shingling.store import MOST
 
-from .invariants import url_of
+from .invariants import text, url_of, words
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,3 +57,18 @@ def test_look_ups_of_a_full_key_are_bounded_counted_and_told(file: Path) -> None
         store.rebuild(0.8)
         assert store.check(templates(1000, 1), rules=RULES)[0].candidates == MOST
         assert store.status()["full_keys"] == 1
+
+
+def test_of_pages_with_one_text_under_many_titles_some_are_looked_at(store: Store) -> None:
+    shell = text(words("shell"))
+
+    def pages(numbers: range) -> list[Page]:
+        return [Page(f"https://a.example/{n}", shell, title=f"Title of {n:x}") for n in numbers]
+
+    rules = Rules(templates=False)
+    store.check(pages(range(300)), rules=rules)
+    later = store.check(pages(range(300, 310)), rules=rules)
+    assert [verdict.reason for verdict in later] == ["other_title"] * 10
+    again = Page("https://a.example/again", shell, title="Title of 5")
+    [verdict] = store.check([again], rules=rules)
+    assert (verdict.status, verdict.original) == ("exact", "https://a.example/5")
