@@ -339,3 +339,18 @@ def test_neither_verdicts_nor_the_store_depend_on_workers_or_the_compiled_kernel
     assert all(one == verdicts[0] for one in verdicts)
     assert all(one == stores[0] for one in stores)
     assert {result["status"] for result in verdicts[0].values()} == {"new", "near", "exact"}
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_a_crawl_without_items_imports_nothing_that_takes_long(enabled: bool) -> None:
+    code = (
+        "import sys\n"
+        "from scrapy.settings import Settings\n"
+        "import shingling\n"
+        f"settings = Settings({{'DEDUP_ENABLED': {enabled}}})\n"
+        "shingling.Addon().update_settings(settings)\n"
+        "print(bool(settings['ITEM_PIPELINES']))\n"
+        "print({'numpy', 'sqlalchemy', 'trafilatura', 'shingling.store'} & {*sys.modules})\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{enabled}\nset()\n"
