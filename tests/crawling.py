@@ -18,6 +18,7 @@ from tempfile import TemporaryDirectory
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from packaging.version import Version
 
 from tests.forked import PROCESSES
@@ -28,6 +29,11 @@ if TYPE_CHECKING:
 SCRAPY = Version(version("scrapy"))
 # How a crawl ends whose store or settings are refused: Scrapy 2.14 says 0 once there is a spider.
 REFUSED = 1 if Version("2.15") <= SCRAPY else 0
+
+NEEDS_NO_REACTOR = pytest.mark.skipif(
+    Version("2.19") > SCRAPY,
+    reason="Scrapy has no such mode before 2.15, and needs httpx for it before 2.19",
+)
 
 WORDS = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in "aeiou" for c in ("n", "r", "sta", "lo")]
 

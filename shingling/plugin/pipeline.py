@@ -37,7 +37,7 @@ class DedupPipeline:
         self._settings = settings
         self._report = Report(crawler, settings)
         self._decider: ItemDecider | None = None
-        self._loading: asyncio.Task[ItemDecider] | None = None
+        self._gate = asyncio.Lock()
         self._look: asyncio.Task[ShinglingError | None] | None = None
         self._closing: asyncio.Task[None] | None = None
         self._under_way = 0  # items
@@ -102,11 +102,14 @@ class DedupPipeline:
         source = self._source(item)
         self._under_way += 1
         try:
-            if self._decider is None:
-                if self._loading is None:
-                    self._loading = asyncio.create_task(self._load())
-                self._decider = await asyncio.shield(self._loading)
+            async with self._gate:  # which lets items through in their order
+                if self._decider is None:
+                    self._decider = await self._load()
             return await self._decider.decide(item, source)
+        except (ImportError, OSError) as error:  # a broken installation, no room for a thread
+            self._report.failed(error)
+            self._report.error_once(f"Dedup cannot start, items are kept: {error}")
+            return item
         finally:
             self._under_way -= 1
             if self._idle is not None and not self._under_way:

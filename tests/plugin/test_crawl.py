@@ -10,9 +10,8 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from packaging.version import Version
 
-from tests.crawling import SCRAPY, SPIDER, Project, article, html, serving
+from tests.crawling import NEEDS_NO_REACTOR, SPIDER, Project, article, html, serving
 from tests.plugin.stores import dump
 
 if TYPE_CHECKING:
@@ -28,10 +27,7 @@ PAGES = {
 ALL = "paths=/a,/copy,/edited,/other"
 WITHOUT_REACTOR = pytest.param(
     ("-s", "TWISTED_REACTOR_ENABLED=False"),
-    marks=pytest.mark.skipif(
-        Version("2.19") > SCRAPY,
-        reason="Scrapy has no such mode before 2.15, and needs httpx for it before 2.19",
-    ),
+    marks=NEEDS_NO_REACTOR,
     id="without a reactor",
 )
 ONE_BY_ONE = ("-s", "CONCURRENT_REQUESTS=1")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.crawling import Crawl, article, html, serving
+from tests.crawling import NEEDS_NO_REACTOR, Crawl, article, html, serving
 from tests.projects.running import edited, linked, values, warnings_in
 
 if TYPE_CHECKING:
@@ -142,7 +142,9 @@ def test_of_two_spiders_in_one_process_one_yields_what_both_find(
     assert values(items, "headline") == HEADLINES[:4]
 
 
-@pytest.mark.parametrize("script", ["process.py", "runner.py"])
+@pytest.mark.parametrize(
+    "script", ["process.py", pytest.param("runner.py", marks=NEEDS_NO_REACTOR)]
+)
 def test_a_script_without_a_guard_and_without_a_project_drops_duplicates(
     project: Callable[[str], UserProject], site: str, script: str
 ) -> None:
