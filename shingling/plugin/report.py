@@ -128,7 +128,7 @@ class Report:
             logger.info(
                 "Dropped the item of %s: %s (no more drops will be shown;"
                 " DEDUP_DEBUG = True shows all)",
-                url,
+                url[:500],
                 describe_duplicate(verdict),
                 extra=self._extra,
             )
