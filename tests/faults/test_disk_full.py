@@ -21,7 +21,7 @@ from tests.faults.crawls import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-PAGES = 40
+PAGES = 120
 LIMIT = 500_000
 
 
