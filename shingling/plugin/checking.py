@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import asynccontextmanager
+from contextvars import Context
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from w3lib.encoding import http_content_type_encoding
@@ -24,7 +25,7 @@ from shingling.store import Page, Verdict, safe_url, site_of
 from shingling.text import sniff_html
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Coroutine
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from shingling.processes import Worker
 
 logger = logging.getLogger(__name__)
+
+_T = TypeVar("_T")
 
 _NOT_MODIFIED = Skipped("not_modified")
 
@@ -108,7 +111,7 @@ class Checker:
         assert document.url is not None
         pages = self._shared.setdefault(response, _Shared()).pages
         if document.url not in pages:
-            pages[document.url] = asyncio.create_task(self._check(document, response))
+            pages[document.url] = _task(self._check(document, response))
         return await asyncio.shield(pages[document.url])
 
     async def _check(self, document: Document, response: Response | None) -> Outcome:
@@ -146,7 +149,7 @@ class Checker:
 
     async def _start_once(self) -> None:
         if self._starting is None:
-            self._starting = asyncio.create_task(self._start())
+            self._starting = _task(self._start())
         await asyncio.shield(self._starting)
 
     async def _start(self) -> None:
@@ -244,7 +247,7 @@ class Checker:
         shared = self._shared.setdefault(response, _Shared())
         if shared.head is None:
             content = _body(response)._replace(head_only=True)
-            shared.head = asyncio.create_task(self._read_head(content))
+            shared.head = _task(self._read_head(content))
         return await asyncio.shield(shared.head)
 
     async def _read_head(self, content: Content) -> Reading:
@@ -298,6 +301,14 @@ class Checker:
             StoreError: the database failed.
         """
         await self._store.close(reason)
+
+
+def _task(work: Coroutine[Any, Any, _T]) -> asyncio.Task[_T]:
+    """Start a task whose context is empty: that of the item has the response in it.
+
+    A task that is kept for as long as its response would keep the response for good.
+    """
+    return asyncio.create_task(work, context=Context())
 
 
 def _body(response: Response) -> Content:

@@ -90,8 +90,11 @@ def test_items_without_the_result_field_are_kept_with_one_warning_a_class(tmp_pa
 
 
 MEDDLING = """
+import gc
+
 from itemadapter import ItemAdapter
 from scrapy import signals
+from scrapy.http import Response
 from scrapy.exceptions import DropItem
 from shingling.plugin.middleware import SourceMiddleware
 
@@ -117,6 +120,9 @@ class Meddling:
     def closed(self):
         middleware = self.crawler.get_spider_middleware(SourceMiddleware)
         print("THE MIDDLEWARE HOLDS", len(middleware._items), flush=True)
+        gc.collect()
+        alive = sum(isinstance(one, Response) for one in gc.get_objects())
+        print("RESPONSES ALIVE:", alive, flush=True)
 """
 MANY = """
 from shop.spiders.spider import Spider as Plain
@@ -149,6 +155,7 @@ def test_no_response_is_held_for_items_that_an_earlier_pipeline_drops_or_replace
     assert counted["item_dropped_count"] == str(6 * 8)
     assert counted["item_scraped_count"] == str(6 * 15)
     assert "THE MIDDLEWARE HOLDS 0" in crawling.log
+    assert int(crawling.log.partition("RESPONSES ALIVE: ")[2].split()[0]) <= 1
     # A new object in the place of an item is known to come from its response.
     results = [item["dedup"] for item in items(tmp_path).values()]
     assert {(result["status"], result["reason"]) for result in results} == {("new", "list")}
