@@ -20,7 +20,7 @@ import time
 from shingling import extract
 
 def slowly(html, url):
-    time.sleep(0.1)
+    time.sleep(0.3)
     return extract(html, url)
 """
 PAGES = """
@@ -30,7 +30,7 @@ PAGES = """
 
 
 def archive(folder: Path, store: Path, *arguments: str, slow: bool = True) -> Crawling:
-    """Start the archive spider over the sample; a page takes a tenth of a second."""
+    """Start the archive spider over the sample; a page takes three tenths of a second."""
     (folder / "slow_extractor.py").write_text(SLOW)
     extractor = "slow_extractor.slowly" if slow else "trafilatura"
     return Crawling(
