@@ -13,7 +13,7 @@ test: .venv/tested
 
 # With the oldest version of everything that pyproject.toml allows.
 test-oldest: .venv/oldest/tested
-	.venv/oldest/bin/python -m pytest --numprocesses 3 --dist loadfile --ignore tests/test_wheel.py
+	.venv/oldest/bin/python -m pytest --numprocesses 3 --dist loadfile --ignore tests/packaging/test_wheel.py
 
 test-spark: .venv/spark
 	$(BIN)/python -m pytest tests/bulk/test_spark.py
@@ -55,7 +55,7 @@ clean:
 	@$(PYTHON) -m venv .venv
 	@touch $@
 
-.venv/installed: .venv/made pyproject.toml setup.py shingling/_kernel.c
+.venv/installed: .venv/made pyproject.toml setup.py shingling/kernel/_kernel.c
 	@PYTHONWARNINGS=ignore .venv/$(INSTALL) --editable ".[warc]"
 	@touch $@
 
@@ -65,7 +65,7 @@ clean:
 	@PYTHONWARNINGS=ignore .venv/$(INSTALL) --editable ".[all]" --group dev
 	@touch $@
 
-.venv/oldest/tested: pyproject.toml setup.py shingling/_kernel.c tests/oldest.txt
+.venv/oldest/tested: pyproject.toml setup.py shingling/kernel/_kernel.c tests/oldest.txt
 	@$(PYTHON) -m venv .venv/oldest
 	@.venv/oldest/$(INSTALL) --upgrade "pip>=25.1"
 	@PYTHONWARNINGS=ignore .venv/oldest/$(INSTALL) --constraint tests/oldest.txt --editable ".[all]" \

@@ -2,4 +2,8 @@
 
 from setuptools import Extension, setup
 
-setup(ext_modules=[Extension("shingling._kernel", sources=["shingling/_kernel.c"], optional=True)])
+KERNEL = Extension(
+    "shingling.kernel._kernel", sources=["shingling/kernel/_kernel.c"], optional=True
+)
+
+setup(ext_modules=[KERNEL])

@@ -21,8 +21,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.data import data_folder
+from shingling.extraction import extract
 from shingling.sketch import fingerprints_of
-from shingling.text import canonical_words, extract
+from shingling.text import canonical_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

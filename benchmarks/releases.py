@@ -36,8 +36,8 @@ from rich.table import Table
 
 from benchmarks.data import data_folder
 from shingling.errors import ExtractionError
+from shingling.extraction import read_html
 from shingling.store import Page, Store
-from shingling.text import read_html
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -33,7 +33,7 @@ from shingling import Scheme, canonical_words, extract
 from shingling.similarity import distance, overlap
 from shingling.sketch import fingerprints_of, sign_words
 from shingling.text import Canonicaliser
-from shingling.tuning._evaluate import area_under_curve
+from shingling.tuning.evaluation import area_under_curve
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

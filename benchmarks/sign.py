@@ -31,10 +31,10 @@ from rich.table import Table
 from benchmarks.data import data_folder
 from benchmarks.pairs import labelled_pairs
 from shingling import Scheme, sign
-from shingling._compiled import COMPILED
+from shingling.kernel import COMPILED
 from shingling.sketch import FUNCTIONS
-from shingling.sketch._signature import sign_by_numpy, sign_words
-from shingling.text._words import cut_words
+from shingling.sketch.signature import sign_by_numpy, sign_words
+from shingling.text.words import cut_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

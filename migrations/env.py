@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from alembic import context
 
-from shingling.store._tables import metadata
+from shingling.store.schema.tables import metadata
 
 connection = context.config.attributes["connection"]
 context.configure(connection=connection, target_metadata=metadata, transactional_ddl=True)

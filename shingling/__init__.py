@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from shingling.errors import ShinglingError
+    from shingling.extraction import extract
     from shingling.plugin.addon import Addon
     from shingling.plugin.duplicate import DuplicatePage
     from shingling.plugin.pipeline import DedupPipeline
     from shingling.similarity import Comparison, compare
     from shingling.sketch import Idf, Scheme, Signature, SimhashFeatures, sign, sign_many
     from shingling.store import Match, Page, Rules, Store, Verdict
-    from shingling.text import Canonicaliser, canonical_words, extract
+    from shingling.text import Canonicaliser, canonical_words
 
 __all__ = [
     "Addon",
@@ -60,7 +61,7 @@ _MODULES = {
     "Verdict": "store",
     "canonical_words": "text",
     "compare": "similarity",
-    "extract": "text",
+    "extract": "extraction",
     "sign": "sketch",
     "sign_many": "sketch",
 }

@@ -31,3 +31,6 @@ MAX_BYTES = 10_000_000
 
 FEW_WORDS = 200
 """Words below which the SimHashes of near-duplicates often differ in more bits."""
+
+MAX_FILE_BYTES = 1_000_000_000
+"""Size of a file that a person names, above which it is not read."""

@@ -9,6 +9,7 @@ import pytest
 from filelock import FileLock
 from hypothesis import settings
 
+from tests.crawling import SPIDER, Project
 from tests.wheel import ROOT as ROOT
 from tests.wheel import install_wheel
 
@@ -37,3 +38,12 @@ def user_python(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Pat
         if not made.exists():
             made.write_text(str(install_wheel(folder / "user")))
     return Path(made.read_text())
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """A user's project with one spider."""
+    made = Project(tmp_path)
+    made.write("shop/spiders/__init__.py", "")
+    made.write("shop/spiders/spider.py", SPIDER)
+    return made

@@ -19,7 +19,7 @@ PROCESSES.set_forkserver_preload(
         "scrapy.extensions.remote_control",
         "scrapy.extensions.telnet",
         "shingling.plugin.pipeline",
-        "shingling.plugin.command",
+        "shingling.cli.command",
         "trafilatura",
         "filelock",
     ]

@@ -12,7 +12,7 @@ from scrapy.http import HtmlResponse
 
 from crawler.arguments import ArgumentError
 from crawler.limit import LimitedSpider
-from shingling.archive import ArchiveError, LeftOut, SavedPage, read_archive
+from shingling.bulk.files.archives import ArchiveError, LeftOut, SavedPage, read_archive
 from shingling.text import plain_line
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from alembic import op
 
-from shingling.store._whole_texts import hash_whole_texts
+from shingling.store.schema.whole_texts import hash_whole_texts
 
 revision = "0007"
 down_revision = "0006"

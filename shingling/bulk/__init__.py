@@ -1,7 +1,7 @@
 """Whole collections: near-duplicates among the rows of files, without a crawl or a store."""
 
-from shingling.bulk._run import deduplicate
-from shingling.bulk._values import FORMATS, MEMORY, OUTPUTS, Fields, Options, Progress, Summary
+from shingling.bulk.options import FORMATS, MEMORY, OUTPUTS, Fields, Options, Progress, Summary
+from shingling.bulk.run import deduplicate
 
 __all__ = [
     "FORMATS",

@@ -14,15 +14,15 @@ from weakref import WeakKeyDictionary
 from w3lib.encoding import http_content_type_encoding
 
 from shingling.errors import ExtractionError, ShinglingError, StoreError
+from shingling.extraction import sniff_html
+from shingling.extraction.pool import ReadingPool
+from shingling.extraction.reader import Content, Reader, Reading
 from shingling.plugin.documents import Document, Kind, Skipped, identity, is_same_page
 from shingling.plugin.middleware import is_parse_command
 from shingling.plugin.readings import Readings
 from shingling.plugin.store_thread import StoreThread
-from shingling.plugin.workers import ReadingPool
-from shingling.reading import Content, Reader, Reading
 from shingling.sketch import Signature
 from shingling.store import Page, Verdict, safe_url, site_of
-from shingling.text import sniff_html
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
+    from shingling.extraction.processes import Worker
     from shingling.plugin.report import Report
     from shingling.plugin.settings import DedupSettings
-    from shingling.processes import Worker
 
 logger = logging.getLogger(__name__)
 

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
+    from shingling.extraction.processes import Worker
+    from shingling.extraction.reader import Reading
     from shingling.plugin.middleware import Source
     from shingling.plugin.report import Report
     from shingling.plugin.settings import DedupSettings
-    from shingling.processes import Worker
-    from shingling.reading import Reading
 
 logger = logging.getLogger(__name__)
 

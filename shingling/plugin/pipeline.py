@@ -12,10 +12,10 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import is_asyncio_available
 
 from shingling.errors import SettingsError, ShinglingError
+from shingling.extraction.pool import spare_worker
 from shingling.plugin.middleware import SourceMiddleware, current_source, is_parse_command
 from shingling.plugin.report import CLOSE_REASON, Report
 from shingling.plugin.settings import DedupSettings
-from shingling.plugin.workers import spare_worker
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

@@ -7,12 +7,12 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from shingling.errors import ExtractionError
-from shingling.reading import Reading
+from shingling.extraction.reader import Reading
 
 if TYPE_CHECKING:
+    from shingling.extraction.pool import ReadingPool
+    from shingling.extraction.reader import Content, Reader
     from shingling.plugin.store_thread import StoreThread
-    from shingling.plugin.workers import ReadingPool
-    from shingling.reading import Content, Reader
 
 _FAILED = 4096  # bodies without a main text that are remembered
 _LARGE = 1 << 20  # bytes that are not hashed on the event loop

@@ -6,8 +6,8 @@ import logging
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from shingling._compiled import COMPILED
 from shingling.defaults import FEW_WORDS
+from shingling.kernel import COMPILED
 from shingling.plugin.duplicate import describe_duplicate
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from shingling.defaults import (
     MOST_DISTANCE,
 )
 from shingling.errors import SettingsError, ShinglingError, StoreError
-from shingling.plugin.cpus import usable_cpus
+from shingling.extraction.cpus import usable_cpus
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -250,7 +250,7 @@ def _name(value: Any) -> str:
 
 def _extractor(value: Any) -> str:
     if _name(value) != DEFAULT_EXTRACTOR:
-        from shingling.reading import load_extractor
+        from shingling.extraction.reader import load_extractor
 
         load_extractor(value)
     return str(value)

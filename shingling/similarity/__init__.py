@@ -1,8 +1,9 @@
 """How alike two signatures, or two texts, are."""
 
-from shingling.similarity._compare import Comparison, compare
-from shingling.similarity._diff import Change, word_diff, written_words
-from shingling.similarity._measures import (
+from shingling.similarity.common_runs import longest_common_run
+from shingling.similarity.comparison import Comparison, compare
+from shingling.similarity.diff import Change, word_diff, written_words
+from shingling.similarity.measures import (
     Overlap,
     cosine,
     distance,
@@ -11,7 +12,6 @@ from shingling.similarity._measures import (
     overlap,
     standard_error,
 )
-from shingling.similarity._runs import longest_common_run
 
 __all__ = [
     "Change",

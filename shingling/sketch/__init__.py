@@ -1,12 +1,14 @@
 """Canonical words to shingles to signatures."""
 
-from shingling.sketch._exact import exact_hash
-from shingling.sketch._idf import Idf
-from shingling.sketch._minhash import FAMILIES, FUNCTIONS, Minima
-from shingling.sketch._sample import sample
-from shingling.sketch._scheme import Scheme
-from shingling.sketch._shingles import Fingerprints, fmix64, word_hashes
-from shingling.sketch._signature import (
+from shingling.sketch.banding import SUPERSHINGLES, Banding, Keys
+from shingling.sketch.exact import exact_hash
+from shingling.sketch.halves import Halves
+from shingling.sketch.idf import Idf
+from shingling.sketch.minhash import FAMILIES, FUNCTIONS, Minima
+from shingling.sketch.sampling import sample
+from shingling.sketch.scheme import Scheme
+from shingling.sketch.shingles import Fingerprints, fmix64, word_hashes
+from shingling.sketch.signature import (
     Signature,
     fingerprints_of,
     shingles_of,
@@ -16,9 +18,7 @@ from shingling.sketch._signature import (
     text_fingerprints,
     text_shingles,
 )
-from shingling.sketch._simhash import SimhashFeatures
-from shingling.sketch.banding import SUPERSHINGLES, Banding, Keys
-from shingling.sketch.halves import Halves
+from shingling.sketch.simhash import SimhashFeatures
 
 __all__ = [
     "FAMILIES",

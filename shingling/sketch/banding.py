@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from shingling.errors import SchemeError
-from shingling.sketch._minhash import FUNCTIONS
-from shingling.sketch._shingles import MULTIPLIER, fmix64
+from shingling.sketch.minhash import FUNCTIONS
+from shingling.sketch.shingles import MULTIPLIER, fmix64
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shingling.sketch._minhash import Minima
+    from shingling.sketch.minhash import Minima
 
 Keys: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.int64]]
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shingling.errors import SchemeError
-from shingling.sketch._shingles import fmix64
-from shingling.sketch._simhash import WIDTHS
+from shingling.sketch.shingles import fmix64
+from shingling.sketch.simhash import WIDTHS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,18 +1,16 @@
 """The signature store: tables, candidate search, the atomic check-and-insert."""
 
-from shingling.store._choose import MEASURED, Ranking
-from shingling.store._engine import parse_url
-from shingling.store._exchange import Restored
-from shingling.store._index import Index
-from shingling.store._opening import look_at_store
-from shingling.store._postings import MOST
-from shingling.store._rebuild import Change, Changes
-from shingling.store._records import PAGE_FIELDS, Header, Record, checked
-from shingling.store._runs import Run
-from shingling.store._sqlite import sqlite_path
-from shingling.store._store import Store
-from shingling.store._templates import Parted
-from shingling.store._values import (
+from shingling.store.admin.rebuild import Change, Changes
+from shingling.store.admin.records import PAGE_FIELDS, Header, Record, checked
+from shingling.store.admin.runs import Run
+from shingling.store.admin.transfer import Restored
+from shingling.store.backends.engine import parse_url
+from shingling.store.backends.sqlite import sqlite_path
+from shingling.store.decide.ranking import MEASURED, Ranking
+from shingling.store.decide.templates import Parted
+from shingling.store.index.keys import Index
+from shingling.store.index.postings import MOST
+from shingling.store.model import (
     STATUSES,
     Group,
     Match,
@@ -24,6 +22,8 @@ from shingling.store._values import (
     safe_url,
     site_of,
 )
+from shingling.store.opening import look_at_store
+from shingling.store.store import Store
 
 __all__ = [
     "MEASURED",

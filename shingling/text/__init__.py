@@ -1,41 +1,22 @@
-"""HTML to main text to canonical words."""
+"""Main text to canonical words."""
 
-from shingling.text._blocks import Blocks, split_blocks
-from shingling.text._canonical import PARTS_OF_SPEECH, Canonicaliser
-from shingling.text._extract import (
-    MAX_FILE_BYTES,
-    Head,
-    MainText,
-    clean,
-    decode,
-    extract,
-    plain_line,
-    read_head,
-    read_html,
-    sniff_html,
-)
-from shingling.text._titles import differ_in_numbers_only, title_key, title_parts
-from shingling.text._words import UNSPACED, canonical_words, fold_whole, joined_folded
+from shingling.text.blocks import Blocks, split_blocks
+from shingling.text.canonical import PARTS_OF_SPEECH, Canonicaliser
+from shingling.text.cleaning import clean, plain_line
+from shingling.text.titles import differ_in_numbers_only, title_key, title_parts
+from shingling.text.words import UNSPACED, canonical_words, fold_whole, joined_folded
 
 __all__ = [
-    "MAX_FILE_BYTES",
     "PARTS_OF_SPEECH",
     "UNSPACED",
     "Blocks",
     "Canonicaliser",
-    "Head",
-    "MainText",
     "canonical_words",
     "clean",
-    "decode",
     "differ_in_numbers_only",
-    "extract",
     "fold_whole",
     "joined_folded",
     "plain_line",
-    "read_head",
-    "read_html",
-    "sniff_html",
     "split_blocks",
     "title_key",
     "title_parts",

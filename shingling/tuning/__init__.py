@@ -1,10 +1,10 @@
 """Settings from labelled pairs: what to call a near-duplicate, measured."""
 
-from shingling.tuning._pairs import LabelledPair, LabelledPairs, read_pairs, require_pairs
-from shingling.tuning._plot import plot, require_plot
-from shingling.tuning._report import Report, tune_on
-from shingling.tuning._sample import SampledPage, pairs_from, title_key
-from shingling.tuning._settings import Curve, Result, Setting, as_python, changed_scheme
+from shingling.tuning.pairs import LabelledPair, LabelledPairs, read_pairs, require_pairs
+from shingling.tuning.plotting import plot, require_plot
+from shingling.tuning.report import Report, tune_on
+from shingling.tuning.sampling import SampledPage, pairs_from, title_key
+from shingling.tuning.settings import Curve, Result, Setting, as_python, changed_scheme
 
 __all__ = [
     "Curve",

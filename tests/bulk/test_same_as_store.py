@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import shingling.bulk._bands
-import shingling.bulk._cells
-import shingling.bulk._greedy
-import shingling.bulk._measuring
-import shingling.store._lookup
-import shingling.store._postings
-import shingling.store._recent
+import shingling.bulk.bands
+import shingling.bulk.cells
+import shingling.bulk.greedy
+import shingling.bulk.measuring
+import shingling.store.index.lookup
+import shingling.store.index.postings
+import shingling.store.index.recent
 from shingling import Rules, Scheme, SimhashFeatures, Store
 from shingling.bulk import Options, deduplicate
-from shingling.bulk._measuring import Measurer, Pairs
-from shingling.processes import Worker
+from shingling.bulk.measuring import Measurer, Pairs
+from shingling.extraction.processes import Worker
 
 from .collections import bulk, families, one_by_one, random_texts, read_lines, write_lines
 
@@ -72,16 +72,16 @@ def few(request: pytest.FixtureRequest) -> Iterator[None]:
     """Have everything that is done some at a time be done a few at a time."""
     block, window, pairs, most = request.param
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shingling.bulk._greedy, "_BLOCK", block)
-        patch.setattr(shingling.bulk._cells, "_WINDOW", window)
-        patch.setattr(shingling.bulk._greedy, "_PAIRS", pairs)
+        patch.setattr(shingling.bulk.greedy, "_BLOCK", block)
+        patch.setattr(shingling.bulk.cells, "_WINDOW", window)
+        patch.setattr(shingling.bulk.greedy, "_PAIRS", pairs)
         for module in (
-            shingling.bulk._greedy,
-            shingling.bulk._cells,
-            shingling.bulk._bands,
-            shingling.store._lookup,
-            shingling.store._postings,
-            shingling.store._recent,
+            shingling.bulk.greedy,
+            shingling.bulk.cells,
+            shingling.bulk.bands,
+            shingling.store.index.lookup,
+            shingling.store.index.postings,
+            shingling.store.index.recent,
         ):
             if hasattr(module, "MOST"):
                 patch.setattr(module, "MOST", most)
@@ -105,8 +105,8 @@ def test_blocks_parts_and_full_keys_change_nothing(tmp_path: Path) -> None:
 def test_measuring_ahead_in_workers_of_which_some_die_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shingling.bulk._greedy, "_BLOCK", 100)
-    monkeypatch.setattr(shingling.bulk._measuring, "_FEW", 1)
+    monkeypatch.setattr(shingling.bulk.greedy, "_BLOCK", 100)
+    monkeypatch.setattr(shingling.bulk.measuring, "_FEW", 1)
     learned: list[int] = []
     learn, ask = Measurer.learn, Worker.ask
 
@@ -138,15 +138,15 @@ def test_a_template_that_all_rows_share_takes_no_quadratic_work(
         for number in range(700)
     ]
     compared = 0
-    taken = shingling.bulk._greedy.Greedy.taken
+    taken = shingling.bulk.greedy.Greedy.taken
 
     def counted(self: object, equal: object, *others: object) -> object:
         nonlocal compared
         compared += len(equal)  # type: ignore[arg-type]
         return taken(self, equal, *others)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(shingling.bulk._greedy.Greedy, "taken", counted)
-    monkeypatch.setattr(shingling.bulk._greedy, "_BLOCK", 128)
+    monkeypatch.setattr(shingling.bulk.greedy.Greedy, "taken", counted)
+    monkeypatch.setattr(shingling.bulk.greedy, "_BLOCK", 128)
     found = bulk(write_lines(tmp_path / "rows.jsonl", rows), tmp_path / "out")
     assert found == one_by_one(rows, tmp_path / "dedup.db", Rules())
     assert not found.removed

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import shingling.bulk._bands
-import shingling.bulk._cells
-import shingling.bulk._greedy
-import shingling.store._choose
+import shingling.bulk.bands
+import shingling.bulk.cells
+import shingling.bulk.greedy
+import shingling.store.decide.ranking
 from shingling import Rules, Scheme, Store, sign
 from shingling.bulk import Fields, Options, deduplicate
 from shingling.errors import BulkError
@@ -32,7 +32,9 @@ pytest.importorskip("pyspark", reason="no PySpark")
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from shingling.bulk import _spark_meeting, _spark_rounds, spark
+from shingling.bulk import spark
+from shingling.bulk.spark import meeting, rounds
+from shingling.bulk.spark.__main__ import main
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -126,7 +128,7 @@ def measures(rows: Iterable[dict[str, Any]]) -> dict[str, tuple[Any, ...]]:
 
 def write_export(file: Path, rows: list[dict[str, Any]]) -> None:
     """Write rows as a store exports its pages, the last one first, and a template behind them."""
-    from shingling.plugin.parquet import write_parquet
+    from shingling.cli.formats.parquet import write_parquet
     from shingling.store import Record
 
     with Store.open(f"sqlite:///{file.with_suffix('.db')}") as store:
@@ -148,7 +150,7 @@ def test_the_program_decides_the_export_of_a_store_as_one_machine_does(
     file, one, out = tmp_path / "pages.parquet", tmp_path / "one", tmp_path / "out"
     write_export(file, rows)
     expected = deduplicate([str(write_lines(tmp_path / "rows.jsonl", rows))], one, ALONE)
-    assert spark.main([str(file), "--out", str(out)]) == 0
+    assert main([str(file), "--out", str(out)]) == 0
     found = json.loads(capsys.readouterr().out)
     counted = "total", "unique", "exact", "near", "short", "bad", "reasons"
     assert {name: found[name] for name in counted} == {
@@ -165,7 +167,7 @@ def test_the_program_decides_the_export_of_a_store_as_one_machine_does(
     assert json.loads(summary.read_text(encoding="utf-8")) == found
     assert not (out / "work").exists()
 
-    assert spark.main([str(file), "--out", str(out)]) == 1
+    assert main([str(file), "--out", str(out)]) == 1
     assert "kept is there, of another run" in capsys.readouterr().err
 
 
@@ -205,21 +207,21 @@ def test_what_spark_replaces_while_it_runs_changes_nothing(
 def test_full_keys_few_pivots_and_many_tasks_change_nothing(
     session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (shingling.bulk._bands, shingling.bulk._cells, shingling.bulk._greedy, spark):
+    for module in (shingling.bulk.bands, shingling.bulk.cells, shingling.bulk.greedy, spark):
         monkeypatch.setattr(module, "MOST", 4)
-    monkeypatch.setattr(shingling.store._choose, "MEASURED", 3)
+    monkeypatch.setattr(shingling.store.decide.ranking, "MEASURED", 3)
     monkeypatch.setattr(spark, "MEASURED", 3)
     changed = {"FIRST_PIVOTS": 1, "GROWTH": 64, "ONE_TASK": 0, "_LOOKED_AT": 2, "_BUCKET_BITS": 4}
     for name, value in {**changed, "_FEW": 10**6}.items():
-        monkeypatch.setattr(_spark_rounds, name, value)
+        monkeypatch.setattr(rounds, name, value)
     settled = []
-    whole = _spark_rounds.Rounds._settled
+    whole = rounds.Rounds._settled
 
     def noted(self: Any, *arguments: Any) -> Any:
         settled.append(arguments)
         return whole(self, *arguments)
 
-    monkeypatch.setattr(_spark_rounds.Rounds, "_settled", noted)
+    monkeypatch.setattr(rounds.Rounds, "_settled", noted)
     rows, out = collection(2, 70), tmp_path / "out"
     options = replace(ALONE, rules=Rules(threshold=0.4, min_words=12))
     expected = deduplicate([str(write_lines(tmp_path / "rows.jsonl", rows))], out, options)
@@ -293,14 +295,14 @@ def met_one_by_one(
 def test_rows_meet_under_a_key_in_batches_of_any_size(method: str, most: int, pivots: int) -> None:
     rnd = random.Random(most)
     rules = Rules(0.6, 20, method, simhash_distance=7)
-    deciding = _spark_meeting.Deciding(Scheme(), Ranking.of(rules), rules, most, 32)
+    deciding = meeting.Deciding(Scheme(), Ranking.of(rules), rules, most, 32)
     rows = members(rnd)
     names = "key", "row", "undecided", "words", "simhash", "minima"
     whole = pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
     expected = met_one_by_one(rows, rules, most, pivots)
     assert expected
     for size in (1, 7, 1000):
-        batches = _spark_meeting.meet(whole.to_batches(size), deciding, pivots)
+        batches = meeting.meet(whole.to_batches(size), deciding, pivots)
         found = [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
         assert {*found} == expected
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from crawler.demo import SAMPLE, serve
-from shingling.archive import ArchiveError, LeftOut, SavedPage, _streamed, read_archive
+from shingling.bulk.files.archives import ArchiveError, LeftOut, SavedPage, _streamed, read_archive
 from tests.conftest import ROOT
 from tests.crawling import article, html, run_scrapy, serving
 

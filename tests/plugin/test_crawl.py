@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.cli.stores import dump
 from tests.crawling import NEEDS_NO_REACTOR, SPIDER, Project, article, html, serving
-from tests.plugin.stores import dump
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from shingling.reading import Content, Reader
+from shingling.extraction.reader import Content, Reader
 from shingling.sketch import Scheme
+from tests.cli.stores import dump
 from tests.crawling import Crawl, Project, article, html, serving
-from tests.plugin.stores import dump
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,7 +32,7 @@ LATER = {
     "/empty2": PAGES["/empty"],
 }
 _ONE_BY_ONE = ("-s", "CONCURRENT_REQUESTS=1")
-_SAME = "tests.plugin.extractors.plain"  # as the default, but of the user's own
+_SAME = "tests.extraction.extractors.plain"  # as the default, but of the user's own
 
 
 _served: dict[str, str] = {}

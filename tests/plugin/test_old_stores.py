@@ -10,8 +10,8 @@ import pytest
 
 from shingling import Page, Rules, Scheme, Store
 from shingling.bulk import Options, deduplicate
+from tests.cli.exchanging import Done, dedup_command
 from tests.crawling import article
-from tests.plugin.exchanging import Done, dedup_command
 from tests.store.invariants import verify
 
 if TYPE_CHECKING:

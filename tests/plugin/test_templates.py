@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from shingling import Page, Store
+from tests.cli.exchanging import Done, dedup_command
 from tests.crawling import Project, article, html, serving
-from tests.plugin.exchanging import Done, dedup_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -21,7 +21,7 @@ import scrapy.extensions.telnet
 import scrapy.spidermiddlewares.start
 from scrapy.cmdline import execute
 
-import shingling.plugin.command
+import shingling.cli.command
 import shingling.plugin.pipeline  # noqa: F401
 
 with suppress(ImportError):  # Scrapy has it from 2.19 on

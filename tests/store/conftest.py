@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import shingling.store._recent
+import shingling.store.index.recent
 from shingling import Store
 
 from .databases import ENDINGS, Server, make_empty, started
@@ -44,7 +44,7 @@ def empty(
 def few_recent() -> Iterator[None]:
     """Have SQLite's tables of keys take up what is recent after a few pages."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shingling.store._recent, "MOST_RECENT", 40)
+        patch.setattr(shingling.store.index.recent, "MOST_RECENT", 40)
         yield
 
 

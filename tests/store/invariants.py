@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shingling.sketch import Scheme, shingles_of
-from shingling.store._index import Index
-from shingling.store._lookup import keys_of_sample
-from shingling.store._rows import Keyed, read_minima
-from shingling.store._texts import unzip
+from shingling.store.decide.texts import unzip
+from shingling.store.index.keys import Index
+from shingling.store.index.lookup import keys_of_sample
+from shingling.store.schema.rows import Keyed, read_minima
 
 from .databases import is_postgres, rows_of, url_of
 

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import shingling.store._database
-import shingling.store._opening
-import shingling.store._sqlite
-import shingling.store._store
+import shingling.store.backends.base
+import shingling.store.backends.sqlite
+import shingling.store.opening
+import shingling.store.store
 from shingling import Page, Rules, Scheme, Store, Verdict, sign
 from shingling.errors import SchemeError, StoreError, StoreUnavailableError
-from shingling.store._decide import decide
-from shingling.store._postgres import _SALT, _STORE_LOCK
+from shingling.store.backends.postgres import _SALT, _STORE_LOCK
+from shingling.store.decide.verdict import decide
 
 from .databases import (
     break_table,
@@ -110,7 +110,7 @@ def test_an_exception_in_the_middle_of_a_batch_stores_nothing_of_it(
         return decided[-1]
 
     with monkeypatch.context() as patch:
-        patch.setattr(shingling.store._store, "decide", failing)
+        patch.setattr(shingling.store.store, "decide", failing)
         with pytest.raises(error):
             store.check(pages, run=run)
     assert len(decided) == 5
@@ -167,7 +167,7 @@ def test_an_interrupted_rebuild_leaves_the_old_bands(store: Store, file: Path) -
 def test_a_rebuild_that_fails_at_its_end_can_be_resumed_or_abandoned(
     store: Store, file: Path, monkeypatch: pytest.MonkeyPatch, ending: str, decide_again: bool
 ) -> None:
-    monkeypatch.setattr(shingling.store._opening, "_ALIVE", 0)
+    monkeypatch.setattr(shingling.store.opening, "_ALIVE", 0)
     store.check(some_pages(50))
     before, groups = [rows_of(file, "SELECT * FROM pages ORDER BY 1")], groups_of(file)
     entries = entries_of(file, "bands")
@@ -313,8 +313,8 @@ def locked(file: Path) -> Iterator[None]:
 def test_a_store_that_is_locked_for_long_is_an_error_and_works_later(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shingling.store._database, "PATIENCE", 0.2)
-    monkeypatch.setattr(shingling.store._sqlite, "_BUSY", 0.1)
+    monkeypatch.setattr(shingling.store.backends.base, "PATIENCE", 0.2)
+    monkeypatch.setattr(shingling.store.backends.sqlite, "_BUSY", 0.1)
     url = url_of(file, lock_timeout="100") if is_postgres(file) else url_of(file)
     message = "lock timeout" if is_postgres(file) else r"dedup\.db: database is locked"
     with Store.open(url) as store:
@@ -364,7 +364,7 @@ def test_a_session_that_the_server_ends_is_taken_up_again(
     if when == "between":
         cut()
     else:
-        monkeypatch.setattr(shingling.store._store, "decide", cut)
+        monkeypatch.setattr(shingling.store.store, "decide", cut)
     assert content(file) == before
     verdicts = store.check(some_pages(5))
     assert [verdict.status for verdict in verdicts] == ["new", "near", "exact", "new", "skipped"]

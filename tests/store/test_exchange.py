@@ -12,14 +12,14 @@ from shingling import Page, Rules, Scheme, SimhashFeatures, Store
 from shingling.errors import RecordError, StoreError
 from shingling.sketch import Banding
 from shingling.store import Index
-from shingling.store._exchange import (
+from shingling.store.admin.records import Header, Record
+from shingling.store.admin.transfer import (
     Restored,
     export_records,
     merge_reviews,
     restore,
     widen_seen,
 )
-from shingling.store._records import Header, Record
 
 from .databases import ENDINGS, emptied, is_postgres, rows_of, sqlite_only, url_of
 from .invariants import ending, groups_of, text, verify, words

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from shingling import Page, Rules, Scheme, Store, Verdict, sign
 from shingling.similarity import estimate
 from shingling.sketch import sample, shingles_of
-from shingling.store._index import Index
+from shingling.store.index.keys import Index
 
 from .databases import emptied
 from .invariants import (

@@ -31,8 +31,8 @@ from shingling.errors import (
 )
 from shingling.sketch import Banding
 from shingling.store import parse_url, sqlite_path
-from shingling.store._migrate import HEAD, alembic_config
-from shingling.store._tables import metadata
+from shingling.store.schema.migrate import HEAD, alembic_config
+from shingling.store.schema.tables import metadata
 from tests.forked import Child
 
 from .children import open_each

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import shingling.store._store
+import shingling.store.store
 from shingling import Page, Rules, Store, sign
 from shingling.sketch import Banding
-from shingling.store._decide import decide
-from shingling.store._postgres import _STORE_LOCK
+from shingling.store.backends.postgres import _STORE_LOCK
+from shingling.store.decide.verdict import decide
 from tests.forked import Child
 
 from .children import crawl
@@ -179,7 +179,7 @@ def holding(
         return verdict
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shingling.store._store, "decide", held)
+        patch.setattr(shingling.store.store, "decide", held)
         checking = threads.submit(store.check, batch, rules=rules)
         try:
             assert begun.wait(20)

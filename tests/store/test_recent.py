@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import shingling.store._store
+import shingling.store.store
 from shingling import Page, Rules, Store, sign
 from shingling.store import parse_url
-from shingling.store._decide import decide
-from shingling.store._engine import database_of
-from shingling.store._tables import LIVE, NEXT
+from shingling.store.backends.engine import database_of
+from shingling.store.decide.verdict import decide
+from shingling.store.schema.tables import LIVE, NEXT
 
 from .databases import emptied, is_postgres
 from .invariants import beginning, ending, entries_of, rows_of, text, url_of, verify, words
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from shingling import Verdict
-    from shingling.store._database import Database
+    from shingling.store.backends.base import Database
 
 pytestmark = pytest.mark.usefixtures("few_recent")
 
@@ -168,7 +168,7 @@ def fail(store: Store, batch: list[Page]) -> None:
         return decided[-1]
 
     with pytest.MonkeyPatch.context() as patch, suppress(_RolledBackError):
-        patch.setattr(shingling.store._store, "decide", failing)
+        patch.setattr(shingling.store.store, "decide", failing)
         store.check(batch, 0.8)
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import shingling.store._decide
+import shingling.store.decide.verdict
 from shingling import Page, Rules, Store, Verdict, sign
 from shingling.similarity import estimate
 from shingling.sketch import Banding
@@ -83,7 +83,7 @@ def nothing_learned() -> Iterator[None]:
     """Have sites teach nothing: what they do teach has a test of its own."""
     with pytest.MonkeyPatch.context() as patch:
         for name in ("learn", "learn_title"):
-            patch.setattr(shingling.store._decide, name, lambda *_: None)
+            patch.setattr(shingling.store.decide.verdict, name, lambda *_: None)
         yield
 
 

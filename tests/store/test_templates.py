@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import shingling.store._templates
+import shingling.store.decide.templates
 from shingling import Page, Rules, Store
 from shingling.errors import StoreError
 from shingling.store import STATUSES
-from shingling.store._working_set import WorkingSet
+from shingling.store.decide.batch import WorkingSet
 
 from .databases import emptied, execute
 from .invariants import jaccard, rows_of, url_of, verify
@@ -530,8 +530,8 @@ def test_rows_of_a_site_are_merged(store: Store, file: Path) -> None:
 def test_a_site_has_so_many_blocks_at_most(
     store: Store, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shingling.store._templates, "MOST_TEMPLATE", 10)
-    monkeypatch.setattr(shingling.store._templates, "MOST_OTHER", 20)
+    monkeypatch.setattr(shingling.store.decide.templates, "MOST_TEMPLATE", 10)
+    monkeypatch.setattr(shingling.store.decide.templates, "MOST_OTHER", 20)
     fewest = []
     for at in range(70):
         around = lines(f"seen twice {at // 2}", 2)

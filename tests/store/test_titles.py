@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from shingling import Page, Rules, Store
-from shingling.store._titles import LONG, SURELY
+from shingling.store.decide.titles import LONG, SURELY
 
 from .invariants import ending, groups_of, jaccard, text, url_of, verify, words
 

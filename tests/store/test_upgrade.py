@@ -15,7 +15,7 @@ from sqlalchemy import Connection, MetaData, create_engine, insert, select
 
 from shingling import Page, Rules, Scheme, Store
 from shingling.sketch import Banding
-from shingling.store._migrate import HEAD, alembic_config
+from shingling.store.schema.migrate import HEAD, alembic_config
 from shingling.text import Canonicaliser
 
 from .databases import execute, is_postgres

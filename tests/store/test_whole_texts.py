@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 from sqlalchemy import create_engine
 
-import shingling.store._whole_texts
+import shingling.store.schema.whole_texts
 from shingling import Page, Rules, Scheme, Store
 from shingling.errors import StoreError
 from shingling.sketch import exact_hash
 from shingling.store import Header
-from shingling.store._migrate import HEAD
+from shingling.store.schema.migrate import HEAD
 
 from .databases import execute, is_postgres
 from .invariants import rows_of, url_of, verify
@@ -74,7 +74,7 @@ def _standing(file: Path) -> dict[str, tuple[str, str | None]]:
 @pytest.fixture(params=[1, 3, 100])
 def batch(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """How many texts are read at a time."""
-    monkeypatch.setattr(shingling.store._whole_texts, "_BATCH", request.param)
+    monkeypatch.setattr(shingling.store.schema.whole_texts, "_BATCH", request.param)
     return int(request.param)
 
 
@@ -231,7 +231,7 @@ def test_a_store_is_brought_to_whole_texts_once(file: Path) -> None:
     old = restored("0005", file)
     engine = create_engine(url_of(old))
     with engine.begin() as connection:
-        assert shingling.store._whole_texts.hash_whole_texts(connection)
-        assert not shingling.store._whole_texts.hash_whole_texts(connection)
+        assert shingling.store.schema.whole_texts.hash_whole_texts(connection)
+        assert not shingling.store.schema.whole_texts.hash_whole_texts(connection)
     engine.dispose()
     assert _standing(old) == _AFTER

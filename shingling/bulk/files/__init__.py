@@ -1,0 +1,1 @@
+"""The files of a collection: what is read and what is written."""

@@ -1,0 +1,315 @@
+"""The inputs of a collection, cut into parts that workers can sign side by side."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import sys
+import zlib
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, cast
+
+from shingling.bulk.files.archives import ArchiveError, LeftOut, SavedPage, read_archive
+from shingling.bulk.files.lines import csv_lines
+from shingling.bulk.files.payloads import (
+    BOM,
+    Broken,
+    Columns,
+    Lines,
+    Packed,
+    Pages,
+    Payload,
+    Values,
+    bounded_lines,
+)
+from shingling.errors import BulkError
+from shingling.text import plain_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from shingling.bulk.options import Options
+
+_SUFFIXES = {
+    **dict.fromkeys((".jsonl", ".jsonlines", ".ndjson", ".jl", ".json"), "jsonl"),
+    ".csv": "csv",
+    ".parquet": "parquet",
+    **dict.fromkeys((".warc", ".tar", ".tgz", ".bz2", ".xz"), "warc"),
+}
+_STEP = 1 << 24  # bytes of a file in one part
+_PARTS = 2048  # of a large file, which are larger then
+_ROWS = 8192  # rows in one part, where they are not counted by bytes
+_PAGES = 64
+_BYTES = 1 << 23  # of rows in one part
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+
+
+class Source:
+    """One input: what it is called, what tells whether it has changed, and its parts.
+
+    Args:
+        name: as it is shown in problems.
+        identity: what a run that goes on compares; None where nothing tells.
+        size: in bytes, or None where it is not known.
+        parts: what yields the parts, with the share of the input that lies before each.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        identity: list[int] | None,
+        size: int | None,
+        parts: Callable[[], Iterator[tuple[Payload, float | None]]],
+    ) -> None:
+        self.name = name
+        self.identity = identity
+        self.size = size
+        self._parts = parts
+
+    def parts(self) -> Iterator[tuple[Payload, float | None]]:
+        """Yield the parts; what breaks off ends with a part that says so."""
+        try:
+            yield from self._parts()
+        except (OSError, EOFError, zlib.error, ArchiveError) as error:
+            if isinstance(error, OSError) and error.filename is not None:
+                raise BulkError(f"{plain_line(self.name)}: {error.strerror}") from error
+            yield Broken(f"cannot be read any further: {plain_line(str(error))}"), None
+
+
+def sources_of(inputs: Iterable[str], options: Options) -> list[Source]:
+    """Return the inputs.
+
+    Raises:
+        BulkError: one is not there, or of no known kind, or needs a package that is not.
+    """
+    sources = [_source(name, options) for name in inputs]
+    if not sources:
+        raise BulkError("no input is named")
+    return sources
+
+
+def _source(name: str, options: Options) -> Source:
+    if name == "-":
+        form = options.format or "jsonl"
+        if form not in ("jsonl", "csv"):
+            raise BulkError(f"standard input is read as jsonl or csv, not as {form}")
+        return Source("-", None, None, lambda: _stream(sys.stdin.buffer, form, options, None))
+    if "://" in name and not Path(name).exists():
+        return _query(name, options)
+    path = Path(name)
+    try:
+        stat = path.stat()
+    except OSError as error:
+        raise BulkError(f"{plain_line(name)}: {error.strerror}") from error
+    form = options.format or _format_of(path)
+    identity, size = [stat.st_size, stat.st_mtime_ns], stat.st_size
+    if form in ("warc", "html"):
+        return Source(name, identity, None, lambda: _archive(path, options))
+    if form == "parquet":
+        _require("pyarrow", "Parquet files", "parquet")
+        return Source(name, identity, size, lambda: _parquet(path))
+    if form == "sql":
+        raise BulkError(f"{plain_line(name)}: a query is asked for by an SQLAlchemy URL")
+    with path.open("rb") as file:
+        magic = file.read(4)
+    if magic == _ZSTD:
+        _zstd()
+    if form == "jsonl" and not magic.startswith((_GZIP, _ZSTD)):
+        return Source(name, identity, size, lambda: _lines(path, size))
+    return Source(name, identity, size, lambda: _packed(path, form, options, size))
+
+
+def _format_of(path: Path) -> str:
+    if path.is_dir():
+        return "html"
+    name = path.name.lower()
+    for suffix in (".gz", ".zst"):
+        name = name.removesuffix(suffix)
+    suffix = Path(name).suffix
+    if suffix not in _SUFFIXES:
+        raise BulkError(
+            f"{plain_line(str(path))}: the name tells no format; name one: jsonl, csv, parquet,"
+            " warc or html"
+        )
+    return _SUFFIXES[suffix]
+
+
+def _lines(path: Path, size: int) -> Iterator[tuple[Payload, float | None]]:
+    """Yield parts of whole lines, which workers read for themselves."""
+    with path.open("rb") as file:
+        start = 0
+        step = max(_STEP, size // _PARTS)
+        while start < size:
+            file.seek(min(start + step, size))
+            while (piece := file.readline(1 << 20)) and not piece.endswith(b"\n"):
+                pass
+            stop = file.tell()
+            yield Lines(str(path), start, stop), start / size
+            start = stop
+
+
+def _packed(
+    path: Path, form: str, options: Options, size: int
+) -> Iterator[tuple[Payload, float | None]]:
+    with path.open("rb") as raw, _unpacked(raw) as file:
+        yield from _stream(file, form, options, lambda: raw.tell() / max(size, 1))
+
+
+@contextlib.contextmanager
+def _unpacked(raw: IO[bytes]) -> Iterator[IO[bytes]]:
+    """Hold a file to read from, unpacked where it is packed by gzip or Zstandard."""
+    magic = raw.read(4)
+    raw.seek(0)
+    if magic.startswith(_GZIP):
+        with gzip.GzipFile(fileobj=raw) as file:
+            yield cast("IO[bytes]", file)
+    elif magic == _ZSTD:
+        with _zstd()(raw) as file:
+            yield file
+    else:
+        yield raw
+
+
+def _zstd() -> Callable[[IO[bytes]], Any]:
+    try:
+        from compression.zstd import ZstdFile  # type: ignore[import-not-found]  # from 3.14 on
+    except ImportError:
+        try:
+            from backports.zstd import ZstdFile
+        except ImportError:
+            raise BulkError(
+                'Zstandard needs backports.zstd: pip install "scrapy-shingling[zstd]"'
+            ) from None
+    opener: Callable[[IO[bytes]], Any] = ZstdFile
+    return opener
+
+
+def _stream(
+    file: IO[bytes], form: str, options: Options, share: Callable[[], float] | None
+) -> Iterator[tuple[Payload, float | None]]:
+    parts = _csv(file, options) if form == "csv" else _json(file, options)
+    for part in parts:
+        yield part, share() if share is not None else None
+
+
+def _json(file: IO[bytes], options: Options) -> Iterator[Payload]:
+    waiting: list[bytes | None] = []
+    size, first = 0, True
+    broken: Exception | None = None
+    try:
+        for line, length in bounded_lines(file, options.max_bytes):
+            if first and line is not None:
+                line = line.removeprefix(BOM)
+            first = False
+            waiting.append(line)
+            size += length if line is not None else 0
+            if len(waiting) == _ROWS or size >= _BYTES:
+                yield Packed(waiting)
+                waiting, size = [], 0
+    except (OSError, EOFError, zlib.error) as error:
+        broken = error
+    if waiting:
+        yield Packed(waiting)
+    if broken is not None:  # what came before it has been handed on
+        raise broken
+
+
+def _csv(file: IO[bytes], options: Options) -> Iterator[Payload]:
+    waiting: list[tuple[int, dict[str, Any] | str]] = []
+    size, before, last = 0, 0, 0
+    broken: Exception | None = None
+    buffered = io.BufferedReader(cast("io.RawIOBase", file))
+    try:
+        for line in csv_lines(cast("IO[bytes]", buffered), options.max_bytes):
+            waiting.append((line.number - before, line.problem or line.values))
+            last = line.number
+            size += sum(map(len, line.values.values()))
+            if len(waiting) == _ROWS or size >= _BYTES:
+                yield Values(waiting)
+                waiting, size, before = [], 0, last
+    except (OSError, EOFError, zlib.error) as error:
+        broken = error
+    finally:
+        buffered.detach()
+    if waiting:
+        yield Values(waiting)
+    if broken is not None:
+        raise broken
+
+
+def _parquet(path: Path) -> Iterator[tuple[Payload, float | None]]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path) as file:
+            done, total = 0, max(file.metadata.num_rows, 1)
+            for batch in file.iter_batches(_ROWS):
+                sink = pa.BufferOutputStream()
+                with pa.ipc.new_stream(sink, batch.schema) as stream:
+                    stream.write_batch(batch)
+                yield Columns(sink.getvalue().to_pybytes()), done / total
+                done += batch.num_rows
+    except pa.ArrowException as error:
+        yield Broken(f"cannot be read any further: {plain_line(str(error))}"), None
+
+
+def _archive(path: Path, options: Options) -> Iterator[tuple[Payload, float | None]]:
+    waiting: list[SavedPage | LeftOut] = []
+    size = 0
+    broken: Exception | None = None
+    try:
+        for page in read_archive(path, max_bytes=options.max_bytes):
+            waiting.append(page)
+            size += len(page.body) if isinstance(page, SavedPage) else 0
+            if len(waiting) == _PAGES or size >= _BYTES:
+                yield Pages(waiting), None
+                waiting, size = [], 0
+    except ArchiveError as error:
+        broken = error
+    if waiting:
+        yield Pages(waiting), None
+    if broken is not None:
+        raise broken
+
+
+def _query(url: str, options: Options) -> Source:
+    from sqlalchemy import create_engine, make_url, text
+    from sqlalchemy.exc import SQLAlchemyError
+
+    if not options.query:
+        raise BulkError("an SQLAlchemy URL needs --query, such as 'SELECT id, text FROM articles'")
+    parsed = None
+    with contextlib.suppress(SQLAlchemyError, ValueError):
+        parsed = make_url(url)
+    if parsed is None:  # raised without its cause: SQLAlchemy 2.0 quotes the URL and its password
+        raise BulkError("not an SQLAlchemy URL; expected one like sqlite:///articles.db")
+    try:
+        engine = create_engine(parsed)
+    except (SQLAlchemyError, ImportError) as error:
+        raise BulkError(f"the database cannot be reached: {plain_line(str(error))}") from error
+    shown = engine.url.render_as_string(hide_password=True)
+
+    def parts() -> Iterator[tuple[Payload, float | None]]:
+        try:
+            with engine.connect() as connection:
+                streamed = connection.execution_options(stream_results=True)
+                result = streamed.execute(text(str(options.query))).mappings()
+                for batch in result.partitions(_ROWS):
+                    rows = [(place, dict(row)) for place, row in enumerate(batch, start=1)]
+                    yield Values(rows), None
+        except SQLAlchemyError as error:
+            reason = plain_line(str(error.__cause__ or error))
+            raise BulkError(f"{shown}: the query failed: {reason}") from error
+        finally:
+            engine.dispose()
+
+    return Source(shown, None, None, parts)
+
+
+def _require(module: str, what: str, extra: str) -> None:
+    from importlib.util import find_spec
+
+    if find_spec(module) is None:
+        raise BulkError(f'{what} need {module}: pip install "scrapy-shingling[{extra}]"')

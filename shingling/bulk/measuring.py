@@ -1,0 +1,214 @@
+"""Pairs of rows measured by their texts, and the original that a row has by that.
+
+Measuring is most of what deciding costs: worker processes do it ahead, for a whole block of rows.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import astuple
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from shingling.extraction.processes import Worker
+from shingling.similarity import Overlap, overlap
+from shingling.sketch import FUNCTIONS, SUPERSHINGLES, text_fingerprints
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from shingling.bulk.chunks import Signed
+    from shingling.sketch import Fingerprints, Scheme
+    from shingling.store import Ranking, Rules
+
+_REMEMBERED = 1 << 26  # bytes of fingerprints
+_FEW = 1 << 8  # pairs that are measured sooner than workers are asked
+
+
+class Pairs(NamedTuple):
+    """Rows with earlier originals that are worth measuring, by row and then by original."""
+
+    rows: NDArray[np.int64]
+    originals: NDArray[np.int64]
+    equal: NDArray[np.int64]  # minima
+
+    def by_row(self) -> Iterator[tuple[int, slice]]:
+        """Yield each row, and where its pairs are."""
+        return by_row(self.rows)
+
+    def cut(self, number: int) -> list[Pairs]:
+        """Return so many parts of about the same size, of whole rows."""
+        ends = np.linspace(0, len(self.rows), number + 1).astype(np.int64)[1:-1]
+        bounds = [0, *np.searchsorted(self.rows, self.rows[ends]).tolist(), len(self.rows)]
+        return [Pairs(*(column[first:last] for column in self)) for first, last in pairwise(bounds)]
+
+
+def by_row(rows: NDArray[np.int64]) -> Iterator[tuple[int, slice]]:
+    """Yield each of some rising rows, and where it is."""
+    bounds = np.flatnonzero(np.diff(rows)) + 1
+    firsts = [0, *bounds.tolist()] if len(rows) else []
+    for first, last in zip(firsts, [*bounds.tolist(), len(rows)], strict=False):
+        yield int(rows[first]), slice(first, last)
+
+
+def worth_measuring(
+    equal: NDArray[np.bool_],
+    simhashes: NDArray[np.uint64],
+    others: NDArray[np.uint64],
+    rules: Rules,
+    ranking: Ranking,
+) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Return which pairs the method takes by their signatures, and the estimate allows.
+
+    Args:
+        equal: minima in common, bool[n, 84].
+        simhashes: of the rows, uint64[n].
+        others: simhashes of the originals, uint64[n].
+        rules: with the method.
+        ranking: with the least estimate.
+
+    Returns:
+        bool[n], and the numbers of minima in common, int64[n].
+    """
+    counts = np.count_nonzero(equal, axis=1)
+    taken: NDArray[np.bool_] = counts / FUNCTIONS >= ranking.worth
+    if rules.method == "megashingle":
+        parts = equal.reshape(len(equal), SUPERSHINGLES, FUNCTIONS // SUPERSHINGLES)
+        taken &= parts.all(axis=2).sum(axis=1) > 1
+    elif rules.method == "minhash+simhash":
+        taken &= np.bitwise_count(simhashes ^ others) <= rules.simhash_distance
+    return taken, counts
+
+
+class Measurer:
+    """Chooses originals; what was measured or read last is remembered.
+
+    Args:
+        signed: the rows.
+        scheme: of the fingerprints.
+        ranking: of candidates.
+    """
+
+    def __init__(self, signed: Signed, scheme: Scheme, ranking: Ranking) -> None:
+        self._signed = signed
+        self._scheme = scheme
+        self._ranking = ranking
+        self._measured: dict[tuple[int, int], Overlap] = {}
+        self._fingerprints: OrderedDict[int, Fingerprints] = OrderedDict()
+        self._size = 0
+
+    def choose(
+        self, row: int, originals: Sequence[int], equal: Sequence[int]
+    ) -> tuple[int, Overlap] | None:
+        """Return the original of a row among those worth measuring, or None.
+
+        Args:
+            row: that looks for it.
+            originals: in rising order.
+            equal: minima that each has in common with the row.
+        """
+        estimates = np.asarray(equal) / FUNCTIONS
+        best: tuple[int, Overlap] | None = None
+        for place in self._ranking.order(estimates):
+            if best is not None and self._ranking.is_beaten(
+                float(estimates[place]), best[1].resemblance
+            ):
+                break
+            other = originals[place]
+            both = self._overlap(row, other)
+            if both.resemblance < self._ranking.least:
+                continue
+            if best is None or (both.resemblance, -other) > (best[1].resemblance, -best[0]):
+                best = other, both
+        return best
+
+    def measure(self, pairs: Pairs) -> NDArray[np.int64]:
+        """Choose for all rows; return what was measured: row, original and `Overlap`, int64[n, 5].
+
+        Raises:
+            BulkError: a file has changed meanwhile.
+        """
+        self._measured.clear()
+        self._signed.will_read(np.union1d(pairs.rows, pairs.originals))
+        for row, part in pairs.by_row():
+            self.choose(row, pairs.originals[part].tolist(), pairs.equal[part].tolist())
+        found = [(*pair, *astuple(both)) for pair, both in self._measured.items()]
+        return np.array(found, np.int64).reshape(-1, 5)
+
+    def learn(self, measured: NDArray[np.int64]) -> None:
+        """Take up what others have measured, in place of what was before."""
+        self._measured = {
+            (row, other): Overlap(*counts) for row, other, *counts in measured.tolist()
+        }
+
+    def _overlap(self, row: int, other: int) -> Overlap:
+        known = self._measured.get((row, other))
+        if known is None:
+            known = overlap(self._fingerprints_of(row), self._fingerprints_of(other))
+            self._measured[row, other] = known
+        return known
+
+    def _fingerprints_of(self, row: int) -> Fingerprints:
+        known = self._fingerprints.get(row)
+        if known is not None:
+            self._fingerprints.move_to_end(row)
+            return known
+        made = text_fingerprints(self._signed.text(row), self._scheme)
+        self._fingerprints[row] = made
+        self._size += made.nbytes
+        while self._size > _REMEMBERED and len(self._fingerprints) > 1:
+            self._size -= self._fingerprints.popitem(last=False)[1].nbytes
+        return made
+
+
+class MeasuringPool:
+    """Worker processes that measure pairs ahead, once there are many.
+
+    What is left out by one that dies or does not start is measured when it is asked for.
+
+    Args:
+        measurer: as which they measure.
+        workers: number of processes; with 0 nothing is measured ahead.
+    """
+
+    def __init__(self, measurer: Measurer, workers: int) -> None:
+        self._measurer = measurer
+        self._workers: list[Worker | None] = [None] * workers
+
+    def measure(self, pairs: Pairs) -> None:
+        """Let the measurer know what choosing for some rows has to measure."""
+        if not self._workers or len(pairs.rows) < _FEW:
+            self._measurer.learn(np.empty((0, 5), np.int64))
+            return
+        with ThreadPoolExecutor(len(self._workers)) as threads:
+            parts = pairs.cut(len(self._workers))
+            answers = [*threads.map(self._ask, range(len(self._workers)), parts)]
+        self._measurer.learn(np.concatenate(answers))
+
+    def close(self) -> None:
+        """End the processes."""
+        for worker in self._workers:
+            if worker is not None:
+                worker.end()
+
+    def _ask(self, place: int, pairs: Pairs) -> NDArray[np.int64]:
+        try:
+            worker = self._workers[place]
+            if worker is None:
+                worker = self._workers[place] = Worker("shingling.bulk.signing.worker")
+                worker.ask(self._measurer)
+            answer = worker.ask(pairs)
+        except (EOFError, OSError):
+            worker, self._workers[place] = self._workers[place], None
+            if worker is not None:
+                worker.end()
+            answer = None
+        if isinstance(answer, np.ndarray):
+            return answer
+        # An error comes again, where it is the fault of a row.
+        return np.empty((0, 5), np.int64)

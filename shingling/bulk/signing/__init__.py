@@ -1,0 +1,1 @@
+"""Sign the rows of a collection, in worker processes."""

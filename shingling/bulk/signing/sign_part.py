@@ -1,0 +1,166 @@
+"""One part of an input, read and signed into a chunk."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from shingling.bulk.chunks import ChunkWriter, Head
+from shingling.bulk.files.payloads import dumped
+from shingling.extraction.reader import Content, Reader
+from shingling.sketch import Signature, sign
+from shingling.store import safe_url
+from shingling.text import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from shingling.bulk.files.payloads import Payload, RawRow
+    from shingling.bulk.options import Fields
+    from shingling.sketch.banding import Banding
+
+
+PLACE = struct.Struct("<q")
+"""The place of a row, as a worker notes it in its file."""
+
+
+@dataclass(frozen=True)
+class Signer:
+    """How parts of inputs are signed.
+
+    Args:
+        reader: of HTML, and what the scheme is taken from.
+        fields: names of the fields.
+        banding: what candidates are found by; None where only exact duplicates are.
+        folder: of the chunks.
+        progress: a file of 8 bytes, in which a worker notes the row that it is at.
+    """
+
+    reader: Reader
+    fields: Fields
+    banding: Banding | None
+    folder: Path
+    progress: Path | None = None
+
+
+@dataclass
+class Task:
+    """A part of an input to be signed.
+
+    Args:
+        number: of the chunk.
+        source: number of the input.
+        payload: the part.
+        digest: of the part, if it is kept.
+        skipped: places of rows that are not to be read, and why.
+    """
+
+    number: int
+    source: int
+    payload: Payload
+    digest: str | None = None
+    skipped: dict[int, str] = field(default_factory=dict)
+
+
+class BadRowError(Exception):
+    """The row cannot be taken; the message says why."""
+
+
+def sign_part(task: Task, signer: Signer, note: Callable[[int], None]) -> int:
+    """Sign a part of an input, and write its chunk; return its number.
+
+    Args:
+        task: the part.
+        signer: how.
+        note: is told the place of each row before it is read.
+
+    Raises:
+        OSError: the chunk cannot be written, or the part not be read.
+    """
+    writer = ChunkWriter(Head(task.source, file=task.payload.file, digest=task.digest))
+    for place, row in enumerate(task.payload.rows(signer.reader.max_bytes)):
+        note(place)
+        writer.head.lines = row.line
+        try:
+            if place in task.skipped:
+                raise BadRowError(task.skipped[place])
+            if row.values == "":
+                continue
+            _add(row, writer, signer)
+        except BadRowError as error:
+            writer.bad(row.line, str(error))
+    writer.write(signer.folder, task.number, signer.banding)
+    return task.number
+
+
+def _add(row: RawRow, writer: ChunkWriter, signer: Signer) -> None:
+    values = row.values
+    if isinstance(values, str):
+        raise BadRowError(values)
+    fields = signer.fields
+    row_id = id_of(values, fields.id)
+    body = values.get(fields.text)
+    place: tuple[int, int] | bytes
+    if isinstance(body, str) and body and not body.isspace():
+        if len(body) > signer.reader.max_bytes:
+            raise BadRowError(f"{fields.text} is longer than {signer.reader.max_bytes:,}")
+        signature = sign(clean(body), signer.reader.scheme)
+        stays = writer.head.file is not None
+        place = (row.offset, row.length) if stays else dumped(values)
+    else:
+        values, signature = _read(row, values, signer)
+        place = dumped(values)
+    if not signature.words:
+        raise BadRowError(f"{fields.text} has no words")
+    writer.add(signature, row.line, row_id, values, place)
+
+
+def _read(row: RawRow, values: dict[str, Any], signer: Signer) -> tuple[dict[str, Any], Signature]:
+    """Return a row of HTML with its main text, title and language, and the signature."""
+    fields = signer.fields
+    content = row.page
+    if content is None:
+        html = values.get(fields.html)
+        if not isinstance(html, str) or not html.strip():
+            raise BadRowError(without_text(values, fields))
+        url = values.get("url")
+        content = Content(html, is_html=True, url=url if isinstance(url, str) else None)
+    reading = signer.reader.read(content)
+    if reading.text is None or reading.signature is None:
+        raise BadRowError(reason_shown(reading.reason or "no_main_text"))
+    found = {"title": reading.title, "language": reading.language, fields.text: reading.text}
+    kept = {name: value for name, value in values.items() if name != fields.html}
+    missing = {name: value for name, value in found.items() if kept.get(name) in (None, "")}
+    return {**kept, **missing}, Signature.from_bytes(reading.signature)
+
+
+def without_text(values: dict[str, Any], fields: Fields) -> str:
+    """Return why a row has nothing to sign."""
+    for name in (fields.text, fields.html):
+        if name in values:
+            value = values[name]
+            if value is None:
+                return f"{name} is null"
+            return f"{name} is empty" if isinstance(value, str) else f"{name} is no string"
+    return f"neither {fields.text} nor {fields.html}"
+
+
+def id_of(values: dict[str, Any], name: str | None) -> tuple[bytes, bytes] | None:
+    """Return the id of a row and its hash."""
+    value = None
+    for one in ("id", "url") if name is None else (name,):
+        value = values.get(one)
+        if isinstance(value, (str, int)) and value != "" and not isinstance(value, bool):
+            url = safe_url(clean(str(value)))  # as a store has it
+            return url.encode(), hashlib.blake2b(url.encode(), digest_size=16).digest()
+    if name is None:
+        return None
+    raise BadRowError(f"no {name}" if value in (None, "") else f"{name} is no string or number")
+
+
+def reason_shown(reason: str) -> str:
+    """Return the short name of a reason as a person reads it."""
+    return reason.replace("_", " ")

@@ -1,0 +1,342 @@
+"""Whole collections by Spark, where they outgrow one machine: the result is that of bulk.
+
+Needs PySpark 4, here and on the workers: pip install "scrapy-shingling[spark]".
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass, field, replace
+from functools import partial, reduce
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+
+from shingling.bulk.files.output import DUPLICATE_ID, SHOWN
+from shingling.bulk.options import Fields, Options, Problem, Summary
+from shingling.bulk.spark.measuring import CHOSEN
+from shingling.bulk.spark.meeting import Deciding
+from shingling.bulk.spark.rounds import Rounds
+from shingling.bulk.spark.signing import SIGNED, Signing, sign_rows
+from shingling.bulk.spark.work import Work, hadoop
+from shingling.errors import BulkError
+from shingling.sketch.banding import Banding
+from shingling.store import (
+    MEASURED,
+    MOST,
+    Index,
+    Ranking,
+)
+from shingling.text import plain_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import Column
+
+_ROW, _FILE, _LINE, _INPUT = (f"shingling_{name}" for name in ("row", "file", "line", "input"))
+METHODS = ("minhash", "megashingle", "minhash+simhash", "exact")
+_EXPORTED = {"id", "url", "text", "text_hash", "simhash", "minima", "original_id"}
+_RESULTS = ("kept", "removed", "groups", "bad", "summary")
+
+
+@dataclass(frozen=True)
+class Decided:
+    """The decisions on a collection, as DataFrames that read the work folder.
+
+    Args:
+        kept: the rows that stay, with all their columns, in no order.
+        removed: `id`, `original`, `status` (`exact` or `near`), `resemblance`, `containment`.
+        groups: `original` and its `duplicates`, an array in the order of the input.
+        bad: rows that could not be taken: `id` and `reason`; of files, `file` and `line`.
+        rounds: that the decisions took.
+    """
+
+    kept: DataFrame
+    removed: DataFrame
+    groups: DataFrame
+    bad: DataFrame
+    rounds: int
+    _outcomes: DataFrame = field(repr=False)
+    _places: DataFrame = field(repr=False)
+    _work: Work = field(repr=False)
+
+    def counts(self) -> Summary:
+        """Count what came of the collection; `problems` are those of rows of files."""
+        summary = Summary()
+        for status, reason, number in (
+            self._outcomes.groupBy("status", "reason").count().toLocalIterator()
+        ):
+            if status == "bad":
+                summary.reasons[reason] += number
+            else:
+                setattr(summary, status, number)
+        summary.bad = summary.reasons.total()
+        summary.repeated = summary.exact + summary.near
+        summary.unique += summary.short
+        summary.total = summary.unique + summary.repeated
+        if summary.bad:
+            summary.problems = self._problems()
+        return summary
+
+    def _problems(self) -> list[Problem]:
+        bad = self._outcomes.where("status = 'bad'").join(self._places, "row")
+        shown = bad.where("file IS NOT NULL").orderBy("row").limit(SHOWN)
+        return [Problem(row.file, row.line, row.reason) for row in shown.collect()]
+
+    def discard(self) -> None:
+        """Delete the work folder; the DataFrames cannot be read any more."""
+        self._work.discard()
+
+
+def deduplicate_frame(
+    rows: DataFrame,
+    options: Options | None = None,
+    *,
+    order: str | Sequence[str] | None = None,
+    work: str | None = None,
+) -> Decided:
+    """Deduplicate the rows of a DataFrame: the result is that of `deduplicate`, row by row.
+
+    Args:
+        rows: with a column of texts, and one of ids; each row is read once.
+        options: what decides: rules, scheme, fields, `max_bytes` and `strict`. HTML is not read.
+        order: the columns that the rows are ordered by; of two duplicates the first one stays.
+        work: a folder that all workers can reach, which is written to and kept until `discard`;
+            by default one in Spark's checkpoint folder.
+
+    Raises:
+        BulkError: there is no such column, no order or no folder; or, of strict options, a row
+            cannot be taken.
+    """
+    options = options or Options()
+    columns = [order] if isinstance(order, str) else [*(order or ())]
+    if not columns:
+        raise BulkError("a DataFrame has no order of its own: name the columns that it is by")
+    _require_columns(rows, [options.fields.text, *columns])
+    folder = work or rows.sparkSession.sparkContext.getCheckpointDir()
+    if folder is None:
+        raise BulkError("name a work folder, or set Spark's checkpoint folder")
+    nowhere = {_FILE: f.lit(None).cast("string"), _LINE: f.lit(None).cast("long")}
+    own = Work(rows.sparkSession, f"{folder}/shingling-{uuid4().hex}")
+    return _decided(rows.withColumns(nowhere), options, columns, own)
+
+
+def deduplicate_parquet(
+    spark: SparkSession,
+    inputs: Sequence[str],
+    out: str,
+    options: Options | None = None,
+    order: str | Sequence[str] | None = None,
+) -> Summary:
+    """Deduplicate Parquet files: the result is that of `deduplicate`, row by row.
+
+    Args:
+        spark: the session.
+        inputs: paths or URIs of files, folders or globs; also of a store's export, whose pages are
+            known by their URLs and come in the order in which they were stored.
+        out: folder for `kept`, `removed`, `groups` and `bad`, each a folder of Parquet files, and
+            for `summary`, a folder with a file of JSON.
+        options: as `deduplicate_frame` takes them.
+        order: columns that the rows are ordered by; otherwise that of the inputs, and the files
+            of each by their paths.
+
+    Raises:
+        BulkError: an input cannot be read, there is no such column, the folder holds results; or,
+            of strict options, a row cannot be taken.
+    """
+    began = time.monotonic()
+    options = options or Options()
+    columns = [order] if isinstance(order, str) else [*(order or ())]
+    for name in _RESULTS:
+        path, files = hadoop(spark, f"{out}/{name}")
+        if files.exists(path):
+            raise BulkError(f"{plain_line(out)}: {name} is there, of another run")
+    rows = _read(spark, inputs)
+    if options.fields.id is None and set(rows.columns) >= _EXPORTED:
+        rows = rows.where(f.col("id").isNotNull())  # the others are templates
+        options = replace(options, fields=Fields(options.fields.text, options.fields.html, "url"))
+        columns = columns or [_INPUT, "id"]
+    _require_columns(rows, [options.fields.text, *columns])
+    work = Work(spark, f"{out}/work")
+    try:
+        decided = _decided(rows, options, [*columns, _INPUT, _FILE, _LINE], work)
+        for name in ("kept", "removed", "groups", "bad"):
+            frame: DataFrame = getattr(decided, name)
+            frame.write.parquet(f"{out}/{name}")
+        summary = decided.counts()
+        summary.seconds = time.monotonic() - began
+        shown = json.dumps(summary.as_dict(), ensure_ascii=False)
+        text = spark.createDataFrame([(shown,)], "value string")
+        text.coalesce(1).write.text(f"{out}/summary")
+    finally:
+        work.discard()
+    return summary
+
+
+def _read(spark: SparkSession, inputs: Sequence[str]) -> DataFrame:
+    frames = []
+    for number, name in enumerate(inputs):
+        try:
+            frame = spark.read.parquet(name)
+        except PySparkException as error:
+            raise BulkError(f"{plain_line(name)}: {plain_line(str(error))}") from error
+        frames.append(
+            frame.select(
+                *("*", f.col("_metadata.file_path").alias(_FILE)),
+                *((f.col("_metadata.row_index") + 1).alias(_LINE), f.lit(number).alias(_INPUT)),
+            )
+        )
+    if not frames:
+        raise BulkError("there is no input")
+    return reduce(partial(DataFrame.unionByName, allowMissingColumns=True), frames)
+
+
+def _require_columns(rows: DataFrame, names: Sequence[str]) -> None:
+    missing = [name for name in names if name not in rows.columns]
+    if missing:
+        shown = ", ".join(name for name in rows.columns if not name.startswith("shingling_"))
+        raise BulkError(f"there is no column {plain_line(missing[0])}, but {plain_line(shown)}")
+
+
+def _decided(rows: DataFrame, options: Options, order: Sequence[str], work: Work) -> Decided:
+    """Decide rows that have a file and a line, or null in their place."""
+    numbered = rows.orderBy(*map(_column, order))
+    numbered = numbered.withColumn(_ROW, f.monotonically_increasing_id())
+    numbered = work.write(numbered, "rows")
+    row = f.col(_ROW).alias("row")
+    counts = {"rows": f.count("*")}
+    signed, seen = work.write_counted(_signed(numbered, row, options), "signed", counts)
+    marked = work.write(_marked(signed, options), "marked")
+    places = numbered.select(row, f.col(_FILE).alias("file"), f.col(_LINE).alias("line"))
+    if options.strict:
+        _refuse_bad(marked, places)
+    near, rounds = work.empty(CHOSEN), 0
+    if seen["rows"] and options.rules.method != "exact":
+        texts = numbered.select(row, _column(options.fields.text).alias("text"))
+        deciding = Rounds(texts, _deciding(options), work)
+        telling = marked.where("telling AND first IS NULL").select("row")
+        able = signed.drop("id", "name", "reason", "text_hash").join(telling, "row")
+        near = work.write(deciding.duplicates(able, seen["rows"]), "near")
+        rounds = deciding.done
+    outcomes = work.write(_outcomes(marked, near, options), "outcomes")
+    removed = _removed(outcomes)
+    of_original = f.sort_array(f.collect_list(f.struct("row", "id"))).getField("id")
+    stays = outcomes.where("status IN ('unique', 'short')").select(f.col("row").alias(_ROW))
+    bad = outcomes.where("status = 'bad'").join(places, "row")
+    return Decided(
+        numbered.join(stays, _ROW, "left_semi").drop(_ROW, _FILE, _LINE, _INPUT),
+        removed.select("id", "original", "status", "resemblance", "containment"),
+        removed.groupBy("head", "original")
+        .agg(of_original.alias("duplicates"))
+        .select("original", "duplicates"),
+        bad.select(f.col("name").alias("id"), "reason", "file", "line"),
+        rounds,
+        outcomes,
+        places,
+        work,
+    )
+
+
+def _column(name: str) -> Column:
+    """Return a column whose name may have dots in it."""
+    return f.col("`{}`".format(name.replace("`", "``")))
+
+
+def _signed(numbered: DataFrame, row: Column, options: Options) -> DataFrame:
+    fields = options.fields
+    ids = ("id", "url") if fields.id is None else (fields.id,)
+    names = {name for name in (*ids, fields.text) if name in numbered.columns}
+    place = f.concat(f.col(_FILE), f.lit(":"), f.col(_LINE).cast("string"))
+    columns = row, place.alias("place"), f.struct(*map(_column, sorted(names))).alias("values")
+    index = Index.for_rules(options.rules, options.scheme).keys_of
+    banding = index if options.rules.method != "exact" and isinstance(index, Banding) else None
+    signing = Signing(options.scheme, banding, fields, options.max_bytes)
+    return numbered.select(*columns).mapInArrow(partial(sign_rows, signing=signing), SIGNED)
+
+
+def _deciding(options: Options) -> Deciding:
+    rules = options.rules
+    return Deciding(
+        options.scheme,
+        Ranking.of(rules),
+        rules,
+        MOST,
+        MEASURED,
+    )
+
+
+def _marked(signed: DataFrame, options: Options) -> DataFrame:
+    """Return the rows with what their ids and words tell.
+
+    The `reason` is also that a row has the id of an earlier one. `telling` are those that have
+    a whole shingle, and `first` is the first one with the same text.
+    """
+    good = signed.where("reason IS NULL")
+    again = _later(good.where("id IS NOT NULL"), "id")
+    again = again.select("row", f.lit(DUPLICATE_ID).alias("again"))
+    telling = f.col("words") >= options.scheme.fewest_words
+    enough = good.where(f.col("words") >= options.fewest_words)
+    twins = _later(enough.join(again, "row", "left_anti"), "text_hash")
+    return (
+        signed.select("row", "name", "reason", "words")
+        .join(again, "row", "left")
+        .join(twins, "row", "left")
+        .withColumn("reason", f.coalesce("reason", "again"))
+        .withColumn("telling", telling & f.col("reason").isNull())
+        .select("row", "name", "reason", "words", "telling", "first")
+    )
+
+
+def _later(rows: DataFrame, column: str) -> DataFrame:
+    """Return the rows that have a value of an earlier row, `first`."""
+    firsts = rows.groupBy(column).agg(f.min("row").alias("first"), f.count("*").alias("times"))
+    repeated = firsts.where("times > 1").drop("times")
+    return rows.join(repeated, column).where("row > first").select("row", "first")
+
+
+def _refuse_bad(marked: DataFrame, places: DataFrame) -> None:
+    """Stop at the first bad row of all.
+
+    Raises:
+        BulkError: there is one.
+    """
+    bad = marked.where("reason IS NOT NULL").join(places, "row")
+    for row in bad.orderBy("row").limit(1).collect():
+        where = f"{plain_line(row.file)}, line {row.line:,}: " if row.file is not None else ""
+        raise BulkError(f"{where}{row.reason} (--strict)")
+
+
+def _outcomes(marked: DataFrame, near: DataFrame, options: Options) -> DataFrame:
+    """Return what becomes of each row: `status`, and of duplicates the original with measures.
+
+    A row with the words of an earlier one goes where that went.
+    """
+    measures = "resemblance", "containment"
+    twins = marked.where("first IS NOT NULL").select("row", "first")
+    followed = twins.join(near.withColumnRenamed("row", "first"), "first", "left")
+    exact = followed.select(
+        *("row", f.coalesce("original", "first").alias("original")),
+        *(f.coalesce(name, f.lit(1.0)).alias(name) for name in measures),
+        f.lit("exact").alias("status"),
+    )
+    repeated = exact.unionByName(near.withColumn("status", f.lit("near")))
+    is_short = f.col("words") < options.rules.min_words
+    plain = f.when(is_short, "short").otherwise("unique")
+    is_bad = f.col("reason").isNotNull()
+    status = f.when(is_bad, "bad").otherwise(f.coalesce("status", plain))
+    return (
+        marked.join(repeated, "row", "left")
+        .withColumn("status", status)
+        .select("row", "name", "reason", "status", "original", *measures)
+    )
+
+
+def _removed(outcomes: DataFrame) -> DataFrame:
+    heads = outcomes.select(f.col("row").alias("head"), f.col("name").alias("original"))
+    removed = outcomes.where("original IS NOT NULL").withColumnRenamed("original", "head")
+    return removed.withColumnRenamed("name", "id").join(heads, "head")

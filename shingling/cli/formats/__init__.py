@@ -1,0 +1,1 @@
+"""The files that `export` writes and `import` reads."""

@@ -1,0 +1,191 @@
+"""Pages of an old crawl, out of the items that it wrote to a feed."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from datetime import UTC, datetime
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from shingling.errors import ExtractionError
+from shingling.extraction.pool import ReadingPool
+from shingling.extraction.reader import Content, Reader, Reading
+from shingling.sketch import Signature
+from shingling.store import Page, safe_url, site_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from shingling.bulk.files.lines import Line
+    from shingling.plugin.settings import DedupSettings
+    from shingling.sketch import Scheme
+
+_BATCH = 256  # pages
+_SHOWN = 5  # problems
+
+
+class Fields(NamedTuple):
+    """The names of an item's fields; `time` may be None."""
+
+    url: str
+    text: str
+    html: str
+    time: str | None
+
+
+class Problems:
+    """Lines that no page could be made of: how many, and what is wrong with the first ones."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        self.first: list[tuple[str, str]] = []
+
+    def add(self, where: str, problem: str) -> None:
+        """Count a line, named by its place in the file."""
+        self.number += 1
+        if len(self.first) < _SHOWN:
+            self.first.append((where, problem))
+
+
+class _Item(NamedTuple):
+    """What an item says of its page."""
+
+    url: str
+    content: Content
+    title: str | None
+    language: str | None
+    fetched: float | None
+
+
+class Readings:
+    """Contents read as in a crawl: HTML by the extractor, in worker processes where there are.
+
+    Args:
+        settings: how they are read.
+        scheme: to sign with.
+    """
+
+    def __init__(self, settings: DedupSettings, scheme: Scheme) -> None:
+        self._settings = settings
+        self._reader = Reader(scheme, settings.extractor, settings.max_bytes)
+        self._runner = asyncio.Runner()
+        self._pool: ReadingPool | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.close()
+        self._runner.close()
+
+    def read(self, contents: list[Content]) -> list[Reading]:
+        """Return what was read from each; what cannot be read has a reason."""
+        if not any(content.is_html for content in contents):
+            return [self._reader.read(content) for content in contents]
+        if self._pool is None:
+            settings = self._settings
+            self._pool = ReadingPool(self._reader, settings.workers, settings.timeout)
+        return self._runner.run(self._read_in(self._pool, contents))
+
+    async def _read_in(self, pool: ReadingPool, contents: list[Content]) -> list[Reading]:
+        async def read(content: Content) -> Reading:
+            try:
+                return await pool.read(content)
+            except ExtractionError as error:
+                return Reading(reason=error.reason)
+
+        return await asyncio.gather(*map(read, contents))
+
+
+def batches_of(
+    lines: Iterable[Line],
+    fields: Fields,
+    readings: Readings,
+    scope_of: Callable[[str], str],
+    problems: Problems,
+) -> Iterator[list[Page]]:
+    """Yield the pages of a feed, some at a time.
+
+    Args:
+        lines: of the feed.
+        fields: what the fields of an item are called.
+        readings: what reads and signs.
+        scope_of: what returns the scope of a URL.
+        problems: where lines without a page are counted.
+    """
+    items = _items(lines, fields, problems)
+    while batch := list(islice(items, _BATCH)):
+        read = readings.read([item.content for item in batch])
+        yield [_page(item, reading, scope_of) for item, reading in zip(batch, read, strict=True)]
+
+
+def _items(lines: Iterable[Line], fields: Fields, problems: Problems) -> Iterator[_Item]:
+    for line in lines:
+        item = line.problem or _item(line.values, fields)
+        if isinstance(item, str):
+            problems.add(f"line {line.number:,}", item)
+        else:
+            yield item
+
+
+def _item(values: dict[str, Any], fields: Fields) -> _Item | str:
+    """Return what an item says, or what is wrong with it."""
+    url = values.get(fields.url)
+    if not isinstance(url, str) or not url.strip():
+        return f"no {fields.url}"
+    for name, is_html in ((fields.text, False), (fields.html, True)):
+        body = values.get(name)
+        if isinstance(body, str) and body.strip():
+            content = Content(body, is_html=is_html, url=url)
+            break
+    else:
+        return f"neither {fields.text} nor {fields.html}"
+    fetched = values.get(fields.time) if fields.time else None
+    if fetched in (None, ""):
+        seconds = None
+    else:
+        seconds = _seconds(fetched)
+        if seconds is None:
+            return f"{fields.time} is no time in ISO 8601 or seconds since 1970"
+    title, language = (_string(values.get(name)) for name in ("title", "language"))
+    return _Item(url, content, title, language, seconds)
+
+
+def _seconds(value: Any) -> float | None:
+    """Return a time as seconds since 1970; None of what is none."""
+    with suppress(ValueError, TypeError, OverflowError, OSError):
+        seconds = float(value)
+        datetime.fromtimestamp(seconds, UTC)
+        return seconds
+    with suppress(ValueError, TypeError, OverflowError):
+        moment = datetime.fromisoformat(value)
+        return moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()
+    return None
+
+
+def _string(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _page(item: _Item, reading: Reading, scope_of: Callable[[str], str]) -> Page:
+    return Page(
+        url=item.url,
+        text=reading.text,
+        signature=Signature.from_bytes(reading.signature) if reading.signature else None,
+        title=item.title or reading.title,
+        language=item.language or reading.language,
+        scope=scope_of(item.url),
+        fetched=item.fetched,
+        reason=reading.reason,
+    )
+
+
+def scope_by(settings: DedupSettings, spider: str | None) -> Callable[[str], str]:
+    """Return what tells the scope of a URL, as `DEDUP_SCOPE` has it."""
+    if settings.scope == "site":
+        return lambda url: site_of(safe_url(url))
+    if settings.scope == "spider" and spider is not None:
+        return lambda _: spider
+    return lambda _: ""

@@ -1,0 +1,271 @@
+"""Files of records and of items: JSON lines and CSV, also packed by gzip."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import csv
+import gzip
+import io
+import json
+import os
+import sys
+import zlib
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, cast
+
+from scrapy.exceptions import UsageError
+
+from shingling.bulk.files.lines import Line, csv_lines, json_lines
+from shingling.errors import RecordError, ShinglingError
+from shingling.store import PAGE_FIELDS, Record
+from shingling.text import plain_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable, Iterator
+
+FORMATS = ("jsonl", "csv", "parquet")
+_SUFFIXES = {
+    **dict.fromkeys((".jsonl", ".jsonlines", ".ndjson", ".jl"), "jsonl"),
+    ".csv": "csv",
+    ".parquet": "parquet",
+}
+_GZIP = b"\x1f\x8b"
+_KINDS = ("store", "run", "review", "page", "template", "end")
+_MARKS = {
+    "data",
+    "format",
+    "settings",
+    "same",
+    "minima",
+    "blocks",
+    "pages",
+}  # one field of each kind
+_WHOLE = {"id", "words", "original_id", "first_seen", "last_seen", "run"}
+_FRACTIONS = {"resemblance", "containment"}
+_NO_STRINGS = {*_WHOLE, *_FRACTIONS, "text_hash", "simhash", "minima"}
+
+
+def format_of(name: str, asked: str | None) -> str:
+    """Return the format of a file by its name, unless one is asked for.
+
+    Raises:
+        UsageError: the name tells none.
+    """
+    if asked is not None:
+        return asked
+    if name == "-":
+        return "jsonl"
+    suffix = Path(name.lower().removesuffix(".gz")).suffix
+    if suffix == ".parquet" and name.lower().endswith(".gz"):
+        raise UsageError("Parquet files are packed as they are, without .gz", print_help=False)
+    if suffix not in _SUFFIXES:
+        raise UsageError(
+            f"{plain_line(name)}: the name tells no format; give --format {', '.join(FORMATS)}",
+            print_help=False,
+        )
+    return _SUFFIXES[suffix]
+
+
+@contextmanager
+def output(name: str, *, force: bool) -> Iterator[IO[bytes]]:
+    """Hold a file to write to; it takes its name once it is complete. `-` is standard output.
+
+    Args:
+        name: with the suffix `.gz`, what is written is packed.
+        force: whether a file of this name is replaced.
+
+    Raises:
+        ShinglingError: there is one, and it is not to be replaced.
+        OSError: it cannot be written.
+    """
+    path = Path(name)
+    if name == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    if path.exists() and not path.is_file():  # a device or a pipe
+        with path.open("wb") as file:
+            yield file
+        return
+    if path.exists() and not force:
+        raise ShinglingError(f"{plain_line(name)}: the file is there; --force replaces it")
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with part.open("xb") as file:
+            if path.suffix.lower() == ".gz":
+                with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
+                    yield cast("IO[bytes]", packed)
+            else:
+                yield file
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+@contextmanager
+def opened(name: str) -> Iterator[IO[bytes]]:
+    """Hold a file to read from, unpacked where it is packed by gzip. `-` is standard input."""
+    if name == "-":
+        with _unpacked(sys.stdin.buffer) as file:
+            yield file
+        return
+    with Path(name).open("rb") as raw, _unpacked(raw) as file:
+        yield file
+
+
+@contextmanager
+def _unpacked(raw: IO[bytes]) -> Iterator[IO[bytes]]:
+    buffered = io.BufferedReader(cast("io.RawIOBase", raw))
+    try:
+        if buffered.peek(2).startswith(_GZIP):
+            with gzip.GzipFile(fileobj=buffered) as file:
+                yield cast("IO[bytes]", file)
+        else:
+            yield buffered
+    finally:
+        buffered.detach()
+
+
+def read_lines(file: IO[bytes], form: str) -> Generator[Line]:
+    """Yield what the lines of a file hold, JSON lines or CSV.
+
+    Raises:
+        RecordError: the file cannot be read to its end.
+    """
+    try:
+        yield from json_lines(file) if form == "jsonl" else csv_lines(file)
+    except (OSError, EOFError, zlib.error) as error:
+        raise RecordError(f"the file cannot be read to its end: {error}") from error
+
+
+def records_in(lines: Iterable[Line], form: str) -> Iterator[Record]:
+    """Yield the records that lines hold.
+
+    Raises:
+        RecordError: a line holds none.
+    """
+    read = _from_json if form == "jsonl" else _from_csv
+    for line in lines:
+        where = f"line {line.number:,}"
+        if line.problem:
+            raise RecordError(f"{where}: {line.problem}")
+        try:
+            yield read(line.values, where)
+        except (ValueError, TypeError, RecursionError) as error:
+            raise RecordError(f"{where}: {error}") from None
+
+
+def is_record(line: Line) -> bool:
+    """Return whether a line is a record of a store, not an item of a feed."""
+    return line.values.get("record") in _KINDS and not _MARKS.isdisjoint(line.values)
+
+
+def _from_json(values: dict[str, Any], where: str) -> Record:
+    kind = values.pop("record", None)
+    if not isinstance(kind, str):
+        raise TypeError("record is missing")
+    _decode(kind, values)
+    return Record(kind, values, where)
+
+
+def _from_csv(cells: dict[str, str], where: str) -> Record:
+    kind, data = cells.pop("record", ""), cells.pop("data", "")
+    if kind != "page":
+        fields = json.loads(data)
+        if not isinstance(fields, dict):
+            raise TypeError("data is not a JSON object")
+        _decode(kind, fields)
+        return Record(kind, fields, where)
+    values: dict[str, Any] = {}
+    for name, cell in cells.items():
+        if cell == "":
+            values[name] = None
+        elif name in _WHOLE:
+            values[name] = int(cell)
+        elif name in _FRACTIONS:
+            values[name] = float(cell)
+        else:
+            values[name] = cell[1:] if cell[0] == "\\" and name not in _NO_STRINGS else cell
+    _decode(kind, values)
+    return Record(kind, values, where)
+
+
+def _decode(kind: str, values: dict[str, Any]) -> None:
+    """Make bytes and a number of what files have as letters."""
+    for name, (expected, decode) in _DECODERS.get(kind, {}).items():
+        try:
+            values[name] = decode(values[name])
+        except KeyError:
+            raise ValueError(f"{name} is missing") from None
+        except (TypeError, ValueError):
+            raise ValueError(f"{name} is not {expected}") from None
+
+
+def _base64(letters: str) -> bytes:
+    return base64.b64decode(letters, validate=True)
+
+
+def _unsigned(digits: str) -> int:
+    raw = bytes.fromhex(digits)
+    if len(raw) != 8:
+        raise ValueError
+    return int.from_bytes(raw, "big")
+
+
+_DECODERS: dict[str, dict[str, tuple[str, Callable[[str], Any]]]] = {
+    "page": {
+        "text_hash": ("32 hexadecimal digits", bytes.fromhex),
+        "simhash": ("16 hexadecimal digits", _unsigned),
+        "minima": ("in base64", _base64),
+    },
+    "template": {"blocks": ("in base64", _base64)},
+}
+
+
+def _encoded(record: Record) -> dict[str, Any]:
+    values = dict(record.fields)
+    if record.kind == "page":
+        values["text_hash"] = values["text_hash"].hex()
+        values["simhash"] = f"{values['simhash']:016x}"
+    for name in ("minima", "blocks"):
+        if name in values:
+            values[name] = binascii.b2a_base64(values[name], newline=False).decode()
+    return values
+
+
+def write_jsonl(records: Iterable[Record], file: IO[bytes]) -> None:
+    """Write records, a JSON object a line."""
+    for record in records:
+        values = {"record": record.kind, **_encoded(record)}
+        file.write(json.dumps(values, ensure_ascii=False).encode() + b"\n")
+
+
+def write_csv(records: Iterable[Record], file: IO[bytes]) -> None:
+    """Write records as CSV: the fields of pages in columns, other records as JSON in one.
+
+    An empty cell is None. Before an empty string, and one that begins with a backslash, there
+    is a backslash.
+    """
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+    rows = csv.writer(text)
+    rows.writerow(("record", "data", *PAGE_FIELDS))
+    for record in records:
+        if record.kind != "page":
+            data = json.dumps(_encoded(record), ensure_ascii=False)
+            rows.writerow((record.kind, data, *("" for _ in PAGE_FIELDS)))
+            continue
+        values = _encoded(record)
+        cells = (_cell(values.get(name)) for name in PAGE_FIELDS)
+        rows.writerow((record.kind, "", *cells))
+    text.flush()
+    text.detach()
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, str):
+        return "\\" + value if value == "" or value[0] == "\\" else value
+    return "" if value is None else repr(value)

@@ -1,0 +1,119 @@
+"""Every measure of two texts at once."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from shingling.defaults import FEW_WORDS
+from shingling.similarity.common_runs import longest_common_run
+from shingling.similarity.measures import (
+    cosine,
+    distance,
+    equal_supershingles,
+    estimate,
+    overlap,
+    standard_error,
+)
+from shingling.sketch import Scheme, fingerprints_of, sign_words
+
+"""In shorter texts one changed word moves too many bits of a SimHash (docs/algorithms.md)."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Every measure of two texts a and b.
+
+    Args:
+        words_a, words_b: canonical words.
+        shingles_a, shingles_b, shared: distinct shingles.
+        resemblance: shared / all, exact.
+        estimate: resemblance from the 84 minima.
+        standard_error: of the estimate, sqrt(s (1 - s) / 84).
+        containment_a, containment_b: shared / shingles of a, of b.
+        dice: 100 x 2 shared / (shingles of a + shingles of b).
+        per_word: 100 x shared / words of a.
+        supershingles: equal ones of 6.
+        megashingles: equal ones of 15.
+        simhash_distance: differing bits, of 32 or 64.
+        simhash_likeness: (bits - distance) / bits.
+        cosine: of the tf-idf vectors of words.
+        longest_run: words of the longest run that both have.
+        exact: the texts are the same (by a scheme of version 1, their canonical words).
+    """
+
+    words_a: int
+    words_b: int
+    shingles_a: int
+    shingles_b: int
+    shared: int
+    resemblance: float
+    estimate: float
+    standard_error: float
+    containment_a: float
+    containment_b: float
+    dice: float
+    per_word: float
+    supershingles: int
+    megashingles: int
+    simhash_distance: int
+    simhash_likeness: float
+    cosine: float
+    longest_run: int
+    exact: bool
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the measures by name."""
+        return asdict(self)
+
+    @property
+    def warnings(self) -> list[str]:
+        """Say which measures mean little here."""
+        fewest = min(self.words_a, self.words_b)
+        if self.exact or fewest >= FEW_WORDS:
+            return []
+        words = f"{fewest} {'word' if fewest == 1 else 'words'}"
+        return [f"SimHash says little of texts below {FEW_WORDS} words; one of these has {words}"]
+
+
+def compare(a: str, b: str, scheme: Scheme | None = None) -> Comparison:
+    """Return every measure of two texts.
+
+    Where a text has no words, the texts have nothing in common: all measures are 0, and the
+    distance is that of the most differing SimHashes.
+
+    Raises:
+        SchemeError: the scheme asks for a language pack that is not installed.
+    """
+    scheme = scheme or Scheme()
+    words = scheme.canonical.words(a), scheme.canonical.words(b)
+    first, second = (
+        sign_words(part, scheme, text) for part, text in zip(words, (a, b), strict=True)
+    )
+    sets = overlap(*(fingerprints_of(part, scheme) for part in words))
+    resemblance = sets.resemblance
+    bits = scheme.simhash.bits
+    told = bool(first.words and second.words)
+    equal = equal_supershingles(first.minima, second.minima) if told else 0
+    differing = distance(first.simhash, second.simhash) if told else bits
+    return Comparison(
+        words_a=first.words,
+        words_b=second.words,
+        shingles_a=sets.a,
+        shingles_b=sets.b,
+        shared=sets.shared,
+        resemblance=resemblance,
+        estimate=estimate(first, second),
+        standard_error=standard_error(resemblance),
+        containment_a=sets.shared / sets.a if sets.a else 0.0,
+        containment_b=sets.shared / sets.b if sets.b else 0.0,
+        dice=200 * sets.shared / (sets.a + sets.b) if sets.a + sets.b else 0.0,
+        per_word=100 * sets.shared / first.words if first.words else 0.0,
+        supershingles=equal,
+        megashingles=equal * (equal - 1) // 2,
+        simhash_distance=differing,
+        simhash_likeness=(bits - differing) / bits,
+        cosine=cosine(*words, scheme.simhash.idf),
+        longest_run=longest_common_run(*words).words,
+        exact=bool(first.words) and first.text_hash == second.text_hash,
+    )

@@ -1,0 +1,128 @@
+"""How rare words are: document frequencies learned once, and then frozen in a scheme."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import zlib
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from math import log
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shingling.errors import SchemeError
+from shingling.sketch.shingles import word_hashes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from shingling.sketch.shingles import Fingerprints
+
+UNIT = 256  # of a weight: that of a word which every document has
+MOST_WORDS = 20_000
+_ENTRY = np.dtype([("hash", "<u8"), ("weight", "<u2")])
+
+
+@dataclass(frozen=True, repr=False)
+class Idf:
+    """Inverse document frequencies of words, as whole numbers: the same on every machine.
+
+    A word in d of N documents weighs 256 (1 + ln((1 + N) / (1 + d))), rounded (Spärck Jones
+    1972, smoothed). Words that are not in the table count as rare: d = 0.
+
+    Args:
+        documents: N.
+        table: word hashes and weights, compressed, in base64; `learn` makes it.
+
+    Raises:
+        SchemeError: a table that is none.
+    """
+
+    documents: int
+    table: str
+
+    def __post_init__(self) -> None:
+        if type(self.documents) is not int or self.documents < 1:
+            raise SchemeError(f"idf: {self.documents!r} documents are not accepted: 1 or more")
+        if not isinstance(self.table, str):
+            raise SchemeError("idf: the table is not a text in base64")
+        _ = self._entries
+
+    def __repr__(self) -> str:
+        return f"Idf({self.documents:,} documents, {len(self._entries):,} words)"
+
+    @cached_property
+    def _entries(self) -> np.ndarray[tuple[int], np.dtype[np.void]]:
+        try:
+            raw = zlib.decompress(base64.b64decode(self.table, validate=True))
+            entries = np.frombuffer(raw, dtype=_ENTRY)
+        except (ValueError, zlib.error, binascii.Error) as error:
+            raise SchemeError(f"idf: the table cannot be read ({error})") from error
+        if not (np.diff(entries["hash"].astype(object)) > 0).all():
+            raise SchemeError("idf: the table is not sorted")
+        return entries
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def weights(self, hashes: Fingerprints) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        """Return the weights of words by their hashes, in 1/256: int64[n]."""
+        entries = self._entries
+        found = np.full(len(hashes), _weight(self.documents, 0), dtype=np.int64)
+        if len(entries):
+            places = np.minimum(np.searchsorted(entries["hash"], hashes), len(entries) - 1)
+            known = entries["hash"][places] == hashes
+            found[known] = entries["weight"][places][known]
+        return found
+
+    @classmethod
+    def learn(cls, documents: Iterable[Sequence[str]], most: int = MOST_WORDS) -> Idf:
+        """Learn the table from documents, each given as its canonical words.
+
+        Args:
+            documents: at least one.
+            most: words kept, the most frequent ones; words of one document are left out.
+
+        Raises:
+            SchemeError: there are no documents.
+        """
+        counts: Counter[int] = Counter()
+        number = 0
+        for words in documents:
+            number += 1
+            counts.update(set(word_hashes(words).tolist()))
+        if not number:
+            raise SchemeError("idf: there are no documents to learn from")
+        frequent = sorted(
+            (item for item in counts.items() if item[1] > 1), key=lambda item: (-item[1], item[0])
+        )
+        rows = sorted((value, _weight(number, count)) for value, count in frequent[:most])
+        raw = np.array(rows, dtype=_ENTRY).tobytes()
+        return cls(number, base64.b64encode(zlib.compress(raw, 9)).decode("ascii"))
+
+    def to_json(self) -> str:
+        """Return the table as a JSON object, as `scrapy dedup tune --idf` writes it."""
+        return json.dumps({"documents": self.documents, "table": self.table})
+
+    @classmethod
+    def from_json(cls, text: str) -> Idf:
+        """Return the table that `to_json` wrote.
+
+        Raises:
+            SchemeError: the text is no such table.
+        """
+        try:
+            fields: dict[str, Any] = json.loads(text)
+            return cls(**fields)
+        except (ValueError, TypeError) as error:
+            if isinstance(error, SchemeError):
+                raise
+            raise SchemeError("not a table that `scrapy dedup tune --idf` wrote") from error
+
+
+def _weight(documents: int, count: int) -> int:
+    return round(UNIT * (1 + log((1 + documents) / (1 + count))))

@@ -1,0 +1,177 @@
+"""The scheme: every parameter that changes a signature."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from shingling.errors import SchemeError
+from shingling.sketch.idf import Idf
+from shingling.sketch.minhash import FAMILIES
+from shingling.sketch.shingles import UNITS
+from shingling.sketch.simhash import SimhashFeatures
+from shingling.text import Canonicaliser
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MAX_SHINGLE_SIZE = 100
+VERSIONS = (1, 2)
+_TELLING = 5  # words
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """How a text becomes a signature.
+
+    Signatures can be compared only when they were made under equal schemes; a store keeps
+    its scheme and refuses any other.
+
+    Args:
+        shingle_size: units in a shingle, 1 to 100.
+        version: of the algorithm. By 2, the exact hash is of the whole text; by 1, as in
+            stores of older releases, of its canonical words only. All else is the same.
+        unit: of a shingle, `words` or `characters`.
+        ordered: whether the order of the units within a shingle counts.
+        family: of the 84 functions, `affine` or `crc`.
+        canonical: how the text becomes words.
+        simhash: what the SimHash is made of.
+
+    Raises:
+        SchemeError: a value that is not accepted.
+    """
+
+    shingle_size: int = 5
+    version: int = VERSIONS[-1]
+    unit: str = "words"
+    ordered: bool = True
+    family: str = "affine"
+    canonical: Canonicaliser = field(default_factory=Canonicaliser)
+    simhash: SimhashFeatures = field(default_factory=SimhashFeatures)
+
+    def __post_init__(self) -> None:
+        if type(self.version) is not int or self.version not in VERSIONS:
+            accepted = ", ".join(map(str, VERSIONS))
+            raise SchemeError(f"scheme version {self.version!r} is not known; accepted: {accepted}")
+        size = self.shingle_size
+        if type(size) is not int or not 1 <= size <= MAX_SHINGLE_SIZE:
+            raise SchemeError(
+                f"shingle_size {size!r} is not accepted: a whole number, 1 to {MAX_SHINGLE_SIZE}"
+            )
+        if self.unit not in UNITS:
+            raise SchemeError(f"unit {self.unit!r} is not accepted: {' or '.join(UNITS)}")
+        if not isinstance(self.ordered, bool):
+            raise SchemeError(f"ordered {self.ordered!r} is not accepted: true or false")
+        if self.family not in FAMILIES:
+            raise SchemeError(f"family {self.family!r} is not known: {' or '.join(FAMILIES)}")
+        if not isinstance(self.canonical, Canonicaliser):
+            raise SchemeError(
+                f"canonical {self.canonical!r} is not accepted: a dict of its options"
+            )
+        if not isinstance(self.simhash, SimhashFeatures):
+            raise SchemeError(f"simhash {self.simhash!r} is not accepted: a dict of its options")
+
+    @property
+    def fewest_words(self) -> int:
+        """Return how many words a text must have to tell anything: one shingle's.
+
+        Of character shingles as many as of words by default, since a text in Chinese has a
+        word for each character.
+        """
+        return self.shingle_size if self.unit == "words" else min(self.shingle_size, _TELLING)
+
+    @cached_property
+    def is_compiled(self) -> bool:
+        """Return whether the compiled kernel signs by this scheme, where it was built."""
+        return (
+            (self.unit, self.ordered, self.family) == ("words", True, "affine")
+        ) and self.simhash.shingle_sizes is not None
+
+    @cached_property
+    def id(self) -> str:
+        """Return 16 hexadecimal digits that name the scheme: BLAKE2b of its JSON form."""
+        return hashlib.blake2b(self.to_json().encode(), digest_size=8).hexdigest()
+
+    def is_version_of(self, other: Scheme) -> bool:
+        """Return whether another scheme is this one, but for its version."""
+        return replace(self, version=other.version) == other
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return shingle size and version, and every other parameter that is not the default."""
+        shown = _changed(self)
+        return {"shingle_size": self.shingle_size, "version": self.version, **shown}
+
+    def shown(self) -> dict[str, Any]:
+        """Return `as_dict` for a person: a table of document frequencies by its size only."""
+        shown = self.as_dict()
+        if self.simhash.idf is not None:
+            shown["simhash"]["idf"] = str(self.simhash.idf)
+        return shown
+
+    def to_json(self) -> str:
+        """Return the scheme as a JSON object with sorted keys."""
+        return json.dumps(self.as_dict(), sort_keys=True)
+
+    @classmethod
+    def from_dict(cls, parameters: Mapping[str, Any]) -> Scheme:
+        """Return the scheme of these parameters; those that are left out have their default.
+
+        Raises:
+            SchemeError: a parameter is not known, or its value is not accepted.
+        """
+        values = dict(parameters)
+        if isinstance(values.get("canonical"), dict):
+            values["canonical"] = _made(Canonicaliser, values["canonical"], "canonical.")
+        if isinstance(values.get("simhash"), dict):
+            features = dict(values["simhash"])
+            if isinstance(features.get("idf"), dict):
+                features["idf"] = _made(Idf, features["idf"], "simhash.idf.")
+            values["simhash"] = _made(SimhashFeatures, features, "simhash.")
+        return _made(cls, values, "")
+
+    @classmethod
+    def from_json(cls, text: str) -> Scheme:
+        """Return the scheme that `to_json` wrote.
+
+        Raises:
+            SchemeError: the text is no scheme, or has parameters that this release lacks.
+        """
+        try:
+            parameters = json.loads(text)
+            if not isinstance(parameters, dict):
+                raise TypeError("not an object")
+            return cls.from_dict(parameters)
+        except (ValueError, TypeError) as error:
+            detail = f" ({error})" if isinstance(error, SchemeError) else ""
+            raise SchemeError(f"not a scheme of this release{detail}: {text[:200]}") from error
+
+
+def _changed(value: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass that differ from their defaults."""
+    default = type(value)()
+    shown: dict[str, Any] = {}
+    for one in fields(value):
+        own = getattr(value, one.name)
+        if own == getattr(default, one.name):
+            continue
+        if isinstance(own, (Canonicaliser, SimhashFeatures)):
+            own = _changed(own)
+        elif isinstance(own, Idf):
+            own = asdict(own)
+        shown[one.name] = list(own) if isinstance(own, tuple) else own
+    return shown
+
+
+def _made(kind: type[_T], parameters: Mapping[str, Any], where: str) -> _T:
+    known = [one.name for one in fields(kind)]  # type: ignore[arg-type]  # kind is a dataclass
+    for name in parameters:
+        if name not in known:
+            close = difflib.get_close_matches(str(name), known, n=1)
+            hint = f"did you mean {where}{close[0]}?" if close else f"known: {', '.join(known)}"
+            raise SchemeError(f"scheme: {where}{name} is not a parameter; {hint}")
+    return kind(**parameters)

@@ -1,0 +1,1 @@
+"""Query, rebuild, export, import and review a store."""

@@ -1,0 +1,373 @@
+"""Make the index, the groups or the signatures of a store anew from what is stored.
+
+Everything is made in tables of its own, some pages in each transaction, and takes the place of
+the old at the end, all at once. What is done is noted in the store: a rebuild that was
+interrupted goes on where it was.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from sqlalchemy import delete, func, or_, select, update
+
+from shingling.errors import BandingError, SchemeError, StoreError
+from shingling.sketch import Scheme, sign, text_shingles
+from shingling.store.decide.batch import WorkingSet
+from shingling.store.decide.templates import Templates
+from shingling.store.decide.texts import read_texts
+from shingling.store.decide.verdict import place
+from shingling.store.index.keys import Index
+from shingling.store.index.lookup import keys_of_sample
+from shingling.store.model import Rules
+from shingling.store.opening import refuse
+from shingling.store.schema.rows import Keyed, row_from
+from shingling.store.schema.tables import LIVE, NEXT, pages, texts
+from shingling.store.schema.tables import full as full_keys
+from shingling.store.schema.tables import scheme as scheme_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from sqlalchemy import Connection, Table
+
+    from shingling.store.backends.base import Database
+    from shingling.store.index.postings import Entry
+    from shingling.store.schema.rows import Row
+
+    Ids = np.ndarray[tuple[int], np.dtype[np.int64]]
+
+_BATCH = 500  # pages in one transaction
+_STREAMED = 10_000  # ids
+_EXAMPLES = 20
+
+_ORDER = select(pages.c.id).order_by(pages.c.first_seen, pages.c.id)
+_DECIDED = ("status", "last_verdict", "original_id", "resemblance", "containment")
+_SIGNED = ("words", "text_hash", "minima", "simhash")
+
+
+class Change(NamedTuple):
+    """A page whose original is another one than before; None is an original."""
+
+    url: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What deciding all pages again changes.
+
+    Args:
+        pages: that were decided.
+        originals: before and after.
+        to_original: duplicates that become originals.
+        to_duplicate: originals that become duplicates.
+        moved: duplicates that get another original.
+        examples: some of them, the first ones by age.
+    """
+
+    pages: int
+    originals: tuple[int, int]
+    to_original: int
+    to_duplicate: int
+    moved: int
+    examples: tuple[Change, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        before, after = self.originals
+        shown = {**asdict(self), "originals": {"before": before, "now": after}}
+        return {**shown, "examples": [one._asdict() for one in self.examples]}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a rebuild makes.
+
+    Args:
+        decide: whether pages are decided again; else only the index is made.
+        rules: that pages are decided by, and that the index serves.
+        scheme: of the signatures; where it is another one, texts are signed again.
+        dry_run: whether the result is only looked at.
+    """
+
+    decide: bool
+    rules: Rules
+    scheme: Scheme
+    dry_run: bool = False
+
+    @classmethod
+    def stored(cls, raw: str) -> Plan:
+        """Return the plan of a rebuild that has begun."""
+        shown = json.loads(raw)
+        scheme = Scheme.from_json(json.dumps(shown["scheme"]))
+        return cls(shown["decide"], Rules(**shown["rules"]), scheme, shown["dry_run"])
+
+    def shown(self) -> dict[str, Any]:
+        """Return the plan as the store keeps it."""
+        shown = {"decide": self.decide, "rules": asdict(self.rules), "dry_run": self.dry_run}
+        return {**shown, "scheme": json.loads(self.scheme.to_json())}
+
+
+def read_plan(connection: Connection) -> Plan | None:
+    """Return what a rebuild that has not ended makes, or None."""
+    raw = connection.scalar(select(scheme_table.c.rebuilding))
+    return None if raw is None else Plan.stored(raw)
+
+
+class Rebuild:
+    """A rebuild that is under way.
+
+    Args:
+        database: of the store.
+        stored: the scheme of its signatures as they are.
+        plan: what is made.
+    """
+
+    def __init__(self, database: Database, stored: Scheme, plan: Plan) -> None:
+        self._database = database
+        self._stored = stored
+        self._plan = plan
+        self._index = Index.for_rules(plan.rules, plan.scheme)
+        self._templates = Templates()
+        self._token = ""
+
+    def run(
+        self, progress: Callable[[int, int], None] | None = None
+    ) -> tuple[Index, Changes | None]:
+        """Do it, or what is left of it.
+
+        Args:
+            progress: is told how many pages of how many are done.
+
+        Returns:
+            The index, and what was decided otherwise.
+
+        Raises:
+            StoreError: another rebuild is under way, or took this one's place.
+            BandingError: samples are to be taken, and no texts are stored.
+            SchemeError: pages are to be signed again, and not all texts are stored.
+        """
+        self._database.write(self._begin, alone=True)
+        order = self._database.read(self._order)
+        done = -1
+        while done < len(order):
+            at = self._database.write(lambda connection: self._some(connection, order))
+            if progress is not None and at != done:
+                progress(at, len(order))
+            done = at
+        changes = self._database.read(self._changes) if self._plan.decide else None
+        if self._plan.dry_run:
+            self._database.write(self._drop, alone=True)
+        else:
+            self._database.write(self._finish, alone=True)
+        return self._index, changes
+
+    def _begin(self, connection: Connection) -> None:
+        raw = connection.scalar(select(scheme_table.c.rebuilding))
+        if raw is not None:
+            if Plan.stored(raw) == self._plan and not self._plan.dry_run:
+                self._token = json.loads(raw)["token"]
+                return
+            refuse(raw)
+        if self._index.sampled:
+            _require_texts(connection)
+        if self._plan.scheme != self._stored:
+            _require_all_texts(connection)
+        _clear(self._database, connection)
+        self._token = uuid.uuid4().hex
+        self._note(connection, int(time.time()), 0)
+
+    def _note(self, connection: Connection, began: int, done: int) -> None:
+        state = {"token": self._token, "began": began, "done": done, "noted": time.time()}
+        noted = json.dumps({**self._plan.shown(), **state})
+        connection.execute(update(scheme_table).values(rebuilding=noted))
+
+    def _order(self, connection: Connection) -> Ids:
+        """Return the ids of all pages, those that were seen first first."""
+        ids = connection.scalars(_ORDER, execution_options={"yield_per": _STREAMED})
+        return np.fromiter(ids, np.int64)
+
+    def _state(self, connection: Connection) -> dict[str, Any]:
+        raw = connection.scalar(select(scheme_table.c.rebuilding))
+        state: dict[str, Any] = {} if raw is None else json.loads(raw)
+        if state.get("token") != self._token:
+            raise StoreError("another rebuild has ended this one, or taken its place")
+        return state
+
+    def _some(self, connection: Connection, order: Ids) -> int:
+        """Do the next pages, and return how many are done."""
+        state = self._state(connection)
+        done: int = state["done"]
+        ids: list[int] = order[done : done + _BATCH].tolist()
+        if ids:
+            found = connection.execute(select(pages).where(pages.c.id.in_(ids))).mappings()
+            rows = {row["id"]: row_from(row, 0) for row in found}
+            chunk = [rows[page_id] for page_id in ids if page_id in rows]
+            if self._plan.decide:
+                self._decide(connection, chunk)
+            else:
+                originals = [row for row in chunk if row.is_original]
+                _index(self._database, connection, self._plan.scheme, self._index, originals)
+            self._note(connection, state["began"], done + len(ids))
+        return done + len(ids) if ids else len(order)
+
+    def _decide(self, connection: Connection, chunk: Sequence[Row]) -> None:
+        scheme, rules = self._plan.scheme, self._plan.rules
+        if scheme != self._stored:
+            kept = read_texts(connection, [row.id for row in chunk])
+            for row in chunk:
+                signature = sign(kept[row.id], scheme)
+                row.words, row.text_hash = signature.words, signature.text_hash
+                row.minima, row.simhash = signature.minima, signature.simhash
+        for row in chunk:
+            row.original_id = row.resemblance = row.containment = row.indexed = None
+            row.status, row.stored = "new", False
+        templates = self._templates.open(connection)
+        working = WorkingSet(
+            self._database, connection, scheme, self._index, rules, templates, NEXT
+        )
+        working.meet(chunk, rules)
+        for row in chunk:
+            working.admit(row)
+            placed = place(row, row.first_seen, rules, scheme, working)
+            history = row.last_verdict in ("unchanged", "changed")
+            if not (history and (row.is_original or row.last_verdict == "unchanged")):
+                row.last_verdict = placed.status
+        working.flush()
+        working.keep_templates()
+
+    def _changes(self, connection: Connection) -> Changes:
+        self._state(connection)
+        old, new = LIVE.pages, NEXT.pages
+        both = old.join(new, old.c.id == new.c.id)
+        was, now = old.c.original_id, new.c.original_id
+
+        def count(*where: Any) -> int:
+            query = select(func.count()).select_from(both).where(*where)
+            return int(connection.scalar(query) or 0)
+
+        was_head, now_head = old.alias("was_head"), new.alias("now_head")
+        query = (
+            select(old.c.url, was_head.c.url, now_head.c.url)
+            .select_from(
+                both.outerjoin(was_head, was == was_head.c.id).outerjoin(
+                    now_head, now == now_head.c.id
+                )
+            )
+            .where(was.is_distinct_from(now))
+            .order_by(old.c.first_seen, old.c.id)
+            .limit(_EXAMPLES)
+        )
+        return Changes(
+            pages=count(),
+            originals=(count(was.is_(None)), count(now.is_(None))),
+            to_original=count(was.is_not(None), now.is_(None)),
+            to_duplicate=count(was.is_(None), now.is_not(None)),
+            moved=count(was != now),
+            examples=tuple(map(Change._make, connection.execute(query))),
+        )
+
+    def _finish(self, connection: Connection) -> None:
+        """Put what was made in the place of what was."""
+        self._state(connection)
+        scheme = self._plan.scheme
+        if self._plan.decide:
+            names = _DECIDED if scheme == self._stored else (*_DECIDED, *_SIGNED)
+            new = NEXT.pages
+            differs = or_(*(pages.c[name].is_distinct_from(new.c[name]) for name in names))
+            connection.execute(
+                update(pages)
+                .where(pages.c.id == new.c.id, differs)
+                .values({name: new.c[name] for name in names})
+            )
+        for live, made in ((LIVE.bands, NEXT.bands), (LIVE.samples, NEXT.samples)):
+            _take_over(self._database, connection, live, made)
+        columns: dict[str, Any] = dict(self._index.columns())
+        if scheme != self._stored:
+            packs = json.dumps(scheme.canonical.versions())
+            columns.update(id=scheme.id, parameters=scheme.to_json(), packs=packs)
+        connection.execute(update(scheme_table).values(**columns))
+        self._drop(connection)
+
+    def _drop(self, connection: Connection) -> None:
+        self._state(connection)
+        abandon(self._database, connection)
+
+
+def abandon(database: Database, connection: Connection) -> None:
+    """Forget what a rebuild has made so far."""
+    _clear(database, connection)
+    connection.execute(update(scheme_table).values(rebuilding=None))
+
+
+def _clear(database: Database, connection: Connection) -> None:
+    for table in (NEXT.bands, NEXT.samples):
+        database.postings(connection, table).clear()
+        connection.execute(delete(full_keys).where(full_keys.c.owner == table.name))
+    connection.execute(delete(NEXT.pages))
+
+
+def _take_over(database: Database, connection: Connection, live: Table, made: Table) -> None:
+    """Put the entries of one table of keys in the place of another's."""
+    database.postings(connection, live).take_over(made)
+    connection.execute(delete(full_keys).where(full_keys.c.owner == live.name))
+    moved = update(full_keys).where(full_keys.c.owner == made.name)
+    connection.execute(moved.values(owner=live.name))
+
+
+def index_all(database: Database, connection: Connection, scheme: Scheme, index: Index) -> None:
+    """Index all originals of a store that has no index, within the caller's transaction."""
+    query = select(pages).where(pages.c.original_id.is_(None)).order_by(pages.c.id)
+    with connection.execute(query, execution_options={"yield_per": _BATCH}) as streamed:
+        for part in streamed.mappings().partitions():
+            _index(database, connection, scheme, index, [row_from(row, 0) for row in part], LIVE)
+
+
+def _index(
+    database: Database,
+    connection: Connection,
+    scheme: Scheme,
+    index: Index,
+    originals: Sequence[Row],
+    tables: Any = NEXT,
+) -> None:
+    """Write the keys of originals into the tables of keys."""
+    rows = [row for row in originals if row.words >= scheme.fewest_words]
+    keyed = [Keyed(row.minima, row.simhash) for row in rows]
+    keys: list[Entry] = [
+        (key, row.id) for row, own in zip(rows, index.keys(keyed), strict=True) for key in set(own)
+    ]
+    database.postings(connection, tables.bands).write((), keys)
+    if index.sampled:
+        scopes = {row.id: row.scope for row in rows if row.status != "skipped"}
+        sampled: list[Entry] = []
+        for page_id, main_text in read_texts(connection, list(scopes)).items():
+            shingles = text_shingles(main_text, scheme)
+            sampled += [(key, page_id) for key in keys_of_sample(shingles, scopes[page_id])]
+        database.postings(connection, tables.samples).write((), sampled)
+
+
+def _require_texts(connection: Connection) -> None:
+    stored = select(func.count()).select_from(pages)
+    if connection.scalar(stored) and not connection.scalar(stored.join(texts)):
+        raise BandingError(
+            "the store keeps no texts (DEDUP_STORE_TEXT), so there is nothing to take samples of"
+        )
+
+
+def _require_all_texts(connection: Connection) -> None:
+    without = select(func.count()).select_from(pages.outerjoin(texts)).where(texts.c.zlib.is_(None))
+    missing = connection.scalar(without)
+    if missing:
+        raise SchemeError(
+            f"{missing:,} {'page is' if missing == 1 else 'pages are'} stored without"
+            f" {'its text' if missing == 1 else 'their texts'} (DEDUP_STORE_TEXT): all texts are"
+            " needed to sign them under another scheme"
+        )

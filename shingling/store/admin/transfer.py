@@ -1,0 +1,326 @@
+"""A whole store as records, and a store made of them."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import bindparam, case, delete, exists, func, insert, or_, select, update
+
+from shingling.errors import RecordError, StoreError
+from shingling.sketch import Scheme
+from shingling.store.admin.rebuild import index_all
+from shingling.store.admin.records import PAGE_FIELDS, Header, Record, checked
+from shingling.store.backends.base import insert_rows
+from shingling.store.decide.templates import export_templates
+from shingling.store.decide.texts import unzip
+from shingling.store.index.keys import Index
+from shingling.store.index.lookup import some
+from shingling.store.schema.rows import url_key
+from shingling.store.schema.tables import pages, reviews, runs, site_blocks, texts
+from shingling.store.schema.tables import scheme as scheme_table
+from shingling.store.schema.whole_texts import hash_whole_texts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from sqlalchemy import BindParameter, Connection, Table
+
+    from shingling.store.backends.base import Database
+
+_READ, _WRITTEN = 256, 1000  # pages at a time
+_SIGN = 1 << 63
+_RUN_COLUMNS = tuple(runs.columns.keys())
+_PAGE_COLUMNS = tuple(name for name in PAGE_FIELDS if name in pages.columns)
+
+
+@dataclass(frozen=True)
+class Restored:
+    """What a store was made of."""
+
+    scheme: Scheme
+    index: Index
+    pages: int
+    runs: int
+    reviews: int
+
+
+def export_records(connection: Connection, *, with_texts: bool = True) -> Iterator[Record]:
+    """Yield a store as records: what `restore` makes an equal store of.
+
+    The header comes first, then runs, reviews, pages by their ids, the templates of their
+    sites, and the end. The transaction must see one state of the store throughout.
+
+    Args:
+        connection: within a transaction that reads.
+        with_texts: whether pages have their main texts.
+    """
+    header = _header(connection, with_texts)
+    yield header.record()
+    for row in connection.execute(select(runs).order_by(runs.c.id)).mappings():
+        loaded = {name: json.loads(row[name]) for name in ("counts", "settings")}
+        yield Record("run", {**row, **loaded})
+    query = select(
+        reviews.c.a_url.label("a"),
+        reviews.c.b_url.label("b"),
+        *(reviews.c.same, reviews.c.note, reviews.c.created),
+    ).order_by(reviews.c.a_key, reviews.c.b_key)
+    streamed = query.execution_options(yield_per=_READ)
+    with connection.execute(streamed) as result:  # closed also where nobody reads to the end
+        for row in result.mappings():
+            yield Record("review", dict(row))
+    yield from _exported_pages(connection, with_texts)
+    if header.texts:
+        for site, blocks in export_templates(connection):
+            yield Record("template", {"site": site, "blocks": blocks})
+    yield Record("end", {"pages": header.pages})
+
+
+def _header(connection: Connection, with_texts: bool) -> Header:
+    row = connection.execute(select(scheme_table)).mappings().one()
+    return Header(
+        scheme=Scheme.from_json(row["parameters"]),
+        index=Index.stored(row["indexed"], row["bands"], row["rows"], row["sampled"]),
+        packs=json.loads(row["packs"]),
+        created=row["created"],
+        pages=connection.scalar(select(func.count()).select_from(pages)) or 0,
+        texts=with_texts and bool(connection.scalar(select(exists(select(texts.c.page_id))))),
+    )
+
+
+def _exported_pages(connection: Connection, with_texts: bool) -> Iterator[Record]:
+    original = pages.alias("original")
+    names = PAGE_FIELDS if with_texts else PAGE_FIELDS[:-1]
+    others = {"original": original.c.url, "run": pages.c.run_id, "text": texts.c.zlib}
+    query = (
+        select(*(others[name] if name in others else pages.c[name] for name in names))
+        .select_from(pages)
+        .join(original, pages.c.original_id == original.c.id, isouter=True)
+        .order_by(pages.c.id)
+    )
+    if with_texts:
+        query = query.join(texts, texts.c.page_id == pages.c.id, isouter=True)
+    with connection.execute(query.execution_options(yield_per=_READ)) as result:
+        for row in result:
+            fields = dict(zip(names, row, strict=True))
+            fields["simhash"] %= 1 << 64
+            if fields.get("text") is not None:
+                fields["text"] = unzip(fields["text"])
+            yield Record("page", fields)
+
+
+def is_empty(connection: Connection) -> bool:
+    """Return whether a store holds neither pages nor runs, so that it may be restored."""
+    return not any(connection.scalar(select(exists(select(table.c.id)))) for table in (pages, runs))
+
+
+def restore(
+    database: Database, connection: Connection, header: Header, records: Iterable[Record]
+) -> Restored:
+    """Make an empty store of records: with their scheme, index, ids, groups and verdicts.
+
+    Where an older release wrote them, with all texts, exact hashes are made anew as in a store
+    of that release.
+
+    Args:
+        database: of the store.
+        connection: within a transaction that writes, alone, and is not tried again.
+        header: what the first record says.
+        records: those behind it.
+
+    Returns:
+        What the store now has.
+
+    Raises:
+        StoreError: the store is not empty.
+        RecordError: a record is not what it should be.
+    """
+    if not is_empty(connection):
+        raise StoreError("the store is not empty")
+    written = _Written(connection)
+    for record in checked(records):
+        written.add(record)
+    written.flush()
+    _require_stars(connection)
+    index = header.index
+    if index.sampled and written.numbers["page"] and not written.numbers["text"]:
+        index = replace(index, sampled=False)  # there is nothing to take samples of
+    connection.execute(
+        update(scheme_table).values(
+            id=header.scheme.id,
+            parameters=header.scheme.to_json(),
+            packs=json.dumps(header.packs),
+            created=header.created,
+            **index.columns(),
+        )
+    )
+    scheme = header.scheme
+    if hash_whole_texts(connection):
+        scheme = replace(scheme, version=2)
+    index_all(database, connection, scheme, index)
+    database.ids_restored(connection)
+    numbers = (written.numbers[kind] for kind in ("page", "run", "review"))
+    return Restored(scheme, index, *numbers)
+
+
+class _Written:
+    """Records on their way into tables, a batch at a time."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._waiting: list[Record] = []
+        self.numbers = dict.fromkeys(("run", "review", "page", "text", "template"), 0)
+
+    def add(self, record: Record) -> None:
+        """Take a record that has been checked."""
+        if self._waiting and self._waiting[0].kind != record.kind:
+            self.flush()
+        self._waiting.append(record)
+        self.numbers[record.kind] += 1
+        if len(self._waiting) == _WRITTEN:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what is waiting: records of one kind."""
+        batch, self._waiting = self._waiting, []
+        if not batch:
+            return
+        if batch[0].kind == "run":
+            _require_new(batch, runs, self._connection)
+            self._connection.execute(insert(runs), [_run_row(record) for record in batch])
+        elif batch[0].kind == "review":
+            merge_reviews(self._connection, batch)
+        elif batch[0].kind == "template":
+            rows = [{"site": fields["site"], "entries": fields["blocks"]} for _, fields, _ in batch]
+            self._connection.execute(insert(site_blocks), rows)
+        else:
+            self._write_pages(batch)
+
+    def _write_pages(self, batch: Sequence[Record]) -> None:
+        rows = [_page_row(record) for record in batch]
+        _require_new(batch, pages, self._connection)
+        _require_new_urls(batch, rows, self._connection)
+        insert_rows(self._connection, pages, [*rows[0]], [tuple(row.values()) for row in rows])
+        kept = [
+            (fields["id"], zlib.compress(fields["text"].encode()))
+            for _, fields, _ in batch
+            if fields.get("text") is not None
+        ]
+        insert_rows(self._connection, texts, ("page_id", "zlib"), kept)
+        self.numbers["text"] += len(kept)
+
+
+def _run_row(record: Record) -> dict[str, Any]:
+    row = {name: record.fields.get(name) for name in _RUN_COLUMNS}
+    return row | {name: json.dumps(row[name]) for name in ("counts", "settings")}
+
+
+def _page_row(record: Record) -> dict[str, Any]:
+    fields = record.fields
+    return {
+        **{name: fields.get(name) for name in _PAGE_COLUMNS},
+        "url_key": url_key(fields["url"]),
+        "simhash": (fields["simhash"] ^ _SIGN) - _SIGN,
+        "run_id": fields.get("run"),
+    }
+
+
+def _require_new(batch: Sequence[Record], table: Table, connection: Connection) -> None:
+    ids = [record.fields["id"] for record in batch]
+    known: set[int] = set()
+    for part in some(ids):
+        known.update(connection.scalars(select(table.c.id).where(table.c.id.in_(part))))
+    for record in batch:
+        if record.fields["id"] in known:
+            raise record.error(f"a second {record.kind} has the id {record.fields['id']}")
+        known.add(record.fields["id"])
+
+
+def _require_new_urls(
+    batch: Sequence[Record], rows: Sequence[dict[str, Any]], connection: Connection
+) -> None:
+    known: set[tuple[bytes, str]] = set()
+    query = select(pages.c.url_key, pages.c.scope)
+    for part in some(row["url_key"] for row in rows):
+        found = connection.execute(query.where(pages.c.url_key.in_(part)))
+        known.update((key, scope) for key, scope in found)
+    for record, row in zip(batch, rows, strict=True):
+        place = row["url_key"], row["scope"]
+        if place in known:
+            raise record.error(f"a second page has the URL {row['url']}")
+        known.add(place)
+
+
+def _require_stars(connection: Connection) -> None:
+    """Check that originals are stored, are originals, and of the scope of their duplicates."""
+    original = pages.alias("original")
+    query = (
+        select(pages.c.id, pages.c.url, pages.c.original_id, original.c.id.label("found"))
+        .join_from(pages, original, pages.c.original_id == original.c.id, isouter=True)
+        .where(
+            pages.c.original_id.is_not(None),
+            or_(
+                original.c.id.is_(None),
+                original.c.original_id.is_not(None),
+                original.c.scope != pages.c.scope,
+            ),
+        )
+        .order_by(pages.c.id)
+        .limit(1)
+    )
+    row = connection.execute(query).one_or_none()
+    if row is not None:
+        problem = "missing" if row.found is None else "no original of its scope"
+        raise RecordError(
+            f"page {row.id} ({row.url}): its original, {row.original_id}, is {problem}"
+        )
+
+
+def merge_reviews(connection: Connection, batch: Iterable[Record]) -> list[dict[str, Any]]:
+    """Store a person's words; of two on the same pair the newer one stays.
+
+    Returns:
+        The rows that were not there, or in place of an older one.
+    """
+    newest: dict[tuple[bytes, bytes], dict[str, Any]] = {}
+    for record in batch:
+        row = _review_row(record)
+        pair = row["a_key"], row["b_key"]
+        if pair not in newest or newest[pair]["created"] < row["created"]:
+            newest[pair] = row
+    query = select(reviews.c.a_key, reviews.c.b_key, reviews.c.created)
+    for part in some({a_key for a_key, _ in newest}):
+        for a_key, b_key, created in connection.execute(query.where(reviews.c.a_key.in_(part))):
+            if (a_key, b_key) in newest and newest[a_key, b_key]["created"] <= created:
+                del newest[a_key, b_key]
+    rows = [*newest.values()]
+    if rows:
+        first: BindParameter[bytes] = bindparam("first")
+        second: BindParameter[bytes] = bindparam("second")
+        older = delete(reviews).where(reviews.c.a_key == first, reviews.c.b_key == second)
+        connection.execute(older, [{"first": a_key, "second": b_key} for a_key, b_key in newest])
+        connection.execute(insert(reviews), rows)
+    return rows
+
+
+def _review_row(record: Record) -> dict[str, Any]:
+    fields = record.fields
+    (a_key, a_url), (b_key, b_url) = sorted((url_key(fields[end]), fields[end]) for end in "ab")
+    if a_key == b_key:
+        raise record.error(f"a review of {a_url} and itself")
+    row = {"a_key": a_key, "b_key": b_key, "a_url": a_url, "b_url": b_url}
+    return row | {name: fields.get(name) for name in ("same", "note", "created")}
+
+
+def widen_seen(connection: Connection, seen: Iterable[tuple[int, int, int]]) -> None:
+    """Have pages, by id, been seen at two times as well: from the first or to the last one."""
+    first: BindParameter[int] = bindparam("first")
+    last: BindParameter[int] = bindparam("last")
+    earlier = case((pages.c.first_seen > first, first), else_=pages.c.first_seen)
+    later = case((pages.c.last_seen < last, last), else_=pages.c.last_seen)
+    rows = [{"row": row, "first": at, "last": until} for row, at, until in seen]
+    if rows:
+        statement = update(pages).where(pages.c.id == bindparam("row"))
+        connection.execute(statement.values(first_seen=earlier, last_seen=later), rows)

@@ -1,0 +1,201 @@
+"""A store in a PostgreSQL database, in which many crawlers write at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import bindparam, create_engine, event, inspect, text
+from sqlalchemy.exc import NoSuchModuleError
+
+from shingling.errors import StoreError
+from shingling.store.backends.base import Database, MustBeAloneError, Trouble
+from shingling.store.index.postings import Postings
+from shingling.store.schema.tables import metadata
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from sqlalchemy import URL, Connection, RowMapping, Table
+    from sqlalchemy.exc import DBAPIError
+
+    from shingling.store.backends.base import TextHash
+
+# All locks of a server, at its defaults, fit into 6400; other programs need some as well.
+_MOST_LOCKS = 1024
+_STORE_LOCK = 0x5348_494E_474C_4501  # any number that keys are unlikely to be
+_CONNECT_SECONDS = "10"
+_SECRETS = ("password", "sslpassword", "passfile")
+
+# Locks are those of a database, which may hold a store in each of its schemas.
+_SALT = "hashtextextended(current_schema(), 0)"
+_TAKE_TURN = text(f"SELECT pg_advisory_xact_lock_shared(:key # {_SALT})")
+_TAKE_ALL = text(f"SELECT pg_advisory_xact_lock(:key # {_SALT})")
+# Everybody takes locks in the order of the keys: nobody waits for somebody who waits for them.
+_LOCK = text(
+    f"SELECT CASE WHEN own THEN pg_advisory_xact_lock(key # {_SALT}) IS NULL"  # noqa: S608 (ours)
+    f" ELSE pg_advisory_xact_lock_shared(key # {_SALT}) IS NULL END"
+    " FROM unnest(CAST(:keys AS bigint[]), CAST(:own AS boolean[])) AS wanted(key, own)"
+)
+_ALLOCATE = text(
+    "SELECT nextval(pg_get_serial_sequence('pages', 'id')) FROM generate_series(1, :count)"
+)
+_RESTORED = text(
+    "SELECT setval(pg_get_serial_sequence('pages', 'id'), greatest(max(id), 1), max(id) IS NOT"
+    " NULL) FROM pages"
+)
+_RUNS_RESTORED = text(
+    "SELECT setval(pg_get_serial_sequence('runs', 'id'), greatest(max(id), 1), max(id) IS NOT"
+    " NULL) FROM runs"
+)
+_BYTES = text(
+    "SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c"
+    " WHERE c.relnamespace = current_schema()::regnamespace AND c.relname IN :names"
+).bindparams(bindparam("names", expanding=True))
+
+_LOCK_SECONDS = 20  # for which one statement waits for others; Database.write goes on from there
+
+_CONFLICTS = {"40001", "40P01"}
+_AWAY = {"57P01", "57P02", "57P03", "53300", "55P03"}
+_OUT_OF_MEMORY = "53200"
+
+
+class PostgresDatabase(Database):
+    """A database or schema on a server; transactions lock the keys that they meet."""
+
+    def __init__(self, url: URL) -> None:
+        if url.drivername == "postgresql":
+            url = url.set(drivername="postgresql+psycopg")
+        hidden = {name: "***" for name in _SECRETS if name in url.query}
+        shown = url.update_query_dict(hidden) if hidden else url
+        super().__init__(shown.render_as_string(hide_password=True))
+        if "connect_timeout" not in url.query:
+            url = url.update_query_dict({"connect_timeout": _CONNECT_SECONDS})
+        try:
+            self.engine = create_engine(url, isolation_level="READ COMMITTED", pool_pre_ping=True)
+        except (ImportError, NoSuchModuleError) as error:
+            raise StoreError(
+                'PostgreSQL needs psycopg 3: pip install "scrapy-shingling[postgres]"'
+            ) from error
+        event.listen(self.engine, "connect", _set_up)
+        self._reader = self.engine.execution_options(
+            isolation_level="REPEATABLE READ", postgresql_readonly=True
+        )
+
+    def is_there(self) -> bool:
+        """Return whether a store is in the schema that comes first on the search path.
+
+        Raises:
+            StoreError: tables of something else have the names of the store's.
+        """
+        with self.reading() as connection:  # where there is no server, nobody waits for it
+            found = set(inspect(connection).get_table_names())
+        own = {*metadata.tables, "alembic_version"}
+        if not found & own:
+            return False
+        if not {"alembic_version", "scheme", "pages"} <= found:
+            taken = ", ".join(sorted(found & own))
+            raise StoreError(
+                f"{self.where}: tables of something else are there ({taken}); give the store a"
+                " database of its own, or a schema: ?options=-csearch_path%3Ddedup"
+            )
+        return True
+
+    def take_turn(self, connection: Connection, *, alone: bool) -> None:
+        """Wait for those that write alone; or for all, and have all wait."""
+        self.alone = alone
+        connection.execute(_TAKE_ALL if alone else _TAKE_TURN, {"key": _STORE_LOCK})
+
+    def lock(self, connection: Connection, own: Collection[int], met: Collection[int]) -> None:
+        """Lock keys, in their order: pages that share none do not wait for each other.
+
+        Raises:
+            MustBeAloneError: they would take too much of the server's memory for locks.
+        """
+        mine = set(own)
+        keys = sorted(mine.union(met))
+        if len(keys) > _MOST_LOCKS:
+            raise MustBeAloneError
+        if keys:
+            connection.execute(_LOCK, {"keys": keys, "own": [key in mine for key in keys]})
+
+    def postings(self, connection: Connection, table: Table) -> Postings:
+        """Return a table of keys."""
+        return Postings(connection, table)
+
+    def same_texts(
+        self,
+        connection: Connection,
+        table: Table,
+        hashes: Sequence[TextHash],
+        scopes: Sequence[str],
+        most: int,
+    ) -> Iterator[RowMapping]:
+        """Yield the oldest pages of each hash."""
+        query = text(
+            "SELECT page.* FROM unnest(CAST(:hashes AS bytea[])) AS given(hash)"  # noqa: S608 (our names)
+            f" CROSS JOIN LATERAL (SELECT * FROM {table.name} AS twin"
+            " WHERE twin.text_hash = given.hash AND twin.status <> 'exact'"
+            " AND twin.scope = ANY(CAST(:scopes AS text[])) ORDER BY twin.id LIMIT :most) AS page"
+        )
+        given = {"hashes": [*hashes], "scopes": [*scopes], "most": most}
+        yield from connection.execute(query, given).mappings()
+
+    def allocate(self, connection: Connection, count: int) -> list[int]:
+        """Return the next numbers of the sequence, which other transactions do not get."""
+        return sorted(connection.scalars(_ALLOCATE, {"count": count}))
+
+    def ids_restored(self, connection: Connection) -> None:
+        """Set the sequences to the highest ids."""
+        connection.execute(_RESTORED)
+        connection.execute(_RUNS_RESTORED)
+
+    def bytes(self, connection: Connection) -> int:
+        """Return the size of the tables and their indexes."""
+        return int(connection.scalar(_BYTES, {"names": sorted(metadata.tables)}) or 0)
+
+    def vacuum(self) -> None:
+        """Let the space of removed rows be used again, and refresh the planner's statistics."""
+        with (
+            self._named_errors(),
+            self.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection,
+        ):
+            for name in metadata.tables:
+                connection.exec_driver_sql(f'VACUUM (ANALYZE) "{name}"')
+
+    def trouble(self, error: DBAPIError) -> Trouble | None:
+        """Return what PostgreSQL's error codes tell (its manual, appendix A)."""
+        state: str | None = getattr(error.orig, "sqlstate", None)
+        if state in _CONFLICTS:
+            return Trouble.CONFLICT
+        if state == _OUT_OF_MEMORY:
+            return Trouble.LOCKS
+        if state in _AWAY or (state or "").startswith("08") or error.connection_invalidated:
+            return Trouble.AWAY
+        # psycopg has no code for a server that does not answer.
+        no_answer = state is None and type(error.orig).__name__ == "OperationalError"
+        return Trouble.AWAY if no_answer and _may_come(str(error.orig)) else None
+
+    def begin_reading(self) -> Connection:
+        """Return a connection that sees one snapshot."""
+        return self._reader.connect()
+
+
+def _set_up(connection: Any, _record: object) -> None:
+    """Have a session wait for locks for a while only, unless the URL says how long."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT set_config('lock_timeout', %s, false)"
+            " WHERE current_setting('lock_timeout') = '0'",
+            (f"{_LOCK_SECONDS}s",),
+        )
+    connection.commit()
+
+
+def _may_come(message: str) -> bool:
+    """Return whether a server that could not be reached may be on its way."""
+    signs = (
+        *("refused", "starting up", "shutting down", "recovery mode", "not yet accepting"),
+        *("too many", "connection slots", "No such file", "closed", "timeout", "lost", "reset"),
+        *("unreachable", "No route to host"),
+    )
+    return any(sign in message for sign in signs)

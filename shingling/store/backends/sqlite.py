@@ -1,0 +1,225 @@
+"""A store in a SQLite file."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from contextlib import closing
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from sqlalchemy import create_engine, event, text
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.pool import StaticPool
+
+from shingling.errors import StoreError
+from shingling.store.backends.base import PATIENCE, Database, Trouble
+from shingling.store.index.recent import Recent, RecentPostings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Sequence
+
+    from sqlalchemy import URL, Connection, RowMapping, Table
+    from sqlalchemy.exc import DBAPIError
+
+    from shingling.store.backends.base import TextHash
+    from shingling.store.index.postings import Postings
+
+_T = TypeVar("_T")
+_BUSY = 1.0  # seconds in SQLite's own waiting; Database.write goes on from there
+_PAUSE = 0.02  # seconds
+_WAL_PAGES = 8192  # 32 MB; at SQLite's 1000, checkpoints cost half the insert rate
+_CACHE_KIB = 8192
+_HASHES = 256  # in one statement
+_SIZES = (1, 8, 64, 256)
+
+
+class SqliteDatabase(Database):
+    """One file, one writer at a time: each transaction that writes does so alone."""
+
+    def __init__(self, url: URL) -> None:
+        path = sqlite_path(url)
+        self.path = None if path is None else path.absolute()  # the working directory may change
+        if self.path is not None:
+            url = url.set(database=str(self.path))
+        super().__init__(url.render_as_string())
+        options: dict[str, Any] = {"connect_args": {"timeout": _BUSY}}
+        if self.path is None:
+            options["poolclass"] = StaticPool
+            options["connect_args"]["check_same_thread"] = False
+        self.engine = create_engine(url, **options)
+        self._reader = self.engine.execution_options(reading=True)
+        event.listen(self.engine, "connect", _set_up)
+        event.listen(self.engine, "begin", _begin)
+        event.listen(self.engine, "rollback", self._rolled_back)
+        self._recent: dict[str, Recent] = {}
+
+    def is_there(self) -> bool:
+        """Return whether a store is there; look at the file without changing it.
+
+        Raises:
+            StoreError: the file is no SQLite database, or one of something else.
+        """
+        return self.path is not None and _check_file(self.path)
+
+    def take_turn(self, connection: Connection, *, alone: bool) -> None:
+        """Do nothing: transactions begin IMMEDIATE, so that writers take turns."""
+
+    def lock(self, connection: Connection, own: Collection[int], met: Collection[int]) -> None:
+        """Do nothing: nobody else writes."""
+
+    def postings(self, connection: Connection, table: Table) -> Postings:
+        """Return a table of keys, together with what is on its way into it."""
+        recent = self._recent.setdefault(table.name, Recent(table.name))
+        return RecentPostings(connection, table, recent)
+
+    def _rolled_back(self, _: Connection) -> None:
+        """Forget what was never stored."""
+        for recent in self._recent.values():
+            recent.forget()
+
+    def same_texts(
+        self,
+        connection: Connection,
+        table: Table,
+        hashes: Sequence[TextHash],
+        scopes: Sequence[str],
+        most: int,
+    ) -> Iterator[RowMapping]:
+        """Yield the oldest pages of each hash."""
+        for start in range(0, len(hashes), _HASHES):
+            part = _filled_up(hashes[start : start + _HASHES])
+            some_scopes = _filled_up(scopes)
+            query = _same_texts(table.name, len(part), len(some_scopes))
+            found = connection.exec_driver_sql(query, (*part, *some_scopes, most))
+            yield from found.mappings()
+
+    def allocate(self, connection: Connection, count: int) -> list[int]:
+        """Return the ids after the highest that was ever used."""
+        used = connection.scalar(text("SELECT seq FROM sqlite_sequence WHERE name = 'pages'")) or 0
+        return list(range(used + 1, used + 1 + count))
+
+    def ids_restored(self, connection: Connection) -> None:
+        """Do nothing: AUTOINCREMENT follows what is inserted."""
+
+    def bytes(self, connection: Connection) -> int:
+        """Return the size of the file and of its log."""
+        if self.path is None:
+            query = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+            return int(connection.scalar(text(query)) or 0)
+        files = [self.path, self.path.with_name(self.path.name + "-wal")]
+        return sum(file.stat().st_size for file in files if file.exists())
+
+    def vacuum(self) -> None:
+        """Write the file anew, without holes."""
+
+        def once(_: bool) -> None:
+            with self.engine.connect() as connection:
+                raw = connection.connection.driver_connection
+                assert raw is not None
+                raw.execute("VACUUM").close()
+                raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").close()
+
+        with self._named_errors():
+            patiently(lambda: once(True))
+
+    def trouble(self, error: DBAPIError) -> Trouble | None:
+        """Return `AWAY` where another program has locked the file."""
+        return Trouble.AWAY if "locked" in str(error.orig) else None
+
+    def explained(self, message: str) -> str:
+        """Return what SQLite says; it writes even where it is only read."""
+        return _explained(message)
+
+    def begin_reading(self) -> Connection:
+        """Return a connection that sees one snapshot."""
+        return self._reader.connect()
+
+
+def _filled_up(values: Sequence[_T]) -> list[_T]:
+    """Return values with the last one repeated, so that there are few different statements."""
+    number = next((size for size in _SIZES if size >= len(values)), len(values))
+    return [*values, *[values[-1]] * (number - len(values))]
+
+
+@lru_cache(64)
+def _same_texts(table: str, hashes: int, scopes: int) -> str:
+    # The condition on the status is spelled as in the index, which is not used otherwise.
+    return (
+        f"WITH given(hash) AS (VALUES {', '.join(['(?)'] * hashes)})"  # noqa: S608 (our names)
+        f" SELECT page.* FROM (SELECT DISTINCT hash FROM given) AS one"
+        f" JOIN {table} AS page ON page.id IN ("
+        f" SELECT id FROM {table} AS twin WHERE twin.text_hash = one.hash"
+        f" AND twin.status <> 'exact' AND twin.scope IN ({', '.join(['?'] * scopes)})"
+        f" ORDER BY twin.id LIMIT ?)"
+    )
+
+
+def sqlite_path(url: URL) -> Path | None:
+    """Return the file of a SQLite URL, or None for a database in memory or another database."""
+    name = url.database
+    if url.get_backend_name() != "sqlite" or not name or name == ":memory:":
+        return None
+    return Path(name)
+
+
+def _check_file(path: Path) -> bool:
+    try:
+        if not path.exists() or path.stat().st_size == 0:
+            if not path.parent.is_dir():
+                raise StoreError(f"{path}: the folder does not exist")
+            return False
+        with path.open("rb") as file:
+            if file.read(16) != b"SQLite format 3\0":
+                raise StoreError(f"{path}: not a SQLite database")
+        tables = patiently(lambda: _tables(path))
+    except (OSError, sqlite3.Error) as error:
+        raise StoreError(f"{path}: {_explained(str(error))}") from error
+    if tables and not {"alembic_version", "scheme", "pages"} <= tables:
+        raise StoreError(f"{path}: a database of something else, not a signature store")
+    return bool(tables)
+
+
+def _explained(message: str) -> str:
+    if message == "unable to open database file":
+        return f"{message}: it, or its folder, cannot be written"
+    return message
+
+
+def _tables(path: Path) -> set[str]:
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+        return {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
+
+
+def _set_up(connection: sqlite3.Connection, _record: object) -> None:
+    connection.isolation_level = None  # transactions are begun by `_begin`, not by the driver
+    for pragma in (
+        "journal_mode=WAL",
+        "synchronous=NORMAL",
+        "foreign_keys=ON",
+        f"wal_autocheckpoint={_WAL_PAGES}",
+        f"cache_size=-{_CACHE_KIB}",
+    ):
+        connection.execute(f"PRAGMA {pragma}").close()
+
+
+def _begin(connection: Connection) -> None:
+    reading = connection.get_execution_options().get("reading", False)
+    connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
+
+
+def patiently(action: Callable[[], _T]) -> _T:
+    """Do something, again while the database is locked, for as long as a writer would wait.
+
+    SQLite itself does not wait where a file becomes a WAL database, or where the last
+    connection to one is being closed.
+    """
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return action()
+        except (OperationalError, sqlite3.OperationalError) as error:
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(_PAUSE)

@@ -1,0 +1,1 @@
+"""Decide about a batch of pages: new, exact, near, unchanged or changed."""

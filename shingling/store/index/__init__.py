@@ -1,0 +1,1 @@
+"""Keys of signatures, and the tables that find the pages with a key."""

@@ -1,0 +1,1 @@
+"""Tables, their rows, and the migrations between releases."""

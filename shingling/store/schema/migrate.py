@@ -1,0 +1,100 @@
+"""Make the tables of a new store, and bring those of an old one up to date by Alembic."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Column, MetaData, PrimaryKeyConstraint, String, Table, insert, inspect, text
+
+import shingling
+from shingling.errors import StoreVersionError
+from shingling.store.schema.tables import metadata
+
+if TYPE_CHECKING:
+    from alembic.config import Config
+    from sqlalchemy import Connection
+
+HEAD = "0007"
+
+# As Alembic makes it.
+_version = Table(
+    "alembic_version",
+    MetaData(),
+    Column("version_num", String(32), nullable=False),
+    PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
+)
+
+
+def current_revision(connection: Connection) -> str | None:
+    """Return the revision of the tables, or None for an empty database."""
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    revision: str | None = connection.scalar(text("SELECT version_num FROM alembic_version"))
+    return revision
+
+
+def upgrade(connection: Connection) -> tuple[str | None, str]:
+    """Bring the tables to this release's revision, within the connection's transaction.
+
+    Returns:
+        The revision before (None: there were no tables) and after.
+
+    Raises:
+        StoreVersionError: the store is newer than this release.
+    """
+    before = current_revision(connection)
+    # The usual cases, without the cost of importing Alembic.
+    if before == HEAD:
+        return before, HEAD
+    if before is None:
+        for tables in (metadata, _version.metadata):
+            tables.create_all(connection, checkfirst=False)  # another's of that name is an error
+        connection.execute(insert(_version).values(version_num=HEAD))
+        return before, HEAD
+    # Alembic reports at INFO what is no news to somebody who runs a crawl.
+    logging.getLogger("alembic").setLevel(logging.WARNING)
+    from alembic import command
+    from alembic.script import ScriptDirectory
+
+    config = alembic_config(connection)
+    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
+    if before not in known:
+        raise _newer(before)
+    command.upgrade(config, "head")
+    return before, HEAD
+
+
+def refuse_newer(revision: str) -> None:
+    """Check that a store is not newer than this release: revisions are numbers.
+
+    Raises:
+        StoreVersionError: it is.
+    """
+    if revision > HEAD:
+        raise _newer(revision)
+
+
+def _newer(revision: str) -> StoreVersionError:
+    return StoreVersionError(
+        f"the store has revision {revision}, this release of scrapy-shingling knows up to"
+        f" {HEAD}: install a newer one (pip install -U scrapy-shingling)"
+    )
+
+
+def alembic_config(connection: Connection) -> Config:
+    """Return the configuration for Alembic's commands on this connection."""
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(migrations_folder()).replace("%", "%%"))
+    config.attributes["connection"] = connection
+    return config
+
+
+def migrations_folder() -> Path:
+    """Return where the migrations lie: in the installed package, or beside it in a checkout."""
+    package = Path(shingling.__file__).parent
+    inside = package / "migrations"
+    return inside if inside.is_dir() else package.parent / "migrations"

@@ -1,0 +1,279 @@
+"""Options of canonical words, as a value that is part of the signature scheme."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
+
+import numpy as np
+
+from shingling.errors import SchemeError
+from shingling.text import language_packs
+from shingling.text.markup import without_markup
+from shingling.text.words import (
+    ALONE,
+    GAP,
+    MARK,
+    RUN,
+    canonical_words,
+    class_table,
+    cut,
+    fold,
+    joined_words,
+)
+
+PARTS_OF_SPEECH = ("adjectives", "conjunctions", "determiners", "interjections", "prepositions")
+
+_SWITCHES = ("markup", "keep_case", "keep_punctuation", "stop_words", "nouns")
+_CHOICES = {
+    "lemmas": ("none", "simplemma", "pymorphy3"),
+    "chinese": ("characters", "jieba", "rjieba"),
+    "japanese": ("characters", "sudachipy", "budoux"),
+}
+_LANGUAGE = re.compile(r"auto|[a-z]{2,3}")
+
+# The languages whose words can be told apart by their part of speech, and the packs for it.
+_TAGGERS = {"en": "HanTa", "de": "HanTa", "ru": "pymorphy3"}
+
+
+@dataclass(frozen=True)
+class Canonicaliser:
+    """What the canonical words of a text are: without options, those of `canonical_words`.
+
+    An option that depends on the language leaves a text as it is where its pack does not know
+    the language. Packs are imported by `words` only, so that a value can be had without them.
+
+    Args:
+        language: of every text, as ISO 639 code of two or three letters; with "auto" it is
+            detected from each text (py3langid) where an option depends on it.
+        markup: take HTML tags, comments, scripts and styles out, and resolve references.
+        keep_case: do not fold case.
+        keep_punctuation: make each punctuation mark or symbol a word of its own.
+        stop_words: drop stop words (stopwords-iso).
+        lemmas: "none", "simplemma" or "pymorphy3" (for Russian; else as "simplemma").
+        nouns: bring nouns to the singular and nominative (en, de: HanTa; ru: pymorphy3).
+        drop: parts of speech to drop, of `PARTS_OF_SPEECH` (packs as for `nouns`).
+        chinese: cut Chinese into "characters", or words by "jieba" or "rjieba".
+        japanese: cut Japanese into "characters", words by "sudachipy" (split mode C) or
+            phrases by "budoux".
+
+    Raises:
+        SchemeError: an option has a value that is not accepted.
+    """
+
+    language: str = "auto"
+    markup: bool = False
+    keep_case: bool = False
+    keep_punctuation: bool = False
+    stop_words: bool = False
+    lemmas: str = "none"
+    nouns: bool = False
+    drop: tuple[str, ...] = ()
+    chinese: str = "characters"
+    japanese: str = "characters"
+
+    def __post_init__(self) -> None:
+        language: object = self.language
+        if not isinstance(language, str) or not _LANGUAGE.fullmatch(language):
+            raise _not_accepted("language", language, "auto, or 2 or 3 letters a-z")
+        for option in _SWITCHES:
+            value = getattr(self, option)
+            if not isinstance(value, bool):
+                raise _not_accepted(option, value, "true or false")
+        for option, choices in _CHOICES.items():
+            value = getattr(self, option)
+            if not isinstance(value, str) or value not in choices:
+                raise _not_accepted(option, value, " or ".join(choices))
+        drop: object = self.drop
+        if not isinstance(drop, (list, tuple)) or not all(part in PARTS_OF_SPEECH for part in drop):
+            raise _not_accepted("drop", drop, "a list of " + ", ".join(PARTS_OF_SPEECH))
+        object.__setattr__(self, "drop", tuple(sorted(set(drop))))
+
+    def require(self) -> None:
+        """Check that the packs which the options need are installed.
+
+        Raises:
+            SchemeError: one is not; the message has the line that installs it.
+        """
+        language_packs.require(self._needed())
+
+    def idle(self) -> list[str]:
+        """Return the options that have no effect in the language that is named.
+
+        Raises:
+            SchemeError: a pack that the options need is not installed.
+        """
+        if self.language == "auto":
+            return []
+        self.require()
+        found = []
+        if self.stop_words and not language_packs.stop_words(self.language):
+            found.append("stop_words")
+        if self.lemmas != "none" and not language_packs.has_lemmas(self.language, self.lemmas):
+            found.append("lemmas")
+        if self.language not in _TAGGERS:
+            found += [option for option in ("nouns", "drop") if getattr(self, option)]
+        for option, language in (("chinese", "zh"), ("japanese", "ja")):
+            if getattr(self, option) != "characters" and self.language != language:
+                found.append(option)
+        return found
+
+    def versions(self) -> dict[str, str]:
+        """Return the versions of the packs that the options need.
+
+        Raises:
+            SchemeError: one is not installed.
+        """
+        needed = self._needed()
+        language_packs.require(needed)
+        return language_packs.versions(needed)
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Return whether words are those of `canonical_words`, once the markup is out."""
+        return not (self._asks_language() or self.keep_case or self.keep_punctuation)
+
+    def joined(self, text: str) -> bytes:
+        """Return the canonical words of a text by a plain value, joined by blanks, in UTF-8."""
+        assert self.is_plain
+        return joined_words(without_markup(text) if self.markup else text)
+
+    def words(self, text: str) -> list[str]:
+        """Return the canonical words of a text.
+
+        In this order: markup is taken out; the text, in Unicode NFKC, is cut into words; words
+        are dropped by part of speech, nouns brought to the singular and words to their lemma;
+        stop words are dropped; case is folded.
+
+        Raises:
+            SchemeError: a pack that the options need is not installed.
+        """
+        if self.markup:
+            text = without_markup(text)
+        if self.is_plain:
+            return canonical_words(text)
+        asks_language = self._asks_language()
+        self.require()
+        language = self.language
+        if language == "auto":
+            language = language_packs.detect(text) if asks_language else ""
+        words = self._cut(text, language)
+        forms = {word: self._form(word, language) for word in set(words)}
+        return [form for word in words if (form := forms[word])]
+
+    def _asks_language(self) -> bool:
+        return (
+            self.stop_words
+            or self.lemmas != "none"
+            or self.nouns
+            or self.drop != ()
+            or self.chinese != "characters"
+            or self.japanese != "characters"
+        )
+
+    def _needed(self) -> list[str]:
+        """Return the packs that words of some text need."""
+        auto = self.language == "auto"
+        needed = []
+        if auto and self._asks_language():
+            needed.append("py3langid")
+        if self.stop_words:
+            needed.append("stopwordsiso")
+        if self.lemmas == "simplemma" or (self.lemmas == "pymorphy3" and self.language != "ru"):
+            needed.append("simplemma")
+        if self.lemmas == "pymorphy3" and (auto or self.language == "ru"):
+            needed.append("pymorphy3")
+        if self.nouns or self.drop:
+            needed += [pack for code, pack in _TAGGERS.items() if auto or self.language == code]
+        if self.chinese != "characters" and (auto or self.language == "zh"):
+            needed.append(self.chinese)
+        if self.japanese != "characters" and (auto or self.language == "ja"):
+            needed.append(self.japanese)
+            if self.japanese == "sudachipy":
+                needed.append("sudachidict_core")
+        return list(dict.fromkeys(needed))
+
+    def _cut(self, text: str, language: str) -> list[str]:
+        """Return the words of a text, in their case if anything looks at it later."""
+        # Dictionaries have "Straße" and "οδός", and not what folding makes of them.
+        cased = self.keep_case or self.nouns or self.drop != () or self.lemmas != "none"
+        pack = {"zh": self.chinese, "ja": self.japanese}.get(language, "characters")
+        runs = "" if pack == "characters" else language
+        if not (cased or self.keep_punctuation or runs):
+            return canonical_words(text)
+        classes = _classes_with(self.keep_punctuation, runs)
+        words = cut(text, classes, _whole if cased else fold)
+        if not runs:
+            return words
+        segment = language_packs.segmenter(pack)
+        class_of = classes.data
+        pieces = []
+        for word in words:
+            if class_of[ord(word[0])] == RUN:
+                pieces += [
+                    piece
+                    for piece in segment(word)
+                    if piece.isalnum() or any(class_of[ord(char)] != MARK for char in piece)
+                ]
+            else:
+                pieces.append(word)
+        return pieces
+
+    def _form(self, word: str, language: str) -> str:
+        """Return what becomes of a word, "" where it is dropped."""
+        if (self.nouns or self.drop) and language in _TAGGERS:
+            analysis = language_packs.analyse(word, language)
+            if analysis.part in self.drop:
+                return ""
+            if self.nouns:
+                word = analysis.noun
+        if self.lemmas == "pymorphy3" and language == "ru":
+            word = language_packs.analyse(word, language).lemma
+        elif self.lemmas != "none":
+            # Without case, a heading in capitals has the lemmas of the same words in a sentence.
+            word = language_packs.lemma(word if self.keep_case else word.lower(), language)
+        folded = word.lower() if word.isascii() else _folded(word)
+        if self.stop_words and folded in language_packs.stop_words(language):
+            return ""
+        return word if self.keep_case else folded
+
+
+def _not_accepted(option: str, value: object, accepted: str) -> SchemeError:
+    return SchemeError(f"{option} {value!r} is not accepted: {accepted}")
+
+
+def _whole(text: str) -> str:
+    """Return a text in NFKC, in its case, and with the letters that folding would make."""
+    return unicodedata.normalize("NFKC", text).replace("\N{COMBINING GREEK YPOGEGRAMMENI}", "ι")
+
+
+@lru_cache(1 << 16)
+def _folded(word: str) -> str:
+    return fold(word)
+
+
+_HAN = [
+    *[(0x3005, 0x3007), (0x3021, 0x3029), (0x3038, 0x303C)],  # ideographic marks
+    *[(0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x323AF)],
+]
+_KANA = [
+    *[(0x3031, 0x3035), (0x3041, 0x3096), (0x309D, 0x309F), (0x30A1, 0x30FF)],
+    *[(0x31F0, 0x31FF), (0x1AFF0, 0x1B16F)],
+]
+_RUNS = {"": [], "zh": _HAN, "ja": _HAN + _KANA}
+
+
+@cache
+def _classes_with(punctuation: bool, runs: str) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
+    """Return the class of every code point under these options: uint8[0x110000]."""
+    classes = class_table().copy()
+    if punctuation:
+        for code in np.flatnonzero(classes[:0x20000] == GAP).tolist():
+            if unicodedata.category(chr(code))[0] in "PS":
+                classes[code] = ALONE
+    for low, high in _RUNS[runs]:
+        letters = classes[low : high + 1]
+        letters[letters == ALONE] = RUN
+    return classes

@@ -1,0 +1,81 @@
+"""How alike the texts of many pairs are, under one scheme after another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from shingling.similarity import distance, equal_supershingles, overlap
+from shingling.sketch import fingerprints_of, sign_words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shingling.sketch import Scheme, Signature
+    from shingling.text import Canonicaliser
+    from shingling.tuning.pairs import LabelledPair
+
+Scores: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
+
+
+class Measures:
+    """The measures of labelled pairs; each distinct text is read once a scheme.
+
+    Args:
+        pairs: in the order in which all measures come.
+    """
+
+    def __init__(self, pairs: Sequence[LabelledPair]) -> None:
+        places: dict[str, int] = {}
+        self._pairs = [
+            tuple(places.setdefault(text, len(places)) for text in (pair.a, pair.b))
+            for pair in pairs
+        ]
+        self._texts = list(places)
+        self._words: tuple[Canonicaliser, list[list[str]]] | None = None
+        self._signed: tuple[Scheme, list[Signature]] | None = None
+
+    def resemblances(self, scheme: Scheme) -> Scores:
+        """Return the exact resemblance of each pair: float64[n], 0 to 1."""
+        shingles = [fingerprints_of(words, scheme) for words in self._words_of(scheme.canonical)]
+        found = (overlap(shingles[a], shingles[b]).resemblance for a, b in self._pairs)
+        return np.fromiter(found, np.float64, len(self._pairs))
+
+    def distances(self, scheme: Scheme) -> Scores:
+        """Return the SimHash distance of each pair in bits; all bits where a text is empty."""
+        signed = self._signatures(scheme)
+        found = (
+            distance(signed[a].simhash, signed[b].simhash)
+            if signed[a].words and signed[b].words
+            else scheme.simhash.bits
+            for a, b in self._pairs
+        )
+        return np.fromiter(found, np.float64, len(self._pairs))
+
+    def supershingles(self, scheme: Scheme) -> Scores:
+        """Return how many supershingles of each pair are equal: 0 to 6; 0 of an empty text."""
+        signed = self._signatures(scheme)
+        found = (
+            equal_supershingles(signed[a].minima, signed[b].minima)
+            if signed[a].words and signed[b].words
+            else 0
+            for a, b in self._pairs
+        )
+        return np.fromiter(found, np.float64, len(self._pairs))
+
+    def _words_of(self, canonical: Canonicaliser) -> list[list[str]]:
+        if self._words is None or self._words[0] != canonical:
+            known: dict[str, str] = {}  # one string a word, however often it occurs
+            words = [
+                [known.setdefault(word, word) for word in canonical.words(text)]
+                for text in self._texts
+            ]
+            self._words = canonical, words
+        return self._words[1]
+
+    def _signatures(self, scheme: Scheme) -> list[Signature]:
+        if self._signed is None or self._signed[0] != scheme:
+            words = self._words_of(scheme.canonical)
+            self._signed = scheme, [sign_words(part, scheme) for part in words]
+        return self._signed[1]

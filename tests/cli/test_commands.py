@@ -1,0 +1,417 @@
+"""`scrapy dedup`, through Scrapy's own command line."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scrapy.cmdline import execute
+from scrapy.settings import Settings
+
+from shingling import Page, Rules, Store, sign
+from shingling.cli.command import COMMANDS
+from shingling.errors import BandingError
+from shingling.store.schema.migrate import HEAD
+from tests.crawling import article, html
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+TEXT = article(1)
+EDITED = TEXT.replace(TEXT.split()[150], "edited", 1)
+
+
+@pytest.fixture
+def store_url(tmp_path: Path) -> str:
+    url = f"sqlite:///{tmp_path / 'dedup.db'}"
+    with Store.open(url) as store:
+        run = store.start_run("news")
+        store.check(
+            [
+                Page("https://a.example/1", TEXT, title="First \x1b[31mred\x1b[0m", fetched=1e9),
+                Page("https://www.b.example/2", EDITED, title="Second", fetched=1.1e9),
+                Page("https://b.example/3", TEXT, fetched=1.2e9),
+                Page("https://b.example/4", article(2), title="[bold]Other[/bold]"),
+            ],
+            run=run,
+        )
+        store.finish_run(run, "finished")
+    return url
+
+
+@pytest.fixture
+def dedup(
+    store_url: str, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str, str]]:
+    def call(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as stop:
+            execute(
+                ["scrapy", "dedup", arguments[0], "--store", store_url, *arguments[1:]],
+                settings=Settings(),
+            )
+        shown = capsys.readouterr()
+        code = stop.value.code
+        return code if isinstance(code, int) else 0, shown.out, shown.err
+
+    return call
+
+
+def loaded(printed: tuple[int, str, str]) -> Any:
+    assert printed[0] in (0, 1), printed
+    return json.loads(printed[1])
+
+
+def test_status_counts_pages_originals_and_duplicates(dedup: Any) -> None:
+    shown = loaded(dedup("status", "--json"))
+    assert (shown["pages"], shown["originals"], shown["duplicates"]) == (4, 2, 2)
+    assert (shown["exact"], shown["near"], shown["runs"]) == (1, 1, 1)
+    assert shown["scheme"]["shingle_size"] == 5
+    assert shown["bytes"] > 10_000
+    code, out, _ = dedup("status")
+    assert code == 0
+    assert "2 (1 exact, 1 near)" in out
+    assert "2 new, 1 exact, 1 near" in out
+
+
+def test_show_tells_all_of_a_url_with_its_duplicates(dedup: Any) -> None:
+    (shown,) = loaded(dedup("show", "https://a.example/1", "--text", "--json"))
+    assert shown["status"] == "new"
+    assert shown["first_seen"] == "2001-09-09T01:46:40+00:00"
+    assert [page["url"] for page in shown["duplicates"]] == [
+        "https://www.b.example/2",
+        "https://b.example/3",
+    ]
+    assert shown["text"] == TEXT
+    code, out, _ = dedup("show", "https://a.example/1", "--text")
+    assert code == 0
+    assert "https://b.example/3" in out
+
+
+def test_page_content_reaches_a_terminal_without_control_characters_or_markup(dedup: Any) -> None:
+    _, out, _ = dedup("show", "https://a.example/1")
+    assert "\x1b" not in out
+    _, out, _ = dedup("show", "https://b.example/4")
+    assert "[bold]Other[/bold]" in out
+
+
+def test_what_is_not_found_exits_with_1(dedup: Any) -> None:
+    assert dedup("show", "https://a.example/none")[0] == 1
+    assert dedup("list", "--site", "none.example")[0] == 1
+    assert dedup("forget", "https://a.example/none", "--yes")[0] == 1
+    assert dedup("similar", "https://b.example/4", "--json")[:2] == (1, "[]\n")
+
+
+def test_similar_takes_a_url_a_file_or_standard_input(
+    dedup: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by_url = loaded(dedup("similar", "https://a.example/1", "--json"))
+    assert [page["url"] for page in by_url] == ["https://b.example/3", "https://www.b.example/2"]
+    assert by_url[0]["similarity"] == {"resemblance": 1.0, "containment": 1.0, "exact": True}
+    file = tmp_path / "page.html"
+    file.write_text(html(TEXT), encoding="utf-8")
+    by_file = loaded(dedup("similar", str(file), "--json"))
+    assert len(by_file) == 3, "a file is not one of the stored pages"
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(TEXT.encode())))
+    by_input = loaded(dedup("similar", "-", "--limit", "1", "--json"))
+    assert [page["url"] for page in by_input] == ["https://a.example/1"]
+
+
+def test_compare_measures_stored_pages_and_files(dedup: Any, tmp_path: Path) -> None:
+    file = tmp_path / "text.txt"
+    file.write_text(EDITED, encoding="utf-8")
+    measures = loaded(dedup("compare", "https://a.example/1", str(file), "--json"))
+    assert measures["shared"] == 291
+    assert measures["resemblance"] == pytest.approx(291 / 301)
+    assert measures["exact"] is False
+    code, out, _ = dedup("compare", "https://a.example/1", "https://b.example/3")
+    assert code == 0
+    assert "1.000 ± 0.000" in out
+
+
+def test_groups_show_originals_with_their_duplicates(dedup: Any) -> None:
+    (group,) = loaded(dedup("groups", "--json"))
+    assert group["original"]["url"] == "https://a.example/1"
+    assert len(group["duplicates"]) == 2
+    code, out, _ = dedup("groups")
+    assert code == 0
+    assert out.splitlines()[2] == "  1.000 exact https://b.example/3"
+
+
+@pytest.mark.parametrize(
+    ("options", "paths"),
+    [
+        ([], ["1", "2", "3", "4"]),
+        (["--status", "near"], ["2"]),
+        (["--status", "new"], ["1", "4"]),
+        (["--site", "b.example"], ["2", "3", "4"]),
+        (["--since", "2005-01-01T00:00"], ["3", "4"]),
+        (["--since", "2004-11-09", "--status", "exact"], ["3"]),
+        (["--limit", "2"], ["1", "2"]),
+    ],
+)
+def test_list_filters(dedup: Any, options: list[str], paths: list[str]) -> None:
+    pages = loaded(dedup("list", *options, "--json"))
+    assert [page["url"][-1] for page in pages] == paths
+
+
+def test_forget_asks_and_promotes_the_oldest_duplicate(
+    dedup: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
+    code, out, err = dedup("forget", "https://a.example/1")
+    assert (code, out, err) == (
+        1,
+        "nothing was forgotten\n",
+        "Remove 1 page from the store? [y/N] ",
+    )
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+    assert dedup("forget", "https://a.example/1")[1].endswith("1 page forgotten\n")
+    (group,) = loaded(dedup("groups", "--json"))
+    assert group["original"]["url"] == "https://www.b.example/2"
+    assert loaded(dedup("forget", "--run", "1", "--yes", "--json")) == {"forgotten": 3}
+    assert loaded(dedup("status", "--json"))["pages"] == 0
+
+
+def test_rebuild_lets_a_lower_threshold_find_pairs(dedup: Any, store_url: str) -> None:
+    assert loaded(dedup("rebuild", "--threshold", "0.5", "--json"))["bands"] == 28
+    words = TEXT.split()
+    for place in range(20, 300, 21):
+        words[place] = f"edit{place}"
+    with Store.open(store_url) as store:
+        (verdict,) = store.check([Page("https://c.example/", " ".join(words))], 0.5)
+    assert verdict.status == "near"
+    assert 0.5 <= (verdict.resemblance or 0) < 0.8
+
+
+def test_upgrade_says_that_the_store_is_up_to_date(dedup: Any) -> None:
+    assert loaded(dedup("upgrade", "--json")) == {"revision": HEAD}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["similar", "https://a.example/1", "--treshold", "0.3"], "unrecognized arguments"),
+        (["list", "--status", "nearly"], "invalid choice: 'nearly'"),
+        (["similar", "https://a.example/1", "--threshold", "3"], "from 0 to 1"),
+        (["similar", "https://a.example/1", "--limit", "0"], "above 0"),
+        (["rebuild", "--threshold", "0"], "above 0"),
+        (["list", "--since", "yesterday"], "2026-11-21"),
+        (["forget"], "name URLs"),
+        (["compare", "-", "-"], "only one"),
+        (["similar", "nothing-of-the-kind"], "neither a file nor stored"),
+    ],
+)
+def test_misuse_exits_with_2_and_one_line(dedup: Any, arguments: list[str], message: str) -> None:
+    code, out, err = dedup(*arguments)
+    assert code == 2
+    assert message in err
+    assert "Traceback" not in err + out
+
+
+def test_a_store_that_is_not_there_is_named_and_not_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "none.db"
+    with pytest.raises(SystemExit) as stop:
+        execute(["scrapy", "dedup", "status", "--store", f"sqlite:///{file}"], settings=Settings())
+    assert stop.value.code == 2
+    assert "there is no store yet" in capsys.readouterr().err
+    assert not file.exists()
+
+
+def test_the_command_module_imports_nothing_heavy() -> None:
+    code = (
+        "import sys, scrapy.commands\n"
+        "before = set(sys.modules)\n"
+        "import shingling.cli.command\n"
+        "new = {name for name in set(sys.modules) - before if not name.startswith('shingling')}\n"
+        "print(sorted(name for name in new if name.partition('.')[0] in\n"
+        "    {'numpy', 'sqlalchemy', 'trafilatura', 'alembic', 'rich', 'lxml', 'crcmod'}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_with_an_example(dedup: Any, name: str) -> None:
+    code, out, _ = dedup(name, "-h")
+    assert code == 0
+    assert f"example: scrapy dedup {name}" in out
+
+
+def test_compare_shows_what_differs_word_by_word(dedup: Any) -> None:
+    code, out, _ = dedup("compare", "https://a.example/1", "https://www.b.example/2", "--diff")
+    assert code == 0
+    assert f"[-{TEXT.split()[150]}-]{{+edited+}}" in out
+    assert "words …]" in out
+    shown = loaded(
+        dedup("compare", "https://a.example/1", "https://www.b.example/2", "--diff", "--json")
+    )
+    assert [part["b"] for part in shown["diff"] if not part["same"]] == ["edited"]
+    assert shown["longest_run"] > 140
+    assert shown["warnings"] == []
+
+
+def test_compare_warns_of_measures_that_say_little(dedup: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one two three", encoding="utf-8")
+    (tmp_path / "b.txt").write_text("one two four", encoding="utf-8")
+    code, out, _ = dedup("compare", str(tmp_path / "a.txt"), str(tmp_path / "b.txt"))
+    assert code == 0
+    assert "SimHash says little" in out
+    assert "per word" in out
+
+
+def test_a_difference_shows_page_content_without_control_characters(
+    dedup: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "a.txt").write_text("one \x1b[31mtwo", encoding="utf-8")
+    (tmp_path / "b.txt").write_text("one [bold]three[/bold]", encoding="utf-8")
+    _, out, _ = dedup("compare", str(tmp_path / "a.txt"), str(tmp_path / "b.txt"), "--diff")
+    assert "\x1b" not in out
+    assert "[bold]three[/bold]" in out
+
+
+def test_similar_by_simhash_takes_a_distance(dedup: Any) -> None:
+    found = loaded(dedup("similar", "https://a.example/1", "--distance", "6", "--json"))
+    assert [page["url"] for page in found] == ["https://b.example/3", "https://www.b.example/2"]
+    assert found[0]["similarity"]["distance"] == 0
+    assert found[1]["similarity"]["distance"] <= 6
+    assert found[1]["similarity"]["resemblance"] < 1
+    code, out, _ = dedup("similar", "https://b.example/4", "--distance", "3")
+    assert (code, out) == (1, "no stored page has a SimHash within 3 bits\n")
+
+
+def test_groups_by_event_take_what_is_a_little_alike(
+    dedup: Any, store_url: str, tmp_path: Path
+) -> None:
+    assert dedup("groups", "--by", "event")[0] == 1
+    mixed = " ".join([*TEXT.split()[:120], *article(5).split()[:150]])
+    with Store.open(store_url) as store:
+        store.check([Page("https://c.example/1", mixed, title="Retold", fetched=1.3e9)])
+    [group] = loaded(dedup("groups", "--by", "event", "--threshold", "0.1", "--json"))
+    assert group["original"]["url"] == "https://a.example/1"
+    assert [page["url"] for page in group["duplicates"]] == ["https://c.example/1"]
+    assert dedup("groups", "--by", "event", "--days", "30")[0] == 1
+    code, out, _ = dedup("groups", "--by", "event")
+    assert code == 0
+    assert "Retold" in out
+
+
+def test_a_rebuild_for_another_method_says_what_it_finds(dedup: Any, store_url: str) -> None:
+    assert "SimHashes" in dedup("rebuild", "--method", "simhash")[1]
+    assert "equal megashingle" in dedup("rebuild", "--method", "megashingle")[1]
+    _, out, _ = dedup("rebuild", "--threshold", "0.8", "--method", "minhash", "--containment")
+    assert out == "14 x 6 minima, and samples, which find 98.6% of the pairs at 0.8\n"
+    _, out, _ = dedup("rebuild", "--threshold", "0.6")
+    assert out.startswith("28 x 3 minima, and samples"), "samples stay unless one says so"
+    _, out, _ = dedup("rebuild", "--threshold", "0.8", "--no-containment")
+    assert out.startswith("14 x 6 minima, which find")
+    assert "28 x 3" not in dedup("status")[1]
+
+
+def test_tune_measures_settings_on_pairs(dedup: Any, tmp_path: Path) -> None:
+    pairs = tmp_path / "pairs.jsonl"
+    lines = []
+    for number in range(12):
+        words = article(number + 10).split()
+        words[number] = "edited"
+        lines.append({"a": article(number + 10), "b": " ".join(words), "same": True})
+        lines.append({"a": article(number + 10), "b": article(number + 50), "same": False})
+    pairs.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    shown = loaded(dedup("tune", str(pairs), "--json"))
+    assert shown["pairs"] == 24
+    assert shown["recommended"]["settings"]["DEDUP_METHOD"] == "minhash"
+    picture = tmp_path / "curve.svg"
+    code, out, _ = dedup("tune", str(pairs), "--plot", str(picture))
+    assert code == 0
+    assert "DEDUP_THRESHOLD = " in out
+    assert picture.read_text(encoding="utf-8").startswith("<?xml")
+    code, _, err = dedup("tune", str(pairs), "--folds", "1")
+    assert code == 2
+    assert "2 to 20" in err
+    code, _, err = dedup("tune", str(tmp_path / "none.jsonl"))
+    assert code == 2
+    assert "none.jsonl" in err
+
+
+def test_tune_learns_how_rare_words_are(dedup: Any, tmp_path: Path) -> None:
+    file = tmp_path / "idf.json"
+    code, out, _ = dedup("tune", "--idf", str(file))
+    assert code == 0
+    assert "DEDUP_SCHEME = " in out
+    assert set(json.loads(file.read_text(encoding="utf-8"))) == {"documents", "table"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["groups", "--threshold", "0.1"], "go with --by event"),
+        (["groups", "--by", "event", "--threshold", "0"], "above 0"),
+        (["groups", "--by", "event", "--days", "0"], "above 0"),
+        (["similar", "https://a.example/1", "--distance", "65"], "0 to 64 bits"),
+        (["rebuild"], "--threshold, --method, --containment, --decide or --scheme"),
+        (["rebuild", "--method", "exact"], "invalid choice"),
+    ],
+)
+def test_new_options_are_checked(dedup: Any, arguments: list[str], message: str) -> None:
+    code, _, err = dedup(*arguments)
+    assert code == 2
+    assert message in err
+
+
+def test_a_page_with_the_same_words_is_similar_though_its_original_is_not(
+    dedup: Any, store_url: str
+) -> None:
+    piece = " ".join(TEXT.split()[100:180])
+    dedup("rebuild", "--containment")
+    with Store.open(store_url) as store:
+        [verdict] = store.check(
+            [Page("https://c.example/piece", piece)], rules=Rules(threshold=0.8, containment=0.9)
+        )
+        assert verdict.reason == "piece"
+        [match] = store.similar(sign(piece), 0.8, text=piece)
+        assert match.page.url == "https://c.example/piece"
+
+
+def test_samples_cannot_be_taken_of_a_store_without_texts(tmp_path: Path, capsys: Any) -> None:
+    url = f"sqlite:///{tmp_path / 'none.db'}"
+    with Store.open(url) as store:
+        store.check([Page("https://a.example/1", TEXT)], rules=Rules(store_text=False))
+        with pytest.raises(BandingError, match="keeps no texts"):
+            store.rebuild(rules=Rules(containment=0.9))
+        assert not store.index.sampled
+
+
+def test_texts_are_read_from_pipes_and_in_old_encodings(dedup: Any, tmp_path: Path) -> None:
+    words = "Вчера в городе открыли новый мост через реку и три станции метро " * 5
+    (tmp_path / "a.txt").write_bytes(words.encode("cp1251"))
+    (tmp_path / "b.txt").write_bytes(words.encode("utf-16"))
+    (tmp_path / "c.txt").write_text(words, encoding="utf-8")
+    for name in ("a.txt", "b.txt"):
+        shown = loaded(dedup("compare", str(tmp_path / name), str(tmp_path / "c.txt"), "--json"))
+        assert shown["exact"], name
+    os.mkfifo(tmp_path / "pipe")
+    writer = Thread(target=(tmp_path / "pipe").write_text, args=(words,))
+    writer.start()
+    shown = loaded(dedup("compare", str(tmp_path / "pipe"), str(tmp_path / "c.txt"), "--json"))
+    writer.join()
+    assert shown["exact"]
+    (tmp_path / "empty.txt").write_text("")
+    code, _, err = dedup("similar", str(tmp_path / "empty.txt"))
+    assert (code, "a text without words" in err) == (2, True)
+
+
+def test_a_limit_below_one_is_refused(dedup: Any) -> None:
+    for command in ("groups", "list", "similar"):
+        what = ["https://a.example/1"] if command == "similar" else []
+        code, _, err = dedup(command, *what, "--limit", "0")
+        assert (code, "above 0" in err) == (2, True)
+    code, _, err = dedup("similar", "https://a.example/1", "--distance", "3", "--threshold", "0.5")
+    assert (code, "not both" in err) == (2, True)

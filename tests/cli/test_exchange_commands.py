@@ -1,0 +1,555 @@
+"""`scrapy dedup export` and `import`: stores that move."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import os
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from shingling import Page, Rules, Scheme, Store, sign
+from shingling.cli.formats.jsonl_csv import read_lines, records_in, write_csv, write_jsonl
+from shingling.cli.formats.parquet import read_parquet, write_parquet
+from shingling.sketch import Banding
+from shingling.store import Index
+from shingling.store.admin.records import PAGE_FIELDS, Header, Record, checked
+from shingling.store.admin.transfer import export_records, merge_reviews
+from tests.cli.exchanging import Done, dedup_command
+from tests.conftest import ROOT
+from tests.crawling import article
+from tests.store.databases import Server, started, url_of
+from tests.store.invariants import verify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+TEXT = article(1)
+EDITED = TEXT.replace(TEXT.split()[150], "edited", 1)
+PAGES = [
+    Page("https://a.example/1", TEXT, title='=HYPERLINK("https://evil.example")', fetched=1e9),
+    Page("https://a.example/2", EDITED, title="", language="", fetched=1.1e9),
+    Page("https://a.example/3", TEXT, title="-1+1", language="de", fetched=1.1e9),
+    Page("https://a.example/4", article(2), title="\\N", fetched=1.2e9),
+    Page("https://a.example/5", "too short for all", title='"quoted"\r\n', fetched=1.2e9),
+    Page("https://b.example/6", article(3) + "\0\r\r\n\ufeff\u2028", scope="b", fetched=1.2e9),
+    Page("https://a.example/4", article(4), title="@SUM(1)", fetched=1.3e9),
+    Page("https://a.example/1", TEXT, fetched=1.4e9),
+]
+SUFFIXES = ("jsonl", "jsonl.gz", "csv", "csv.gz", "parquet")
+
+
+@pytest.fixture
+def dedup(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Done]:
+    """Scrapy's command line in this process; without standard input, at a terminal."""
+    return partial(dedup_command, monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[Server]:
+    """A server; tests that need one are skipped where there is none."""
+    with started() as server:
+        yield server
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> str:
+    """The URL of a store that has a bit of everything."""
+    url = f"sqlite:///{tmp_path / 'source.db'}"
+    with Store.open(url) as store:
+        for number, page in enumerate(PAGES):
+            run = store.start_run("news", {"threshold": 0.8, "ü": None})
+            store.check([page], run=run, rules=Rules(store_text=number not in (3, 6)))
+            store.finish_run(run, "finished")
+        with store._database.writing() as connection:
+            word = {"a": "https://a.example/1", "b": "https://a.example/4", "same": False}
+            words = {**word, "note": "=1", "created": 5}
+            merge_reviews(connection, [Record("review", words)])
+    return url
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Iterator[str]:
+    """The URL of a store that is not there yet."""
+    file = tmp_path / "target.db"
+    yield f"sqlite:///{file}"
+    if file.exists():
+        verify(file)
+
+
+def everything(url: str) -> list[Record]:
+    with Store.open(url, create=False) as store, store._reading() as connection:
+        return list(export_records(connection))
+
+
+def standing(url: str) -> list[tuple[Any, ...]]:
+    with Store.open(url, create=False) as store:
+        return [(page.url, page.status, page.last_verdict, page.original) for page in store.pages()]
+
+
+def lines_of(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_bytes().decode().split("\n")[:-1]]
+
+
+# Stores that move
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_store_moves_without_loss_in_every_format(
+    dedup: Any, source: str, target: str, tmp_path: Path, suffix: str
+) -> None:
+    file = str(tmp_path / f"store.{suffix}")
+    done = dedup("export", "--store", source, file, "--json").json()
+    assert done == {"file": file, "pages": 6, "bytes": Path(file).stat().st_size}
+    done = dedup("import", "--store", target, file)
+    assert (done.code, done.err) == (0, "")
+    assert done.out == "6 pages restored as they were, with 8 runs and 1 review\n"
+    assert everything(target) == everything(source)
+    for command in (["groups"], ["list"], ["show", "https://a.example/1", "--text"]):
+        shown = [dedup(*command, "--store", url, "--json").json() for url in (source, target)]
+        assert shown[0] == shown[1]
+    one, two = (dedup("status", "--store", url, "--json").json() for url in (source, target))
+    assert {name for name in one if one[name] != two[name]} <= {"url", "bytes"}
+    for url, name in ((source, "a.jsonl"), (target, "b.jsonl")):
+        assert dedup("export", "--store", url, str(tmp_path / name)).code == 0
+    assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
+
+
+def test_a_store_moves_through_a_pipe(source: str, target: str) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "error"}
+    command = f"{sys.executable} -m scrapy dedup"
+    piped = subprocess.run(
+        ["/bin/sh", "-c", f"{command} export --store {source} | {command} import --store {target}"],
+        env=environment,
+        capture_output=True,
+        check=True,
+    )
+    assert piped.stdout.startswith(b"6 pages restored as they were"), piped
+    assert piped.stderr == b""
+    assert everything(target) == everything(source)
+    piped = subprocess.run(
+        ["/bin/sh", "-c", f"{command} export --store {source} | head -c 10"],
+        env=environment,
+        capture_output=True,
+        check=True,
+    )
+    assert piped.stdout == b'{"record":'
+    assert piped.stderr == b""
+
+
+def test_a_store_moves_to_postgresql_and_back(
+    dedup: Any, source: str, target: str, postgres: Server, tmp_path: Path
+) -> None:
+    between = url_of(tmp_path / "between.pg")
+    for here, there in ((source, between), (between, target)):
+        exported = dedup("export", "--store", here).out.encode()
+        assert dedup("import", "--store", there, "--json", stdin=exported).json()["restored"]
+        one, two = (dedup("status", "--store", url, "--json").json() for url in (here, there))
+        assert {name for name in one if one[name] != two[name]} <= {"url", "bytes"}
+    assert everything(between) == everything(source)
+    assert everything(target) == everything(source)
+    again = dedup("import", "--store", between, "--json", stdin=exported).json()
+    assert again["unchanged"] == 6
+    postgres.drop(tmp_path)
+
+
+def test_texts_can_be_left_out(dedup: Any, source: str, target: str, tmp_path: Path) -> None:
+    file = tmp_path / "store.jsonl"
+    assert dedup("export", "--store", source, str(file), "--no-text").code == 0
+    assert TEXT not in file.read_text(encoding="utf-8")
+    assert dedup("import", "--store", target, str(file)).code == 0
+    assert standing(target) == standing(source)
+    shown = dedup("show", "--store", target, "https://a.example/1", "--text", "--json").json()
+    assert shown[0]["text"] is None
+
+
+def test_an_empty_store_takes_the_scheme_of_the_file(
+    dedup: Any, source: str, target: str, tmp_path: Path
+) -> None:
+    Store.open(target, scheme=Scheme(shingle_size=3)).close()
+    done = dedup("import", "--store", target, stdin=dedup("export", "--store", source).out.encode())
+    assert done.code == 0, done
+    assert everything(target) == everything(source)
+    with Store.open(target, scheme=Scheme()) as store:
+        assert store.scheme == Scheme()
+
+
+def test_pages_for_a_store_that_has_some_are_decided_again(
+    dedup: Any, source: str, target: str
+) -> None:
+    with Store.open(target) as store:
+        store.check(
+            [
+                Page("https://z.example/1", EDITED, fetched=1.5e9),
+                Page("https://a.example/2", EDITED, fetched=1.05e9),
+                Page("https://a.example/4", article(9), fetched=1.05e9),
+            ]
+        )
+        store.review("https://a.example/1", "https://z.example/1", same=False, note="newer")
+        store.review("https://a.example/1", "https://a.example/4", same=False, note="newer")
+    exported = dedup("export", "--store", source).out.encode()
+    done = dedup("import", "--store", target, stdin=exported)
+    assert (done.code, done.err) == (0, "")
+    assert done.out == "6 pages: 2 new, 1 exact, 1 unchanged, 1 changed, 1 skipped\n"
+    with Store.open(target) as store:
+        (run,) = store.runs()
+        assert (run["spider"], run["outcome"]) == ("import", "finished")
+        assert run["counts"] == {"new": 2, "exact": 1, "unchanged": 1, "changed": 1, "skipped": 1}
+        [known] = store.find("https://a.example/2")
+        assert (known.first_seen.timestamp(), known.last_seen.timestamp()) == (1.05e9, 1.1e9)
+        [seen] = store.find("https://a.example/1")
+        assert (seen.first_seen.timestamp(), seen.last_seen.timestamp()) == (1e9, 1.4e9)
+        assert {one.note for one in store.reviews()} == {"newer"}
+    before = standing(target)
+    again = dedup("import", "--store", target, "--json", stdin=exported).json()
+    assert (again["restored"], again["pages"], again["unchanged"]) == (False, 6, 6)
+    assert [page[:2] for page in standing(target)] == [page[:2] for page in before]
+
+
+def test_reviews_of_the_file_hold_for_pages_of_the_store(
+    dedup: Any, source: str, target: str
+) -> None:
+    with Store.open(source) as store:
+        store.review("https://a.example/1", "https://a.example/3", same=False)
+    with Store.open(target) as store:
+        store.check([Page("https://a.example/1", TEXT), Page("https://a.example/3", TEXT)])
+        assert [page.status for page in store.pages()] == ["new", "exact"]
+    done = dedup("import", "--store", target, stdin=dedup("export", "--store", source).out.encode())
+    assert done.code == 0, done
+    assert standing(target)[1][3] is None
+
+
+def test_another_scheme_is_refused_unless_texts_can_be_signed_anew(
+    dedup: Any, source: str, target: str
+) -> None:
+    with Store.open(target, scheme=Scheme(shingle_size=4)) as store:
+        store.check([Page("https://z.example/1", article(8))])
+    before = everything(target)
+    exported = dedup("export", "--store", source, "--no-text").out.encode()
+    done = dedup("import", "--store", target, stdin=exported)
+    assert done.code == 2
+    assert "and no texts to sign anew" in done.err
+    assert done.err.count("\n") == 1
+    assert everything(target) == before
+    exported = dedup("export", "--store", source).out.encode()
+    done = dedup("import", "--store", target, stdin=exported)
+    assert done.code == 0
+    assert "its pages are signed anew from their texts" in done.err
+    assert "no text to sign anew" in done.err
+    assert done.out == "5 pages: 2 new, 1 exact, 1 near, 1 skipped; 1 line wrong\n"
+    with Store.open(target) as store:
+        [page] = store.find("https://a.example/1")
+        assert store.signature(page) == sign(TEXT, Scheme(shingle_size=4))
+
+
+# Files
+
+
+def test_a_file_is_replaced_only_when_told_to_and_never_left_half_written(
+    dedup: Any, source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "out"
+    folder.mkdir()
+    file = folder / "store.jsonl"
+    file.write_bytes(b"precious")
+    done = dedup("export", "--store", source, str(file))
+    assert (done.code, done.out) == (2, "")
+    assert "--force replaces it" in done.err
+    assert file.read_bytes() == b"precious"
+    assert dedup("export", "--store", source, str(file), "--force").code == 0
+    assert len(lines_of(file)) == 18
+    before = file.read_bytes()
+
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device", "store.jsonl")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("shingling.cli.formats.jsonl_csv._encoded", fail)
+        done = dedup("export", "--store", source, str(file), "--force")
+    assert (done.code, done.err) == (
+        2,
+        "scrapy dedup export: store.jsonl: No space left on device\n",
+    )
+    assert file.read_bytes() == before
+    assert [path.name for path in folder.iterdir()] == ["store.jsonl"]
+    assert dedup("export", "--store", source, str(tmp_path / "none" / "a.jsonl")).code == 2
+    assert dedup("export", "--store", source, os.devnull, "--format", "csv").code == 0
+
+
+def test_the_name_tells_the_format(dedup: Any, source: str, tmp_path: Path) -> None:
+    for name in ("store", "store.txt", "store.json", "store.gz"):
+        done = dedup("export", "--store", source, str(tmp_path / name))
+        assert done.code == 2
+        assert "give --format jsonl, csv, parquet" in done.err
+        assert not (tmp_path / name).exists()
+    done = dedup("export", "--store", source, str(tmp_path / "store.txt"), "--format", "csv")
+    assert done.code == 0
+    assert (tmp_path / "store.txt").read_bytes().startswith(b"record,data,id,url,")
+    assert dedup("import", "--store", source, str(tmp_path / "store.txt")).code == 2
+    for command in ("export", "import"):
+        for arguments in (["--format", "parquet"], [str(tmp_path / "store.parquet.gz")]):
+            assert dedup(command, "--store", source, *arguments).code == 2
+    done = dedup("import", "--store", source, str(tmp_path / "none.jsonl"))
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert "No such file" in done.err
+
+
+def test_packed_files_are_the_same_each_time(dedup: Any, source: str, tmp_path: Path) -> None:
+    for name in ("a.jsonl.gz", "b.jsonl.gz"):
+        assert dedup("export", "--store", source, str(tmp_path / name)).code == 0
+    packed = (tmp_path / "a.jsonl.gz").read_bytes()
+    assert packed == (tmp_path / "b.jsonl.gz").read_bytes()
+    assert gzip.decompress(packed) == dedup("export", "--store", source).out.encode()
+
+
+def test_a_packed_file_is_known_by_its_content(
+    dedup: Any, source: str, target: str, tmp_path: Path
+) -> None:
+    exported = dedup("export", "--store", source).out.encode()
+    assert dedup("import", "--store", target, stdin=gzip.compress(exported)).code == 0
+    assert everything(target) == everything(source)
+
+
+def test_a_json_line_has_all_of_a_page(dedup: Any, source: str, tmp_path: Path) -> None:
+    file = tmp_path / "store.jsonl"
+    dedup("export", "--store", source, str(file))
+    records = lines_of(file)
+    kinds = [record.pop("record") for record in records]
+    assert kinds == ["store", *["run"] * 8, "review", *["page"] * 6, "template", "end"]
+    assert records[0]["scheme"] == {"shingle_size": 5, "version": 2}
+    assert records[0]["index"]["indexed"] == "minima"
+    pages = [record for record, kind in zip(records, kinds, strict=True) if kind == "page"]
+    assert tuple(pages[0]) == PAGE_FIELDS
+    duplicate = pages[1]
+    assert (duplicate["original_id"], duplicate["original"]) == (1, "https://a.example/1")
+    signature = sign(EDITED)
+    assert duplicate["text_hash"] == signature.text_hash.hex()
+    assert int(duplicate["simhash"], 16) == signature.simhash
+
+
+def test_csv_has_the_cells_of_pages_unchanged(dedup: Any, source: str, tmp_path: Path) -> None:
+    file = tmp_path / "store.csv"
+    dedup("export", "--store", source, str(file))
+    with file.open(encoding="utf-8", newline="") as opened:
+        rows = list(csv.DictReader(opened))
+    assert [row["record"] for row in rows].count("page") == 6
+    pages = {row["url"]: row for row in rows if row["record"] == "page"}
+    assert pages["https://a.example/1"]["title"] == '=HYPERLINK("https://evil.example")'
+    assert pages["https://a.example/3"]["title"] == "-1+1"
+    assert pages["https://a.example/4"]["title"] == "@SUM(1)"
+    assert pages["https://a.example/2"]["title"] == "\\", "an empty one"
+    assert pages["https://b.example/6"]["title"] == "", "none"
+    assert json.loads(rows[0]["data"])["format"] == 2
+
+
+def test_parquet_has_typed_columns(dedup: Any, source: str, tmp_path: Path) -> None:
+    file = tmp_path / "store.parquet"
+    dedup("export", "--store", source, str(file))
+    table = pq.read_table(file)
+    assert tuple(table.column_names) == PAGE_FIELDS
+    types = {field.name: str(field.type) for field in table.schema}
+    assert types["first_seen"] == "timestamp[ms, tz=UTC]"
+    assert (types["simhash"], types["minima"]) == ("uint64", "fixed_size_binary[336]")
+    row = table.to_pylist()[1]
+    assert row["first_seen"].timestamp() == 1.1e9
+    signature = sign(EDITED)
+    assert np.frombuffer(row["minima"], "<u4").tolist() == signature.minima.tolist()
+    assert row["simhash"] == signature.simhash
+    runs = json.loads(table.schema.metadata[b"shingling.runs"])
+    assert len(runs) == 8
+
+
+def test_parquet_needs_an_extra(
+    dedup: Any, source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    for command in ("export", "import"):
+        done = dedup(command, "--store", source, str(tmp_path / "store.parquet"))
+        assert done.code == 2
+        assert done.err == (
+            f"scrapy dedup {command}: Parquet needs pyarrow:"
+            ' pip install "scrapy-shingling[parquet]"\n'
+        )
+    assert not (tmp_path / "store.parquet").exists()
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_file_that_was_cut_off_is_refused_as_a_whole(
+    dedup: Any, source: str, target: str, tmp_path: Path, suffix: str
+) -> None:
+    file = tmp_path / f"store.{suffix}"
+    dedup("export", "--store", source, str(file))
+    whole = file.read_bytes()
+    Store.open(target, scheme=Scheme(shingle_size=3)).close()
+    before = everything(target)
+    end = len(whole) - 25
+    for cut in (end, len(whole) * 2 // 3, len(whole) // 3):
+        file.write_bytes(whole[:cut])
+        done = dedup("import", "--store", target, str(file))
+        assert (done.code, done.out) == (2, "")
+        assert done.err.startswith(f"scrapy dedup import: {file}: ")
+        assert done.err.count("\n") == 1
+        assert everything(target) == before
+
+
+WRONG = {
+    "base64": ('"minima": "', '"minima": "!', "line 11: minima is not in base64"),
+    "short": ('"minima": "', '"minima": "AAAA', "line 11: minima is b'"),
+    "hexadecimal": ('"text_hash": "', '"text_hash": "xx', "line 11: text_hash is not 32 hex"),
+    "simhash": ('"simhash": "', '"simhash": "00', "line 11: simhash is not 16 hexadecimal digits"),
+    "record": ('"record": "page"', '"record": "user"', "line 11: a record 'user' is not known"),
+    "no record": ('{"record": "page", ', "{", "line 11: record is missing"),
+    "no minima": ('"minima": "', '"minimal": "', "line 11: minima is missing"),
+    "original": ('"original_id": 1', '"original_id": 77', "its original, 77, is missing"),
+    "url": ("a.example/2", "a.example/1", "line 12: a second page has the URL https://a.exam"),
+    "newer": ('"format": 2', '"format": 3', "line 1: format 3 of a newer release"),
+    "json": ('{"record": "run"', '{"record" "run"', "line 2: not JSON"),
+    "array": ('{"record": "run"', '[], {"record": "run"', "line 2: not JSON"),
+    "number": ('"id": 1, "spider"', '"id": "1", "spider"', "line 2: id is '1'"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_wrong_line_is_named(
+    dedup: Any, source: str, target: str, tmp_path: Path, case: str
+) -> None:
+    old, new, message = WRONG[case]
+    exported = dedup("export", "--store", source).out
+    assert old in exported
+    done = dedup("import", "--store", target, stdin=exported.replace(old, new, 1).encode())
+    assert (done.code, done.out) == (2, "")
+    assert message in done.err
+    assert done.err.count("\n") == 1
+    if Path(target.removeprefix("sqlite:///")).exists():
+        assert [record.kind for record in everything(target)] == ["store", "end"]
+
+
+def test_a_store_file_without_its_beginning_is_no_feed(
+    dedup: Any, source: str, target: str
+) -> None:
+    exported = dedup("export", "--store", source).out.split("\n")
+    for first in (1, 9, 10, 16):
+        done = dedup("import", "--store", target, stdin="\n".join(exported[first:]).encode())
+        assert done.code == 2
+        assert "the first record of a store is expected" in done.err
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet"])
+def test_what_is_no_such_file_is_refused_in_one_line(
+    dedup: Any, target: str, tmp_path: Path, suffix: str
+) -> None:
+    file = tmp_path / f"store.{suffix}"
+    for content in (b"", b"\n\n", b"PAR1", b"\x1f\x8b\x08\x00", os.urandom(5000), b"[" * 100_000):
+        file.write_bytes(content)
+        done = dedup("import", "--store", target, str(file))
+        assert done.code == 2, content[:10]
+        assert "Traceback" not in done.err
+        assert 1 <= done.err.count("\n") <= 8
+    assert not Path(target.removeprefix("sqlite:///")).exists()
+
+
+def test_a_parquet_file_of_something_else_is_refused(
+    dedup: Any, target: str, tmp_path: Path
+) -> None:
+    import pyarrow as pa
+
+    file = tmp_path / "other.parquet"
+    pq.write_table(pa.table({"url": ["https://a.example/"]}), file)
+    done = dedup("import", "--store", target, str(file))
+    assert done.code == 2
+    assert "a Parquet file of something else" in done.err
+    key = {"shingling.store": "{}", "shingling.runs": "[]", "shingling.reviews": "[]"}
+    pq.write_table(pa.table({"url": ["https://a.example/"]}).replace_schema_metadata(key), file)
+    assert dedup("import", "--store", target, str(file)).code == 2
+
+
+strings = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=8)
+odd = st.one_of(
+    strings, st.sampled_from(["", "\\", "\\\\N", '"', '""', "=1", "\r", "\n", "a,b", " ", "None"])
+)
+texts = st.one_of(odd, st.text(st.characters(exclude_categories=["Cs"]), max_size=20))
+share = st.floats(0, 1)
+PAGE = {
+    "url": odd.filter(bool),
+    "site": odd,
+    "scope": odd,
+    "title": st.none() | odd,
+    "language": st.none() | odd,
+    "source": st.none() | odd,
+    "words": st.integers(1, 2**31 - 1),
+    "last_verdict": st.sampled_from(["new", "unchanged"]),
+    "containment": st.none() | share,
+    "first_seen": st.integers(-62135596800, 253402300799),
+    "last_seen": st.integers(-62135596800, 253402300799),
+    "text_hash": st.binary(min_size=16, max_size=16),
+    "simhash": st.integers(0, 2**64 - 1),
+    "minima": st.binary(min_size=336, max_size=336),
+    "text": st.none() | texts,
+}
+
+
+@st.composite
+def stores(draw: st.DrawFn) -> list[Record]:
+    """Return the records of a store with everything odd in it that can be."""
+    drawn = draw(
+        st.lists(st.fixed_dictionaries(PAGE), max_size=4, unique_by=lambda one: one["url"])
+    )
+    pages: list[dict[str, Any]] = []
+    for number, fields in enumerate(drawn, 1):
+        head = draw(st.none() | st.just(1)) if number > 1 else None
+        own = {**fields, "id": number * 1000, "run": draw(st.sampled_from([None, 3]))}
+        others: dict[str, Any]
+        if head is None or drawn[0]["scope"] != fields["scope"] or pages[0]["original_id"]:
+            others = {"status": "new", "original_id": None, "original": None, "resemblance": None}
+        else:
+            url = drawn[0]["url"]
+            others = {"status": "near", "original_id": 1000, "original": url}
+            others["resemblance"] = draw(share)
+        joined = {**own, **others}
+        pages.append({name: joined[name] for name in PAGE_FIELDS})
+    run = {"id": 3, "spider": draw(odd), "started": 5, "finished": None, "outcome": draw(odd)}
+    run |= {"counts": {draw(odd): 1}, "settings": {"x": draw(texts), "y": draw(share)}}
+    has_texts = any(page["text"] is not None for page in pages)
+    header = Header(Scheme(), Index(Banding(14, 6)), {}, 5, len(pages), has_texts)
+    return [
+        header.record(),
+        Record("run", run),
+        *(Record("page", page) for page in pages),
+        Record("end", {"pages": len(pages)}),
+    ]
+
+
+def through(form: str, records: Sequence[Record]) -> list[Record]:
+    file = io.BytesIO()
+    {"jsonl": write_jsonl, "csv": write_csv, "parquet": write_parquet}[form](records, file)
+    file.seek(0)
+    if form == "parquet":
+        found = list(read_parquet(file))
+    else:
+        found = list(records_in(read_lines(file, form), form))
+    return [record._replace(where="") for record in found]
+
+
+@given(stores())
+@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+def test_whatever_a_store_holds_comes_through_every_format(records: list[Record]) -> None:
+    assert len(list(checked(records[1:]))) == len(records) - 2
+    for form in ("jsonl", "csv", "parquet"):
+        assert through(form, records) == records, form
+
+
+def test_progress_is_shown_on_a_terminal(dedup: Any, source: str, tmp_path: Path) -> None:
+    done = dedup("export", "--store", source, str(tmp_path / "store.csv"), stdin=None)
+    assert done.code == 0
+    assert "6/6" in done.err

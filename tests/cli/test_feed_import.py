@@ -1,0 +1,186 @@
+"""`scrapy dedup import` of what an old crawl wrote."""
+
+from __future__ import annotations
+
+import csv
+import json
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from shingling import Page, Scheme, Store
+from tests.cli.exchanging import Done, dedup_command
+from tests.crawling import article, html
+from tests.store.invariants import verify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+TEXT = article(1)
+EDITED = TEXT.replace(TEXT.split()[150], "edited", 1)
+
+
+@pytest.fixture
+def dedup(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Done]:
+    """Scrapy's command line in this process; without standard input, at a terminal."""
+    return partial(dedup_command, monkeypatch)
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Iterator[str]:
+    """The URL of a store that is not there yet."""
+    file = tmp_path / "target.db"
+    yield f"sqlite:///{file}"
+    if file.exists():
+        verify(file)
+
+
+ITEMS = [
+    {"url": "https://a.example/1", "text": TEXT, "title": "One", "when": "2020-02-03T04:05:06"},
+    {"url": "https://a.example/2", "text": EDITED, "title": None, "when": 1580702706.5},
+    {"url": "https://b.example/3", "text": TEXT, "language": "en", "when": ""},
+    {"url": "https://b.example/4", "text": "", "html": html(article(2), "In the page")},
+    {"url": "https://b.example/5", "html": "<html><body></body></html>"},
+    {"url": "https://a.example/1", "text": TEXT, "when": "1580702706"},
+]
+
+
+def jsonl(items: Sequence[Any]) -> bytes:
+    return b"".join(json.dumps(item).encode() + b"\n" for item in items)
+
+
+def test_a_feed_is_decided_as_a_crawl_would(dedup: Any, target: str) -> None:
+    done = dedup("import", "--store", target, "--time-field", "when", stdin=jsonl(ITEMS))
+    assert (done.code, done.err) == (0, "")
+    assert done.out == "6 pages: 2 new, 1 exact, 1 near, 1 unchanged, 1 skipped\n"
+    with Store.open(target) as store:
+        one, two, three, four = store.pages()
+        assert one.first_seen.isoformat() == "2020-02-03T04:05:06+00:00"
+        assert two.first_seen.isoformat() == "2020-02-03T04:05:06+00:00"
+        assert three.first_seen.year > 2020
+        assert (one.title, two.title, three.language) == ("One", None, "en")
+        assert (four.title, four.language, four.status) == ("In the page", "en", "new")
+        assert article(2)[:50] in (store.text(four) or "")
+        assert (two.status, two.original) == ("near", "https://a.example/1")
+        (run,) = store.runs()
+        assert (run["spider"], run["outcome"]) == ("import", "finished")
+        assert run["counts"]["new"] == 2
+
+
+def test_a_feed_in_csv_is_read_by_its_names(dedup: Any, target: str, tmp_path: Path) -> None:
+    file = tmp_path / "items.csv"
+    with file.open("w", encoding="utf-8-sig", newline="") as opened:
+        rows = csv.writer(opened)
+        rows.writerow(["address", "body", "page", "title"])
+        rows.writerow(["https://a.example/1", TEXT + "\n" * 200_000, "", "=1+1"])
+        rows.writerow(["https://a.example/2", "", html(EDITED), ""])
+        rows.writerow(["https://a.example/3", article(3)])
+        rows.writerow(["", "", "", ""])
+    names = ("--url-field", "address", "--text-field", "body", "--html-field", "page")
+    done = dedup("import", "--store", target, str(file), *names, "--json")
+    shown = done.json()
+    assert {name: shown[name] for name in ("restored", "pages", "new", "near", "wrong")} == {
+        "restored": False,
+        "pages": 2,
+        "new": 1,
+        "near": 1,
+        "wrong": 2,
+    }
+    assert [one["problem"] for one in shown["problems"]] == ["2 cells, not 4", "no address"]
+    with Store.open(target) as store:
+        assert next(store.pages()).title == "=1+1"
+
+
+def test_wrong_lines_are_named_and_stop_nothing(dedup: Any, target: str) -> None:
+    lines = [
+        b"not JSON\n",
+        b'"a string"\n',
+        jsonl([{"text": TEXT}]),
+        jsonl([{"url": "https://a.example/1"}]),
+        jsonl([{"url": "https://a.example/1", "text": TEXT, "when": "yesterday"}]),
+        b'{"url": "https://a.example/\xff", "text": "x"}\n',
+        b"\n",
+        jsonl([{"url": ["https://a.example/1"], "text": TEXT}]),
+        jsonl(ITEMS[:2]),
+    ]
+    done = dedup("import", "--store", target, "--time-field", "when", stdin=b"".join(lines))
+    assert done.code == 0
+    assert done.out == "2 pages: 1 new, 1 near; 7 lines wrong\n"
+    assert done.err == (
+        "line 1: not JSON\n"
+        "line 2: not a JSON object\n"
+        "line 3: no url\n"
+        "line 4: neither text nor html\n"
+        "line 5: when is no time in ISO 8601 or seconds since 1970\n"
+        "… and 2 more\n"
+    )
+
+
+def test_a_feed_in_another_encoding_is_not_guessed_at(dedup: Any, target: str) -> None:
+    rows = f"url,text\nhttps://a.example/1,{TEXT}\nhttps://a.example/2,{EDITED} na\xefve\n"
+    done = dedup("import", "--store", target, "--format", "csv", stdin=rows.encode("latin-1"))
+    assert done.out == "1 page: 1 new; 1 line wrong\n"
+    assert done.err == "line 3: not UTF-8\n"
+
+
+def test_where_nothing_can_be_read_no_store_is_made(dedup: Any, target: str) -> None:
+    done = dedup("import", "--store", target, stdin=b"a\nb\n")
+    assert (done.code, done.out) == (2, "0 pages: 2 lines wrong\n")
+    done = dedup("import", "--store", target, "--format", "csv", stdin=b"a,b\n1,2\n")
+    assert done.code == 2
+    done = dedup("import", "--store", target)
+    assert done.code == 2
+    assert done.err == "scrapy dedup import: standard input: there is nothing in it\n"
+    assert not Path(target.removeprefix("sqlite:///")).exists()
+
+
+def test_a_feed_follows_the_settings(dedup: Any, target: str) -> None:
+    feed = jsonl([{"link": "https://www.a.example/1", "body": TEXT, "url": 1, "text": 2}])
+    fields = {"DEDUP_URL_FIELD": "link", "DEDUP_TEXT_FIELD": "body", "DEDUP_SHINGLE_SIZE": 3}
+    done = dedup("import", "--store", target, stdin=feed, DEDUP_SCOPE="site", **fields)
+    assert done.code == 0, done
+    with Store.open(target) as store:
+        assert next(store.pages()).scope == "a.example"
+        assert store.scheme == Scheme(shingle_size=3)
+    done = dedup("import", "--store", target, stdin=feed)
+    assert (done.code, done.err.count("\n")) == (2, 1), "another scheme"
+    done = dedup("import", "--store", target, stdin=feed, DEDUP_THRESHOLD=0.3, **fields)
+    assert done.code == 2
+    assert "scrapy dedup rebuild" in done.err
+
+
+def test_the_scope_of_a_spider_is_named(dedup: Any, target: str) -> None:
+    feed = jsonl(ITEMS[:1])
+    assert dedup("import", "--store", target, stdin=feed, DEDUP_SCOPE="spider").code == 2
+    assert dedup("import", "--store", target, "--spider", "news", stdin=feed).code == 2
+    arguments = ("import", "--store", target, "--spider", "news")
+    assert dedup(*arguments, stdin=feed, DEDUP_SCOPE="spider").code == 0
+    with Store.open(target) as store:
+        assert next(store.pages()).scope == "news"
+
+
+def test_a_terminal_is_no_feed(dedup: Any, target: str) -> None:
+    done = dedup("import", "--store", target, stdin=None)
+    assert done.code == 2
+    assert "name a file, or send one to standard input" in done.err
+
+
+def test_an_import_that_fails_ends_its_run(
+    dedup: Any, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shingling.cli.formats.feeds._BATCH", 1)
+    check = Store.check
+
+    def failing(self: Store, batch: Sequence[Page], **given: Any) -> Any:
+        if batch[0].url.endswith("/2"):
+            raise KeyboardInterrupt
+        return check(self, batch, **given)
+
+    monkeypatch.setattr(Store, "check", failing)
+    with pytest.raises(KeyboardInterrupt):
+        dedup("import", "--store", target, stdin=jsonl(ITEMS[:3]))
+    with Store.open(target) as store:
+        assert store.runs()[0]["outcome"] == "failed"
+        assert store.status()["pages"] == 1

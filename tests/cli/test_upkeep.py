@@ -1,0 +1,195 @@
+"""`scrapy dedup prune`, `rebuild --decide`, `review` and `vacuum`: a store and its owner."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from contextlib import closing
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from shingling import Page, Rules, Store
+from tests.cli.exchanging import Done, dedup_command
+from tests.crawling import article
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+WORDS = article(1, 200).split()
+FIRST, EDITED = " ".join(WORDS), " ".join([*WORDS[:170], *article(2, 30).split()])
+OTHER = article(3, 200)
+RULES = Rules(threshold=0.8)
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    url = f"sqlite:///{tmp_path / 'dedup.db'}"
+    with Store.open(url, rules=RULES) as store:
+        verdicts = store.check(
+            [
+                Page("https://a.example/1", FIRST, fetched=1e9),
+                Page("https://b.example/edited", EDITED, fetched=1.1e9),
+                Page("https://c.example/copy", FIRST, fetched=1.2e9),
+                Page("https://a.example/other", OTHER),
+            ],
+            rules=RULES,
+        )
+    assert [verdict.status for verdict in verdicts] == ["new", "new", "exact", "new"]
+    return url
+
+
+@pytest.fixture
+def dedup(url: str, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Done]:
+    def call(command: str, *arguments: str, **changed: Any) -> Done:
+        settings = {"DEDUP_THRESHOLD": 0.8, **changed}
+        return dedup_command(monkeypatch, command, "--store", url, *arguments, **settings)
+
+    return call
+
+
+def originals(url: str) -> dict[str, str | None]:
+    with Store.open(url, create=False) as store:
+        return {page.url: page.original for page in store.pages()}
+
+
+def test_a_lower_threshold_is_tried_then_taken(dedup: Callable[..., Done], url: str) -> None:
+    before = originals(url)
+    tried = dedup("rebuild", "--threshold", "0.6", "--decide", "--dry-run")
+    assert tried.code == 0
+    assert "new duplicates        1" in tried.out
+    assert "https://b.example/edited  (an original)" in tried.out
+    assert tried.out.endswith("nothing was changed (--dry-run)\n")
+    assert originals(url) == before
+    made = dedup("rebuild", "--threshold", "0.6", "--decide", "--json").json()
+    assert (made["to_duplicate"], made["to_original"], made["moved"]) == (1, 0, 0)
+    assert made["originals"] == {"before": 3, "now": 2}
+    assert made["index"]["bands"] == 28
+    assert originals(url)["https://b.example/edited"] == "https://a.example/1"
+    back = dedup("rebuild", "--decide", "--json").json()
+    assert (back["to_original"], back["index"]["bands"]) == (1, 14)
+    assert originals(url) == before
+
+
+def test_the_settings_are_what_is_decided_by(dedup: Callable[..., Done], url: str) -> None:
+    done = dedup("rebuild", "--decide", DEDUP_THRESHOLD=0.6)
+    assert done.code == 0
+    assert originals(url)["https://b.example/edited"] == "https://a.example/1"
+    done = dedup("rebuild", "--decide", DEDUP_METHOD="exact")
+    assert [page for page, original in originals(url).items() if original] == [
+        "https://c.example/copy"
+    ]
+
+
+def test_texts_are_signed_under_the_scheme_of_the_settings(
+    dedup: Callable[..., Done], url: str
+) -> None:
+    done = dedup("rebuild", "--scheme", "--json", DEDUP_SHINGLE_SIZE=2)
+    assert done.json()["pages"] == 4
+    assert dedup("status", "--json").json()["scheme"]["shingle_size"] == 2
+    with Store.open(url) as store:
+        [verdict] = store.check([Page("https://d.example/", FIRST)], rules=RULES)
+        assert verdict.original == "https://a.example/1"
+
+
+def test_pages_without_texts_are_not_signed_again(dedup: Callable[..., Done], url: str) -> None:
+    with Store.open(url) as store:
+        store.check(
+            [Page("https://d.example/", article(9))], rules=replace(RULES, store_text=False)
+        )
+    done = dedup("rebuild", "--scheme", DEDUP_SHINGLE_SIZE=2)
+    assert done.code == 2
+    assert "1 page is stored without its text" in done.err
+    assert dedup("status", "--json").json()["scheme"]["shingle_size"] == 5
+
+
+def test_an_interrupted_rebuild_is_shown_resumed_or_abandoned(
+    dedup: Callable[..., Done], url: str
+) -> None:
+    def interrupt() -> None:
+        def stop(*_: int) -> None:
+            raise KeyboardInterrupt
+
+        with Store.open(url) as store, pytest.raises(KeyboardInterrupt):
+            store.redecide(Rules(threshold=0.6), progress=stop)
+        file = url.removeprefix("sqlite:///")
+        with closing(sqlite3.connect(file)) as db, db:  # as if it was long ago
+            [(state,)] = db.execute("SELECT rebuilding FROM scheme").fetchall()
+            longer = json.dumps({**json.loads(state), "noted": 0})
+            db.execute("UPDATE scheme SET rebuilding = ?", (longer,))
+
+    before = originals(url)
+    interrupt()
+    assert originals(url) == before
+    assert "rebuild --resume" in dedup("status").out
+    refused = dedup("forget", "https://a.example/1", "--yes")
+    assert refused.code == 2
+    assert "has not ended: run `scrapy dedup rebuild --resume`" in refused.err
+    assert dedup("rebuild", "--abandon").out == "the rebuild is abandoned\n"
+    assert dedup("rebuild", "--abandon").code == 1
+    interrupt()
+    assert dedup("rebuild", "--resume", "--json").json()["to_duplicate"] == 1
+    assert dedup("rebuild", "--resume").code == 1
+    assert originals(url)["https://b.example/edited"] == "https://a.example/1"
+
+
+def test_a_persons_word_is_kept_through_a_rebuild(dedup: Callable[..., Done], url: str) -> None:
+    pair = "https://a.example/1", "https://c.example/copy"
+    said = dedup("review", *pair, "--different", "--note", "another\x1b[31m edition")
+    assert said.out.splitlines() == ["https://a.example/1: new", "https://c.example/copy: new"]
+    assert originals(url)["https://c.example/copy"] is None
+    assert dedup("rebuild", "--decide").code == 0
+    assert originals(url)["https://c.example/copy"] is None
+    [listed] = dedup("review", "--json").json()
+    assert (listed["same"], {listed["a"], listed["b"]}) == (False, set(pair))
+    assert "\x1b" not in dedup("review").out
+    assert dedup("review", *pair, "--undo").code == 0
+    assert originals(url)["https://c.example/copy"] == "https://a.example/1"
+    assert dedup("review", *pair, "--undo").code == 1
+    assert dedup("review").code == 1
+
+
+def test_a_word_on_a_page_that_is_not_stored_holds_when_it_is(
+    dedup: Callable[..., Done], url: str
+) -> None:
+    said = dedup("review", "https://a.example/other", "https://d.example/", "--same")
+    assert "https://d.example/ is not stored yet" in said.out
+    with Store.open(url) as store:
+        [verdict] = store.check([Page("https://d.example/", article(8))], rules=RULES)
+    assert (verdict.status, verdict.original) == ("near", "https://a.example/other")
+    assert verdict.reason == "review"
+
+
+def test_old_pages_are_pruned(dedup: Callable[..., Done], url: str) -> None:
+    years = (time.time() - 1.15e9) / 86400
+    assert dedup("prune", "--older-than", str(years), "--site", "other.example").code == 1
+    asked = dedup("prune", "--older-than", str(years), "--site", "b.example")
+    assert "Remove 1 page from the store? [y/N]" in asked.err
+    assert "nothing was pruned" in asked.out
+    assert dedup("prune", "--older-than", str(years), "--yes", "--json").json() == {"pruned": 2}
+    assert originals(url) == {"https://c.example/copy": None, "https://a.example/other": None}
+    assert dedup("vacuum", "--json").json()["bytes"] > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["prune"], "--older-than"),
+        (["prune", "--older-than", "0"], "above 0"),
+        (["review", "https://a.example/1", "--same"], "name two URLs"),
+        (["review", "a", "b"], "name two URLs"),
+        (["review", "a", "b", "--same", "--different"], "not allowed with"),
+        (["review", "a", "b", "--undo", "--note", "x"], "--note goes with"),
+        (["review", "a", "a", "--same"], "name two URLs"),
+        (["rebuild", "--threshold", "0.6", "--dry-run"], "goes with --decide"),
+        (["rebuild", "--resume", "--abandon"], "name --threshold"),
+        (["rebuild", "--resume", "--decide"], "name --threshold"),
+    ],
+)
+def test_misuse_is_told(dedup: Callable[..., Done], arguments: list[str], message: str) -> None:
+    done = dedup(*arguments)
+    assert done.code == 2
+    assert message in done.err

@@ -1,0 +1,71 @@
+"""CPUs that may be used, in files as the kernel of Linux shows them."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from shingling.extraction import cpus
+from shingling.extraction.cpus import cpu_quota, usable_cpus
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def write(folder: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("own", "files", "quota"),
+    [
+        ("0::/\n", {"cpu.max": "150000 100000\n"}, 1.5),
+        ("0::/\n", {"cpu.max": "max 100000\n"}, None),
+        ("0::/\n", {}, None),
+        ("0::/a/b\n", {"a/cpu.max": "200000 100000\n", "a/b/cpu.max": "max 100000\n"}, 2.0),
+        ("0::/a/b\n", {"a/cpu.max": "200000 100000\n", "a/b/cpu.max": "50000 100000\n"}, 0.5),
+        ("0::/docker/of the host\n", {"cpu.max": "300000 100000\n"}, 3.0),
+        (
+            "5:memory:/x\n4:cpu,cpuacct:/x\n",
+            {
+                "cpu,cpuacct/x/cpu.cfs_quota_us": "400000\n",
+                "cpu,cpuacct/x/cpu.cfs_period_us": "100000\n",
+            },
+            4.0,
+        ),
+        (
+            "4:cpu:/\n",
+            {"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"},
+            None,
+        ),
+        ("0::/\n", {"cpu.max": "nonsense"}, None),
+    ],
+)
+def test_the_quota_of_a_container_is_read(
+    tmp_path: Path, own: str, files: dict[str, str], quota: float | None
+) -> None:
+    write(tmp_path, {"own": own})
+    write(tmp_path / "mounted", files)
+    assert cpu_quota(tmp_path / "mounted", tmp_path / "own") == quota
+
+
+def test_where_there_are_no_control_groups_there_is_no_quota(tmp_path: Path) -> None:
+    assert cpu_quota(tmp_path, tmp_path / "own") is None
+
+
+@pytest.mark.parametrize(("quota", "expected"), [("150000 100000", 2), ("20000 100000", 1)])
+def test_a_quota_bounds_the_cpus(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quota: str, expected: int
+) -> None:
+    write(tmp_path, {"own": "0::/\n", "cpu.max": quota})
+    monkeypatch.setattr(cpus, "_CGROUPS", tmp_path)
+    monkeypatch.setattr(cpus, "_OWN", tmp_path / "own")
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(64), raising=False)
+    assert usable_cpus() == expected
+    write(tmp_path, {"cpu.max": "max 100000"})
+    assert usable_cpus() == 64

@@ -1,0 +1,100 @@
+"""The pool that reads pages away from the event loop, without a crawl around it."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from shingling.errors import ExtractionError
+from shingling.extraction.pool import ReadingPool
+from shingling.extraction.reader import Content, Reader
+from shingling.sketch import Scheme
+from tests.conftest import ROOT
+
+READER = Reader(Scheme(), "tests.extraction.extractors.awkward")
+
+
+def read_all(bodies: list[str], workers: int, timeout: float) -> list[str]:
+    """Return the text of each body, or the reason why there is none."""
+
+    async def main() -> list[str]:
+        pool = ReadingPool(READER, workers, timeout)
+        try:
+            readings = await asyncio.gather(
+                *(pool.read(Content(body, is_html=True)) for body in bodies),
+                return_exceptions=True,
+            )
+        finally:
+            await asyncio.to_thread(pool.close)
+        assert pool.seconds > 0
+        shown = []
+        for reading in readings:
+            if isinstance(reading, ExtractionError):
+                shown.append(reading.reason)
+            else:
+                assert not isinstance(reading, BaseException), reading
+                shown.append(reading.text or reading.reason or "")
+        return shown
+
+    return asyncio.run(main())
+
+
+@pytest.mark.parametrize("workers", [0, 1, 2])
+def test_a_page_that_hangs_is_given_up_and_no_other_page_is_lost(workers: int) -> None:
+    bodies = ["<p>one", "<p>hang", "<p>two", "<p>hang again", "<p>three"]
+    expected = ["<p>one", "timeout", "<p>two", "timeout", "<p>three"]
+    assert read_all(bodies, workers, timeout=1.0) == expected
+
+
+def test_a_page_that_ends_its_worker_is_given_up_and_no_other_page_is_lost() -> None:
+    bodies = ["<p>die", "<p>one", "<p>die again", "<p>die once more", "<p>two"]
+    expected = ["worker_died", "<p>one", "worker_died", "worker_died", "<p>two"]
+    # A new worker takes longer to start than the time limit: that is not the page's fault.
+    assert read_all(bodies, 1, timeout=0.2) == expected
+
+
+def test_a_worker_ends_with_its_parent_also_in_the_middle_of_a_page() -> None:
+    code = (
+        "import asyncio, os, signal\n"
+        "from shingling.extraction.pool import ReadingPool\n"
+        "from shingling.extraction.reader import Content\n"
+        "from tests.extraction.test_workers import READER\n"
+        "async def main():\n"
+        "    pool = ReadingPool(READER, 1, 600)\n"
+        "    await pool.read(Content('<p>one', is_html=True))\n"
+        "    asyncio.ensure_future(pool.read(Content('<p>hang', is_html=True)))\n"
+        "    await asyncio.sleep(0.3)\n"
+        "    print(pool._lanes[0]._worker.pid, flush=True)\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+        "asyncio.run(main())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    worker = int(done.stdout)
+    until = time.monotonic() + 10
+    while _is_running(worker) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert not _is_running(worker)
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_a_program_that_cannot_start_workers_reads_in_a_thread(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("sys.executable", "/nowhere/python")
+    assert read_all(["<p>one"], 2, timeout=5) == ["<p>one"]
+    monkeypatch.setattr("sys.frozen", True, raising=False)
+    assert read_all(["<p>one"], 2, timeout=5) == ["<p>one"]
+    assert "a thread" in caplog.text

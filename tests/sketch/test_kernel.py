@@ -1,0 +1,188 @@
+"""The compiled kernel gives the bits that NumPy gives."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from shingling import Scheme, SimhashFeatures, sign, sign_many
+from shingling.kernel import COMPILED
+from shingling.sketch import signature as signing
+from shingling.sketch import text_shingles
+from shingling.sketch.minhash import AFFINE
+from shingling.text.words import cut_words, fold_table, joined_words
+
+_SWITCHED_OFF = os.environ.get("SHINGLING_COMPILED") == "0"
+_HAS_COMPILER = any(map(shutil.which, ("cc", "gcc", "clang", "cl")))
+
+# Code points that depend on those beside them, and of every class.
+_TELLING = "aé\u0301\u0345ßΣςİǅﬁ①½Å²가ᄀ\u1161\u11a8กา\u0e31漢か\u3099ガ\uff9e"
+_TELLING += "\u200b\u00ad\ufe0f\u034f .-\0\n"
+_texts = st.text(
+    st.one_of(
+        st.sampled_from(_TELLING),
+        st.characters(),
+        st.integers(0xD800, 0xDFFF).map(chr),  # lone surrogates
+    ),
+    max_size=40,
+)
+_words = st.lists(st.text("abcdeжя漢", min_size=1, max_size=6), max_size=300)
+
+
+def _cut(text: str) -> bytes:
+    return " ".join(cut_words(text)).encode()
+
+
+@pytest.mark.skipif(_SWITCHED_OFF, reason="the kernel is switched off")
+def test_the_kernel_is_there_where_a_compiler_is() -> None:
+    assert COMPILED or not _HAS_COMPILER
+
+
+@pytest.mark.parametrize(
+    "context", ["{}", "a{}b", "{0}{0}", "한{}", "ก{}ก", "e{}\u0301", "{} 漢{}"]
+)
+def test_every_code_point_is_folded_and_cut_as_by_numpy(context: str) -> None:
+    # In one text, set apart so that code points of different cases do not meet.
+    codes = [*range(0x3400), *range(0xA000, 0x11000, 7), *range(0x1D000, 0x1D800)]
+    codes += [*range(0x2F800, 0x2FA20), *range(0xE0000, 0xE0200), 0x10FFFF]
+    for start in range(0, len(codes), 64):
+        part = codes[start : start + 64]
+        text = "\n".join(context.format(chr(code), chr(code)) for code in part)
+        if joined_words(text) == _cut(text):
+            continue
+        for code in part:
+            one = context.format(chr(code), chr(code))
+            assert joined_words(one) == _cut(one), hex(code)
+
+
+@given(_texts)
+@example("\u200ba\u200b\u0301")
+@example("\u0301a")
+@example("ก\u0e31a")
+@example("각\u200b\u11a8")
+def test_texts_are_folded_and_cut_as_by_numpy(text: str) -> None:
+    assert joined_words(text) == _cut(text)
+
+
+@given(
+    _words,
+    st.integers(1, 12),
+    st.sampled_from(["words", "words:2", "words:1-3", "words:2-7"]),
+    st.sampled_from([32, 64]),
+)
+def test_words_are_signed_as_by_numpy(
+    words: list[str], size: int, features: str, bits: int
+) -> None:
+    scheme = Scheme(size, simhash=SimhashFeatures(bits, features))
+    assert scheme.is_compiled
+    expected = signing.sign_by_numpy(words, scheme)
+    assert signing.sign_words(words, scheme) == expected
+    assert (
+        sign(" ".join(words), scheme).minima.tolist()
+        == signing.sign_by_numpy(cut_words(" ".join(words)), scheme).minima.tolist()
+    )
+
+
+@pytest.mark.parametrize("count", [1023, 1024, 1025, 65_535, 65_536, 140_000])
+def test_long_texts_are_signed_as_by_numpy(count: int) -> None:
+    rnd = random.Random(count)
+    words = [str(rnd.randrange(count)) for _ in range(count)]
+    assert sign(" ".join(words)) == signing.sign_by_numpy(words, Scheme())
+    text = " ".join(words)
+    assert np.array_equal(text_shingles(text), signing.shingles_of(words))
+
+
+@pytest.mark.parametrize("words", [["a b"], ["", "a"], ["a", ""], [""], [" "], []])
+def test_words_with_blanks_in_them_are_signed_as_they_are(words: list[str]) -> None:
+    assert signing.sign_words(words) == signing.sign_by_numpy(words, Scheme())
+
+
+@pytest.mark.parametrize(
+    "scheme",
+    [
+        Scheme(unit="characters"),
+        Scheme(ordered=False),
+        Scheme(family="crc"),
+        Scheme(simhash=SimhashFeatures(features="characters:4")),
+        Scheme(simhash=SimhashFeatures(features="words", keywords=5)),
+    ],
+)
+def test_a_scheme_that_the_kernel_does_not_know_is_signed_by_numpy(scheme: Scheme) -> None:
+    assert not scheme.is_compiled
+    text = "the quick brown fox jumps over the lazy dog"
+    assert sign(text, scheme) == signing.sign_by_numpy(text.split(), scheme)
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_many_texts_are_signed_in_their_order(threads: int) -> None:
+    texts = [f"text number {number} " * 50 for number in range(200)]
+    assert sign_many(iter(texts), threads=threads) == [*map(sign, texts)]
+    assert sign_many([], threads=threads) == []
+
+
+@pytest.mark.skipif(not COMPILED, reason="the kernel is not there")
+def test_other_threads_run_while_a_text_is_signed() -> None:
+    joined = b" ".join(str(number).encode() for number in range(2_000_000))
+    done = threading.Event()
+    counted = 0
+
+    def work() -> None:
+        signing.sign_joined(joined, Scheme(), bytes(16))
+        done.set()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    while not done.wait(0.001):
+        counted += 1
+    thread.join()
+    assert counted > 10
+
+
+@pytest.mark.skipif(not COMPILED, reason="the kernel is not there")
+def test_arguments_that_make_no_sense_are_refused() -> None:
+    from shingling.kernel import _kernel
+
+    with pytest.raises(ValueError, match="a table of 4 bytes"):
+        _kernel.join_words("text", b"\0" * 4, False)
+    for size in (0, -1):
+        with pytest.raises(ValueError, match="shingles of"):
+            _kernel.shingles(b"a b", size)
+        with pytest.raises(ValueError, match="shingles of"):
+            _kernel.sign(b"a b", AFFINE.tobytes(), size, 1, 3)
+        with pytest.raises(ValueError, match="shingles of"):
+            _kernel.sign(b"a b", AFFINE.tobytes(), 5, size, 3)
+    with pytest.raises(ValueError, match="functions of 4 bytes"):
+        _kernel.sign(b"a b", b"\0" * 4, 5, 1, 3)
+    with pytest.raises(TypeError):
+        _kernel.join_words(b"text", fold_table(), False)  # type: ignore[arg-type]
+    assert _kernel.shingles(b"", 5) == b""
+    assert len(_kernel.shingles(b"  ", 1)) == 3 * 8  # three words without a letter
+
+
+def test_without_the_kernel_everything_is_the_same() -> None:
+    script = (
+        "from shingling import canonical_words, sign; from shingling.kernel import COMPILED;"
+        "text = 'The quick brown fox – Straße, 漢字 und 2½ Maß'; "
+        "print(COMPILED, canonical_words(text), sign(text).to_bytes().hex())"
+    )
+    shown = [
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env={**os.environ, "SHINGLING_COMPILED": value},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.split(" ", 1)
+        for value in ("0", "1")
+    ]
+    assert shown[0][0] == "False"
+    assert shown[0][1] == shown[1][1]

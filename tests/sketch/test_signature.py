@@ -1,0 +1,533 @@
+"""Canonical words to signatures, beside a slow reference that shares no code with them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+import time
+import unicodedata
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shingling import Scheme, Signature, canonical_words, sign
+from shingling.errors import SchemeError, ShinglingError, SignatureError
+from shingling.similarity import estimate
+from shingling.sketch import FUNCTIONS, exact_hash, fingerprints_of, shingles, sign_words
+from shingling.sketch.affine import MULTIPLIERS, OFFSETS
+from shingling.sketch.minhash import minima
+from shingling.sketch.signature import sign_by_numpy
+from shingling.sketch.simhash import simhash
+from shingling.text import Canonicaliser
+from shingling.text.words import cut_words
+
+_KNOWN: dict[str, Any] = json.loads(Path(__file__).with_name("known_answers.json").read_bytes())
+_VECTORS: list[dict[str, Any]] = _KNOWN["signatures"]
+_MASK = (1 << 64) - 1
+
+
+def _reference_crc64(data: bytes) -> int:
+    """CRC-64/XZ, bit by bit: the reflected polynomial of ECMA-182, all ones before and after."""
+    value = _MASK
+    for byte in data:
+        value ^= byte
+        for _ in range(8):
+            value = value >> 1 ^ (0xC96C5795D7870F42 if value & 1 else 0)
+    return value ^ _MASK
+
+
+def _reference_fmix64(value: int) -> int:
+    for multiplier in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
+        value = (value ^ value >> 33) * multiplier & _MASK
+    return value ^ value >> 33
+
+
+def _reference_fingerprints(words: list[str], size: int) -> list[int]:
+    hashes = {word: _reference_crc64(word.encode()) for word in words}
+    size = min(size, len(words))
+    found = []
+    for start in range(len(words) - size + 1 if words else 0):
+        value = 0
+        for word in words[start : start + size]:
+            value = value * 0x9E3779B97F4A7C15 + hashes[word]
+        found.append(_reference_fmix64(value & _MASK))
+    return found
+
+
+def _reference_constant(letter: str, number: int) -> int:
+    digest = hashlib.sha256(f"shingling affine {letter} {number}".encode()).digest()
+    return int.from_bytes(digest[:4], "little")
+
+
+def _reference_minima(fingerprints: list[int]) -> list[int]:
+    functions = [(_reference_constant("a", i) | 1, _reference_constant("b", i)) for i in range(84)]
+    distinct = {value & 0xFFFFFFFF for value in fingerprints}
+    return [
+        min((a * value + b & 0xFFFFFFFF for value in distinct), default=0xFFFFFFFF)
+        for a, b in functions
+    ]
+
+
+def _reference_simhash(features: list[int]) -> int:
+    counts = [sum(feature >> bit & 1 for feature in features) for bit in range(64)]
+    return sum(1 << bit for bit, count in enumerate(counts) if 2 * count > len(features))
+
+
+# Default_Ignorable_Code_Point, of DerivedCoreProperties.txt
+_INVISIBLE = {
+    *[0xAD, 0x34F, 0x61C, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFEFF, 0xFFA0],
+    *[*range(0x180B, 0x1810), *range(0x200B, 0x2010), *range(0x202A, 0x202F)],
+    *[*range(0x2060, 0x2070), *range(0xFE00, 0xFE10), *range(0xE0000, 0xE1000)],
+}
+
+
+def _reference_whole(text: str) -> str:
+    """NFKC_Casefold with single blanks, one character at a time."""
+    before = None
+    while text != before:
+        before = text
+        text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+        text = "".join(char for char in text if ord(char) not in _INVISIBLE)
+    return " ".join("".join(" " if char.isspace() else char for char in text).split())
+
+
+def _reference_hash(text: str) -> bytes:
+    raw = _reference_whole(text).encode("utf-8", "replace")
+    return hashlib.blake2b(raw, digest_size=16).digest()
+
+
+def _reference_bytes(
+    words: list[str], size: int, version: int = 2, text: str | None = None
+) -> bytes:
+    """The 376 bytes of a signature, by the text of docs/algorithms.md alone."""
+    scheme = f'{{"shingle_size": {size}, "version": {version}}}'.encode()
+    joined = " ".join(words)
+    of_words = hashlib.blake2b(joined.encode(), digest_size=16).digest()
+    text_hash = of_words if version == 1 else _reference_hash(joined if text is None else text)
+    features = [value for n in (1, 2, 3) for value in _reference_fingerprints(words, n)]
+    return struct.pack(
+        "<4s8sIQ16s84I",
+        b"SHG1",
+        hashlib.blake2b(scheme, digest_size=8).digest(),
+        len(words),
+        _reference_simhash(features),
+        text_hash,
+        *_reference_minima(_reference_fingerprints(words, size)),
+    )
+
+
+def _generated(count: int, distinct: int = 700) -> str:
+    """A text of made-up words: Weyl's sequence in base 16, spelt with 16 syllables."""
+    syllables = [first + second for first in "bdfg" for second in "aeiu"]
+    words = []
+    for number in range(count):
+        state = (number * 0x9E3779B1 & 0xFFFFFFFF) >> 16
+        words.append("".join(syllables[int(digit, 16)] for digit in f"{state % distinct:x}"))
+    return " ".join(words)
+
+
+def _text(vector: dict[str, Any]) -> str:
+    return _generated(vector["generated"]) if "generated" in vector else str(vector["text"])
+
+
+def _named(vector: dict[str, Any]) -> str:
+    return f"{vector['name']}, version {vector['version']}"
+
+
+@pytest.mark.parametrize("vector", _VECTORS, ids=_named)
+def test_signatures_equal_the_committed_known_answers(vector: dict[str, Any]) -> None:
+    scheme = Scheme(vector["shingle_size"], vector["version"])
+    signature = sign(_text(vector), scheme)
+
+    assert signature.words == vector["words"]
+    assert f"{signature.simhash:016x}" == vector["simhash"]
+    assert signature.text_hash.hex() == vector["text_hash"]
+    assert signature.minima[:4].tolist() == vector["first_minima"]
+    assert signature.to_bytes().hex() == vector["bytes"]
+    assert Signature.from_bytes(bytes.fromhex(vector["bytes"])) == signature
+    assert sign_by_numpy(cut_words(_text(vector)), scheme, _text(vector)) == signature
+
+
+@pytest.mark.parametrize("vector", _VECTORS, ids=_named)
+def test_the_slow_reference_gives_the_committed_known_answers(vector: dict[str, Any]) -> None:
+    text, size, version = _text(vector), vector["shingle_size"], vector["version"]
+
+    assert _reference_bytes(canonical_words(text), size, version, text).hex() == vector["bytes"]
+
+
+def test_versions_differ_in_the_exact_hash_and_the_scheme_id_only() -> None:
+    text = "What does a == b mean?"
+    one, two = sign(text, Scheme(version=1)), sign(text)
+
+    assert one.minima.tolist() == two.minima.tolist()
+    assert (one.simhash, one.words) == (two.simhash, two.words)
+    assert one.text_hash == sign("what does a b mean", Scheme(version=1)).text_hash
+    assert two.text_hash != sign("what does a b mean").text_hash
+    assert one.scheme != two.scheme
+
+
+_SAME_TEXT = {
+    "case": ("Ask ΟΔΟΣ, STRASSE and \u01c5.", "ask οδος, Straße AND \u01c6."),
+    "white space": ("one two\nthree", "\t one  two\r\n\u2028\u3000\x85 three\u1680"),
+    "soft hyphens and zero-width spaces": ("co\u00adop\u200beration\ufeff", "cooperation"),
+    "variation selectors and joiners": ("\u2764\ufe0f \u2714\ufe0e a\u200db", "\u2764 \u2714 ab"),
+    "a mark behind what cannot be seen": ("e\u200b\u0301te\u0301", "été"),
+    "compatibility": ("ﬁne ① ＡＢＣ ½ … ™", "fine 1 abc 1⁄2 ... tm"),
+    "composition": ("e\u0301 \u1112\u1161\u11ab ｶﾞ", "é 한 ガ"),
+}
+_OTHER_TEXT = {
+    "operators": ("the operator == of C", "the operator != of C"),
+    "languages": ("What is new in C++?", "What is new in C#?"),
+    "signs": ("a rate of +3 %", "a rate of -3 %"),
+    "a point": ("The answer is 1.5", "The answer is 15"),
+    "currencies": ("it costs 5 €", "it costs 5 $"),
+    "a full stop": ("That is all", "That is all."),
+    "emoji": ("Well done \U0001f600", "Well done \U0001f622"),
+    "blanks between words": ("over night", "overnight"),
+    "digits": ("chapter 1", "chapter 2"),
+    "accents": ("resume", "résumé"),
+}
+
+
+@pytest.mark.parametrize("kind", ["words", "characters", "kept case", "markup"])
+@pytest.mark.parametrize("pair", [*_SAME_TEXT.values(), *_OTHER_TEXT.values()], ids=ascii)
+def test_under_any_scheme_the_exact_hash_is_of_the_text(pair: tuple[str, str], kind: str) -> None:
+    scheme = {
+        "words": Scheme(),
+        "characters": Scheme(unit="characters"),
+        "kept case": Scheme(canonical=Canonicaliser(keep_case=True, keep_punctuation=True)),
+        "markup": Scheme(canonical=Canonicaliser(markup=True)),
+    }[kind]
+    first, second = (sign(text, scheme) for text in pair)
+
+    assert (first.text_hash == second.text_hash) is (pair in _SAME_TEXT.values())
+    assert first.text_hash == exact_hash(pair[0]) == _reference_hash(pair[0])
+
+
+def test_markup_is_part_of_the_text_where_it_is_no_part_of_the_words() -> None:
+    scheme = Scheme(canonical=Canonicaliser(markup=True))
+    plain, marked = sign("one two", scheme), sign("<b>one</b> two", scheme)
+
+    assert plain.minima.tolist() == marked.minima.tolist()
+    assert plain.text_hash != marked.text_hash
+
+
+_telling = st.sampled_from(
+    "aAßΣςİǅﬁ①½…Å가각\u1161\u11a8e\u0301\u0345か\u3099\u200b\u00ad\ufe0f .\n\x85"
+)
+
+
+@given(st.text(st.one_of(_telling, st.characters(), st.integers(0xD800, 0xDFFF).map(chr))))
+def test_the_exact_hash_is_that_of_the_slow_reference(text: str) -> None:
+    assert exact_hash(text) == _reference_hash(text)
+    assert exact_hash(_reference_whole(text)) == exact_hash(text)
+    assert canonical_words(text) == canonical_words(_reference_whole(text))
+
+
+def test_a_stored_text_has_the_exact_hash_of_the_page() -> None:
+    text = "lone \ud800 surrogate"
+
+    assert exact_hash(text.encode("utf-8", "replace").decode()) == exact_hash(text)
+
+
+def test_words_alone_stand_for_the_text_that_they_make() -> None:
+    assert sign_words(["One", "two"]) == sign_words(["One", "two"], text="one  TWO")
+    assert sign_words(["one", "two"]) == sign("one two")
+    assert sign_words(["one", "two"], text="one + two") == sign("one + two")
+
+
+@given(st.lists(st.text("abé漢", min_size=1, max_size=3), max_size=12), st.integers(1, 8))
+@settings(max_examples=40)
+def test_signatures_equal_the_slow_reference(words: list[str], size: int) -> None:
+    assert sign_words(words, Scheme(size)).to_bytes() == _reference_bytes(words, size)
+
+
+@pytest.mark.parametrize("count", [1023, 1024, 1025, 2049])
+def test_texts_at_the_edges_of_a_chunk_equal_the_slow_reference(count: int) -> None:
+    words = canonical_words(_generated(count + 4))
+
+    assert len(shingles.fingerprints(shingles.word_hashes(words), 5)) == count
+    assert sign_words(words).to_bytes() == _reference_bytes(words, 5)
+
+
+def test_the_word_hash_is_crc_64_xz() -> None:
+    assert _reference_crc64(b"123456789") == 0x995DC9BBDF1939FA
+    assert shingles.word_hashes(["123456789"]).tolist() == [0x995DC9BBDF1939FA]
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8"))))
+def test_a_word_is_hashed_by_its_utf_8_bytes(words: list[str]) -> None:
+    expected = [_reference_crc64(word.encode()) for word in words]
+
+    assert shingles.word_hashes(words).tolist() == expected
+
+
+@given(st.lists(st.integers(0, _MASK), min_size=1))
+def test_the_finaliser_is_fmix64(values: list[int]) -> None:
+    mixed = shingles.fmix64(np.array(values, dtype=np.uint64))
+
+    assert mixed.tolist() == [_reference_fmix64(value) for value in values]
+
+
+def test_the_84_functions_come_from_sha_256_and_are_bijections() -> None:
+    assert len(MULTIPLIERS) == len(OFFSETS) == FUNCTIONS == 84
+    assert list(MULTIPLIERS) == [_reference_constant("a", i) | 1 for i in range(84)]
+    assert list(OFFSETS) == [_reference_constant("b", i) for i in range(84)]
+    assert len(set(MULTIPLIERS)) == 84
+
+
+@given(st.lists(st.integers(0, _MASK)), st.randoms(use_true_random=False))
+def test_neither_the_order_nor_repeats_of_shingles_change_the_minima(
+    values: list[int], random: Any
+) -> None:
+    shuffled = values + values[: len(values) // 2]
+    random.shuffle(shuffled)
+    first = minima(np.array(values, dtype=np.uint64))
+
+    assert first.tolist() == _reference_minima(values)
+    assert minima(np.array(shuffled, dtype=np.uint64)).tolist() == first.tolist()
+
+
+def test_the_order_of_chunks_does_not_change_the_minima() -> None:
+    found = shingles.fingerprints(shingles.word_hashes(_generated(5000, 60_000).split()), 5)
+
+    assert len(found) > 4 * 1024
+    assert minima(found).tolist() == minima(found[::-1]).tolist()
+    parts = [minima(part) for part in np.array_split(found, 7)]
+    assert minima(found).tolist() == np.min(parts, axis=0).tolist()
+
+
+def test_a_text_said_twice_more_has_the_minima_of_a_text_said_twice() -> None:
+    words = canonical_words(_generated(50))
+    twice, often = sign_words(words * 2), sign_words(words * 40)
+
+    assert twice.minima.tolist() == often.minima.tolist()
+    assert estimate(twice, often) == 1.0
+    assert twice.text_hash != often.text_hash
+
+
+@given(st.lists(st.integers(0, _MASK), max_size=50))
+def test_simhash_is_the_majority_of_every_bit(features: list[int]) -> None:
+    assert simhash(np.array(features, dtype=np.uint64)) == _reference_simhash(features)
+
+
+@pytest.mark.parametrize("feature", [_MASK, 0, 1, 1 << 63, 0x0001_0001_0001_0001])
+@pytest.mark.parametrize("count", [4095, 4096, 4097, 65_536, 200_000])
+def test_simhash_counts_more_features_than_a_lane_holds(feature: int, count: int) -> None:
+    others = np.full(count - 1, feature ^ _MASK, dtype=np.uint64)
+    features = np.concatenate([np.full(count, feature, dtype=np.uint64), others])
+
+    assert simhash(features) == feature
+
+
+def test_a_tie_leaves_a_bit_of_the_simhash_unset() -> None:
+    assert simhash(np.array([_MASK, 0], dtype=np.uint64)) == 0
+
+
+def test_a_text_shorter_than_a_shingle_is_one_shingle() -> None:
+    for words in (["one"], ["one", "two", "three", "four"], list("abcde")):
+        assert len(fingerprints_of(words)) == 1
+        assert fingerprints_of(words).tolist() == _reference_fingerprints(words, len(words))
+
+
+@given(st.integers(1, 300), st.integers(1, 100))
+def test_n_words_have_n_minus_w_plus_1_shingles(count: int, size: int) -> None:
+    hashes = shingles.word_hashes([f"w{number}" for number in range(count)])
+
+    assert len(shingles.fingerprints(hashes, size)) == max(count - size + 1, 1)
+
+
+def test_distinct_fingerprints_are_sorted_and_without_repeats() -> None:
+    words = canonical_words(_generated(300, 40))
+    found = fingerprints_of(words, Scheme(1))
+
+    assert found.tolist() == sorted(set(_reference_fingerprints(words, 1)))
+
+
+def test_the_order_of_words_counts() -> None:
+    assert fingerprints_of(["a", "b", "c"]).tolist() != fingerprints_of(["c", "b", "a"]).tolist()
+    assert fingerprints_of(["ab", "c"]).tolist() != fingerprints_of(["a", "bc"]).tolist()
+    assert fingerprints_of(["a"]).tolist() != fingerprints_of(["a", "a"]).tolist()
+
+
+@pytest.mark.parametrize("text", ["", " ", "!?", "\0", "\ud800", "😀"])
+def test_a_text_without_words_resembles_nothing(text: str) -> None:
+    empty = sign(text)
+
+    assert (empty.words, empty.simhash) == (0, 0)
+    assert empty.minima.tolist() == [0xFFFFFFFF] * 84
+    assert empty.text_hash == _reference_hash(text)
+    assert estimate(empty, empty) == 0.0
+    assert estimate(empty, sign("some words")) == 0.0
+    assert estimate(sign("some words"), empty) == 0.0
+
+
+_SIGNATURES = st.builds(
+    Signature,
+    minima=st.lists(st.integers(0, 2**32 - 1), min_size=84, max_size=84).map(
+        lambda values: np.array(values, dtype=np.uint32)
+    ),
+    simhash=st.integers(0, _MASK),
+    text_hash=st.binary(min_size=16, max_size=16),
+    words=st.integers(0, 2**32 - 1),
+    scheme=st.integers(0, _MASK).map(lambda value: f"{value:016x}"),
+)
+
+
+@given(_SIGNATURES)
+def test_a_signature_is_read_back_from_its_bytes(signature: Signature) -> None:
+    raw = signature.to_bytes()
+    read = Signature.from_bytes(raw)
+
+    assert len(raw) == 376
+    assert read == signature
+    assert hash(read) == hash(signature)
+    assert read.to_bytes() == raw
+    assert (read.simhash, read.words) == (signature.simhash, signature.words)
+    assert (read.text_hash, read.scheme) == (signature.text_hash, signature.scheme)
+    assert read.minima.dtype == np.uint32
+    assert read.minima.tolist() == signature.minima.tolist()
+
+
+def test_signatures_of_different_texts_or_schemes_are_not_equal() -> None:
+    assert sign("one two") != sign("two one")
+    assert sign("one two", Scheme(1)) != sign("one two", Scheme(2))
+    assert sign("one two") != "one two"
+    assert len({sign("one two"), sign("One\nTWO"), sign("two one"), sign("one, two!")}) == 3
+
+
+@pytest.mark.parametrize("length", [0, 3, 40, 336, 375, 377, 752])
+def test_bytes_of_another_length_are_no_signature(length: int) -> None:
+    raw = sign("some words").to_bytes() * 2
+
+    with pytest.raises(SignatureError, match=f"{length} bytes"):
+        Signature.from_bytes(raw[:length])
+
+
+@given(st.binary(min_size=4, max_size=4).filter(lambda magic: magic != b"SHG1"))
+def test_bytes_with_another_magic_are_no_signature(magic: bytes) -> None:
+    with pytest.raises(SignatureError):
+        Signature.from_bytes(magic + sign("some words").to_bytes()[4:])
+
+
+def test_a_signature_error_is_a_value_error_of_this_package() -> None:
+    with pytest.raises(ValueError, match="not a signature") as caught:
+        Signature.from_bytes(b"")
+    assert isinstance(caught.value, ShinglingError)
+
+
+@pytest.mark.parametrize("size", [0, -1, 101, 2.0, 2.5, "5", None])
+def test_a_shingle_size_that_is_no_whole_number_from_1_to_100_is_refused(size: Any) -> None:
+    with pytest.raises(SchemeError, match="shingle_size"):
+        Scheme(shingle_size=size)
+
+
+@pytest.mark.parametrize("version", [0, 3, "1", True, None])
+def test_another_scheme_version_is_refused(version: Any) -> None:
+    with pytest.raises(SchemeError, match=r"version .* is not known; accepted: 1, 2"):
+        Scheme(version=version)
+
+
+def test_the_default_scheme_is_five_words_and_version_2() -> None:
+    assert Scheme() == Scheme(5, 2)
+    assert sign("some words") == sign("some words", Scheme(5))
+
+
+_IDS = [
+    (int(size), int(version), name)
+    for version, ids in _KNOWN["schemes"].items()
+    for size, name in ids.items()
+]
+
+
+@pytest.mark.parametrize(("size", "version", "name"), _IDS)
+def test_scheme_ids_equal_the_committed_known_answers(size: int, version: int, name: str) -> None:
+    scheme = Scheme(size, version)
+
+    assert scheme.id == name
+    assert sign("some words", scheme).scheme == name
+
+
+def test_every_scheme_has_its_own_id() -> None:
+    assert len({Scheme(size, version).id for size in range(1, 101) for version in (1, 2)}) == 200
+
+
+@given(st.integers(1, 100), st.sampled_from([1, 2]))
+def test_a_scheme_is_read_back_from_its_json(size: int, version: int) -> None:
+    scheme = Scheme(size, version)
+
+    assert Scheme.from_json(scheme.to_json()) == scheme
+    assert json.loads(scheme.to_json()) == {"shingle_size": size, "version": version}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "null",
+        "5",
+        "[]",
+        '"text"',
+        '{"shingle_size": 5, "stop_words": true}',
+        '{"version": 3}',
+        '{"shingle_size": 0}',
+        '{"shingle_size": "5"}',
+        '{"shingle_size": [5]}',
+    ],
+)
+def test_json_that_is_no_scheme_of_this_release_is_refused(text: str) -> None:
+    with pytest.raises(SchemeError):
+        Scheme.from_json(text)
+
+
+def test_eight_threads_that_sign_at_once_give_the_signatures_of_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # So small a cache is emptied all the time, while other threads read it.
+    monkeypatch.setattr(shingles, "_CACHED_WORDS", 50)
+    texts = [f"{_generated(120)} {number} {_generated(number)}" for number in range(60)]
+    expected = [sign(text).to_bytes() for text in texts]
+
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(lambda text: sign(text).to_bytes(), texts * 8))
+
+    assert found == expected * 8
+
+
+def test_the_cache_of_word_hashes_is_bounded() -> None:
+    words = [f"{number:x}" for number in range(150_000)]
+    hashes = shingles.word_hashes(words)
+
+    assert 0 < len(shingles._word_hashes) <= 1 << 16
+    assert hashes[0] == _reference_crc64(b"0")
+    assert hashes[-1] == _reference_crc64(words[-1].encode())
+    assert shingles.word_hashes(words).tolist() == hashes.tolist()
+
+
+def test_long_words_are_not_kept_in_the_cache() -> None:
+    long = "x" * 100_000
+
+    assert shingles.word_hashes([long, long]).tolist() == [_reference_crc64(long.encode())] * 2
+    assert long not in shingles._word_hashes
+
+
+def test_a_text_of_1000_words_is_signed_within_1_5_milliseconds() -> None:
+    text = _generated(1000)
+    assert sign(text).words == 1000
+
+    seconds = []
+    for _ in range(200):
+        start = time.perf_counter()
+        sign(text)
+        seconds.append(time.perf_counter() - start)
+
+    # The aim is 0.5 ms on an ordinary machine. The best of many runs shuts out other load, and
+    # three times the aim leaves room for a slow machine; a loop in Python takes 20 ms and more.
+    assert min(seconds) < 0.0015
