@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.data import data_folder
-from shingling.extraction import extract
+from shingling.extraction.html import extract
 from shingling.sketch import fingerprints_of
 from shingling.text import canonical_words
 

@@ -36,7 +36,7 @@ from rich.table import Table
 
 from benchmarks.data import data_folder
 from shingling.errors import ExtractionError
-from shingling.extraction import read_html
+from shingling.extraction.html import read_html
 from shingling.store import Page, Store
 
 if TYPE_CHECKING:

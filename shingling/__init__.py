@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from shingling.errors import ShinglingError
-    from shingling.extraction import extract
+    from shingling.extraction.html import extract
     from shingling.plugin.addon import Addon
     from shingling.plugin.duplicate import DuplicatePage
     from shingling.plugin.pipeline import DedupPipeline
@@ -61,7 +61,7 @@ _MODULES = {
     "Verdict": "store",
     "canonical_words": "text",
     "compare": "similarity",
-    "extract": "extraction",
+    "extract": "extraction.html",
     "sign": "sketch",
     "sign_many": "sketch",
 }

@@ -13,7 +13,7 @@ from shingling.cli.opening import open_store
 from shingling.cli.output import FOUND, NOT_FOUND, print_json, print_table
 from shingling.defaults import MAX_FILE_BYTES
 from shingling.errors import ExtractionError, NoStoreError, ShinglingError
-from shingling.extraction import decode, read_html, sniff_html
+from shingling.extraction.html import decode, read_html, sniff_html
 from shingling.similarity import compare, word_diff
 from shingling.sketch import Signature, sign
 from shingling.store import Parted

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from shingling.defaults import MAX_BYTES
 from shingling.errors import ExtractionError, SettingsError
-from shingling.extraction import read_head, read_html
+from shingling.extraction.html import read_head, read_html
 from shingling.sketch import Scheme, sign
 from shingling.text import clean
 

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 from w3lib.encoding import http_content_type_encoding
 
 from shingling.errors import ExtractionError, ShinglingError, StoreError
-from shingling.extraction import sniff_html
+from shingling.extraction.html import sniff_html
 from shingling.extraction.pool import ReadingPool
 from shingling.extraction.reader import Content, Reader, Reading
 from shingling.plugin.documents import Document, Kind, Skipped, identity, is_same_page

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shingling.defaults import MAX_FILE_BYTES
 from shingling.errors import ExtractionError, TuningError
-from shingling.extraction import read_html, sniff_html
+from shingling.extraction.html import read_html, sniff_html
 from shingling.text import clean, plain_line
 
 if TYPE_CHECKING:

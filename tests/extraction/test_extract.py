@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from shingling import canonical_words, extract
 from shingling.errors import ExtractionError
-from shingling.extraction import MainText, decode, read_html, sniff_html
+from shingling.extraction.html import MainText, decode, read_html, sniff_html
 from shingling.text import plain_line
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal
 from urllib.parse import quote, urljoin
 
 from shingling.errors import ShinglingError
-from shingling.extraction import sniff_html
+from shingling.extraction.html import sniff_html
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
