@@ -92,12 +92,12 @@ def main() -> None:
             with timed("filled at 0.8", seconds):
                 fill(store, pages, OLD)
             with timed("rebuild --threshold 0.6", seconds):
-                store.rebuild(NEW)
+                store.admin.rebuild(NEW)
             rules = Rules(threshold=NEW)
             with timed("rebuild --threshold 0.6 --decide --dry-run", seconds):
-                changes = store.redecide(rules, dry_run=True)
+                changes = store.admin.redecide(rules, dry_run=True)
             with timed("rebuild --threshold 0.6 --decide", seconds):
-                store.redecide(rules)
+                store.admin.redecide(rules)
             equal = standing(store) == expected
     table = Table("step", "seconds", "pages/s", box=None)
     for name, value in seconds.items():

@@ -164,7 +164,7 @@ class TheStore:
         if self._file is not None:
             empty_log(self._file)
         status = self._store.status()
-        return status["pages"], status["bytes"]
+        return status.pages, status.bytes
 
 
 class Plain:
@@ -284,7 +284,7 @@ def opened(name: str, folder: Path, postgres: str | None) -> Iterator[Database]:
             stack.callback(server.cleanup)
             url = server.get_uri().replace("postgresql:", "postgresql+psycopg:", 1)
         store = stack.enter_context(Store.open(url, rules=RULES))
-        if store.status()["pages"]:
+        if store.status().pages:
             raise SystemExit(f"{store.url} holds pages already: name an empty database")
         yield TheStore(store, file if name == "sqlite" else None)
 

@@ -153,7 +153,7 @@ def rebuild(run: Crawl, pages: Sequence[LabelledPage], store: Path, rules: Rules
     flags: Flags = {}
     measured = {}
     with Store.open(f"sqlite:///{store}", create=False) as stored:
-        stored.redecide(rules)
+        stored.admin.redecide(rules)
         for page in stored.pages():
             if page.original is not None:
                 number = number_of[page.url]

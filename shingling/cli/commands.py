@@ -61,63 +61,60 @@ def run(name: str, options: argparse.Namespace, settings: BaseSettings) -> int:
 
 def _status(options: argparse.Namespace, settings: DedupSettings) -> int:
     with open_store(options, settings) as store:
-        shown = store.status()
-        shown["last_runs"] = store.runs(5)
-        index = store.index
+        status, last_runs = store.status(), store.runs(5)
     if options.json:
-        return print_json(shown)
+        return print_json({**status.as_dict(), "last_runs": [run.as_dict() for run in last_runs]})
     rows = [
-        ("store", shown["url"]),
-        ("size", f"{shown['bytes'] / 1e6:,.1f} MB"),
-        ("pages", f"{shown['pages']:,}"),
-        ("originals", f"{shown['originals']:,}"),
+        ("store", status.url),
+        ("size", f"{status.bytes / 1e6:,.1f} MB"),
+        ("pages", f"{status.pages:,}"),
+        ("originals", f"{status.originals:,}"),
         (
             "duplicates",
-            f"{shown['duplicates']:,} ({shown['exact']:,} exact, {shown['near']:,} near)",
+            f"{status.duplicates:,} ({status.exact:,} exact, {status.near:,} near)",
         ),
-        ("runs", f"{shown['runs']:,}"),
-        ("scheme", _scheme_line(shown["scheme"])),
-        ("index", str(index)),
-        ("exact", shown["exact_means"]),
+        ("runs", f"{status.runs:,}"),
+        ("scheme", _scheme_line(status.scheme)),
+        ("index", str(status.index)),
+        ("exact", status.exact_means),
     ]
-    if shown["reviews"]:
-        rows.append(("reviews", f"{shown['reviews']:,}"))
-    if shown["full_keys"]:
+    if status.reviews:
+        rows.append(("reviews", f"{status.reviews:,}"))
+    if status.full_keys:
         rows.append(
-            ("full keys", f"{shown['full_keys']:,} (each is shared by over {MOST} originals)")
+            ("full keys", f"{status.full_keys:,} (each is shared by over {MOST} originals)")
         )
-    if shown["rebuilding"]:
+    if status.rebuilding:
         rows.append(("rebuild", "has begun and not ended: run `scrapy dedup rebuild --resume`"))
     print_table(["", ""], rows, header=False)
-    if shown["last_runs"]:
+    if last_runs:
         print()
         print_table(
             ["run", "spider", "started", "outcome", "verdicts"],
             [
                 (
-                    str(run["id"]),
-                    run["spider"],
-                    run["started"].removesuffix("+00:00").replace("T", " "),
-                    run["outcome"] or "did not end",
-                    ", ".join(
-                        f"{run['counts'][one]} {one}" for one in STATUSES if one in run["counts"]
-                    ),
+                    str(run.id),
+                    run.spider,
+                    f"{run.started:%Y-%m-%d %H:%M:%S}",
+                    run.outcome or "did not end",
+                    ", ".join(f"{run.counts[one]} {one}" for one in STATUSES if one in run.counts),
                 )
-                for run in shown["last_runs"]
+                for run in last_runs
             ],
         )
     return FOUND
 
 
-def _scheme_line(scheme: dict[str, Any]) -> str:
-    """Return shingle size, id, and the parameters that are not the default."""
+def _scheme_line(used: Scheme) -> str:
+    """Shingle size, id, and the parameters that are not the default."""
+    scheme = used.shown()
     others = {
         name: value
         for name, value in scheme.items()
-        if name not in ("id", "shingle_size", "version", "unit")
+        if name not in ("shingle_size", "version", "unit")
     }
     unit = "character" if scheme.get("unit") == "characters" else "word"
-    line = f"{scheme['shingle_size']}-{unit} shingles, {scheme['id']}"
+    line = f"{scheme['shingle_size']}-{unit} shingles, {used.id}"
     return f"{line}, {json.dumps(others)}" if others else line
 
 

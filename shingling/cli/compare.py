@@ -62,7 +62,7 @@ def similar(options: argparse.Namespace, settings: DedupSettings) -> int:
             [
                 (
                     *([str(match.distance)] if by_distance else []),
-                    f"{'' if match.exact else '~'}{match.resemblance:.3f}",
+                    f"{'' if match.measured else '~'}{match.resemblance:.3f}",
                     f"{match.containment:.3f}",
                     match.page.status,
                     match.page.url,
@@ -82,7 +82,7 @@ def _measures(match: Match) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "resemblance": round(match.resemblance, 4),
         "containment": round(match.containment, 4),
-        "exact": match.exact,
+        "exact": match.measured,
     }
     return shown if match.distance is None else {**shown, "distance": match.distance}
 

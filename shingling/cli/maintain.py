@@ -46,7 +46,7 @@ def _remove(
     options: argparse.Namespace, settings: DedupSettings, chosen: dict[str, Any], done: str
 ) -> int:
     with open_store(options, settings) as store:
-        number = store.count(**chosen)
+        number = store.admin.forget(**chosen, dry_run=True)
         question = f"Remove {number:,} {'page' if number == 1 else 'pages'} from the store?"
         if number and not options.yes and not _confirmed(question):
             if options.json:
@@ -55,7 +55,7 @@ def _remove(
                 print(f"nothing was {done}")
             return NOT_FOUND
         if number:
-            number = store.forget(**chosen, rules=_fitting(settings.rules, store))
+            number = store.admin.forget(**chosen, rules=_fitting(settings.rules, store))
     if options.json:
         print_json({done: number})
     else:
@@ -89,10 +89,10 @@ def rebuild(options: argparse.Namespace, settings: DedupSettings) -> int:
         raise UsageError("--dry-run goes with --decide or --scheme", print_help=False)
     with open_store(options, settings) as store:
         if options.abandon:
-            return _abandoned(options, store.abandon_rebuild())
+            return _abandoned(options, store.admin.abandon_rebuild())
         if options.resume:
             with _progress("rebuilding") as progress:
-                made = store.resume_rebuild(progress)
+                made = store.admin.resume_rebuild(progress)
             if made is None:
                 print("no rebuild was interrupted")
                 return NOT_FOUND
@@ -104,13 +104,13 @@ def rebuild(options: argparse.Namespace, settings: DedupSettings) -> int:
             if decide:
                 scheme = settings.scheme if options.scheme else None
                 with _progress("deciding") as progress:
-                    changes = store.redecide(
+                    changes = store.admin.redecide(
                         rules, scheme=scheme, dry_run=options.dry_run, progress=progress
                     )
                 index = store.index
             else:
                 with _progress("indexing") as progress:
-                    index = store.rebuild(rules=rules, progress=progress)
+                    index = store.admin.rebuild(rules=rules, progress=progress)
     if changes is not None:
         return _print_changes(options, changes, index)
     return _print_index(options, index, rules)
@@ -224,7 +224,7 @@ def review(options: argparse.Namespace, settings: DedupSettings) -> int:
             return _print_reviews(options, store)
         a, b = options.url
         stored = [bool(store.find(url)) for url in (a, b)]
-        before = store.review(
+        before = store.admin.review(
             a, b, same=options.same, note=options.note, rules=_fitting(settings.rules, store)
         )
         pages = [page for url in (a, b) for page in store.find(url)]
@@ -241,7 +241,7 @@ def review(options: argparse.Namespace, settings: DedupSettings) -> int:
 
 
 def _print_reviews(options: argparse.Namespace, store: Store) -> int:
-    found = store.reviews(options.url[0] if options.url else None)
+    found = store.admin.reviews(options.url[0] if options.url else None)
     if options.json:
         print_json([one.as_dict() for one in found])
     elif found:
@@ -266,7 +266,7 @@ def _print_reviews(options: argparse.Namespace, store: Store) -> int:
 def vacuum(options: argparse.Namespace, settings: DedupSettings) -> int:
     """Give back the space of removed pages."""
     with open_store(options, settings) as store:
-        before, after = store.vacuum()
+        before, after = store.admin.vacuum()
     if options.json:
         return print_json({"bytes_before": before, "bytes": after})
     print(f"{before / 1e6:,.1f} MB before, {after / 1e6:,.1f} MB now")
@@ -276,7 +276,7 @@ def vacuum(options: argparse.Namespace, settings: DedupSettings) -> int:
 def upgrade(options: argparse.Namespace, settings: DedupSettings) -> int:
     """Bring the tables up to date, which opening them does."""
     with open_store(options, settings) as store:
-        revision = store.status()["revision"]
+        revision = store.status().revision
     if options.json:
         return print_json({"revision": revision})
     print(f"the store is up to date (revision {revision})")

@@ -12,13 +12,15 @@ import numpy as np
 from shingling.cli.formats.feeds import Problems
 from shingling.errors import SchemeError, StoreError
 from shingling.sketch import Signature
-from shingling.store import Page, checked
+from shingling.store import Page, Store, checked
+from shingling.store.admin.transfer import take_reviews, widen_seen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from shingling.plugin.settings import DedupSettings
-    from shingling.store import Header, Record, Run, Store, Verdict
+    from shingling.store import Header, Record, Run, Verdict
+    from shingling.store.session import Session
 
 _BATCH = 256  # records in one transaction
 
@@ -37,7 +39,7 @@ def import_run(store: Store, settings: DedupSettings) -> Iterator[Run]:
 
 
 def merge(
-    store: Store, settings: DedupSettings, header: Header, records: Iterable[Record]
+    session: Session, settings: DedupSettings, header: Header, records: Iterable[Record]
 ) -> tuple[Counter[str], Problems]:
     """Decide the pages of an exported store in the order in which it stored them.
 
@@ -51,6 +53,7 @@ def merge(
         SchemeError: the schemes differ, and the export has no texts.
         RecordError: a record is not what it should be; what came before it stays.
     """
+    store = Store(session)
     anew = header.scheme != store.scheme
     if anew:
         _say_anew(store, header)
@@ -60,12 +63,12 @@ def merge(
     with import_run(store, settings) as run:
         for batch in _batches(checked(records)):
             if batch[0].kind == "review":
-                store.take_reviews(batch, settings.rules)
+                take_reviews(session, batch, settings.rules)
             elif batch[0].kind == "page":
                 kept = [record for record in batch if not (anew and _lacks_text(record, problems))]
                 pages = [_page(record, None if anew else header.scheme.id) for record in kept]
                 verdicts = store.check(pages, rules=settings.rules, run=run)
-                store.widen_seen(_seen(kept, verdicts))
+                widen_seen(session, _seen(kept, verdicts))
                 counts.update(verdict.status for verdict in verdicts)
     return counts, problems
 

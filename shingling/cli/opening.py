@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from shingling.plugin.settings import store_url
 from shingling.store import Store
+from shingling.store.session import Session
 
 if TYPE_CHECKING:
     import argparse
@@ -19,5 +20,14 @@ def open_store(options: argparse.Namespace, settings: DedupSettings) -> Store:
     Raises:
         StoreError: it is not there, or cannot be opened.
     """
+    return Store(open_session(options, settings))
+
+
+def open_session(options: argparse.Namespace, settings: DedupSettings) -> Session:
+    """Return the store for what `Store` does not offer: to copy and to merge it.
+
+    Raises:
+        StoreError: it is not there, or cannot be opened.
+    """
     url = store_url(options.store) if options.store else settings.store_url
-    return Store.open(url, create=False)
+    return Session.open(url, create=False)

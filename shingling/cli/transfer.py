@@ -26,11 +26,14 @@ from shingling.cli.formats.jsonl_csv import (
 )
 from shingling.cli.formats.parquet import read_parquet, require_parquet, write_parquet
 from shingling.cli.merge import import_run, merge
-from shingling.cli.opening import open_store
+from shingling.cli.opening import open_session
 from shingling.cli.output import FAILED, FOUND, print_json
 from shingling.errors import NoStoreError, RecordError
 from shingling.plugin.settings import store_url
 from shingling.store import STATUSES, Header, Record, Store
+from shingling.store.admin.transfer import export as export_store
+from shingling.store.admin.transfer import is_empty, restore
+from shingling.store.session import Session
 from shingling.text import plain_line
 
 if TYPE_CHECKING:
@@ -63,8 +66,8 @@ def export(options: argparse.Namespace, settings: DedupSettings) -> int:
         OSError: the file cannot be written.
     """
     form = _usable_format(options)
-    with open_store(options, settings) as store:
-        records = closing(store.export(texts=not options.no_text))
+    with open_session(options, settings) as session:
+        records = closing(export_store(session, with_texts=not options.no_text))
         with records as found, output(options.file, force=options.force) as file:
             header = next(found)
             shown = options.file != "-" or not sys.stdout.isatty()
@@ -140,22 +143,22 @@ def _import_store(
 ) -> int:
     """Restore a store where there is none or an empty one; else decide its pages anew."""
     header = Header.of(next(records))
-    with _store_for(options, settings, header) as store:
-        empty = store.is_empty()
+    with _session_for(options, settings, header) as session:
+        empty = is_empty(session)
         with _progress("import", header.pages) as advance:
             counted = _counted(records, advance)
             if empty:
-                return _say_restored(options, store.restore(header, counted))
-            counts, problems = merge(store, settings, header, counted)
+                return _say_restored(options, restore(session, header, counted))
+            counts, problems = merge(session, settings, header, counted)
     return _say_counts(options, counts, problems)
 
 
-def _store_for(options: argparse.Namespace, settings: DedupSettings, header: Header) -> Store:
+def _session_for(options: argparse.Namespace, settings: DedupSettings, header: Header) -> Session:
     """Return the store to import into; one that is not there is made for the file's scheme."""
     try:
-        return open_store(options, settings)
+        return open_session(options, settings)
     except NoStoreError:
-        return Store.open(_url(options, settings), scheme=header.scheme, rules=settings.rules)
+        return Session.open(_url(options, settings), scheme=header.scheme, rules=settings.rules)
 
 
 def _url(options: argparse.Namespace, settings: DedupSettings) -> str:

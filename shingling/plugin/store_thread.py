@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from shingling.errors import NoStoreError, StoreError, StoreUnavailableError
 from shingling.store import Store
+from shingling.store.admin.queries import page_by_url, pages_by_body
+from shingling.store.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -107,6 +109,7 @@ class StoreThread:
     def __init__(self, settings: DedupSettings) -> None:
         self._settings = settings
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="dedup-store")
+        self._session: Session | None = None
         self._store: Store | None = None
         self._run: Run | None = None
         self._dry_run = False
@@ -142,11 +145,12 @@ class StoreThread:
     def _open(self, spider: str, shown: dict[str, Any], dry_run: bool) -> Scheme:
         settings = self._settings
         self._dry_run = dry_run
-        open_store = partial(Store.open, scheme=settings.scheme, rules=settings.rules)
+        open_session = partial(Session.open, scheme=settings.scheme, rules=settings.rules)
         try:
-            store = open_store(settings.store_url, create=not dry_run)
+            session = open_session(settings.store_url, create=not dry_run)
         except NoStoreError:
-            store = open_store("sqlite://")  # in memory
+            session = open_session("sqlite://")  # in memory
+        store = Store(session)
         try:
             store.require(settings.rules)
             if not dry_run:
@@ -154,7 +158,7 @@ class StoreThread:
         except BaseException:
             store.close()
             raise
-        self._store = store
+        self._session, self._store = session, store
         return store.scheme
 
     async def check(self, page: Page) -> Verdict:
@@ -182,7 +186,7 @@ class StoreThread:
             StoreError: the database failed.
         """
         assert self._store is not None
-        page: Page | None = await self._call(self._store.as_read, url, scope)
+        page: Page | None = await self._call(page_by_url, self._session, url, scope)
         return page
 
     async def forget(self, url: str) -> None:
@@ -192,7 +196,7 @@ class StoreThread:
             StoreError: the database failed.
         """
         if self._store is not None and not self._dry_run:
-            await self._call(self._store.forget, [url])
+            await self._call(self._store.admin.forget, [url])
 
     @property
     def full_keys(self) -> int:
@@ -235,7 +239,7 @@ class StoreThread:
 
     async def _by_body(self, keys: list[bytes]) -> list[Page | None]:
         assert self._store is not None
-        found: dict[bytes, Page] = await self._call(self._store.by_body, keys)
+        found: dict[bytes, Page] = await self._call(pages_by_body, self._session, keys)
         return [found.get(key) for key in keys]
 
     async def _call(self, function: Callable[..., Any], *args: Any) -> Any:

@@ -2,28 +2,19 @@
 
 from shingling.store.admin.rebuild import Change, Changes
 from shingling.store.admin.records import PAGE_FIELDS, Header, Record, checked
-from shingling.store.admin.runs import Run
 from shingling.store.admin.transfer import Restored
 from shingling.store.backends.engine import parse_url
 from shingling.store.backends.sqlite import sqlite_path
 from shingling.store.decide.ranking import MEASURED, Ranking
-from shingling.store.decide.templates import Parted
 from shingling.store.index.keys import Index
 from shingling.store.index.postings import MOST
-from shingling.store.model import (
-    STATUSES,
-    Group,
-    Match,
-    Page,
-    Review,
-    Rules,
-    StoredPage,
-    Verdict,
-    safe_url,
-    site_of,
-)
-from shingling.store.opening import look_at_store
+from shingling.store.model import STATUSES, Group, Match, Page, Review, StoredPage, Verdict
+from shingling.store.rules import Rules
+from shingling.store.runs import Run
+from shingling.store.session import look_at_store
 from shingling.store.store import Store
+from shingling.store.templates import Parted
+from shingling.store.urls import safe_url, site_of
 
 __all__ = [
     "MEASURED",

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
-from urllib.parse import quote, urlsplit
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from shingling.defaults import (
-    DEFAULT_MIN_WORDS,
-    DEFAULT_SIMHASH_DISTANCE,
-    DEFAULT_THRESHOLD,
-    METHODS,
-    MOST_DISTANCE,
-)
-from shingling.errors import SettingsError
+from shingling.store.urls import safe_url
 from shingling.text import clean
 
 if TYPE_CHECKING:
-    from shingling.sketch import Signature
+    from shingling.sketch import Scheme, Signature
+    from shingling.store.index.keys import Index
 
 DAY = 86_400  # seconds
 
@@ -66,101 +58,6 @@ class Page:
         }
         for name, value in cleaned.items():
             object.__setattr__(self, name, value)
-
-
-@dataclass(frozen=True)
-class Rules:
-    """How a page is decided.
-
-    Args:
-        threshold: resemblance at or above which a page is a near-duplicate, 0 < t <= 1, for
-            the methods that measure it.
-        min_words: shorter texts match only exactly, and under the same title.
-        method: one of `METHODS`: `minhash` by resemblance, `megashingle` by two of six equal
-            supershingles, `simhash` by distance, `minhash+simhash` where both agree, `exact`
-            for exact duplicates only.
-        simhash_distance: bits in which the SimHashes of near-duplicates differ at most, 0 to 7.
-        containment: share of a page's shingles from which on it is a piece of another; None
-            does not look for pieces.
-        window_days: originals not seen for longer do not count; None is for ever.
-        store_text: keep the texts, which lets verdicts be measured exactly.
-        templates: measure texts without what the pages of their sites have in common; without
-            `store_text` it has no effect.
-
-    Raises:
-        SettingsError: a value that is not accepted, or values that contradict each other.
-    """
-
-    threshold: float = DEFAULT_THRESHOLD
-    min_words: int = DEFAULT_MIN_WORDS
-    method: str = "minhash"
-    window_days: float | None = None
-    store_text: bool = True
-    simhash_distance: int = DEFAULT_SIMHASH_DISTANCE
-    containment: float | None = None
-    templates: bool = True
-
-    def __post_init__(self) -> None:
-        if self.method not in METHODS:
-            raise SettingsError(f"method {self.method!r} is not known: {' or '.join(METHODS)}")
-        distance = self.simhash_distance
-        if type(distance) is not int or not 0 <= distance <= MOST_DISTANCE:
-            raise _not_accepted("simhash distance", distance, f"0 to {MOST_DISTANCE} bits")
-        if not (_is_number(self.threshold) and 0 < self.threshold <= 1):
-            raise _not_accepted("threshold", self.threshold, "above 0, at most 1")
-        if type(self.min_words) is not int or self.min_words < 0:
-            raise _not_accepted("min_words", self.min_words, "a whole number from 0 on")
-        days = self.window_days
-        if days is not None and not (_is_number(days) and days > 0):
-            raise _not_accepted("window_days", days, "a number above 0, or None")
-        for name in ("store_text", "templates"):
-            if not isinstance(getattr(self, name), bool):
-                raise _not_accepted(name, getattr(self, name), "True or False")
-        if self.containment is None:
-            return
-        if not (_is_number(self.containment) and 0 < self.containment <= 1):
-            raise _not_accepted("containment", self.containment, "above 0, at most 1")
-        if not self.store_text:
-            raise SettingsError(
-                "containment (DEDUP_CONTAINMENT) is measured on stored texts: it needs store_text"
-                " (DEDUP_STORE_TEXT = True)"
-            )
-        if self.method == "exact":
-            raise SettingsError("containment (DEDUP_CONTAINMENT) needs a method other than exact")
-
-    @classmethod
-    def given(cls, rules: Rules | None, single: RuleValues) -> Rules | None:
-        """Return the rules that were given, whole or one by one; None where none were.
-
-        Raises:
-            SettingsError: both were given, or a value is not accepted.
-        """
-        if rules is None:
-            return cls(**single) if single else None
-        if single:
-            raise SettingsError(f"rules were given, and {', '.join(single)} besides")
-        return rules
-
-
-class RuleValues(TypedDict, total=False):
-    """Values of `Rules` by name."""
-
-    threshold: float
-    min_words: int
-    method: str
-    window_days: float | None
-    store_text: bool
-    simhash_distance: int
-    containment: float | None
-    templates: bool
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _not_accepted(name: str, value: object, accepted: str) -> SettingsError:
-    return SettingsError(f"{name} {value!r} is not accepted: {accepted}")
 
 
 @dataclass(frozen=True)
@@ -248,14 +145,14 @@ class StoredPage:
 class Match(NamedTuple):
     """A stored page that resembles what was asked for.
 
-    `exact` tells whether resemblance and containment were measured on the texts, or
+    `measured` tells whether resemblance and containment were measured on the texts, or
     estimated from the minima. `distance` is that of the SimHashes, where it was asked for.
     """
 
     page: StoredPage
     resemblance: float
     containment: float
-    exact: bool
+    measured: bool
     distance: int | None = None
 
 
@@ -265,6 +162,77 @@ class Group:
 
     original: StoredPage
     duplicates: tuple[StoredPage, ...]
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """A crawl or an import, as the store keeps it.
+
+    Args:
+        id: its number.
+        spider: name of the spider; `import` and `bulk` for those commands.
+        started, finished: None where it has not ended.
+        outcome: why it ended.
+        counts: verdicts by their status, and keys that were met with more pages than are looked at.
+        settings: those that it ran with.
+    """
+
+    id: int
+    spider: str
+    started: datetime
+    finished: datetime | None
+    outcome: str | None
+    counts: dict[str, int]
+    settings: dict[str, Any]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the run with times in ISO 8601."""
+        finished = None if self.finished is None else self.finished.isoformat()
+        return {**asdict(self), "started": self.started.isoformat(), "finished": finished}
+
+
+@dataclass(frozen=True)
+class StoreStatus:
+    """What a store holds.
+
+    Args:
+        url: of the database, without its password.
+        bytes: size on disk.
+        pages, originals, duplicates: how many there are; `exact` and `near` are the duplicates of
+            each kind.
+        runs, reviews: how many there are.
+        full_keys: keys that more originals share than are looked at.
+        rebuilding: whether a rebuild has begun and not ended.
+        scheme: of the signatures.
+        exact_means: what two exact duplicates have in common here.
+        index: what the originals are found by.
+        revision: of the tables.
+    """
+
+    url: str
+    bytes: int
+    pages: int
+    originals: int
+    duplicates: int
+    exact: int
+    near: int
+    runs: int
+    reviews: int
+    full_keys: int
+    rebuilding: bool
+    scheme: Scheme
+    exact_means: str
+    index: Index
+    revision: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the status as JSON has it."""
+        names = [field.name for field in fields(self) if field.name not in ("scheme", "index")]
+        return {
+            **{name: getattr(self, name) for name in names},
+            "scheme": {"id": self.scheme.id, **self.scheme.shown()},
+            "index": self.index.columns(),
+        }
 
 
 @dataclass(frozen=True)
@@ -285,38 +253,3 @@ class Review:
 def from_seconds(seconds: int) -> datetime:
     """Return a stored time."""
     return datetime.fromtimestamp(seconds, UTC)
-
-
-# User name and password: before an @ in the authority, also where a password with a slash in it
-# or the lack of a scheme makes the URL a wrong one.
-_CREDENTIALS = re.compile(
-    r"^([a-z][a-z0-9+.-]*://|//)[^/?#]*@"
-    r"|^([a-z][a-z0-9+.-]*://|//)[^/@?#]+:(?!\d*(?:[/?#]|$))[^@?#]*@"
-    r"|^()[^/?#@:]+:[^/@?#]*@",
-    re.IGNORECASE,
-)
-
-
-def safe_url(url: str) -> str:
-    """Return a URL without user name and password, and with control characters escaped."""
-    url = url.strip()
-    if not url.isprintable():
-        url = "".join(char if char.isprintable() else quote(char, errors="replace") for char in url)
-    if "@" not in url:
-        return url
-    return _CREDENTIALS.sub(lambda match: match[1] or match[2] or "", url)
-
-
-_USUAL = re.compile(r"https?://([a-z0-9.-]+)(?:[/?#]|$)")
-
-
-def site_of(url: str) -> str:
-    """Return the host of a URL, in lower case and without `www.`; "" where it has none."""
-    usual = _USUAL.match(url)  # much faster than urlsplit
-    if usual:
-        return usual[1].removeprefix("www.")
-    try:
-        host = urlsplit(url).hostname or ""
-    except ValueError:
-        return ""
-    return host.removeprefix("www.")

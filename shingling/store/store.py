@@ -2,38 +2,37 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from sqlalchemy import select
 
-from shingling.errors import SchemeError, StoreError
-from shingling.sketch import Scheme, Signature, sign
+from shingling.errors import StoreError
 from shingling.store.admin import queries
 from shingling.store.admin.events import event_groups
-from shingling.store.admin.maintenance import Upkeep
 from shingling.store.admin.rebuild import read_plan
-from shingling.store.admin.runs import end_run, insert_run, write_counts
-from shingling.store.decide.locks import lock_pages
-from shingling.store.decide.templates import part_page
+from shingling.store.admin.store_admin import StoreAdmin
+from shingling.store.decide.check import check_batch, require_scheme
 from shingling.store.decide.texts import read_text
-from shingling.store.decide.verdict import decide
-from shingling.store.model import Match, Rules, Verdict
-from shingling.store.opening import open_database, read_index
+from shingling.store.model import Match, Page, RunRecord, StoreStatus, Verdict
+from shingling.store.rules import Rules
+from shingling.store.runs import end_run, insert_run
 from shingling.store.schema.migrate import HEAD
-from shingling.store.schema.tables import LIVE, pages
+from shingling.store.schema.tables import pages
+from shingling.store.session import Session
+from shingling.store.templates import part_page
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from sqlalchemy import Connection
 
-    from shingling.store.admin.runs import Run
-    from shingling.store.decide.batch import WorkingSet
-    from shingling.store.decide.templates import Parted
-    from shingling.store.index.postings import Postings
-    from shingling.store.model import Group, Page, RuleValues, StoredPage
+    from shingling.sketch import Scheme, Signature
+    from shingling.store.index.keys import Index
+    from shingling.store.model import Group, StoredPage
+    from shingling.store.rules import RuleValues
+    from shingling.store.runs import Run
+    from shingling.store.templates import Parted
 
     Progress = Callable[[int, int], None]
 
@@ -43,12 +42,16 @@ _EXACT_MEANS = {
 }
 
 
-class Store(Upkeep):
+class Store:
     """Signatures of pages that outlive a crawl, and the verdicts on them.
 
     Made by `Store.open`. An instance is used by one thread at a time; any number of
     processes may use one store.
     """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.admin = StoreAdmin(session)
 
     @classmethod
     def open(
@@ -83,11 +86,11 @@ class Store(Upkeep):
             SettingsError: a rule has a value that is not accepted, or was given beside `rules`.
         """
         given = Rules.given(rules, single)
-        return cls(*open_database(url, scheme, given or Rules(), create=create), given)
+        return cls(Session.open(url, scheme=scheme, rules=given, create=create))
 
     def close(self) -> None:
         """Let go of the database."""
-        self._database.close()
+        self._session.close()
 
     def __enter__(self) -> Self:
         return self
@@ -98,7 +101,22 @@ class Store(Upkeep):
     @property
     def url(self) -> str:
         """Return the database URL without its password."""
-        return self._database.where
+        return self._session.database.where
+
+    @property
+    def scheme(self) -> Scheme:
+        """Scheme of the signatures, which pages are to be signed by."""
+        return self._session.scheme
+
+    @property
+    def index(self) -> Index:
+        """What the originals are found by."""
+        return self._session.index
+
+    @property
+    def rules(self) -> Rules:
+        """How pages are decided where a call does not say otherwise."""
+        return self._session.rules
 
     def check(
         self,
@@ -134,65 +152,17 @@ class Store(Upkeep):
         rules = rules or self.rules
         if threshold is not None:
             rules = replace(rules, threshold=threshold)
-        signatures = [self._signature(page) for page in batch]
-        signed = [
-            (page, signature)
-            for page, signature in zip(batch, signatures, strict=True)
-            if signature is not None and signature.words
-        ]
+        return check_batch(self._session, batch, rules, run=run, dry_run=dry_run)
 
-        def decide_all(
-            connection: Connection,
-        ) -> tuple[list[Verdict], Counter[str], WorkingSet]:
-            self.index = read_index(connection, writing=True)
-            self.index.require(rules)
-            if not self._database.alone:
-                lock_pages(self._database, connection, signed, rules, self.scheme, self.index)
-            working = self._working_set(connection, rules)
-            working.prefetch(
-                [page for page, _ in signed], [signature for _, signature in signed], rules
-            )
-            verdicts = [
-                decide(
-                    page, signature, rules, self.scheme, working, None if run is None else run.id
-                )
-                for page, signature in zip(batch, signatures, strict=True)
-            ]
-            working.flush()
-            counts = Counter(verdict.status for verdict in verdicts)
-            if working.full:
-                counts["full_keys"] = working.full
-            if run is not None:
-                counts = run.counts + counts
-                write_counts(connection, run.id, counts)
-            if dry_run:
-                raise _UndoneError(verdicts)
-            return verdicts, counts, working
+    def check_one(self, url: str, text: str, *, threshold: float | None = None) -> Verdict:
+        """Decide one text and insert it, as `check` does.
 
-        try:
-            verdicts, counts, working = self._database.write(decide_all)
-        except _UndoneError as undone:
-            return undone.verdicts
-        working.keep_templates()
-        if run is not None:
-            run.counts = counts
-        return verdicts
-
-    def _bands(self, connection: Connection) -> Postings:
-        return self._database.postings(connection, LIVE.bands)
-
-    def _signature(self, page: Page) -> Signature | None:
-        if page.signature is None:
-            return None if page.text is None else sign(page.text, self.scheme)
-        self._require_scheme(page.signature)
-        return page.signature
-
-    def _require_scheme(self, signature: Signature) -> None:
-        if signature.scheme != self.scheme.id:
-            raise SchemeError(
-                f"a signature of scheme {signature.scheme}, the store has {self.scheme.id}:"
-                " sign by Store.scheme"
-            )
+        Args:
+            url: of the page.
+            text: its main text.
+            threshold: resemblance; None takes that of the rules.
+        """
+        return self.check([Page(url=url, text=text)], threshold)[0]
 
     def require(self, rules: Rules) -> None:
         """Check that the store finds what these rules look for.
@@ -218,15 +188,15 @@ class Store(Upkeep):
         Raises:
             SchemeError: the signature was made under another scheme.
         """
-        self._require_scheme(signature)
-        with self._reading() as connection:
+        require_scheme(signature, self.scheme)
+        with self._session.reading() as connection:
             return queries.similar(
                 connection,
-                self._bands(connection),
+                self._session.bands(connection),
                 signature,
                 text,
                 self.scheme,
-                self.index,
+                self._session.index,
                 threshold,
                 limit,
             )
@@ -249,14 +219,14 @@ class Store(Upkeep):
         Raises:
             SchemeError: the signature was made under another scheme.
         """
-        self._require_scheme(signature)
-        with self._reading() as connection:
+        require_scheme(signature, self.scheme)
+        with self._session.reading() as connection:
             return queries.within(
                 connection,
-                self._bands(connection),
+                self._session.bands(connection),
                 signature,
                 self.scheme,
-                self.index,
+                self._session.index,
                 distance,
                 limit,
                 text,
@@ -264,36 +234,20 @@ class Store(Upkeep):
 
     def find(self, url: str) -> list[StoredPage]:
         """Return the pages stored under a URL, one a scope."""
-        with self._reading() as connection:
+        with self._session.reading() as connection:
             return [queries.stored_page(row) for row in queries.find_url(connection, url)]
 
     def text(self, page: StoredPage) -> str | None:
         """Return the main text of a stored page, or None where texts are not kept."""
-        with self._reading() as connection:
+        with self._session.reading() as connection:
             return read_text(connection, page.id)
-
-    def by_body(self, keys: Collection[bytes]) -> dict[bytes, Page]:
-        """Return what was read from bodies before: pages with their texts and signatures.
-
-        Of pages with one body, any: they have all that was read from it in common.
-
-        Args:
-            keys: as pages were stored with, `Page.body_key`.
-        """
-        with self._database.reading() as connection:
-            return queries.by_body(connection, keys, self.scheme)
-
-    def as_read(self, url: str, scope: str = "") -> Page | None:
-        """Return what was read from a URL when it was stored: its text (if kept) and signature."""
-        with self._reading() as connection:
-            return queries.as_read(connection, url, scope, self.scheme)
 
     def parted(self, page: StoredPage) -> Parted | None:
         """Return the text of a stored page, parted into what is compared and its site's template.
 
         By what the store knows of the site now; None where texts are not kept.
         """
-        with self._reading() as connection:
+        with self._session.reading() as connection:
             text = read_text(connection, page.id)
             return None if text is None else part_page(connection, page.site, text)
 
@@ -303,7 +257,7 @@ class Store(Upkeep):
         Raises:
             StoreError: the page is no longer stored.
         """
-        with self._reading() as connection:
+        with self._session.reading() as connection:
             query = select(pages).where(pages.c.id == page.id)
             row = connection.execute(query).mappings().one_or_none()
         if row is None:
@@ -326,14 +280,14 @@ class Store(Upkeep):
             since: seen at or after this time, seconds since 1970.
             limit: at most so many.
         """
-        with self._reading() as connection:
+        with self._session.reading() as connection:
             yield from queries.list_pages(
                 connection, status=status, site=site, since=since, limit=limit
             )
 
     def groups(self, limit: int | None = None) -> Iterator[Group]:
         """Yield originals with their duplicates, the largest groups first."""
-        with self._reading() as connection:
+        with self._session.reading() as connection:
             yield from queries.list_groups(connection, limit)
 
     def events(
@@ -349,50 +303,43 @@ class Store(Upkeep):
             days: between the first sight of a group's pages and of its first one at most.
             limit: at most so many groups.
         """
-        with self._reading() as connection:
+        with self._session.reading() as connection:
             return event_groups(connection, threshold, days, limit)
 
     def duplicates(self, page: StoredPage) -> list[StoredPage]:
         """Return the duplicates attached to an original, oldest first."""
-        with self._reading() as connection:
+        with self._session.reading() as connection:
             return queries.duplicates_of(connection, page.id)
 
-    def status(self) -> dict[str, Any]:
-        """Return counts, scheme, bands and size in bytes, and what `exact` means here."""
-        with self._reading() as connection:
-            shown = queries.counts(connection)
-            shown["bytes"] = self._database.bytes(connection)
+    def status(self) -> StoreStatus:
+        """Count what is stored, and say how: scheme, index, size."""
+        with self._session.reading() as connection:
             plan = read_plan(connection)
-        shown["rebuilding"] = plan is not None and not plan.dry_run
-        shown["scheme"] = {"id": self.scheme.id, **self.scheme.shown()}
-        shown["exact_means"] = _EXACT_MEANS[self.scheme.version]
-        shown["index"] = self.index.columns()
-        shown["revision"] = HEAD
-        shown["url"] = self.url
-        return shown
+            return StoreStatus(
+                url=self.url,
+                bytes=self._session.database.bytes(connection),
+                rebuilding=plan is not None and not plan.dry_run,
+                scheme=self.scheme,
+                exact_means=_EXACT_MEANS[self.scheme.version],
+                index=self.index,
+                revision=HEAD,
+                **queries.counts(connection),
+            )
 
-    def runs(self, limit: int = 10) -> list[dict[str, Any]]:
-        """Return the last runs, newest first."""
-        with self._reading() as connection:
+    def runs(self, limit: int = 10) -> list[RunRecord]:
+        """Last runs, newest first."""
+        with self._session.reading() as connection:
             return queries.list_runs(connection, limit)
 
     def start_run(self, spider: str, settings: dict[str, Any] | None = None) -> Run:
         """Record that a crawl or import has begun."""
 
         def begin(connection: Connection) -> Run:
-            read_index(connection, writing=True)
+            self._session.read_index(connection)
             return insert_run(connection, spider, settings or {})
 
-        return self._database.write(begin)
+        return self._session.database.write(begin)
 
     def finish_run(self, run: Run, outcome: str) -> None:
         """Record that a run has ended, and why."""
-        self._database.write(lambda connection: end_run(connection, run, outcome))
-
-
-class _UndoneError(Exception):
-    """Pages are decided, and their transaction is to be rolled back."""
-
-    def __init__(self, verdicts: list[Verdict]) -> None:
-        super().__init__()
-        self.verdicts = verdicts
+        self._session.database.write(lambda connection: end_run(connection, run, outcome))

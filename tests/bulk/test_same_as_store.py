@@ -170,14 +170,14 @@ def test_what_is_put_into_a_store_is_what_it_would_have_decided(tmp_path: Path) 
     expected = one_by_one(rows, tmp_path / "one.db", rules)
     with Store.open(f"sqlite:///{tmp_path / 'one.db'}") as store:
         assert stored == {page.url: (page.original, page.status) for page in store.pages()}
-    assert summary.stored == run["counts"]
-    assert (summary.exact, summary.near) == (run["counts"]["exact"], run["counts"]["near"])
+    assert summary.stored == run.counts
+    assert (summary.exact, summary.near) == (run.counts["exact"], run.counts["near"])
     assert {url: head for url, (head, _) in stored.items() if head is not None} == {
         url: head for url, (head, *_) in expected.removed.items()
     }
     with Store.open(f"sqlite:///{tmp_path / 'new.db'}") as store:  # a later crawl goes on
         deduplicate([str(file)], tmp_path / "again", Options(workers=0), store=store)
-        assert store.runs()[0]["counts"] == {"unchanged": 300}
+        assert store.runs()[0].counts == {"unchanged": 300}
 
 
 def test_a_store_of_another_index_is_refused_before_anything_is_read(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from shingling import Rules, Scheme, Store, sign
 from shingling.bulk import Fields, Options, deduplicate
 from shingling.errors import BulkError
 from shingling.store import MOST, Ranking
+from shingling.store.admin.transfer import export
 
 from .collections import families, random_texts, read_lines, result_of, write_lines
 
@@ -132,7 +133,7 @@ def write_export(file: Path, rows: list[dict[str, Any]]) -> None:
     from shingling.store import Record
 
     with Store.open(f"sqlite:///{file.with_suffix('.db')}") as store:
-        header, end = store.export()
+        header, end = export(store._session)
     pages = [
         Record("page", {"url": row["id"], "text": row["text"], "id": row["at"]} | TIMES)
         for row in rows[::-1]

@@ -7,6 +7,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from shingling import Store
+from shingling.store.admin.transfer import export
 from tests.store.invariants import entries_of, url_of
 
 if TYPE_CHECKING:
@@ -23,5 +24,7 @@ def dump(file: Path) -> dict[str, list[Any]]:
     with closing(sqlite3.connect(file)) as db:
         held = {name: db.execute(query).fetchall() for name, query in queries.items()}
     with Store.open(url_of(file)) as store:
-        templates = [record.fields for record in store.export() if record.kind == "template"]
+        templates = [
+            record.fields for record in export(store._session) if record.kind == "template"
+        ]
     return {**held, "bands": [entries_of(file, "bands")], "templates": templates}

@@ -385,8 +385,8 @@ def test_samples_cannot_be_taken_of_a_store_without_texts(tmp_path: Path, capsys
     with Store.open(url) as store:
         store.check([Page("https://a.example/1", TEXT)], rules=Rules(store_text=False))
         with pytest.raises(BandingError, match="keeps no texts"):
-            store.rebuild(rules=Rules(containment=0.9))
-        assert not store.index.sampled
+            store.admin.rebuild(rules=Rules(containment=0.9))
+        assert not store._session.index.sampled
 
 
 def test_texts_are_read_from_pipes_and_in_old_encodings(dedup: Any, tmp_path: Path) -> None:

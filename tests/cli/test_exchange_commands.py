@@ -72,7 +72,7 @@ def source(tmp_path: Path) -> str:
             run = store.start_run("news", {"threshold": 0.8, "ü": None})
             store.check([page], run=run, rules=Rules(store_text=number not in (3, 6)))
             store.finish_run(run, "finished")
-        with store._database.writing() as connection:
+        with store._session.database.writing() as connection:
             word = {"a": "https://a.example/1", "b": "https://a.example/4", "same": False}
             words = {**word, "note": "=1", "created": 5}
             merge_reviews(connection, [Record("review", words)])
@@ -89,7 +89,7 @@ def target(tmp_path: Path) -> Iterator[str]:
 
 
 def everything(url: str) -> list[Record]:
-    with Store.open(url, create=False) as store, store._reading() as connection:
+    with Store.open(url, create=False) as store, store._session.reading() as connection:
         return list(export_records(connection))
 
 
@@ -196,21 +196,21 @@ def test_pages_for_a_store_that_has_some_are_decided_again(
                 Page("https://a.example/4", article(9), fetched=1.05e9),
             ]
         )
-        store.review("https://a.example/1", "https://z.example/1", same=False, note="newer")
-        store.review("https://a.example/1", "https://a.example/4", same=False, note="newer")
+        store.admin.review("https://a.example/1", "https://z.example/1", same=False, note="newer")
+        store.admin.review("https://a.example/1", "https://a.example/4", same=False, note="newer")
     exported = dedup("export", "--store", source).out.encode()
     done = dedup("import", "--store", target, stdin=exported)
     assert (done.code, done.err) == (0, "")
     assert done.out == "6 pages: 2 new, 1 exact, 1 unchanged, 1 changed, 1 skipped\n"
     with Store.open(target) as store:
         (run,) = store.runs()
-        assert (run["spider"], run["outcome"]) == ("import", "finished")
-        assert run["counts"] == {"new": 2, "exact": 1, "unchanged": 1, "changed": 1, "skipped": 1}
+        assert (run.spider, run.outcome) == ("import", "finished")
+        assert run.counts == {"new": 2, "exact": 1, "unchanged": 1, "changed": 1, "skipped": 1}
         [known] = store.find("https://a.example/2")
         assert (known.first_seen.timestamp(), known.last_seen.timestamp()) == (1.05e9, 1.1e9)
         [seen] = store.find("https://a.example/1")
         assert (seen.first_seen.timestamp(), seen.last_seen.timestamp()) == (1e9, 1.4e9)
-        assert {one.note for one in store.reviews()} == {"newer"}
+        assert {one.note for one in store.admin.reviews()} == {"newer"}
     before = standing(target)
     again = dedup("import", "--store", target, "--json", stdin=exported).json()
     assert (again["restored"], again["pages"], again["unchanged"]) == (False, 6, 6)
@@ -221,7 +221,7 @@ def test_reviews_of_the_file_hold_for_pages_of_the_store(
     dedup: Any, source: str, target: str
 ) -> None:
     with Store.open(source) as store:
-        store.review("https://a.example/1", "https://a.example/3", same=False)
+        store.admin.review("https://a.example/1", "https://a.example/3", same=False)
     with Store.open(target) as store:
         store.check([Page("https://a.example/1", TEXT), Page("https://a.example/3", TEXT)])
         assert [page.status for page in store.pages()] == ["new", "exact"]

@@ -65,8 +65,8 @@ def test_a_feed_is_decided_as_a_crawl_would(dedup: Any, target: str) -> None:
         assert article(2)[:50] in (store.text(four) or "")
         assert (two.status, two.original) == ("near", "https://a.example/1")
         (run,) = store.runs()
-        assert (run["spider"], run["outcome"]) == ("import", "finished")
-        assert run["counts"]["new"] == 2
+        assert (run.spider, run.outcome) == ("import", "finished")
+        assert run.counts["new"] == 2
 
 
 def test_a_feed_in_csv_is_read_by_its_names(dedup: Any, target: str, tmp_path: Path) -> None:
@@ -182,5 +182,5 @@ def test_an_import_that_fails_ends_its_run(
     with pytest.raises(KeyboardInterrupt):
         dedup("import", "--store", target, stdin=jsonl(ITEMS[:3]))
     with Store.open(target) as store:
-        assert store.runs()[0]["outcome"] == "failed"
-        assert store.status()["pages"] == 1
+        assert store.runs()[0].outcome == "failed"
+        assert store.status().pages == 1

@@ -114,7 +114,7 @@ def test_an_interrupted_rebuild_is_shown_resumed_or_abandoned(
             raise KeyboardInterrupt
 
         with Store.open(url) as store, pytest.raises(KeyboardInterrupt):
-            store.redecide(Rules(threshold=0.6), progress=stop)
+            store.admin.redecide(Rules(threshold=0.6), progress=stop)
         file = url.removeprefix("sqlite:///")
         with closing(sqlite3.connect(file)) as db, db:  # as if it was long ago
             [(state,)] = db.execute("SELECT rebuilding FROM scheme").fetchall()

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from shingling.extraction.cpus import cpu_quota, usable_cpus
 from shingling.extraction import cpus
+from shingling.extraction.cpus import cpu_quota, usable_cpus
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -289,7 +289,7 @@ def test_a_folder_that_cannot_be_written_is_named_by_the_first_item(tmp_path: Pa
         assert "pages" in status.log if status.process.returncode == 0 else says_why(status.log)
     assert list(folder.iterdir()) == [store]
     with Store.open(f"sqlite:///{store}", create=False) as opened:
-        assert opened.status()["pages"] == 1
+        assert opened.status().pages == 1
     verify(store)
 
 

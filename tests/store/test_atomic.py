@@ -18,8 +18,8 @@ import pytest
 
 import shingling.store.backends.base
 import shingling.store.backends.sqlite
-import shingling.store.opening
-import shingling.store.store
+import shingling.store.decide.check
+import shingling.store.session
 from shingling import Page, Rules, Scheme, Store, Verdict, sign
 from shingling.errors import SchemeError, StoreError, StoreUnavailableError
 from shingling.store.backends.postgres import _SALT, _STORE_LOCK
@@ -110,7 +110,7 @@ def test_an_exception_in_the_middle_of_a_batch_stores_nothing_of_it(
         return decided[-1]
 
     with monkeypatch.context() as patch:
-        patch.setattr(shingling.store.store, "decide", failing)
+        patch.setattr(shingling.store.decide.check, "decide", failing)
         with pytest.raises(error):
             store.check(pages, run=run)
     assert len(decided) == 5
@@ -147,18 +147,18 @@ def test_an_interrupted_forget_removes_nothing(store: Store, file: Path) -> None
     break_table(file, "BEFORE DELETE", "pages", "old.url LIKE '%/2'")
     before = content(file)
     with pytest.raises(StoreError, match=r"no more$"):
-        store.forget(site="example.org")
+        store.admin.forget(site="example.org")
     assert content(file) == before
 
 
 def test_an_interrupted_rebuild_leaves_the_old_bands(store: Store, file: Path) -> None:
     store.check(some_pages(50))
     break_table(file, "BEFORE UPDATE", "scheme")
-    before, banding = content(file), store.index
+    before, banding = content(file), store._session.index
     with pytest.raises(StoreError, match=r"no more$"):
-        store.rebuild(0.5)
+        store.admin.rebuild(0.5)
     assert content(file) == before
-    assert store.index == banding
+    assert store._session.index == banding
     assert store.check(some_pages(5))[0].status == "unchanged"
 
 
@@ -167,14 +167,14 @@ def test_an_interrupted_rebuild_leaves_the_old_bands(store: Store, file: Path) -
 def test_a_rebuild_that_fails_at_its_end_can_be_resumed_or_abandoned(
     store: Store, file: Path, monkeypatch: pytest.MonkeyPatch, ending: str, decide_again: bool
 ) -> None:
-    monkeypatch.setattr(shingling.store.opening, "_ALIVE", 0)
+    monkeypatch.setattr(shingling.store.session, "_ALIVE", 0)
     store.check(some_pages(50))
     before, groups = [rows_of(file, "SELECT * FROM pages ORDER BY 1")], groups_of(file)
     entries = entries_of(file, "bands")
 
     def rebuild() -> object:
         rules = Rules(threshold=0.95)
-        return store.redecide(rules) if decide_again else store.rebuild(rules=rules)
+        return store.admin.redecide(rules) if decide_again else store.admin.rebuild(rules=rules)
 
     break_table(file, "BEFORE UPDATE", "scheme", "new.rebuilding IS NULL")
     with pytest.raises(StoreError, match=r"no more$"):
@@ -186,14 +186,14 @@ def test_a_rebuild_that_fails_at_its_end_can_be_resumed_or_abandoned(
     with pytest.raises(StoreError, match="a rebuild of the store began at"):
         store.check([Page("late", text(words("late")))])
     if ending == "abandon":
-        assert store.abandon_rebuild()
-        assert store.resume_rebuild() is None
+        assert store.admin.abandon_rebuild()
+        assert store.admin.resume_rebuild() is None
         assert groups_of(file) == groups
         assert entries_of(file, "bands") == entries
     else:
-        assert rebuild() if ending == "again" else store.resume_rebuild()
-        assert not store.abandon_rebuild()
-        assert store.index.columns()["rows"] == 14
+        assert rebuild() if ending == "again" else store.admin.resume_rebuild()
+        assert not store.admin.abandon_rebuild()
+        assert store._session.index.columns()["rows"] == 14
         assert (groups_of(file) == groups) != decide_again
     verify(file)
     assert store.check([Page("late", text(words("late")))], 0.95)[0].status == "new"
@@ -321,15 +321,15 @@ def test_a_store_that_is_locked_for_long_is_an_error_and_works_later(
         store.check(some_pages(5))
         writes: list[Callable[[], object]] = [
             lambda: store.check([Page("late", text(words("late")))]),
-            lambda: store.forget(["https://example.org/0"]),
+            lambda: store.admin.forget(["https://example.org/0"]),
             lambda: store.start_run("spider"),
-            lambda: store.rebuild(0.5),
+            lambda: store.admin.rebuild(0.5),
         ]
         with locked(file):
             for write in writes:
                 with pytest.raises(StoreUnavailableError, match=message):
                     write()
-            assert store.status()["pages"] == 5, "it can be read meanwhile"
+            assert store.status().pages == 5, "it can be read meanwhile"
             with Store.open(url_of(file)) as reader:
                 assert reader.find("https://example.org/0")
         assert store.check([Page("late", text(words("late")))])[0].status == "new"
@@ -364,11 +364,11 @@ def test_a_session_that_the_server_ends_is_taken_up_again(
     if when == "between":
         cut()
     else:
-        monkeypatch.setattr(shingling.store.store, "decide", cut)
+        monkeypatch.setattr(shingling.store.decide.check, "decide", cut)
     assert content(file) == before
     verdicts = store.check(some_pages(5))
     assert [verdict.status for verdict in verdicts] == ["new", "near", "exact", "new", "skipped"]
-    assert store.status()["pages"] == 6
+    assert store.status().pages == 6
 
 
 def test_a_batch_waits_for_another_crawlers_batch(file: Path) -> None:

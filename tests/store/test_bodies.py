@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shingling import Page, Rules, Store, sign
+from shingling.store.admin.queries import page_by_url, pages_by_body
 
 from .invariants import text, url_of, verify
 
@@ -18,20 +19,20 @@ A = Page("https://example.org/a", text(WORDS), title="A", language="en", body_ke
 
 
 def known(store: Store) -> set[bytes]:
-    return {*store.by_body([ONE, TWO, THREE])}
+    return {*pages_by_body(store._session, [ONE, TWO, THREE])}
 
 
 def test_what_was_read_from_a_body_is_found_by_its_key(file: Path) -> None:
     with Store.open(url_of(file)) as store:
-        assert store.by_body([]) == {}
+        assert pages_by_body(store._session, []) == {}
         store.check([A])
-        [found] = store.by_body([ONE, TWO]).values()
+        [found] = pages_by_body(store._session, [ONE, TWO]).values()
         assert replace(found, signature=None) == A
         assert A.text is not None
         assert found.signature == sign(A.text)
         # Another address with the same bytes; either may be named.
         store.check([replace(A, url="https://mirror.example/a")])
-        assert store.by_body([ONE])[ONE].text == A.text
+        assert pages_by_body(store._session, [ONE])[ONE].text == A.text
     verify(file)
 
 
@@ -64,8 +65,8 @@ def test_a_page_that_changes_in_one_batch_has_its_last_key(file: Path) -> None:
         verdicts = store.check([A, changed, replace(changed, body_key=THREE)])
         assert [verdict.status for verdict in verdicts] == ["new", "changed", "unchanged"]
         assert known(store) == {THREE}
-        assert store.by_body([THREE])[THREE].text == changed.text
-        assert store.forget([A.url]) == 1
+        assert pages_by_body(store._session, [THREE])[THREE].text == changed.text
+        assert store.admin.forget([A.url]) == 1
         assert known(store) == set()
     verify(file)
 
@@ -75,7 +76,7 @@ def test_where_no_texts_are_kept_nothing_is_known_of_bodies(file: Path) -> None:
         for _ in range(2):
             store.check([A], rules=Rules(store_text=False))
             assert known(store) == set()
-        found = store.as_read(A.url)
+        found = page_by_url(store._session, A.url)
         assert found is not None
         assert (found.text, found.title, found.body_key) == (None, "A", None)
 
@@ -83,9 +84,9 @@ def test_where_no_texts_are_kept_nothing_is_known_of_bodies(file: Path) -> None:
 def test_a_page_is_given_back_as_it_was_read(file: Path) -> None:
     with Store.open(url_of(file)) as store:
         store.check([A])
-        found = store.as_read(A.url)
+        found = page_by_url(store._session, A.url)
         assert found is not None
         assert replace(found, signature=None) == A
         assert [verdict.status for verdict in store.check([found])] == ["unchanged"]
-        assert store.as_read(A.url, "another scope") is None
-        assert store.as_read("https://example.org/b") is None
+        assert page_by_url(store._session, A.url, "another scope") is None
+        assert page_by_url(store._session, "https://example.org/b") is None

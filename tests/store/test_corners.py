@@ -26,7 +26,7 @@ def test_a_copy_of_a_near_duplicate_that_has_gone_is_still_found(store: Store, h
     if how == "change":
         store.check([Page("b", OTHER)])
     else:
-        store.forget(["b"])
+        store.admin.forget(["b"])
     assert store.check([Page("d", NEAR)])[0].status == "exact"
 
 
@@ -45,13 +45,13 @@ def test_of_originals_that_are_equally_alike_the_oldest_wins(store: Store, seed:
 def test_a_short_page_that_is_promoted_stands_as_skipped(store: Store) -> None:
     short = text(BASE[:10])
     store.check([Page("a", short), Page("b", short)])
-    store.forget(["a"])
+    store.admin.forget(["a"])
     assert store.find("b")[0].status == "skipped"
 
 
 def test_texts_shorter_than_a_shingle_are_not_in_the_index(store: Store, file: Path) -> None:
     store.check([Page(f"u{number}", "Please enable JavaScript") for number in range(50)])
-    assert store.status()["pages"] == 50
+    assert store.status().pages == 50
     assert not entries_of(file, "bands")
 
 
@@ -65,7 +65,7 @@ def test_a_lone_surrogate_does_not_fail_the_batch(store: Store, field: str) -> N
 @pytest.mark.parametrize("value", [0.0, -1.0, 1.5, float("nan")])
 def test_a_threshold_that_is_none_is_refused(store: Store, file: Path, value: float) -> None:
     with pytest.raises(ShinglingError, match="is not accepted"):
-        store.rebuild(value)
+        store.admin.rebuild(value)
     with pytest.raises(ShinglingError, match="is not accepted"):
         Store.open(url_of(file.with_stem("other")), threshold=value)
 
@@ -105,7 +105,7 @@ def test_the_size_is_known_after_a_change_of_folder(
     with Store.open("sqlite:///here.db") as store:
         (tmp_path / "below").mkdir()
         monkeypatch.chdir(tmp_path / "below")
-        assert store.status()["bytes"] > 0
+        assert store.status().bytes > 0
 
 
 def test_a_page_is_the_same_with_and_without_credentials(store: Store) -> None:
@@ -117,8 +117,8 @@ def test_a_page_is_the_same_with_and_without_credentials(store: Store) -> None:
 
 def test_all_that_is_said_of_a_page_counts_whichever_page_it_was_met_by(store: Store) -> None:
     store.check([Page("b", A), Page("c", A), Page("a", A), Page("d", OTHER)])
-    store.review("d", "c", same=False)
-    store.review("d", "a", same=True)
+    store.admin.review("d", "c", same=False)
+    store.admin.review("d", "a", same=True)
     # d cannot come to c's group, so a leaves that and comes to d, or the other way round.
     assert {page.url: page.original for page in store.pages()} == {
         "b": None,
@@ -133,8 +133,8 @@ def test_a_page_follows_one_said_to_be_the_same_when_its_original_is_forgotten(
 ) -> None:
     third = text(words("third"))
     store.check([Page("a", A), Page("b", OTHER), Page("c", third)])
-    store.review("c", "b", same=True)
-    store.review("c", "a", same=True)
+    store.admin.review("c", "b", same=True)
+    store.admin.review("c", "a", same=True)
     assert store.find("c")[0].original == "a"
-    store.forget(["a"])
+    store.admin.forget(["a"])
     assert store.find("c")[0].original == "b"

@@ -346,7 +346,7 @@ def test_a_page_is_exact_by_the_version_of_the_stores_scheme(file: Path, version
         pages = [Page("a", f"operator == {A}"), Page("b", f"operator != {A}")]
         statuses = [verdict.status for verdict in store.check(pages)]
         assert statuses == ["new", "exact" if version == 1 else "near"]
-        meaning = store.status()["exact_means"]
+        meaning = store.status().exact_means
         assert meaning.split(" (")[0] == ("same words" if version == 1 else "same text")
     verify(file)
 
@@ -632,7 +632,7 @@ def test_a_url_twice_in_a_batch_is_unchanged_the_second_time(store: Store) -> No
     verdicts = store.check([Page("a", A), Page("a", A), Page("b", A), Page("b", A)])
     assert [verdict.status for verdict in verdicts] == ["new", "unchanged", "exact", "unchanged"]
     assert verdicts[3].original == "a"
-    assert store.status()["pages"] == 2
+    assert store.status().pages == 2
 
 
 def test_a_page_is_never_a_duplicate_of_itself(store: Store) -> None:
@@ -661,7 +661,7 @@ def test_a_batch_of_three_thousand_pages_is_decided(store: Store) -> None:
     ]
     assert {verdict.status for verdict in store.check(pages)} == {"new"}
     assert {verdict.status for verdict in store.check(pages)} == {"unchanged"}
-    assert store.status()["originals"] == 3000
+    assert store.status().originals == 3000
 
 
 FAMILY = [

@@ -45,7 +45,7 @@ def test_items_stay_apart_when_their_texts_change_and_when_all_is_decided_again(
     other = text(words("other"))
     decided(store, item("a", A), item("b", other))
     assert decided(store, item("b", NEAR)) == [("changed", None)]
-    store.redecide(rules=RULES)
+    store.admin.redecide(rules=RULES)
     assert [page.original for page in store.pages()] == [None, None]
 
 
@@ -53,7 +53,7 @@ def test_items_stay_apart_when_the_original_of_both_is_forgotten(store: Store) -
     first = "https://example.org/first"
     found = decided(store, Page(first, A), item("a", A), item("b", A), item("c", NEAR))
     assert [original for _, original in found] == [None, first, first, first]
-    assert store.forget([first], rules=RULES) == 1
+    assert store.admin.forget([first], rules=RULES) == 1
     assert [(page.status, page.original) for page in store.pages()] == [("new", None)] * 3
 
 

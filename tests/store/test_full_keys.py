@@ -43,7 +43,7 @@ def test_look_ups_of_a_full_key_are_bounded_counted_and_told(file: Path) -> None
             min(number, MOST) for number in range(COUNT)
         ]
         assert run.counts["full_keys"] == 2, "batches that met it"
-        assert store.status()["full_keys"] == 1
+        assert store.status().full_keys == 1
         # The oldest are found, and a page that is alike by another band is found as ever.
         oldest, youngest = pages[0].signature, pages[-1].signature
         for signature in (oldest, youngest):
@@ -54,9 +54,9 @@ def test_look_ups_of_a_full_key_are_bounded_counted_and_told(file: Path) -> None
             [Page("https://example.org/copy", signature=pages[-1].signature)], rules=RULES
         )
         assert again[0].original == pages[-1].url
-        store.rebuild(0.8)
+        store.admin.rebuild(0.8)
         assert store.check(templates(1000, 1), rules=RULES)[0].candidates == MOST
-        assert store.status()["full_keys"] == 1
+        assert store.status().full_keys == 1
 
 
 def test_of_pages_with_one_text_under_many_titles_some_are_looked_at(store: Store) -> None:

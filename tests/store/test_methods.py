@@ -45,7 +45,7 @@ def test_megashingles_take_pages_with_two_equal_supershingles(file: Path) -> Non
     rules = Rules(method="megashingle")
     base = text(BASE)
     with Store.open(url_of(file), rules=rules) as store:
-        assert store.index.keys_of == Banding(6, 14)
+        assert store._session.index.keys_of == Banding(6, 14)
         for number, main_text in enumerate([base, NEAREST, NEAR, FAR, OTHER]):
             [verdict] = store.check([Page(f"https://a.example/{number}", main_text)], rules=rules)
             equal = equal_supershingles(sign(base).minima, sign(main_text).minima)
@@ -77,7 +77,7 @@ def test_the_usual_bands_find_megashingles_as_well(file: Path) -> None:
     assert not Banding(7, 12).finds_supershingles
     assert not Banding(4, 21).finds_supershingles
     with Store.open(url_of(file)) as store:  # 14 x 6
-        store.require(Rules(method="megashingle"))
+        store._session.index.require(Rules(method="megashingle"))
     for rows in (1, 2, 3, 4, 6, 7, 14):
         for place in range(6):
             supershingle = set(range(14 * place, 14 * place + 14))
@@ -94,7 +94,7 @@ def test_simhash_takes_exactly_the_pages_within_the_distance(
     rules = Rules(method="simhash", simhash_distance=most)
     base = random.Random(7).getrandbits(bits)
     with Store.open(url_of(file), scheme=scheme, rules=rules) as store:
-        assert store.index.keys_of == Halves(bits)
+        assert store._session.index.keys_of == Halves(bits)
         head = Signature(signed(base).minima, base, b"head" * 4, 100, scheme.id)
         store.check([Page("https://a.example/head", signature=head)], rules=rules)
         for apart in range(9):
@@ -108,7 +108,7 @@ def test_simhash_takes_exactly_the_pages_within_the_distance(
                 assert (verdict.status == "near") == (apart <= most), (apart, seed)
                 if apart <= most:
                     assert verdict.distance == apart
-                store.forget([url])
+                store.admin.forget([url])
     verify(file)
 
 
@@ -126,7 +126,7 @@ def test_with_both_methods_a_page_is_near_only_where_both_say_so(file: Path) -> 
             url = f"https://a.example/{number}"
             [verdict] = store.check([Page(url, signature=signature)], rules=rules)
             assert verdict.status == status, number
-            store.forget([url])
+            store.admin.forget([url])
         assert verdict.distance == 3
         assert verdict.resemblance == 1.0
 
@@ -141,7 +141,7 @@ def test_a_simhash_store_equals_a_search_through_all_pages(
     minima = signed(0).minima
     originals: dict[str, int] = {}
     with emptied(empty) as file, Store.open(url_of(file)) as store:
-        store.rebuild(rules=rules)
+        store.admin.rebuild(rules=rules)
         for number, (centre, apart, seed) in enumerate(steps):
             value = flipped(random.Random(centre).getrandbits(64), apart, seed)
             url = f"https://a.example/{number}"
@@ -190,7 +190,7 @@ def test_a_method_that_the_index_does_not_serve_names_the_command_that_helps(
         store.check(pages, rules=made_for)
         with pytest.raises(BandingError, match=f"`scrapy dedup {command}`"):
             store.check(pages, rules=asked)
-        store.rebuild(rules=asked)
+        store.admin.rebuild(rules=asked)
         verify(file)
         [verdict] = store.check(pages, rules=asked)
         assert verdict.status == "unchanged"
@@ -215,7 +215,7 @@ def test_a_rebuilt_store_equals_one_that_was_made_so(
         store.check(pages, rules=Rules(method="exact"))
     with Store.open(url_of(other), threshold=0.5) as store:
         store.check(pages, rules=Rules(method="exact"))
-        store.rebuild(rules=rules)
+        store.admin.rebuild(rules=rules)
     for table in ("bands", "samples"):
         assert entries_of(file, table) == entries_of(other, table)
     verify(other)
@@ -296,7 +296,7 @@ def test_under_the_method_exact_a_group_that_loses_its_original_keeps_only_copie
         urls = [f"https://a.example/{number}" for number in range(4)]
         texts = [text(BASE), *edits, edits[1]]
         store.check([Page(url, one) for url, one in zip(urls, texts, strict=True)])
-        store.forget(urls[:1], rules=Rules(method="exact"))
+        store.admin.forget(urls[:1], rules=Rules(method="exact"))
         assert [page.original for page in store.pages()] == [None, None, urls[2]]
     verify(file)
 
@@ -319,6 +319,6 @@ def test_a_store_indexed_by_simhash_keeps_its_groups_when_an_original_is_forgott
     with Store.open(url_of(file), rules=rules) as store:
         pages = [Page(f"https://a.example/{n}", signature=signed(n, n)) for n in (0, 1, 2)]
         store.check(pages, rules=rules)
-        store.forget(["https://a.example/0"])
+        store.admin.forget(["https://a.example/0"])
         assert [page.original for page in store.pages()] == [None, "https://a.example/1"]
     verify(file)

@@ -229,14 +229,14 @@ def take(step: Step, path: Path, store: Store, reference: Methods) -> list[Verdi
     """Take one step in both, and compare what they say of it and what they hold then."""
     verdicts: list[Verdict] = []
     if isinstance(step, Rules):
-        store.rebuild(rules=step)
+        store.admin.rebuild(rules=step)
         reference.rules = step
     else:
         urls = [item for item in step if isinstance(item, str)]
         batch = [item for item in step if isinstance(item, Page)]
         verdicts = store.check(batch, rules=reference.rules)
         assert verdicts == [reference.check(item) for item in batch]
-        assert store.forget(urls, rules=reference.rules) == reference.forget(urls)
+        assert store.admin.forget(urls, rules=reference.rules) == reference.forget(urls)
     assert groups_of(path) == reference.groups()
     verify(path)
     return verdicts

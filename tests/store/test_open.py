@@ -85,7 +85,7 @@ def fix(file: Path) -> None:
 def test_a_store_that_is_not_there_is_made(file: Path) -> None:
     with Store.open(url_of(file)) as store:
         assert store.scheme == Scheme()
-        assert store.status()["pages"] == 0
+        assert store.status().pages == 0
     assert is_postgres(file) or file.is_file()
     verify(file)
 
@@ -93,10 +93,10 @@ def test_a_store_that_is_not_there_is_made(file: Path) -> None:
 def test_a_store_keeps_its_pages_scheme_and_bands(file: Path) -> None:
     with Store.open(url_of(file), scheme=Scheme(shingle_size=3), threshold=0.5) as store:
         store.check([Page("a", A)])
-        banding = store.index
+        banding = store._session.index
     with Store.open(url_of(file), threshold=0.9) as store:
         assert store.scheme == Scheme(shingle_size=3)
-        assert store.index == banding
+        assert store._session.index == banding
         assert [page.url for page in store.pages()] == ["a"]
         [verdict] = store.check([Page("b", A)])
         assert verdict.original == "a"
@@ -156,7 +156,7 @@ def test_a_store_in_memory_lives_until_it_is_closed() -> None:
     for _ in range(2):
         with Store.open("sqlite:///:memory:") as store:
             assert [v.status for v in store.check([Page("a", A), Page("b", A)])] == ["new", "exact"]
-            assert store.status()["bytes"] > 0
+            assert store.status().bytes > 0
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
@@ -217,8 +217,8 @@ def test_schemas_of_one_database_are_stores_of_their_own(file: Path) -> None:
     with Store.open(url_of(file)) as store, Store.open(url_of(other), threshold=0.3) as second:
         store.check([Page("a", A)])
         assert [verdict.status for verdict in second.check([Page("b", A)])] == ["new"]
-        assert store.status()["pages"] == second.status()["pages"] == 1
-        assert store.index != second.index
+        assert store.status().pages == second.status().pages == 1
+        assert store._session.index != second._session.index
     verify(file)
     verify(other)
 
@@ -265,7 +265,7 @@ def test_a_store_is_not_made_where_it_must_exist(file: Path, there: bool) -> Non
 def test_a_store_that_exists_is_opened_where_it_must_exist(file: Path) -> None:
     made(file)
     with Store.open(url_of(file), create=False) as store:
-        assert store.status()["pages"] == 1
+        assert store.status().pages == 1
 
 
 READ_ONLY = """
@@ -501,8 +501,8 @@ def test_after_a_rebuild_the_store_is_that_of_the_new_threshold(file: Path) -> N
     old, new = file.with_stem("old"), file.with_stem("new")
     with Store.open(url_of(old), threshold=0.8) as store:
         store.check(pages, 0.8)
-        before = store.index
-        assert store.rebuild(0.5) == store.index != before
+        before = store._session.index
+        assert store.admin.rebuild(0.5) == store._session.index != before
     with Store.open(url_of(new), threshold=0.5) as store:
         store.check(pages)
     query = "SELECT bands, rows FROM scheme"
@@ -519,8 +519,8 @@ def test_after_a_rebuild_the_store_is_that_of_the_new_threshold(file: Path) -> N
 
 def test_a_rebuild_of_an_empty_store_is_that_of_the_new_threshold(file: Path) -> None:
     with Store.open(url_of(file)) as store:
-        store.rebuild(0.95)
-        assert store.index.keys_of == Banding(6, 14)
+        store.admin.rebuild(0.95)
+        assert store._session.index.keys_of == Banding(6, 14)
         with pytest.raises(BandingError):
             store.check([Page("a", A)], threshold=0.8)
     verify(file)
@@ -529,7 +529,7 @@ def test_a_rebuild_of_an_empty_store_is_that_of_the_new_threshold(file: Path) ->
 def test_bands_made_by_another_process_are_used_from_the_next_batch_on(file: Path) -> None:
     with Store.open(url_of(file)) as store, Store.open(url_of(file)) as other:
         other.check([Page("a", A)])
-        store.rebuild(0.5)
+        store.admin.rebuild(0.5)
         other.check([Page("b", text(words("b")))])
-        assert other.index == store.index
+        assert other._session.index == store._session.index
     verify(file)

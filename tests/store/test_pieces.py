@@ -60,7 +60,7 @@ def test_pages_that_share_less_than_the_containment_are_originals(file: Path) ->
         verdicts = store.check(pages, rules=rules)
         assert [(v.status, v.contains) for v in verdicts] == [("new", None), ("new", None)]
         lower = Rules(containment=0.4)
-        store.forget(["https://a.example/half"])
+        store.admin.forget(["https://a.example/half"])
         [verdict] = store.check(pages[1:], rules=lower)
         assert (verdict.status, verdict.reason) == ("near", "piece")
     verify(file)
@@ -95,10 +95,10 @@ def test_samples_follow_a_page_that_changes_is_forgotten_or_handed_on(file: Path
         verify(file)
         [verdict] = store.check([Page("https://a.example/piece", PIECE)], rules=rules)
         assert verdict.original == copy
-        store.forget([copy])
+        store.admin.forget([copy])
         verify(file)
         assert store.find("https://a.example/piece")[0].original is None
-        store.forget([first, "https://a.example/piece"])
+        store.admin.forget([first, "https://a.example/piece"])
         assert not entries_of(file, "samples")
 
 

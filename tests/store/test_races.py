@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import shingling.store.store
+import shingling.store.decide.check
 from shingling import Page, Rules, Store, sign
 from shingling.sketch import Banding
 from shingling.store.backends.postgres import _STORE_LOCK
@@ -83,7 +83,7 @@ def assert_one_original_a_group(file: Path) -> None:
     verify(file)
     with Store.open(url_of(file)) as store:
         groups = [[group.original, *group.duplicates] for group in store.groups()]
-        assert store.status()["pages"] == 200
+        assert store.status().pages == 200
     assert len(groups) == 50
     for members in groups:
         assert len({page.url.rpartition("/")[0] for page in members}) == 1
@@ -150,7 +150,7 @@ def test_pages_that_change_while_others_fetch_them_leave_a_store_in_order(
     end(crawlers, 96)
     verify(file)
     with Store.open(url_of(file)) as store:
-        assert store.status()["pages"] == 48
+        assert store.status().pages == 48
     assert_no_deadlock(file)
 
 
@@ -179,7 +179,7 @@ def holding(
         return verdict
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shingling.store.store, "decide", held)
+        patch.setattr(shingling.store.decide.check, "decide", held)
         checking = threads.submit(store.check, batch, rules=rules)
         try:
             assert begun.wait(20)
@@ -271,7 +271,7 @@ def many(count: int, name: str = "many") -> list[Page]:
 
 
 def alone(store: Store) -> bool:
-    return store._database.alone
+    return store._session.database.alone
 
 
 @postgres_only
@@ -300,9 +300,9 @@ def test_what_changes_many_pages_waits_for_every_check(
     with Store.open(url_of(file)) as one, Store.open(url_of(file)) as two:
         one.check([Page("b", OTHER)])
         acts: dict[str, Callable[[], object]] = {
-            "review": lambda: two.review("a", "b", same=True),
-            "forget": lambda: two.forget(["b"]),
-            "rebuild": lambda: two.rebuild(0.5),
+            "review": lambda: two.admin.review("a", "b", same=True),
+            "forget": lambda: two.admin.forget(["b"]),
+            "rebuild": lambda: two.admin.rebuild(0.5),
         }
         with holding(one, [Page("a", A)], threads):
             acting: Future[object] = threads.submit(acts[act])
@@ -323,7 +323,7 @@ def test_a_page_of_which_a_person_has_spoken_is_checked_alone(
     file: Path, threads: ThreadPoolExecutor
 ) -> None:
     with Store.open(url_of(file)) as one, Store.open(url_of(file)) as two:
-        one.review("b", "c", same=True)
+        one.admin.review("b", "c", same=True)
         with holding(one, [Page("a", A)], threads):
             checking = threads.submit(two.check, [Page("b", OTHER)])
             assert waits(checking)
@@ -344,9 +344,9 @@ def test_no_lock_outlives_its_transaction(file: Path) -> None:
         store.check(many(5))
         store.check(many(256))
         assert rows_of(file, query) == [(0,)]
-        with store._database.engine.connect() as connection:
-            store._database.take_turn(connection, alone=False)
-            store._database.lock(connection, [1, 2, _STORE_LOCK + 1], [3])
+        with store._session.database.engine.connect() as connection:
+            store._session.database.take_turn(connection, alone=False)
+            store._session.database.lock(connection, [1, 2, _STORE_LOCK + 1], [3])
             assert rows_of(file, query) == [(5,)]
             connection.rollback()
             assert rows_of(file, query) == [(0,)]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import shingling.store.store
+import shingling.store.decide.check
 from shingling import Page, Rules, Store, sign
 from shingling.store import parse_url
 from shingling.store.backends.engine import database_of
@@ -146,11 +146,11 @@ def act(store: Store, kind: str, what: object) -> None:
     if kind == "check":
         store.check(what, 0.8)  # type: ignore[arg-type]
     elif kind == "forget":
-        store.forget(sorted(what))  # type: ignore[call-overload]
+        store.admin.forget(sorted(what))  # type: ignore[call-overload]
     elif kind == "rebuild":
-        store.rebuild(what)  # type: ignore[arg-type]
+        store.admin.rebuild(what)  # type: ignore[arg-type]
     elif kind == "decide":
-        store.redecide(Rules(threshold=what))  # type: ignore[arg-type]
+        store.admin.redecide(Rules(threshold=what))  # type: ignore[arg-type]
     else:
         fail(store, what)  # type: ignore[arg-type]
 
@@ -168,7 +168,7 @@ def fail(store: Store, batch: list[Page]) -> None:
         return decided[-1]
 
     with pytest.MonkeyPatch.context() as patch, suppress(_RolledBackError):
-        patch.setattr(shingling.store.store, "decide", failing)
+        patch.setattr(shingling.store.decide.check, "decide", failing)
         store.check(batch, 0.8)
 
 
@@ -189,8 +189,8 @@ def test_two_crawlers_in_turn_leave_a_store_in_order_and_find_all_of_it(
         for key, page_id in entries_of(path, "bands"):
             expected[key].add(page_id)
         for store in (first, second):
-            with store._reading() as connection:
-                found = store._bands(connection).find(expected)
+            with store._session.reading() as connection:
+                found = store._session.bands(connection).find(expected)
             assert {key: set(ids) for key, ids in found.items()} == expected
 
 

@@ -372,17 +372,19 @@ def take(step: Step, store: Store, reference: Dictionaries) -> None:
     if kind == "check":
         assert store.check(what, rules=rules) == [reference.check(item) for item in what]
     elif kind == "forget":
-        assert store.count(what) == sum(known.url in what for known in reference.ordered())
-        assert store.forget(what, rules=rules) == reference.forget(what)
+        assert store.admin.forget(what, dry_run=True) == sum(
+            known.url in what for known in reference.ordered()
+        )
+        assert store.admin.forget(what, rules=rules) == reference.forget(what)
     elif kind == "review":
         (a, b), same = what
-        assert store.review(a, b, same=same, rules=rules) == reference.review(a, b, same)
-        said = {frozenset([word.a, word.b]): word.same for word in store.reviews()}
+        assert store.admin.review(a, b, same=same, rules=rules) == reference.review(a, b, same)
+        said = {frozenset([word.a, word.b]): word.same for word in store.admin.reviews()}
         assert said == reference.reviews
     elif kind == "decide":
         redecide(what, store, reference)
     else:
-        store.rebuild(what)
+        store.admin.rebuild(what)
         reference.threshold = what
 
 
@@ -391,8 +393,8 @@ def redecide(threshold: float, store: Store, reference: Dictionaries) -> None:
         return {known.number: known.top.number for known in reference.ordered()}
 
     was = heads()
-    dry = store.redecide(Rules(threshold), dry_run=True)
-    changes = store.redecide(Rules(threshold))
+    dry = store.admin.redecide(Rules(threshold), dry_run=True)
+    changes = store.admin.redecide(Rules(threshold))
     reference.redecide(threshold)
     now = heads()
     assert changes == dry
@@ -416,9 +418,9 @@ def compare(path: Path, store: Store, reference: Dictionaries) -> None:
     }
     heads = Counter(known.head is None for known in reference.ordered())
     status = store.status()
-    assert (status["originals"], status["duplicates"]) == (heads[True], heads[False])
-    assert status["pages"] == len(reference.pages)
-    assert status["exact"] + status["near"] == status["duplicates"]
+    assert (status.originals, status.duplicates) == (heads[True], heads[False])
+    assert status.pages == len(reference.pages)
+    assert status.exact + status.near == status.duplicates
     groups = {group.original.id: len(group.duplicates) for group in store.groups()}
     assert groups == Counter(known.head.number for known in reference.ordered() if known.head)
 

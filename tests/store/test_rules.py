@@ -76,11 +76,11 @@ def test_upkeep_follows_the_rules_of_the_open_store(file: Path) -> None:
         others = [text(ending(BASE, number, 20)) for number in range(3)]
         assert statuses(store, A, *others) == ["new", "near", "near", "near"]
     with Store.open(url_of(file), threshold=0.9) as store:
-        assert store.redecide(dry_run=True).to_original == 3
-        index = store.index
-        assert store.rebuild() != index
+        assert store.admin.redecide(dry_run=True).to_original == 3
+        index = store._session.index
+        assert store.admin.rebuild() != index
         # The others are less alike than it asks for, and do not follow one another.
-        assert store.forget([f"0: {A[:9]}"]) == 1
+        assert store.admin.forget([f"0: {A[:9]}"]) == 1
         assert [page.status for page in store.pages()] == ["new"] * 3
     verify(file)
 
@@ -139,7 +139,7 @@ def test_rules_that_a_stores_index_does_not_serve_name_the_command_that_makes_an
         with pytest.raises(BandingError, match=command):
             store.check([Page("a", A)])
         assert list(store.pages()) == []
-        store.rebuild()
+        store.admin.rebuild()
         assert [one.status for one in store.check([Page("a", A)])] == ["new"]
     verify(file)
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import shingling.store.decide.templates
+import shingling.store.templates
 from shingling import Page, Rules, Store
 from shingling.errors import StoreError
 from shingling.store import STATUSES
@@ -425,11 +425,11 @@ def test_pages_without_templates_teach_what_is_used_later(store: Store) -> None:
     verdicts = check(store, pages, WHOLE)
     assert statuses(verdicts) == ["new"] + ["near"] * 4
     assert {verdict.template for verdict in verdicts} == {None}
-    assert store.redecide(WHOLE).to_original == 0
-    changes = store.redecide(Rules())
+    assert store.admin.redecide(WHOLE).to_original == 0
+    changes = store.admin.redecide(Rules())
     assert (changes.to_original, changes.to_duplicate, changes.originals) == (4, 0, (1, 5))
     assert {stored.status for stored in store.pages()} == {"new"}
-    assert store.redecide(WHOLE).to_duplicate == 4
+    assert store.admin.redecide(WHOLE).to_duplicate == 4
 
 
 def test_templates_have_no_effect_without_texts(store: Store, file: Path) -> None:
@@ -451,9 +451,9 @@ def test_redecide_corrects_what_was_said_before_a_template_was_known(store: Stor
         assert one(store, later).status == "new"
     copy = page(A + "third", short_article(A), shared, title=headline(A))
     assert one(store, copy).original == A + "first"
-    dry = store.redecide(Rules(), dry_run=True)
+    dry = store.admin.redecide(Rules(), dry_run=True)
     assert (dry.to_original, dry.to_duplicate) == (1, 0)
-    assert store.redecide(Rules()) == dry
+    assert store.admin.redecide(Rules()) == dry
     groups = {stored.url: stored.original for stored in store.pages()}
     assert groups == {
         A + "first": None,
@@ -482,7 +482,7 @@ def test_two_open_stores_share_what_they_learn(store: Store, file: Path) -> None
         for at, checked in enumerate(pages):
             verdict = one((store, other)[at % 2], checked)
             assert (verdict.status, bool(verdict.template)) == ("new", at > 0)
-        store.forget(site="a.example")
+        store.admin.forget(site="a.example")
         assert one(other, page(A + "x", footer(A, 8), title="Another")).template == 0.0
 
 
@@ -530,8 +530,8 @@ def test_rows_of_a_site_are_merged(store: Store, file: Path) -> None:
 def test_a_site_has_so_many_blocks_at_most(
     store: Store, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shingling.store.decide.templates, "MOST_TEMPLATE", 10)
-    monkeypatch.setattr(shingling.store.decide.templates, "MOST_OTHER", 20)
+    monkeypatch.setattr(shingling.store.templates, "MOST_TEMPLATE", 10)
+    monkeypatch.setattr(shingling.store.templates, "MOST_OTHER", 20)
     fewest = []
     for at in range(70):
         around = lines(f"seen twice {at // 2}", 2)
@@ -582,7 +582,7 @@ def test_verdicts_do_not_depend_on_the_size_of_batches(file: Path, rules: Rules)
 def test_forgetting_a_site_forgets_its_template(store: Store, file: Path) -> None:
     for site in (A, B):
         check(store, pages_of(site, 3, footer(site)))
-    assert store.forget(site="a.example") == 3
+    assert store.admin.forget(site="a.example") == 3
     assert rows_of(file, "SELECT DISTINCT site FROM site_blocks") == [("b.example",)]
     again = [verdict.template for verdict in check(store, pages_of(A, 2, footer(A)))]
     assert again[0] == 0.0
@@ -597,7 +597,7 @@ def test_forgetting_pages_by_url_leaves_the_template_of_their_site(
     check(store, pages)
     copy = page(C, [pages[0].text or ""], title="Taken from elsewhere")
     assert one(store, copy).original == pages[0].url
-    assert store.forget([one.url for one in pages]) == 3
+    assert store.admin.forget([one.url for one in pages]) == 3
     verify(file)
     assert [stored.original for stored in store.pages()] == [None]
     assert one(store, page(A + "x", footer(A), title="Another")).reason == "template"

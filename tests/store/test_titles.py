@@ -201,7 +201,7 @@ def test_a_group_that_loses_its_original_is_parted_by_titles(store: Store, file:
     for name, title in (("b", "Rain falls"), ("c", "Rain falls | Manual"), ("d", "Flooded")):
         checked = page(name, changed(ARTICLE[:100], name, 2), title)
         assert one(store, checked).original == ELSEWHERE + "a"
-    store.forget([ELSEWHERE + "a"], rules=WHOLE)
+    store.admin.forget([ELSEWHERE + "a"], rules=WHOLE)
     groups = {stored.url: stored.original for stored in store.pages()}
     assert groups == {MANUAL + "b": None, MANUAL + "c": MANUAL + "b", MANUAL + "d": None}
     verify(file)
@@ -211,7 +211,7 @@ def test_pages_are_decided_again_by_their_titles(store: Store, file: Path) -> No
     for at in range(4):
         one(store, page(f"{at}", changed(ARTICLE[:100], at, 3), f"Part {'abcd'[at]}"))
     assert {stored.status for stored in store.pages()} == {"new"}
-    assert store.redecide(WHOLE).to_duplicate == 0
+    assert store.admin.redecide(WHOLE).to_duplicate == 0
     assert {stored.status for stored in store.pages()} == {"new"}
     verify(file)
 
@@ -219,7 +219,7 @@ def test_pages_are_decided_again_by_their_titles(store: Store, file: Path) -> No
 def test_a_persons_word_goes_before_the_title(store: Store) -> None:
     for name in "ab":
         one(store, page(name, text(ARTICLE[:100]), f"Title {name}"))
-    store.review(MANUAL + "a", MANUAL + "b", same=True, rules=WHOLE)
+    store.admin.review(MANUAL + "a", MANUAL + "b", same=True, rules=WHOLE)
     assert [stored.original for stored in store.find(MANUAL + "b")] == [MANUAL + "a"]
 
 

@@ -15,6 +15,7 @@ from sqlalchemy import Connection, MetaData, create_engine, insert, select
 
 from shingling import Page, Rules, Scheme, Store
 from shingling.sketch import Banding
+from shingling.store.admin.queries import pages_by_body
 from shingling.store.schema.migrate import HEAD, alembic_config
 from shingling.text import Canonicaliser
 
@@ -77,15 +78,15 @@ def test_a_store_of_revision_0001_keeps_all_that_it_holds(old: Path) -> None:
     before = rows_of(old, _PAGES), rows_of(old, "SELECT * FROM bands ORDER BY key")
     with Store.open(url_of(old)) as store:
         assert store.scheme == Scheme()
-        assert store.index.keys_of == Banding(14, 6)
-        assert not store.index.sampled
+        assert store._session.index.keys_of == Banding(14, 6)
+        assert not store._session.index.sampled
         assert [page.status for page in store.pages()] == ["new", "near", "exact", "new", "skipped"]
-        assert store.runs()[0]["counts"] == {"new": 2, "near": 1, "exact": 1, "skipped": 1}
+        assert store.runs()[0].counts == {"new": 2, "near": 1, "exact": 1, "skipped": 1}
         [verdict] = store.check(
             [Page("https://example.org/copy", text(words_of("b")))], threshold=0.8
         )
         assert (verdict.status, verdict.original) == ("exact", "https://example.org/b")
-        assert store.forget(["https://example.org/copy"]) == 1
+        assert store.admin.forget(["https://example.org/copy"]) == 1
     assert (rows_of(old, _PAGES), rows_of(old, "SELECT * FROM bands ORDER BY key")) == before
     verify(old)
 
@@ -98,14 +99,14 @@ def test_a_store_of_revision_0002_keeps_all_that_it_holds(file: Path) -> None:
     rules = Rules(threshold=0.8, containment=0.9)
     with Store.open(url_of(old)) as store:
         assert rows_of(old, "SELECT version_num FROM alembic_version") == [(HEAD,)]
-        assert store.index.sampled
+        assert store._session.index.sampled
         assert rows_of(old, _PAGES) == before
         [verdict] = store.check(
             [Page("https://example.org/piece 2", text(words_of("b")[10:55]))], rules=rules
         )
         assert (verdict.status, verdict.reason) == ("near", "piece")
-        assert store.forget(["https://example.org/piece 2"], rules=rules) == 1
-        assert store.runs()[0]["counts"] == {"new": 2, "near": 2, "exact": 1, "skipped": 1}
+        assert store.admin.forget(["https://example.org/piece 2"], rules=rules) == 1
+        assert store.runs()[0].counts == {"new": 2, "near": 2, "exact": 1, "skipped": 1}
     assert [entries_of(old, table) for table in ("bands", "samples")] == entries
     verify(old)
 
@@ -119,7 +120,7 @@ def test_a_store_of_revision_0003_keeps_all_that_it_holds_and_learns_templates(
     with Store.open(url_of(old)) as store:
         assert rows_of(old, "SELECT version_num FROM alembic_version") == [(HEAD,)]
         assert rows_of(old, _PAGES) == before
-        assert [word.same for word in store.reviews()] == [False]
+        assert [word.same for word in store.admin.reviews()] == [False]
         pages = [
             Page(
                 f"https://example.org/{name}", f"{text(words_of(name)[:30])}\n{footer}", title=name
@@ -142,7 +143,7 @@ def test_a_store_of_revision_0004_keeps_all_that_it_holds_and_learns_bodies(
     with Store.open(url_of(old)) as store:
         assert rows_of(old, "SELECT version_num FROM alembic_version") == [(HEAD,)]
         assert [rows_of(old, query) for query in kept] == before
-        assert store.by_body([b"k" * 16]) == {}
+        assert pages_by_body(store._session, [b"k" * 16]) == {}
         same = Page(
             "https://example.org/a",
             text(words_of("a")),
@@ -151,7 +152,7 @@ def test_a_store_of_revision_0004_keeps_all_that_it_holds_and_learns_bodies(
             body_key=b"k" * 16,
         )
         assert [verdict.status for verdict in store.check([same], threshold=0.8)] == ["unchanged"]
-        [(key, page)] = store.by_body([b"k" * 16, b"x" * 16]).items()
+        [(key, page)] = pages_by_body(store._session, [b"k" * 16, b"x" * 16]).items()
         assert (key, page.url, page.text) == (b"k" * 16, same.url, same.text)
         assert page.signature == store.signature(store.find(same.url)[0])
     verify(old)
@@ -164,7 +165,7 @@ def entries_of_table(file: Path, table: str) -> Counter[tuple[int, int]]:
 def test_an_old_store_can_be_rebuilt_for_every_method(old: Path) -> None:
     with Store.open(url_of(old)) as store:
         for rules in (Rules(method="simhash", containment=0.9), Rules(method="megashingle")):
-            store.rebuild(rules=rules)
+            store.admin.rebuild(rules=rules)
             verify(old)
             [verdict] = store.check(
                 [Page("https://example.org/a", text(words_of("a")))], rules=rules

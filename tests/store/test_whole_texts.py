@@ -12,6 +12,8 @@ from shingling import Page, Rules, Scheme, Store
 from shingling.errors import StoreError
 from shingling.sketch import exact_hash
 from shingling.store import Header
+from shingling.store.admin.queries import page_by_url
+from shingling.store.admin.transfer import export, restore
 from shingling.store.schema.migrate import HEAD
 
 from .databases import execute, is_postgres
@@ -88,7 +90,7 @@ def test_a_store_with_all_texts_compares_whole_texts(file: Path, batch: int) -> 
         assert rows_of(old, "SELECT version_num FROM alembic_version") == [(HEAD,)]
         assert store.scheme == Scheme(version=2)
         assert rows_of(old, "SELECT id FROM scheme") == [(Scheme(version=2).id,)]
-        assert store.status()["exact_means"] == "same text"
+        assert store.status().exact_means == "same text"
         for page in store.pages():
             text = store.text(page)
             assert text is not None
@@ -105,7 +107,7 @@ def test_a_store_with_all_texts_compares_whole_texts(file: Path, batch: int) -> 
 def test_a_store_that_was_brought_to_whole_texts_goes_on_as_a_new_one(file: Path) -> None:
     old = restored("0005", file)
     with Store.open(url_of(old), threshold=0.8) as store:
-        [again] = store.check([store.as_read(f"{_SITE}equal") or Page("")])
+        [again] = store.check([page_by_url(store._session, f"{_SITE}equal") or Page("")])
         assert again.status == "unchanged"
         text = store.text(store.find(f"{_SITE}unequal")[0]) or ""
         verdicts = store.check(
@@ -118,9 +120,9 @@ def test_a_store_that_was_brought_to_whole_texts_goes_on_as_a_new_one(file: Path
             ("exact", f"{_SITE}equal"),
             ("near", f"{_SITE}equal"),
         ]
-        assert store.forget([f"{_SITE}unequal"]) == 1
+        assert store.admin.forget([f"{_SITE}unequal"]) == 1
         assert store.find(f"{_SITE}unequal copy")[0].status == "near"
-        assert store.forget([f"{_SITE}equal"]) == 1
+        assert store.admin.forget([f"{_SITE}equal"]) == 1
     verify(old)
 
 
@@ -132,8 +134,8 @@ def test_a_store_that_lacks_a_text_keeps_its_meaning_and_says_so(file: Path) -> 
     with Store.open(url_of(old), scheme=Scheme(version=2), threshold=0.8) as store:
         assert rows_of(old, "SELECT version_num FROM alembic_version") == [(HEAD,)]
         assert store.scheme == Scheme(version=1)
-        assert store.status()["scheme"]["version"] == 1
-        assert store.status()["exact_means"] == (
+        assert store.status().scheme.version == 1
+        assert store.status().exact_means == (
             "same words (made by an older release without all texts; new stores compare whole"
             " texts)"
         )
@@ -142,10 +144,10 @@ def test_a_store_that_lacks_a_text_keeps_its_meaning_and_says_so(file: Path) -> 
         [verdict] = store.check([Page(f"{_SITE}more", text.replace("==", ">"), title="A")])
         assert verdict.status == "exact"
         # Once all texts are there, it can be signed anew.
-        assert store.forget([f"{_SITE}less"]) == 1
-        store.redecide(scheme=Scheme())
+        assert store.admin.forget([f"{_SITE}less"]) == 1
+        store.admin.redecide(scheme=Scheme())
         assert store.scheme == Scheme(version=2)
-        assert store.status()["exact_means"] == "same text"
+        assert store.status().exact_means == "same text"
         assert store.find(f"{_SITE}more")[0].status == "near"
     verify(old)
 
@@ -170,7 +172,7 @@ def test_a_rebuild_that_was_interrupted_goes_on_by_whole_texts(file: Path, lacki
         verify(old, rebuilding=True)
         with pytest.raises(StoreError, match="--resume"):
             store.check([Page(f"{_SITE}new", "text")])
-        resumed = store.resume_rebuild()
+        resumed = store.admin.resume_rebuild()
         assert resumed is not None
         assert resumed[1] is not None
         assert resumed[1].pages == len(_BEFORE)
@@ -184,14 +186,14 @@ def test_a_rebuild_that_was_interrupted_goes_on_by_whole_texts(file: Path, lacki
             name: original for name, (_, original) in _AFTER.items()
         }
         with Store.open(url_of(old)) as store:
-            store.redecide(Rules(threshold=0.8))
+            store.admin.redecide(Rules(threshold=0.8))
         assert _stored(old) == again
 
 
 def test_a_rebuild_that_was_interrupted_can_be_abandoned_after_all(file: Path) -> None:
     old = restored("0005", file, "r0005_rebuilding")
     with Store.open(url_of(old)) as store:
-        assert store.abandon_rebuild()
+        assert store.admin.abandon_rebuild()
     assert _standing(old) == _AFTER
     verify(old)
 
@@ -210,7 +212,7 @@ def test_an_export_of_an_older_release_is_restored_as_its_store_is_upgraded(
     old = restored("0005", file)
     execute(old, "DELETE FROM texts WHERE page_id = 5")
     with Store.open(url_of(old)) as store:
-        header, *records = store.export()
+        header, *records = export(store._session)
     if not lacking:
         texts = {one.fields["id"]: one.fields["text"] for one in records if one.kind == "page"}
         text = {"text": texts[1].replace("==", "<=")}
@@ -219,9 +221,9 @@ def test_an_export_of_an_older_release_is_restored_as_its_store_is_upgraded(
             for one in records
         ]
     with Store.open(url_of(target)) as store:
-        restored_ = store.restore(Header.of(header), records)
+        restored_ = restore(store._session, Header.of(header), records)
         assert restored_.scheme == store.scheme == Scheme(version=1 if lacking else 2)
-        assert store.status()["scheme"]["id"] == store.scheme.id
+        assert store.status().scheme.id == store.scheme.id
     assert _standing(target) == (_BEFORE if lacking else _AFTER)
     with Store.open(url_of(target)) as store:
         assert store.scheme == restored_.scheme

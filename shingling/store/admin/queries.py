@@ -14,9 +14,10 @@ from shingling.similarity import overlap
 from shingling.sketch import Banding, Signature, text_fingerprints
 from shingling.store.decide.texts import estimated_containment, read_text, unzip
 from shingling.store.index.lookup import some
-from shingling.store.model import Group, Match, Page, StoredPage, from_seconds, safe_url
+from shingling.store.model import Group, Match, Page, RunRecord, StoredPage, from_seconds
 from shingling.store.schema.rows import read_minima, url_key
 from shingling.store.schema.tables import full, pages, reviews, runs, texts
+from shingling.store.urls import safe_url
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from shingling.sketch import Fingerprints, Scheme
     from shingling.store.index.keys import Index
     from shingling.store.index.postings import Postings
+    from shingling.store.session import Session
 
 _ROWS = 2000  # rows of minima looked at together in a scan
 
@@ -199,18 +201,21 @@ def counts(connection: Connection) -> dict[str, Any]:
     }
 
 
-def list_runs(connection: Connection, limit: int) -> list[dict[str, Any]]:
-    """Return the last runs, newest first."""
+def list_runs(connection: Connection, limit: int) -> list[RunRecord]:
+    """Last runs, newest first."""
     query = select(runs).order_by(runs.c.id.desc()).limit(limit)
-    shown = []
-    for row in connection.execute(query).mappings():
-        run = dict(row)
-        for name in ("started", "finished"):
-            run[name] = None if run[name] is None else from_seconds(run[name]).isoformat()
-        for name in ("counts", "settings"):
-            run[name] = json.loads(run[name])
-        shown.append(run)
-    return shown
+    return [
+        RunRecord(
+            id=row["id"],
+            spider=row["spider"],
+            started=from_seconds(row["started"]),
+            finished=None if row["finished"] is None else from_seconds(row["finished"]),
+            outcome=row["outcome"],
+            counts=json.loads(row["counts"]),
+            settings=json.loads(row["settings"]),
+        )
+        for row in connection.execute(query).mappings()
+    ]
 
 
 def similar(
@@ -255,24 +260,33 @@ def similar(
     return matches[:limit]
 
 
-def by_body(connection: Connection, keys: Collection[bytes], scheme: Scheme) -> dict[bytes, Page]:
-    """Return what was read from bodies before."""
-    rows = (
-        row
-        for part in some(keys)
-        for row in connection.execute(_BY_BODY, {"some": part}).mappings()
-    )
-    return {row["body_key"]: _as_read(row, scheme) for row in rows}
+def pages_by_body(session: Session, keys: Collection[bytes]) -> dict[bytes, Page]:
+    """Find what was extracted from bodies before: pages with their texts and signatures.
+
+    Of several pages with one body, any: they have all that was extracted from it in common.
+
+    Args:
+        session: the store.
+        keys: as pages were stored with, `Page.body_key`.
+    """
+    with session.database.reading() as connection:
+        rows = (
+            row
+            for part in some(keys)
+            for row in connection.execute(_BY_BODY, {"some": part}).mappings()
+        )
+        return {row["body_key"]: _checked_page(row, session.scheme) for row in rows}
 
 
-def as_read(connection: Connection, url: str, scope: str, scheme: Scheme) -> Page | None:
-    """Return what was read from a URL when it was stored."""
+def page_by_url(session: Session, url: str, scope: str = "") -> Page | None:
+    """Page as `check` was given it for a URL last: its text, if it is kept, and signature."""
     bound = {"url_key": url_key(safe_url(url)), "scope": scope}
-    row = connection.execute(_BY_URL, bound).mappings().one_or_none()
-    return None if row is None else _as_read(row, scheme)
+    with session.reading() as connection:
+        row = connection.execute(_BY_URL, bound).mappings().one_or_none()
+    return None if row is None else _checked_page(row, session.scheme)
 
 
-def _as_read(row: RowMapping, scheme: Scheme) -> Page:
+def _checked_page(row: RowMapping, scheme: Scheme) -> Page:
     return Page(
         url=row["url"],
         text=None if row["zlib"] is None else unzip(row["zlib"]),
@@ -312,7 +326,7 @@ def _measured(
     if own is None or stored is None:
         return match
     both = overlap(own, text_fingerprints(stored, scheme))
-    return match._replace(resemblance=both.resemblance, containment=both.containment, exact=True)
+    return match._replace(resemblance=both.resemblance, containment=both.containment, measured=True)
 
 
 def within(

@@ -19,17 +19,17 @@ from sqlalchemy import delete, func, or_, select, update
 from shingling.errors import BandingError, SchemeError, StoreError
 from shingling.sketch import Scheme, sign, text_shingles
 from shingling.store.decide.batch import WorkingSet
-from shingling.store.decide.templates import Templates
 from shingling.store.decide.texts import read_texts
 from shingling.store.decide.verdict import place
 from shingling.store.index.keys import Index
 from shingling.store.index.lookup import keys_of_sample
-from shingling.store.model import Rules
-from shingling.store.opening import refuse
+from shingling.store.rules import Rules
 from shingling.store.schema.rows import Keyed, row_from
 from shingling.store.schema.tables import LIVE, NEXT, pages, texts
 from shingling.store.schema.tables import full as full_keys
 from shingling.store.schema.tables import scheme as scheme_table
+from shingling.store.session import refuse
+from shingling.store.templates import Templates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

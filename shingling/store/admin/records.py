@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shingling.errors import RecordError, ShinglingError
 from shingling.sketch import FUNCTIONS, Halves, Scheme
-from shingling.store.decide.templates import are_entries
 from shingling.store.index.keys import Index
 from shingling.store.model import STATUSES
+from shingling.store.templates import are_entries
 from shingling.text import clean
 
 if TYPE_CHECKING:

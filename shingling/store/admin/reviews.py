@@ -9,9 +9,10 @@ from sqlalchemy import and_, delete, insert, or_, select
 
 from shingling.errors import StoreError
 from shingling.store.decide.verdict import join, leave, place
-from shingling.store.model import Review, from_seconds, safe_url
+from shingling.store.model import Review, from_seconds
 from shingling.store.schema.rows import url_key
 from shingling.store.schema.tables import reviews
+from shingling.store.urls import safe_url
 from shingling.text import clean
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from shingling.sketch import Scheme
     from shingling.store.decide.batch import WorkingSet
-    from shingling.store.model import Rules
+    from shingling.store.rules import Rules
     from shingling.store.schema.rows import Row
 
 

@@ -13,8 +13,9 @@ from shingling.errors import RecordError, StoreError
 from shingling.sketch import Scheme
 from shingling.store.admin.rebuild import index_all
 from shingling.store.admin.records import PAGE_FIELDS, Header, Record, checked
+from shingling.store.admin.reviews import apply_review
 from shingling.store.backends.base import insert_rows
-from shingling.store.decide.templates import export_templates
+from shingling.store.decide.batch import WorkingSet
 from shingling.store.decide.texts import unzip
 from shingling.store.index.keys import Index
 from shingling.store.index.lookup import some
@@ -22,13 +23,16 @@ from shingling.store.schema.rows import url_key
 from shingling.store.schema.tables import pages, reviews, runs, site_blocks, texts
 from shingling.store.schema.tables import scheme as scheme_table
 from shingling.store.schema.whole_texts import hash_whole_texts
+from shingling.store.templates import export_templates
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Generator, Iterable, Iterator, Sequence
 
     from sqlalchemy import BindParameter, Connection, Table
 
     from shingling.store.backends.base import Database
+    from shingling.store.rules import Rules
+    from shingling.store.session import Session
 
 _READ, _WRITTEN = 256, 1000  # pages at a time
 _SIGN = 1 << 63
@@ -45,6 +49,12 @@ class Restored:
     pages: int
     runs: int
     reviews: int
+
+
+def export(session: Session, *, with_texts: bool = True) -> Generator[Record]:
+    """Yield a store as it is at this moment, as records: see `export_records` and `restore`."""
+    with session.reading() as connection:
+        yield from export_records(connection, with_texts=with_texts)
 
 
 def export_records(connection: Connection, *, with_texts: bool = True) -> Iterator[Record]:
@@ -111,22 +121,26 @@ def _exported_pages(connection: Connection, with_texts: bool) -> Iterator[Record
             yield Record("page", fields)
 
 
-def is_empty(connection: Connection) -> bool:
-    """Return whether a store holds neither pages nor runs, so that it may be restored."""
+def is_empty(session: Session) -> bool:
+    """Whether a store holds neither pages nor runs, so that `restore` may fill it."""
+    with session.reading() as connection:
+        return _is_empty(connection)
+
+
+def _is_empty(connection: Connection) -> bool:
     return not any(connection.scalar(select(exists(select(table.c.id)))) for table in (pages, runs))
 
 
-def restore(
-    database: Database, connection: Connection, header: Header, records: Iterable[Record]
-) -> Restored:
-    """Make an empty store of records: with their scheme, index, ids, groups and verdicts.
+def restore(session: Session, header: Header, records: Iterable[Record]) -> Restored:
+    """Make an empty store of records, all or nothing.
+
+    It gets their scheme, index, ids, groups, verdicts, runs and reviews.
 
     Where an older release wrote them, with all texts, exact hashes are made anew as in a store
     of that release.
 
     Args:
-        database: of the store.
-        connection: within a transaction that writes, alone, and is not tried again.
+        session: the store.
         header: what the first record says.
         records: those behind it.
 
@@ -137,7 +151,17 @@ def restore(
         StoreError: the store is not empty.
         RecordError: a record is not what it should be.
     """
-    if not is_empty(connection):
+    with session.database.writing() as connection:  # records cannot be read a second time
+        session.read_index(connection)
+        restored = _restore(session.database, connection, header, records)
+    session.scheme, session.index = restored.scheme, restored.index
+    return restored
+
+
+def _restore(
+    database: Database, connection: Connection, header: Header, records: Iterable[Record]
+) -> Restored:
+    if not _is_empty(connection):
         raise StoreError("the store is not empty")
     written = _Written(connection)
     for record in checked(records):
@@ -278,6 +302,28 @@ def _require_stars(connection: Connection) -> None:
         )
 
 
+def take_reviews(session: Session, records: Iterable[Record], rules: Rules) -> None:
+    """Take in the reviews of another store; of two reviews of a pair the newer one holds.
+
+    Args:
+        session: the store.
+        records: of the kind `review`.
+        rules: how pages that leave their group are decided again.
+    """
+    said = [*records]
+
+    def take(connection: Connection) -> None:
+        session.read_index(connection)
+        fresh = merge_reviews(connection, said)
+        working = WorkingSet.of(session, connection, rules)
+        for row in fresh:
+            a, b, same = row["a_url"], row["b_url"], row["same"]
+            apply_review(working, a, b, same, rules, session.scheme)
+        working.flush()
+
+    session.database.write(take, alone=True)
+
+
 def merge_reviews(connection: Connection, batch: Iterable[Record]) -> list[dict[str, Any]]:
     """Store a person's words; of two on the same pair the newer one stays.
 
@@ -314,8 +360,8 @@ def _review_row(record: Record) -> dict[str, Any]:
     return row | {name: fields.get(name) for name in ("same", "note", "created")}
 
 
-def widen_seen(connection: Connection, seen: Iterable[tuple[int, int, int]]) -> None:
-    """Have pages, by id, been seen at two times as well: from the first or to the last one."""
+def widen_seen(session: Session, seen: Iterable[tuple[int, int, int]]) -> None:
+    """Extend when pages, given by id, were first and last seen to two other times."""
     first: BindParameter[int] = bindparam("first")
     last: BindParameter[int] = bindparam("last")
     earlier = case((pages.c.first_seen > first, first), else_=pages.c.first_seen)
@@ -323,4 +369,5 @@ def widen_seen(connection: Connection, seen: Iterable[tuple[int, int, int]]) -> 
     rows = [{"row": row, "first": at, "last": until} for row, at, until in seen]
     if rows:
         statement = update(pages).where(pages.c.id == bindparam("row"))
-        connection.execute(statement.values(first_seen=earlier, last_seen=later), rows)
+        widened = statement.values(first_seen=earlier, last_seen=later)
+        session.database.write(lambda connection: connection.execute(widened, rows), alone=True)

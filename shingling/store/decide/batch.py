@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from sqlalchemy import bindparam, delete, exists, or_, select, text
 
@@ -14,10 +14,10 @@ from shingling.store.backends.base import insert_rows
 from shingling.store.decide.texts import Texts, delete_texts, read_text
 from shingling.store.decide.titles import same_title
 from shingling.store.index.lookup import Changes, Lookup, some
-from shingling.store.model import site_of
 from shingling.store.schema.rows import COLUMNS, Keyed, Row, row_from, url_key
 from shingling.store.schema.tables import LIVE, Tables, reviews
 from shingling.store.schema.tables import full as full_keys
+from shingling.store.urls import site_of
 from shingling.text import title_key
 
 if TYPE_CHECKING:
@@ -28,9 +28,11 @@ if TYPE_CHECKING:
     from shingling.similarity import Overlap
     from shingling.sketch import Scheme, Signature
     from shingling.store.backends.base import Database
-    from shingling.store.decide.templates import OpenTemplates, Site
     from shingling.store.index.keys import Index
-    from shingling.store.model import Page, Rules
+    from shingling.store.model import Page
+    from shingling.store.rules import Rules
+    from shingling.store.session import Session
+    from shingling.store.templates import OpenTemplates, Site
 
 _IN: BindParameter[Any] = bindparam("some", expanding=True)
 _SCOPES: BindParameter[Any] = bindparam("scopes", expanding=True)
@@ -103,6 +105,12 @@ class WorkingSet:
         self._ids: list[int] = []  # for new pages, in falling order
         self._reviewed: bool | None = None
         self._said: dict[bytes, dict[bytes, bool]] = {}  # what is said of pairs of URLs
+
+    @classmethod
+    def of(cls, session: Session, connection: Connection, rules: Rules) -> Self:
+        """Begin a batch within a transaction of an open store."""
+        templates = session.templates.open(connection)
+        return cls(session.database, connection, session.scheme, session.index, rules, templates)
 
     def prefetch(
         self, batch: Sequence[Page], signatures: Sequence[Signature], rules: Rules

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from shingling.store.decide.batch import WorkingSet
-    from shingling.store.decide.templates import Site
-    from shingling.store.model import Rules
+    from shingling.store.rules import Rules
     from shingling.store.schema.rows import Row
+    from shingling.store.templates import Site
 
 _COPY = 0.5  # resemblance of whole texts, from which on pages with one title are copies
 _LOOKED_AT = 32

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from shingling.sketch import Minima, Scheme, Signature
     from shingling.store.backends.base import Database
     from shingling.store.index.keys import Index
-    from shingling.store.model import Page, Rules
+    from shingling.store.model import Page
+    from shingling.store.rules import Rules
 
 _IN: BindParameter[Any] = bindparam("some", expanding=True)
 _COLUMNS = (

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from shingling.similarity import Overlap
     from shingling.store.decide.batch import WorkingSet
-    from shingling.store.model import Rules
+    from shingling.store.rules import Rules
     from shingling.store.schema.rows import Row
 
 _ERRORS = 3.0  # standard errors below the threshold at which a candidate is still measured

@@ -10,9 +10,9 @@ from sqlalchemy import bindparam, delete, select, update
 
 from shingling.similarity import Overlap, overlap
 from shingling.store.backends.base import insert_rows
-from shingling.store.decide.templates import Parted
 from shingling.store.index.lookup import some
 from shingling.store.schema.tables import texts
+from shingling.store.templates import Parted
 from shingling.text import differ_in_numbers_only, split_blocks
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from shingling.sketch import Fingerprints, Scheme
-    from shingling.store.decide.templates import OpenTemplates
     from shingling.store.index.lookup import Lookup
     from shingling.store.schema.rows import Row
+    from shingling.store.templates import OpenTemplates
     from shingling.text import Blocks
 
 _COUNTED = 2000  # characters that mostly hold enough words

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shingling.store.decide.batch import WorkingSet
-    from shingling.store.decide.templates import Site
     from shingling.store.schema.rows import Row
+    from shingling.store.templates import Site
 
 LONG = 200  # words
 SURELY = 0.9  # resemblance from which on long texts may be copies under another headline

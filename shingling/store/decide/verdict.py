@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from shingling.sketch import Scheme, Signature
     from shingling.store.decide.batch import WorkingSet
-    from shingling.store.model import Page, Rules
+    from shingling.store.model import Page
+    from shingling.store.rules import Rules
     from shingling.store.schema.rows import Row
 
 

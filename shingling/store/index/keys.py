@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from shingling.defaults import DEFAULT_CONTAINMENT
 from shingling.errors import BandingError
 from shingling.sketch import FUNCTIONS, SUPERSHINGLES, Banding, Halves
-from shingling.store.model import Rules
+from shingling.store.rules import Rules
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

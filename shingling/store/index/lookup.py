@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from shingling.sketch import Fingerprints, Minima, Scheme
     from shingling.store.index.keys import Index, Signed
     from shingling.store.index.postings import Entry, Postings
-    from shingling.store.model import Rules
+    from shingling.store.rules import Rules
 
 _SOME = 500  # values in one IN (...)
 _COMMON = 64  # pages with one sample, from which on it tells nothing: a menu, a footer

@@ -176,7 +176,7 @@ Index(
     postgresql_where=texts.c.body_key.is_not(None),
 )
 
-# Blocks of text that pages of a site have shown: see `shingling.store.decide.templates`.
+# Blocks of text that pages of a site have shown: see `shingling.store.templates`.
 site_blocks = Table(
     "site_blocks",
     metadata,

@@ -1,12 +1,13 @@
-"""Open the database of a store, whether it is there, old, or still to be made."""
+"""An open store: its database, and what every transaction on it needs to know."""
 
 from __future__ import annotations
 
 import json
 import logging
 import time
+from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from sqlalchemy import insert, select
 
@@ -16,14 +17,19 @@ from shingling.store.backends.base import AgainError, Trouble
 from shingling.store.backends.engine import database_of, parse_url
 from shingling.store.backends.sqlite import sqlite_path
 from shingling.store.index.keys import Index
+from shingling.store.rules import Rules
 from shingling.store.schema.migrate import HEAD, current_revision, refuse_newer, upgrade
+from shingling.store.schema.tables import LIVE
 from shingling.store.schema.tables import scheme as scheme_table
+from shingling.store.templates import Templates
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from sqlalchemy import Connection
 
     from shingling.store.backends.base import Database
-    from shingling.store.model import Rules
+    from shingling.store.index.postings import Postings
 
 
 logger = logging.getLogger(__name__)
@@ -38,39 +44,104 @@ _INDEX = select(
 )
 
 
-def open_database(
-    url: str, scheme: Scheme | None, rules: Rules, *, create: bool
-) -> tuple[Database, Scheme, Index]:
-    """Return the database of a store, and what the store was made with.
+class Session:
+    """An open store, as everything that reads or changes it shares it.
 
-    Arguments and errors are those of `Store.open`.
+    Args:
+        database: that it is kept in.
+        scheme: of its signatures.
+        index: that its originals are found by, as the last transaction has read it.
+        rules: that it was opened with; None where nobody gave any.
     """
-    database = database_of(parse_url(url))
-    where = database.where
 
-    def make(connection: Connection) -> tuple[Scheme, Index]:
-        """Bring the tables up to date, all or nothing."""
-        upgrade(connection)
-        stored = read_scheme(connection)
-        if stored is None:
-            chosen = scheme or Scheme()
-            stored = _write_scheme(connection, chosen, Index.for_rules(rules, chosen))
-        _check_scheme(scheme, stored[0], where)
-        return stored
+    def __init__(
+        self, database: Database, scheme: Scheme, index: Index, rules: Rules | None
+    ) -> None:
+        self.database = database
+        self.scheme = scheme
+        self.index = index
+        self.templates = Templates()
+        self._rules = rules
 
-    try:
-        if not database.is_there() and not create:
-            raise NoStoreError(f"{where}: there is no store yet; a crawl makes one")
-        stored = database.read(_read_current)
-        if stored is None:
-            stored = database.write(make, alone=True)
-        _check_scheme(scheme, stored[0], where)
-        if scheme is not None:  # it is going to sign
-            _check_packs(database, stored[0])
-    except BaseException:
-        database.close()
-        raise
-    return database, *stored
+    @classmethod
+    def open(
+        cls,
+        url: str,
+        *,
+        scheme: Scheme | None = None,
+        rules: Rules | None = None,
+        create: bool = True,
+    ) -> Self:
+        """Open a store; create it, or bring its tables up to date, where needed.
+
+        Arguments and errors are those of `Store.open`.
+        """
+        database = database_of(parse_url(url))
+        where = database.where
+
+        def make(connection: Connection) -> tuple[Scheme, Index]:
+            """Bring the tables up to date, all or nothing."""
+            upgrade(connection)
+            stored = read_scheme(connection)
+            if stored is None:
+                chosen = scheme or Scheme()
+                index = Index.for_rules(rules or Rules(), chosen)
+                stored = _write_scheme(connection, chosen, index)
+            _check_scheme(scheme, stored[0], where)
+            return stored
+
+        try:
+            if not database.is_there() and not create:
+                raise NoStoreError(f"{where}: there is no store yet; a crawl makes one")
+            stored = database.read(_read_current)
+            if stored is None:
+                stored = database.write(make, alone=True)
+            _check_scheme(scheme, stored[0], where)
+            if scheme is not None:  # it is going to sign
+                _check_packs(database, stored[0])
+        except BaseException:
+            database.close()
+            raise
+        return cls(database, *stored, rules)
+
+    def close(self) -> None:
+        """Close the database."""
+        self.database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def rules(self) -> Rules:
+        """How pages are decided where a call does not say otherwise."""
+        return self._rules or Rules()
+
+    @property
+    def fitting_rules(self) -> Rules:
+        """Rules that the store was opened with, or the usual ones of its index."""
+        return self._rules or self.index.usual_rules()
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Read within one transaction, by the index as it is now."""
+        with self.database.reading() as connection:
+            self.index = read_index(connection)  # another process may have made a new one
+            yield connection
+
+    def read_index(self, connection: Connection) -> None:
+        """Read the index anew, before pages are changed.
+
+        Raises:
+            StoreError: they must not be, because a rebuild has begun and not ended.
+        """
+        self.index = read_index(connection, writing=True)
+
+    def bands(self, connection: Connection) -> Postings:
+        """Table of the keys that originals are found by."""
+        return self.database.postings(connection, LIVE.bands)
 
 
 def look_at_store(url: str, scheme: Scheme, rules: Rules) -> None:

@@ -1,0 +1,100 @@
+"""Decide a batch of pages and store it, in one transaction."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from shingling.errors import SchemeError
+from shingling.sketch import sign
+from shingling.store.decide.batch import WorkingSet
+from shingling.store.decide.locks import lock_pages
+from shingling.store.decide.verdict import decide
+from shingling.store.runs import write_counts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection
+
+    from shingling.sketch import Scheme, Signature
+    from shingling.store.model import Page, Verdict
+    from shingling.store.rules import Rules
+    from shingling.store.runs import Run
+    from shingling.store.session import Session
+
+
+class _UndoneError(Exception):
+    """Pages are decided, and their transaction is to be rolled back."""
+
+    def __init__(self, verdicts: list[Verdict]) -> None:
+        super().__init__()
+        self.verdicts = verdicts
+
+
+def check_batch(
+    session: Session, batch: Sequence[Page], rules: Rules, *, run: Run | None, dry_run: bool
+) -> list[Verdict]:
+    """Decide pages in order, each against all that is stored, and insert them.
+
+    Arguments and errors are those of `Store.check`.
+    """
+    signatures = [_signature(page, session.scheme) for page in batch]
+    signed = [
+        (page, signature)
+        for page, signature in zip(batch, signatures, strict=True)
+        if signature is not None and signature.words
+    ]
+
+    def decide_all(connection: Connection) -> tuple[list[Verdict], Counter[str], WorkingSet]:
+        session.read_index(connection)
+        session.index.require(rules)
+        if not session.database.alone:
+            lock_pages(session.database, connection, signed, rules, session.scheme, session.index)
+        working = WorkingSet.of(session, connection, rules)
+        working.prefetch(
+            [page for page, _ in signed], [signature for _, signature in signed], rules
+        )
+        verdicts = [
+            decide(page, signature, rules, session.scheme, working, None if run is None else run.id)
+            for page, signature in zip(batch, signatures, strict=True)
+        ]
+        working.flush()
+        counts = Counter(verdict.status for verdict in verdicts)
+        if working.full:
+            counts["full_keys"] = working.full
+        if run is not None:
+            counts = run.counts + counts
+            write_counts(connection, run.id, counts)
+        if dry_run:
+            raise _UndoneError(verdicts)
+        return verdicts, counts, working
+
+    try:
+        verdicts, counts, working = session.database.write(decide_all)
+    except _UndoneError as undone:
+        return undone.verdicts
+    working.keep_templates()
+    if run is not None:
+        run.counts = counts
+    return verdicts
+
+
+def _signature(page: Page, scheme: Scheme) -> Signature | None:
+    if page.signature is None:
+        return None if page.text is None else sign(page.text, scheme)
+    require_scheme(page.signature, scheme)
+    return page.signature
+
+
+def require_scheme(signature: Signature, scheme: Scheme) -> None:
+    """Check that a signature was made under a scheme.
+
+    Raises:
+        SchemeError: it was made under another one.
+    """
+    if signature.scheme != scheme.id:
+        raise SchemeError(
+            f"a signature of scheme {signature.scheme}, the store has {scheme.id}:"
+            " sign by Store.scheme"
+        )

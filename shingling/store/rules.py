@@ -1,0 +1,110 @@
+"""Rules that pages are decided by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypedDict
+
+from shingling.defaults import (
+    DEFAULT_MIN_WORDS,
+    DEFAULT_SIMHASH_DISTANCE,
+    DEFAULT_THRESHOLD,
+    METHODS,
+    MOST_DISTANCE,
+)
+from shingling.errors import SettingsError
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How a page is decided.
+
+    Args:
+        threshold: resemblance at or above which a page is a near-duplicate, 0 < t <= 1, for
+            the methods that measure it.
+        min_words: shorter texts match only exactly, and under the same title.
+        method: one of `METHODS`: `minhash` by resemblance, `megashingle` by two of six equal
+            supershingles, `simhash` by distance, `minhash+simhash` where both agree, `exact`
+            for exact duplicates only.
+        simhash_distance: bits in which the SimHashes of near-duplicates differ at most, 0 to 7.
+        containment: share of a page's shingles from which on it is a piece of another; None
+            does not look for pieces.
+        window_days: originals not seen for longer do not count; None is for ever.
+        store_text: keep the texts, which lets verdicts be measured exactly.
+        templates: measure texts without what the pages of their sites have in common; without
+            `store_text` it has no effect.
+
+    Raises:
+        SettingsError: a value that is not accepted, or values that contradict each other.
+    """
+
+    threshold: float = DEFAULT_THRESHOLD
+    min_words: int = DEFAULT_MIN_WORDS
+    method: str = "minhash"
+    window_days: float | None = None
+    store_text: bool = True
+    simhash_distance: int = DEFAULT_SIMHASH_DISTANCE
+    containment: float | None = None
+    templates: bool = True
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise SettingsError(f"method {self.method!r} is not known: {' or '.join(METHODS)}")
+        distance = self.simhash_distance
+        if type(distance) is not int or not 0 <= distance <= MOST_DISTANCE:
+            raise _not_accepted("simhash distance", distance, f"0 to {MOST_DISTANCE} bits")
+        if not (_is_number(self.threshold) and 0 < self.threshold <= 1):
+            raise _not_accepted("threshold", self.threshold, "above 0, at most 1")
+        if type(self.min_words) is not int or self.min_words < 0:
+            raise _not_accepted("min_words", self.min_words, "a whole number from 0 on")
+        days = self.window_days
+        if days is not None and not (_is_number(days) and days > 0):
+            raise _not_accepted("window_days", days, "a number above 0, or None")
+        for name in ("store_text", "templates"):
+            if not isinstance(getattr(self, name), bool):
+                raise _not_accepted(name, getattr(self, name), "True or False")
+        if self.containment is None:
+            return
+        if not (_is_number(self.containment) and 0 < self.containment <= 1):
+            raise _not_accepted("containment", self.containment, "above 0, at most 1")
+        if not self.store_text:
+            raise SettingsError(
+                "containment (DEDUP_CONTAINMENT) is measured on stored texts: it needs store_text"
+                " (DEDUP_STORE_TEXT = True)"
+            )
+        if self.method == "exact":
+            raise SettingsError("containment (DEDUP_CONTAINMENT) needs a method other than exact")
+
+    @classmethod
+    def given(cls, rules: Rules | None, single: RuleValues) -> Rules | None:
+        """Return the rules that were given, whole or one by one; None where none were.
+
+        Raises:
+            SettingsError: both were given, or a value is not accepted.
+        """
+        if rules is None:
+            return cls(**single) if single else None
+        if single:
+            raise SettingsError(f"rules were given, and {', '.join(single)} besides")
+        return rules
+
+
+class RuleValues(TypedDict, total=False):
+    """Values of `Rules` by name."""
+
+    threshold: float
+    min_words: int
+    method: str
+    window_days: float | None
+    store_text: bool
+    simhash_distance: int
+    containment: float | None
+    templates: bool
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _not_accepted(name: str, value: object, accepted: str) -> SettingsError:
+    return SettingsError(f"{name} {value!r} is not accepted: {accepted}")
