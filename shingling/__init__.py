@@ -1,7 +1,8 @@
-"""Near-duplicate detection for Scrapy, with a signature store that outlives the crawl.
+"""Near-duplicate detection for Scrapy, with a persistent database that you can query.
 
-The names are imported when they are first used: Scrapy loads this package on every
-`scrapy` command, also on those that have nothing to do with it.
+`__all__` is the public API; other names may change without notice. A name is imported when it is
+first used: Scrapy loads this package on every `scrapy` command, also on those that have nothing to
+do with it.
 """
 
 from __future__ import annotations
@@ -10,54 +11,72 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from shingling.errors import ShinglingError
-    from shingling.extraction.html import extract
-    from shingling.plugin.addon import Addon
-    from shingling.plugin.duplicate import DuplicatePage
-    from shingling.plugin.pipeline import DedupPipeline
-    from shingling.similarity import Comparison, compare
-    from shingling.sketch import Idf, Scheme, Signature, SimhashFeatures, sign, sign_many
-    from shingling.store import Match, Page, Rules, Store, Verdict
-    from shingling.text import Canonicaliser, canonical_words
+    from shingling.errors import ShinglingError as ShinglingError
+    from shingling.extraction.html import extract as extract
+    from shingling.plugin.addon import Addon as Addon
+    from shingling.plugin.duplicate import DuplicatePage as DuplicatePage
+    from shingling.plugin.middleware import (
+        SourceMiddleware as SourceMiddleware,
+        SourcePipeline as SourcePipeline,
+    )
+    from shingling.plugin.pipeline import DedupPipeline as DedupPipeline
+    from shingling.similarity import Comparison as Comparison, compare as compare
+    from shingling.sketch import (
+        Idf as Idf,
+        Scheme as Scheme,
+        Signature as Signature,
+        SimhashFeatures as SimhashFeatures,
+        sign as sign,
+        sign_many as sign_many,
+    )
+    from shingling.store import (
+        Change as Change,
+        Changes as Changes,
+        Group as Group,
+        Index as Index,
+        Match as Match,
+        Page as Page,
+        Parted as Parted,
+        Review as Review,
+        Rules as Rules,
+        Run as Run,
+        RunRecord as RunRecord,
+        Store as Store,
+        StoreAdmin as StoreAdmin,
+        StoredPage as StoredPage,
+        StoreStatus as StoreStatus,
+        Verdict as Verdict,
+    )
+    from shingling.text import Canonicaliser as Canonicaliser, canonical_words as canonical_words
 
-__all__ = [
-    "Addon",
-    "Canonicaliser",
-    "Comparison",
-    "DedupPipeline",
-    "DuplicatePage",
-    "Idf",
-    "Match",
-    "Page",
-    "Rules",
-    "Scheme",
-    "ShinglingError",
-    "Signature",
-    "SimhashFeatures",
-    "Store",
-    "Verdict",
-    "canonical_words",
-    "compare",
-    "extract",
-    "sign",
-    "sign_many",
-]
-
-_MODULES = {
+_MODULE_OF = {
     "Addon": "plugin.addon",
     "Canonicaliser": "text",
+    "Change": "store",
+    "Changes": "store",
     "Comparison": "similarity",
     "DedupPipeline": "plugin.pipeline",
     "DuplicatePage": "plugin.duplicate",
+    "Group": "store",
     "Idf": "sketch",
+    "Index": "store",
     "Match": "store",
     "Page": "store",
+    "Parted": "store",
+    "Review": "store",
     "Rules": "store",
+    "Run": "store",
+    "RunRecord": "store",
     "Scheme": "sketch",
     "ShinglingError": "errors",
     "Signature": "sketch",
     "SimhashFeatures": "sketch",
+    "SourceMiddleware": "plugin.middleware",
+    "SourcePipeline": "plugin.middleware",
     "Store": "store",
+    "StoreAdmin": "store",
+    "StoreStatus": "store",
+    "StoredPage": "store",
     "Verdict": "store",
     "canonical_words": "text",
     "compare": "similarity",
@@ -66,10 +85,12 @@ _MODULES = {
     "sign_many": "sketch",
 }
 
+__all__ = [*_MODULE_OF]
+
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return getattr(import_module(f"shingling.{_MODULES[name]}"), name)
+    if name in _MODULE_OF:
+        return getattr(import_module(f"shingling.{_MODULE_OF[name]}"), name)
     raise AttributeError(f"module 'shingling' has no attribute {name!r}")
 
 

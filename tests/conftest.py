@@ -10,8 +10,7 @@ from filelock import FileLock
 from hypothesis import settings
 
 from tests.crawling import SPIDER, Project
-from tests.wheel import ROOT as ROOT
-from tests.wheel import install_wheel
+from tests.wheel import ROOT as ROOT, install_wheel
 
 # How long an example takes says more of the machine than of the code.
 settings.register_profile("any machine", deadline=None)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.exceptions import UsageError
 
-from shingling.cli import maintain as upkeep
-from shingling.cli import transfer as exchange
+from shingling.cli import maintain as upkeep, transfer as exchange
 from shingling.cli.bulk import bulk
 from shingling.cli.compare import compare_texts, similar
 from shingling.cli.explain import explained, print_explained

@@ -31,8 +31,7 @@ from shingling.cli.output import FAILED, FOUND, print_json
 from shingling.errors import NoStoreError, RecordError
 from shingling.plugin.settings import store_url
 from shingling.store import STATUSES, Header, Record, Store
-from shingling.store.admin.transfer import export as export_store
-from shingling.store.admin.transfer import is_empty, restore
+from shingling.store.admin.transfer import export as export_store, is_empty, restore
 from shingling.store.session import Session
 from shingling.text import plain_line
 

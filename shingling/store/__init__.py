@@ -2,13 +2,24 @@
 
 from shingling.store.admin.rebuild import Change, Changes
 from shingling.store.admin.records import PAGE_FIELDS, Header, Record, checked
+from shingling.store.admin.store_admin import StoreAdmin
 from shingling.store.admin.transfer import Restored
 from shingling.store.backends.engine import parse_url
 from shingling.store.backends.sqlite import sqlite_path
 from shingling.store.decide.ranking import MEASURED, Ranking
 from shingling.store.index.keys import Index
 from shingling.store.index.postings import MOST
-from shingling.store.model import STATUSES, Group, Match, Page, Review, StoredPage, Verdict
+from shingling.store.model import (
+    STATUSES,
+    Group,
+    Match,
+    Page,
+    Review,
+    RunRecord,
+    StoredPage,
+    StoreStatus,
+    Verdict,
+)
 from shingling.store.rules import Rules
 from shingling.store.runs import Run
 from shingling.store.session import look_at_store
@@ -35,7 +46,10 @@ __all__ = [
     "Review",
     "Rules",
     "Run",
+    "RunRecord",
     "Store",
+    "StoreAdmin",
+    "StoreStatus",
     "StoredPage",
     "Verdict",
     "checked",

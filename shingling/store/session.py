@@ -19,8 +19,7 @@ from shingling.store.backends.sqlite import sqlite_path
 from shingling.store.index.keys import Index
 from shingling.store.rules import Rules
 from shingling.store.schema.migrate import HEAD, current_revision, refuse_newer, upgrade
-from shingling.store.schema.tables import LIVE
-from shingling.store.schema.tables import scheme as scheme_table
+from shingling.store.schema.tables import LIVE, scheme as scheme_table
 from shingling.store.templates import Templates
 
 if TYPE_CHECKING:

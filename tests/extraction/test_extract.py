@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 import trafilatura
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from shingling import canonical_words, extract
 from shingling.errors import ExtractionError

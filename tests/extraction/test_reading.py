@@ -9,8 +9,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from shingling import Scheme, Signature, sign
 from shingling.errors import SettingsError, ShinglingError

@@ -9,8 +9,7 @@ from math import log, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from shingling import Scheme, compare
 from shingling.defaults import FEW_WORDS

@@ -11,13 +11,11 @@ import threading
 
 import numpy as np
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from shingling import Scheme, SimhashFeatures, sign, sign_many
 from shingling.kernel import COMPILED
-from shingling.sketch import signature as signing
-from shingling.sketch import text_shingles
+from shingling.sketch import signature as signing, text_shingles
 from shingling.sketch.minhash import AFFINE
 from shingling.text.words import cut_words, fold_table, joined_words
 

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from shingling import Scheme, Signature, canonical_words, sign
 from shingling.errors import SchemeError, ShinglingError, SignatureError

@@ -9,8 +9,7 @@ from itertools import combinations, permutations
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from shingling import Page, Rules, Scheme, Store, Verdict, sign
 from shingling.similarity import estimate

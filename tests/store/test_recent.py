@@ -6,8 +6,7 @@ from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import shingling.store.decide.check
 from shingling import Page, Rules, Store, sign

@@ -9,8 +9,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import shingling.store.decide.verdict
 from shingling import Page, Rules, Store, Verdict, sign

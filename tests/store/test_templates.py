@@ -9,8 +9,7 @@ from itertools import islice, product
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import shingling.store.templates
 from shingling import Page, Rules, Store

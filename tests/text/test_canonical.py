@@ -11,8 +11,7 @@ from importlib.util import find_spec
 from typing import Any
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from shingling import canonical_words
 from shingling.errors import SchemeError

@@ -7,8 +7,7 @@ import sys
 import unicodedata
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from shingling import canonical_words
 

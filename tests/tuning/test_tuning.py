@@ -13,8 +13,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from shingling.cli.tune import tune
 from shingling.errors import SchemeError, ShinglingError, TuningError

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as f
+from pyspark.sql import DataFrame, SparkSession, functions as f
 
 from shingling.bulk.files.output import DUPLICATE_ID, SHOWN
 from shingling.bulk.options import Fields, Options, Problem, Summary

@@ -12,8 +12,7 @@ from __future__ import annotations
 from functools import partial, reduce
 from typing import TYPE_CHECKING
 
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as f
+from pyspark.sql import DataFrame, Window, functions as f
 
 from shingling.bulk.spark.measuring import (
     CHOSEN,

@@ -9,8 +9,7 @@ import numpy as np
 from sqlalchemy import bindparam, func, or_, select, text
 
 from shingling.defaults import MOST_DISTANCE
-from shingling.similarity import distance as simhash_distance
-from shingling.similarity import overlap
+from shingling.similarity import distance as simhash_distance, overlap
 from shingling.sketch import Banding, Signature, text_fingerprints
 from shingling.store.decide.texts import estimated_containment, read_text, unzip
 from shingling.store.index.lookup import some

@@ -25,9 +25,14 @@ from shingling.store.index.keys import Index
 from shingling.store.index.lookup import keys_of_sample
 from shingling.store.rules import Rules
 from shingling.store.schema.rows import Keyed, row_from
-from shingling.store.schema.tables import LIVE, NEXT, pages, texts
-from shingling.store.schema.tables import full as full_keys
-from shingling.store.schema.tables import scheme as scheme_table
+from shingling.store.schema.tables import (
+    LIVE,
+    NEXT,
+    full as full_keys,
+    pages,
+    scheme as scheme_table,
+    texts,
+)
 from shingling.store.session import refuse
 from shingling.store.templates import Templates
 

@@ -20,8 +20,14 @@ from shingling.store.decide.texts import unzip
 from shingling.store.index.keys import Index
 from shingling.store.index.lookup import some
 from shingling.store.schema.rows import url_key
-from shingling.store.schema.tables import pages, reviews, runs, site_blocks, texts
-from shingling.store.schema.tables import scheme as scheme_table
+from shingling.store.schema.tables import (
+    pages,
+    reviews,
+    runs,
+    scheme as scheme_table,
+    site_blocks,
+    texts,
+)
 from shingling.store.schema.whole_texts import hash_whole_texts
 from shingling.store.templates import export_templates
 

@@ -15,8 +15,7 @@ from shingling.store.decide.texts import Texts, delete_texts, read_text
 from shingling.store.decide.titles import same_title
 from shingling.store.index.lookup import Changes, Lookup, some
 from shingling.store.schema.rows import COLUMNS, Keyed, Row, row_from, url_key
-from shingling.store.schema.tables import LIVE, Tables, reviews
-from shingling.store.schema.tables import full as full_keys
+from shingling.store.schema.tables import LIVE, Tables, full as full_keys, reviews
 from shingling.store.urls import site_of
 from shingling.text import title_key
 

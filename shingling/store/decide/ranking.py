@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from shingling.similarity import distance as simhash_distance
-from shingling.similarity import equal_supershingles, standard_error
+from shingling.similarity import distance as simhash_distance, equal_supershingles, standard_error
 from shingling.store.decide.titles import are_two
 
 if TYPE_CHECKING:

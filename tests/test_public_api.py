@@ -1,0 +1,121 @@
+"""The public API is what `tests/public_api.txt` says, and every class in it is public.
+
+A change that is meant is written down by `python -m tests.test_public_api`, and told in CHANGELOG.md.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import shingling
+import shingling.bulk
+import shingling.errors
+from tests.conftest import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import ModuleType
+
+WRITTEN = ROOT / "tests" / "public_api.txt"
+# Classes of Python, and of what pages are crawled with.
+FOREIGN = {
+    *("Any", "Callable", "Collection", "Generator", "Iterable", "Iterator", "Mapping", "None"),
+    *("Self", "Sequence", "Unpack", "Counter", "Path", "NamedTuple", "True", "False", "Literal"),
+    *("AsyncIterator", "Awaitable", "BaseSettings", "Crawler", "Future", "Request", "Response"),
+    *("Spider", "Minima", "Fingerprints", "Banding", "Halves", "Signed", "Progress", "DropItem"),
+}
+
+
+def public_modules() -> Iterator[ModuleType]:
+    yield from (shingling, shingling.bulk, shingling.errors)
+
+
+def public_names(module: ModuleType) -> list[str]:
+    if module is shingling.errors:
+        return sorted(name for name, value in vars(module).items() if inspect.isclass(value))
+    return sorted(module.__all__)
+
+
+def members(cls: type) -> Iterator[tuple[str, Any]]:
+    """Public members of a class, and of those of its bases that are shingling's."""
+    for name in dir(cls):
+        owner = next((base for base in cls.__mro__ if name in vars(base)), object)
+        if owner.__module__.startswith("shingling") and (name[0] != "_" or name == "__init__"):
+            yield name, inspect.getattr_static(cls, name)
+
+
+def signature(function: Any) -> str:
+    try:
+        return str(inspect.signature(function)).replace("'", "")
+    except ValueError:
+        return "(...)"
+
+
+def described(name: str, value: Any) -> Iterator[str]:
+    if not inspect.isclass(value):
+        yield f"{name}{signature(value)}" if callable(value) else f"{name} = {value!r}"
+        return
+    bases = [base.__name__ for base in value.__bases__ if base is not object]
+    yield f"class {name}({', '.join(bases)})"
+    fields = {}
+    if dataclasses.is_dataclass(value):
+        fields = {field.name: str(field.type) for field in dataclasses.fields(value)}
+    elif issubclass(value, tuple):
+        fields = {key: str(kind) for key, kind in value.__annotations__.items()}
+    for key, kind in fields.items():
+        yield f"    {key}: {re.sub(r'ForwardRef|[()]|, module=.*', '', kind).strip(chr(39))}"
+    for key, member in members(value):
+        if key in fields or (key == "__init__" and fields):
+            continue
+        if isinstance(member, property):
+            assert member.fget is not None
+            yield f"    {key}: {signature(member.fget).rpartition('-> ')[2]}"
+        elif isinstance(member, (classmethod, staticmethod)):
+            yield f"    {key}{signature(member.__func__)}"
+        elif callable(member):
+            yield f"    {key}{signature(member)}"
+
+
+def api() -> list[str]:
+    return [
+        line
+        for module in public_modules()
+        for name in public_names(module)
+        for line in described(f"{module.__name__}.{name}", getattr(module, name))
+    ]
+
+
+def test_the_public_api_is_the_one_that_is_written_down() -> None:
+    assert api() == WRITTEN.read_text(encoding="utf-8").splitlines()
+
+
+def test_every_class_that_the_public_api_names_is_public() -> None:
+    known = {name for module in public_modules() for name in public_names(module)} | FOREIGN
+    for line in api():
+        arrow = line.rpartition("->")[2] if "->" in line else line.partition(": ")[2]
+        named = set(re.findall(r"(?<![\w.'])([A-Z]\w+)", arrow))
+        assert named <= known, line
+
+
+@pytest.mark.parametrize("name", public_names(shingling))
+def test_every_public_name_and_method_has_a_docstring(name: str) -> None:
+    value = getattr(shingling, name)
+    assert inspect.getdoc(value), name
+    if inspect.isclass(value):
+        for key, member in members(value):
+            if key != "__init__" and (callable(member) or isinstance(member, property)):
+                assert inspect.getdoc(getattr(value, key)), f"{name}.{key}"
+
+
+def test_types_are_declared_for_every_public_name() -> None:
+    source = (ROOT / "shingling" / "__init__.py").read_text(encoding="utf-8")
+    assert set(re.findall(r"(\w+) as \1\b", source)) == {*shingling.__all__}
+
+
+if __name__ == "__main__":
+    WRITTEN.write_text("\n".join(api()) + "\n", encoding="utf-8")
