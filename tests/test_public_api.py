@@ -62,6 +62,8 @@ def described(name: str, value: Any) -> Iterator[str]:
         return
     bases = [base.__name__ for base in value.__bases__ if base is not object]
     yield f"class {name}({', '.join(bases)})"
+    if value.__module__.startswith("shingling.plugin") and not issubclass(value, Exception):
+        return  # named in settings; Scrapy calls its methods
     fields = {}
     if dataclasses.is_dataclass(value):
         fields = {field.name: str(field.type) for field in dataclasses.fields(value)}
