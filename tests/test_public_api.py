@@ -1,6 +1,6 @@
 """The public API is what `tests/public_api.txt` says, and every class in it is public.
 
-A change that is meant is written down by `python -m tests.test_public_api`, and told in CHANGELOG.md.
+`python -m tests.test_public_api` writes down a change that is meant; CHANGELOG.md tells users of it.
 """
 
 from __future__ import annotations
