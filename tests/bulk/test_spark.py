@@ -17,7 +17,7 @@ import pytest
 import shingling.bulk.bands
 import shingling.bulk.cells
 import shingling.bulk.greedy
-import shingling.store.decide.ranking
+import shingling.store.decide.alike
 from shingling import Rules, Scheme, Store, sign
 from shingling.bulk import Fields, Options, deduplicate
 from shingling.errors import BulkError
@@ -210,8 +210,8 @@ def test_full_keys_few_pivots_and_many_tasks_change_nothing(
 ) -> None:
     for module in (shingling.bulk.bands, shingling.bulk.cells, shingling.bulk.greedy, spark):
         monkeypatch.setattr(module, "MOST", 4)
-    monkeypatch.setattr(shingling.store.decide.ranking, "MEASURED", 3)
-    monkeypatch.setattr(spark, "MEASURED", 3)
+    monkeypatch.setattr(shingling.store.decide.alike, "MAX_CANDIDATES_MEASURED", 3)
+    monkeypatch.setattr(spark, "MAX_CANDIDATES_MEASURED", 3)
     changed = {"FIRST_PIVOTS": 1, "GROWTH": 64, "ONE_TASK": 0, "_LOOKED_AT": 2, "_BUCKET_BITS": 4}
     for name, value in {**changed, "_FEW": 10**6}.items():
         monkeypatch.setattr(rounds, name, value)

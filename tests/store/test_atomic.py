@@ -23,7 +23,7 @@ import shingling.store.session
 from shingling import Page, Rules, Scheme, Store, Verdict, sign
 from shingling.errors import SchemeError, StoreError, StoreUnavailableError
 from shingling.store.backends.postgres import _SALT, _STORE_LOCK
-from shingling.store.decide.verdict import decide
+from shingling.store.decide.decide import decide
 
 from .databases import (
     break_table,

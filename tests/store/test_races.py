@@ -16,7 +16,7 @@ import shingling.store.decide.check
 from shingling import Page, Rules, Store, sign
 from shingling.sketch import Banding
 from shingling.store.backends.postgres import _STORE_LOCK
-from shingling.store.decide.verdict import decide
+from shingling.store.decide.decide import decide
 from tests.forked import Child
 
 from .children import crawl

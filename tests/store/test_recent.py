@@ -12,7 +12,8 @@ import shingling.store.decide.check
 from shingling import Page, Rules, Store, sign
 from shingling.store import parse_url
 from shingling.store.backends.engine import database_of
-from shingling.store.decide.verdict import decide
+from shingling.store.decide.decide import decide
+from shingling.store.decide.write import write_batch
 from shingling.store.schema.tables import LIVE, NEXT
 
 from .databases import emptied, is_postgres
@@ -160,9 +161,9 @@ def fail(store: Store, batch: list[Page]) -> None:
 
     def failing(*arguments: object) -> Verdict:
         decided.append(decide(*arguments))  # type: ignore[arg-type]
-        store_of = arguments[4]
+        batch_of = arguments[2]
         if len(decided) == len(batch):
-            store_of.flush()  # type: ignore[attr-defined]
+            write_batch(batch_of)  # type: ignore[arg-type]
             raise _RolledBackError
         return decided[-1]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-import shingling.store.decide.verdict
+import shingling.store.templates
 from shingling import Page, Rules, Store, Verdict, sign
 from shingling.similarity import estimate
 from shingling.sketch import Banding
@@ -82,7 +82,7 @@ def nothing_learned() -> Iterator[None]:
     """Have sites teach nothing: what they do teach has a test of its own."""
     with pytest.MonkeyPatch.context() as patch:
         for name in ("learn", "learn_title"):
-            patch.setattr(shingling.store.decide.verdict, name, lambda *_: None)
+            patch.setattr(shingling.store.templates.Templates, name, lambda *_: None)
         yield
 
 

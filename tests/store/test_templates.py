@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given, settings, strategies as st
 
-import shingling.store.templates
+import shingling.store.decide.check
+import shingling.store.schema.site_entries
 from shingling import Page, Rules, Store
 from shingling.errors import StoreError
 from shingling.store import STATUSES
-from shingling.store.decide.batch import WorkingSet
+from shingling.store.decide.write import write_batch
 
 from .databases import emptied, execute
 from .invariants import jaccard, rows_of, url_of, verify
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from shingling import Verdict
+    from shingling.store.decide.batch import Batch
 
 WHOLE = Rules(templates=False)
 A, B, C = "https://a.example/", "https://www.b.example/", "https://c.example/"
@@ -495,14 +497,13 @@ def test_one_store_decides_by_what_another_learns_meanwhile(store: Store, file: 
 
 def test_a_batch_that_is_rolled_back_teaches_nothing(store: Store, file: Path) -> None:
     pages = pages_of(A, 3, footer(A))
-    flush = WorkingSet.flush
 
-    def fail(working: WorkingSet) -> None:
-        flush(working)
+    def fail(batch: Batch) -> None:
+        write_batch(batch)
         raise StoreError("no more")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(WorkingSet, "flush", fail)
+        patch.setattr(shingling.store.decide.check, "write_batch", fail)
         with pytest.raises(StoreError, match="no more"):
             store.check(pages)
     assert rows_of(file, "SELECT id FROM site_blocks") == []
@@ -529,8 +530,8 @@ def test_rows_of_a_site_are_merged(store: Store, file: Path) -> None:
 def test_a_site_has_so_many_blocks_at_most(
     store: Store, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shingling.store.templates, "MOST_TEMPLATE", 10)
-    monkeypatch.setattr(shingling.store.templates, "MOST_OTHER", 20)
+    monkeypatch.setattr(shingling.store.schema.site_entries, "MAX_TEMPLATE_BLOCKS", 10)
+    monkeypatch.setattr(shingling.store.schema.site_entries, "MAX_OTHER_BLOCKS", 20)
     fewest = []
     for at in range(70):
         around = lines(f"seen twice {at // 2}", 2)

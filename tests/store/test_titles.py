@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from shingling import Page, Rules, Store
-from shingling.store.decide.titles import LONG, SURELY
+from shingling.store.templates import LIKELY_COPY, LONG_TEXT
 
 from .invariants import ending, groups_of, jaccard, text, url_of, verify, words
 
@@ -79,7 +79,7 @@ def test_a_long_article_under_an_edited_headline_is_found(store: Store) -> None:
     assert said(same) == ("exact", None, MANUAL + "a")
 
 
-@pytest.mark.parametrize(("count", "status"), [(LONG - 1, "new"), (LONG, "exact")])
+@pytest.mark.parametrize(("count", "status"), [(LONG_TEXT - 1, "new"), (LONG_TEXT, "exact")])
 def test_the_same_text_under_another_title_counts_from_this_length_on(
     store: Store, count: int, status: str
 ) -> None:
@@ -93,7 +93,7 @@ def test_a_text_under_another_title_must_be_all_but_the_same(
     store: Store, count: int, status: str
 ) -> None:
     now = changed(ARTICLE, "now", count)
-    assert (jaccard(text(ARTICLE), now) >= SURELY) is (status == "near")
+    assert (jaccard(text(ARTICLE), now) >= LIKELY_COPY) is (status == "near")
     one(store, page("a", text(ARTICLE), "Rain falls"))
     assert one(store, page("b", now, "Town is flooded")).status == status
 

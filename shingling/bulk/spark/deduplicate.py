@@ -25,7 +25,7 @@ from shingling.bulk.spark.work import Work, hadoop
 from shingling.errors import BulkError
 from shingling.sketch.banding import Banding
 from shingling.store import (
-    MEASURED,
+    MAX_CANDIDATES_MEASURED,
     MOST,
     Index,
     Ranking,
@@ -265,7 +265,7 @@ def _deciding(options: Options) -> Deciding:
         Ranking.of(rules),
         rules,
         MOST,
-        MEASURED,
+        MAX_CANDIDATES_MEASURED,
     )
 
 

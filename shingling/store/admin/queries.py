@@ -12,9 +12,9 @@ from shingling.defaults import MOST_DISTANCE
 from shingling.similarity import distance as simhash_distance, overlap
 from shingling.sketch import Banding, Signature, text_fingerprints
 from shingling.store.decide.texts import estimated_containment, read_text, unzip
-from shingling.store.index.lookup import some
 from shingling.store.model import Group, Match, Page, RunRecord, StoredPage, from_seconds
 from shingling.store.schema.rows import read_minima, url_key
+from shingling.store.schema.statements import VALUES, chunked
 from shingling.store.schema.tables import full, pages, reviews, runs, texts
 from shingling.store.urls import safe_url
 
@@ -39,9 +39,8 @@ _SAME_TEXT = select(pages.c.id).where(
     pages.c.text_hash == bindparam("text_hash"),
 )
 
-_IN: BindParameter[Any] = bindparam("some", expanding=True)
 _READ = select(pages, texts.c.zlib, texts.c.body_key)
-_BY_BODY = _READ.join_from(texts, pages).where(texts.c.body_key.in_(_IN))
+_BY_BODY = _READ.join_from(texts, pages).where(texts.c.body_key.in_(VALUES))
 _BY_URL = _READ.join_from(pages, texts, isouter=True).where(
     pages.c.url_key == bindparam("url_key"), pages.c.scope == bindparam("scope")
 )
@@ -121,7 +120,7 @@ def chosen(
 def stored_pages(connection: Connection, ids: Sequence[int]) -> list[StoredPage]:
     """Return the pages of these ids, in this order."""
     found: dict[int, StoredPage] = {}
-    for part in some(ids):
+    for part in chunked(ids):
         for row in connection.execute(_shown.where(pages.c.id.in_(part))).mappings():
             found[row["id"]] = stored_page(row)
     return [found[page_id] for page_id in ids]
@@ -271,8 +270,8 @@ def pages_by_body(session: Session, keys: Collection[bytes]) -> dict[bytes, Page
     with session.database.reading() as connection:
         rows = (
             row
-            for part in some(keys)
-            for row in connection.execute(_BY_BODY, {"some": part}).mappings()
+            for part in chunked(keys)
+            for row in connection.execute(_BY_BODY, {"values": part}).mappings()
         )
         return {row["body_key"]: _checked_page(row, session.scheme) for row in rows}
 
@@ -313,7 +312,7 @@ def _with_same_text(connection: Connection, signature: Signature) -> Iterator[in
     # The index has no exact duplicates; those are in the groups of the others.
     bound = {"text_hash": signature.text_hash}
     heads = {row.original_id or row.id for row in connection.execute(_TELLING, bound)}
-    for part in some(heads):
+    for part in chunked(heads):
         yield from connection.scalars(_SAME_TEXT, {**bound, "heads": part})
 
 
@@ -379,7 +378,7 @@ def _some_within(
         return
     probes = halves.probes([signature.simhash], distance)[0].tolist()
     originals = {page_id for ids in bands.find(probes).values() for page_id in ids}
-    for part in some(originals):
+    for part in chunked(originals):
         yield or_(pages.c.id.in_(part), pages.c.original_id.in_(part))
 
 
@@ -389,7 +388,7 @@ def _estimate_by_bands(
     keys = banding.keys([signature.minima])[0].tolist()
     originals = {page_id for ids in bands.find(keys).values() for page_id in ids}
     found: dict[int, float] = {}
-    for part in some(originals):
+    for part in chunked(originals):
         query = select(pages.c.id, pages.c.minima).where(
             or_(pages.c.id.in_(part), pages.c.original_id.in_(part))
         )

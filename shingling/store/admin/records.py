@@ -10,7 +10,7 @@ from shingling.errors import RecordError, ShinglingError
 from shingling.sketch import FUNCTIONS, Halves, Scheme
 from shingling.store.index.keys import Index
 from shingling.store.model import STATUSES
-from shingling.store.templates import are_entries
+from shingling.store.schema.site_entries import are_entries
 from shingling.text import clean
 
 if TYPE_CHECKING:

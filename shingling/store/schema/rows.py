@@ -5,16 +5,18 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
 from shingling.store.schema.tables import pages
+from shingling.store.urls import site_of
 
 if TYPE_CHECKING:
     from sqlalchemy import RowMapping
 
-    from shingling.sketch import Minima
+    from shingling.sketch import Minima, Signature
+    from shingling.store.model import Page
 
 COLUMNS: tuple[str, ...] = tuple(pages.columns.keys())
 
@@ -54,13 +56,45 @@ class Row:
     stored: bool
     indexed: Keyed | None
 
+    @classmethod
+    def of(cls, page: Page, signature: Signature, page_id: int, run: int | None) -> Self:
+        """Row of a page that is not stored yet, as an original."""
+        return cls(
+            id=page_id,
+            scope=page.scope,
+            url=page.url,
+            url_key=url_key(page.url),
+            site=site_of(page.url),
+            title=page.title,
+            language=page.language,
+            words=signature.words,
+            text_hash=signature.text_hash,
+            minima=signature.minima,
+            simhash=signature.simhash,
+            status="new",
+            last_verdict="new",
+            original_id=None,
+            resemblance=None,
+            containment=None,
+            first_seen=page.fetched_at,
+            last_seen=page.fetched_at,
+            run_id=run,
+            source=page.source,
+            stored=False,
+            indexed=None,
+        )
+
     @property
     def is_original(self) -> bool:
-        """Return whether the page is attached to no other."""
+        """Whether the page is attached to no other."""
         return self.original_id is None
 
+    def is_member_of(self, original: Row) -> bool:
+        """Whether the page is attached to this original."""
+        return self.original_id == original.id
+
     def is_of_page_of(self, other: Row) -> bool:
-        """Return whether both were found on one page: documents of it are never compared."""
+        """Whether both were found on one page: documents of it are never compared."""
         return (self.source or self.url) == (other.source or other.url)
 
     def values(self) -> tuple[object, ...]:
