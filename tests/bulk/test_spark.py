@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import shingling.bulk.bands
-import shingling.bulk.cells
+import shingling.bulk.buckets
 import shingling.bulk.greedy
+import shingling.bulk.sorting
 import shingling.store.decide.ranking
 from shingling import Rules, Scheme, Store, sign
 from shingling.bulk import Fields, Options, deduplicate
@@ -33,6 +33,7 @@ pytest.importorskip("pyspark", reason="no PySpark")
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+import shingling.bulk.spark.deduplicate
 from shingling.bulk import spark
 from shingling.bulk.spark import meeting, rounds
 from shingling.bulk.spark.__main__ import main
@@ -208,10 +209,15 @@ def test_what_spark_replaces_while_it_runs_changes_nothing(
 def test_full_keys_few_pivots_and_many_tasks_change_nothing(
     session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (shingling.bulk.bands, shingling.bulk.cells, shingling.bulk.greedy, spark):
+    for module in (
+        shingling.bulk.buckets,
+        shingling.bulk.greedy,
+        shingling.bulk.sorting,
+        shingling.bulk.spark.deduplicate,
+    ):
         monkeypatch.setattr(module, "MOST", 4)
     monkeypatch.setattr(shingling.store.decide.ranking, "MEASURED", 3)
-    monkeypatch.setattr(spark, "MEASURED", 3)
+    monkeypatch.setattr(shingling.bulk.spark.deduplicate, "MEASURED", 3)
     changed = {"FIRST_PIVOTS": 1, "GROWTH": 64, "ONE_TASK": 0, "_LOOKED_AT": 2, "_BUCKET_BITS": 4}
     for name, value in {**changed, "_FEW": 10**6}.items():
         monkeypatch.setattr(rounds, name, value)

@@ -15,8 +15,8 @@ from uuid import uuid4
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession, functions as f
 
-from shingling.bulk.files.output import DUPLICATE_ID, SHOWN
 from shingling.bulk.options import Fields, Options, Problem, Summary
+from shingling.bulk.output import MAX_PROBLEMS_SHOWN, REPEATED_ID_REASON
 from shingling.bulk.spark.measuring import CHOSEN
 from shingling.bulk.spark.meeting import Deciding
 from shingling.bulk.spark.rounds import Rounds
@@ -84,7 +84,7 @@ class Decided:
 
     def _problems(self) -> list[Problem]:
         bad = self._outcomes.where("status = 'bad'").join(self._places, "row")
-        shown = bad.where("file IS NOT NULL").orderBy("row").limit(SHOWN)
+        shown = bad.where("file IS NOT NULL").orderBy("row").limit(MAX_PROBLEMS_SHOWN)
         return [Problem(row.file, row.line, row.reason) for row in shown.collect()]
 
     def discard(self) -> None:
@@ -277,9 +277,9 @@ def _marked(signed: DataFrame, options: Options) -> DataFrame:
     """
     good = signed.where("reason IS NULL")
     again = _later(good.where("id IS NOT NULL"), "id")
-    again = again.select("row", f.lit(DUPLICATE_ID).alias("again"))
+    again = again.select("row", f.lit(REPEATED_ID_REASON).alias("again"))
     telling = f.col("words") >= options.scheme.fewest_words
-    enough = good.where(f.col("words") >= options.fewest_words)
+    enough = good.where(f.col("words") >= options.min_exact_words)
     twins = _later(enough.join(again, "row", "left_anti"), "text_hash")
     return (
         signed.select("row", "name", "reason", "words")

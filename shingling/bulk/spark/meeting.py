@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from shingling.bulk.cells import expanded
+from shingling.bulk.buckets import ranges
 from shingling.bulk.measuring import worth_measuring
 from shingling.bulk.spark.batches import of_columns
 from shingling.sketch import FUNCTIONS
@@ -167,7 +167,7 @@ class _Meeting:
             stop = max(int(np.searchsorted(ends, done + _PAIRS, side="right")), start + 1)
             part = slice(start, stop)
             left = own.take(np.repeat(asks[part], counts[part]))
-            right = others.take(expanded(firsts[part], counts[part]))
+            right = others.take(ranges(firsts[part], counts[part]))
             taken, equal = self._taken(left, right)
             if len(equal):
                 columns = (

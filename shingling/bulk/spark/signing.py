@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from shingling.bulk.files.payloads import plain_values
+from shingling.bulk.files.payloads import json_values
 from shingling.bulk.signing.sign_part import BadRowError, id_of, without_text
 from shingling.bulk.spark.batches import of_rows
 from shingling.sketch import FUNCTIONS, sign
@@ -65,7 +65,7 @@ def _signed(row: dict[str, Any], signing: Signing) -> tuple[Any, ...]:
     fields = signing.fields
     own, name = None, row["place"]
     try:
-        named = id_of(plain_values(row["values"]), fields.id)
+        named = id_of(json_values(row["values"]), fields.id)
         if named is not None:
             own = name = named[0].decode()
         if name is None:
