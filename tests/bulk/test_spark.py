@@ -35,7 +35,7 @@ import pyarrow.parquet as pq
 
 import shingling.bulk.spark.deduplicate
 from shingling.bulk import spark
-from shingling.bulk.spark import meeting, rounds
+from shingling.bulk.spark import candidates, rounds
 from shingling.bulk.spark.__main__ import main
 
 if TYPE_CHECKING:
@@ -218,8 +218,14 @@ def test_full_keys_few_pivots_and_many_tasks_change_nothing(
         monkeypatch.setattr(module, "MOST", 4)
     monkeypatch.setattr(shingling.store.decide.ranking, "MEASURED", 3)
     monkeypatch.setattr(shingling.bulk.spark.deduplicate, "MEASURED", 3)
-    changed = {"FIRST_PIVOTS": 1, "GROWTH": 64, "ONE_TASK": 0, "_LOOKED_AT": 2, "_BUCKET_BITS": 4}
-    for name, value in {**changed, "_FEW": 10**6}.items():
+    changed = {
+        "FIRST_PIVOTS": 1,
+        "PIVOT_GROWTH": 64,
+        "MAX_ROWS_IN_ONE_TASK": 0,
+        "_MAX_MEASURED_EARLY": 2,
+        "_BLOCK_BITS": 4,
+    }
+    for name, value in {**changed, "_WAITING_PER_LIKELY": 10**6}.items():
         monkeypatch.setattr(rounds, name, value)
     settled = []
     whole = rounds.Rounds._settled
@@ -302,14 +308,14 @@ def met_one_by_one(
 def test_rows_meet_under_a_key_in_batches_of_any_size(method: str, most: int, pivots: int) -> None:
     rnd = random.Random(most)
     rules = Rules(0.6, 20, method, simhash_distance=7)
-    deciding = meeting.Deciding(Scheme(), Ranking.of(rules), rules, most, 32)
+    deciding = candidates.Deciding(Scheme(), Ranking.of(rules), rules, most, 32)
     rows = members(rnd)
     names = "key", "row", "undecided", "words", "simhash", "minima"
     whole = pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
     expected = met_one_by_one(rows, rules, most, pivots)
     assert expected
     for size in (1, 7, 1000):
-        batches = meeting.meet(whole.to_batches(size), deciding, pivots)
+        batches = candidates.find_candidates(whole.to_batches(size), deciding, pivots)
         found = [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
         assert {*found} == expected
 
