@@ -167,10 +167,8 @@ class _Finder:
         ends = np.cumsum(counts)
         start = 0
         while start < len(asks):
-            done = int(ends[start - 1]) if start else 0
-            stop = max(
-                int(np.searchsorted(ends, done + _MAX_PAIRS_COMPARED, side="right")), start + 1
-            )
+            limit = (int(ends[start - 1]) if start else 0) + _MAX_PAIRS_COMPARED
+            stop = max(int(np.searchsorted(ends, limit, side="right")), start + 1)
             part = slice(start, stop)
             left = own.take(np.repeat(asks[part], counts[part]))
             right = others.take(ranges(firsts[part], counts[part]))

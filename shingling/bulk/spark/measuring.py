@@ -182,11 +182,9 @@ def choose(batches: Iterable[Any], deciding: Deciding) -> Iterator[Any]:
             both = measures.overlap(row.number, row.text, candidate)
             if both.resemblance < ranking.least:
                 continue
-            if best is None or (both.resemblance, -candidate.other) > (
-                best[1].resemblance,
-                -best[0],
-            ):
-                best = candidate.other, both
+            other = candidate.other
+            if best is None or (both.resemblance, -other) > (best[1].resemblance, -best[0]):
+                best = other, both
         assert best is not None
         answers.append((row.number, best[0], best[1].resemblance, best[1].containment))
         if len(answers) == _MAX_BATCH_ROWS:

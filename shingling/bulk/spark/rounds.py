@@ -122,12 +122,11 @@ class Rounds:
     def _candidates(self, members: DataFrame, pivots: int) -> DataFrame:
         """Candidates of the undecided rows, each once, whatever number of keys they share."""
         columns = "key", "row", "undecided", f.col("words").cast("long"), "simhash", "minima"
+        find = partial(find_candidates, deciding=self._deciding, pivots=pivots)
         by_key = (
             _together(members.select(*columns), "key")
             .sortWithinPartitions("key", "row")
-            .mapInArrow(
-                partial(find_candidates, deciding=self._deciding, pivots=pivots), CANDIDATES
-            )
+            .mapInArrow(find, CANDIDATES)
         )
         return by_key.groupBy("row", "other").agg(
             f.max("equal").alias("equal"),
