@@ -1,6 +1,6 @@
 """Cutoffs of scores: their precision, recall and F1, the choice of one, and standard errors.
 
-The statistics of `settings`; it knows nothing of texts.
+The statistics that `settings` and `report` need.
 """
 
 from __future__ import annotations

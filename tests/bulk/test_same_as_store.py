@@ -68,8 +68,8 @@ def test_a_scheme_of_characters_decides_as_the_store_does(tmp_path: Path) -> Non
 
 
 @pytest.fixture
-def few(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Have everything that is done some at a time be done a few at a time."""
+def low_limits(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Lower all limits of what is done at once."""
     block, window, pairs, most = request.param
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shingling.bulk.greedy, "_MAX_BLOCK_ROWS", block)
@@ -89,11 +89,11 @@ def few(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.mark.parametrize(
-    "few",
+    "low_limits",
     [(64, 50, 100, 128), (17, 10, 7, 3), (100, 4000, 1000, 2), (7, 1000, 10, 1)],
     indirect=True,
 )
-@pytest.mark.usefixtures("few")
+@pytest.mark.usefixtures("low_limits")
 def test_blocks_parts_and_full_keys_change_nothing(tmp_path: Path) -> None:
     rows = families(5, 600, random_texts(3, 4))
     file = write_lines(tmp_path / "rows.jsonl", rows)
