@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from crawler.demo import SAMPLE, serve
-from shingling.bulk.files.archives import ArchiveError, LeftOut, SavedPage, _streamed, read_archive
+from shingling.bulk.files.archives import (
+    ArchiveError,
+    SavedPage,
+    SkippedPage,
+    _members,
+    read_archive,
+)
 from tests.conftest import ROOT
 from tests.crawling import article, html, run_scrapy, serving
 
@@ -193,7 +199,7 @@ def test_a_compressed_bomb_in_a_warc_file_is_left_out(tmp_path: Path) -> None:
     body = gzip.compress(b"<html>" + b" " * 50_000_000)
     headers = "200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip"
     path.write_bytes(warc_record("https://news.example/bomb", headers, body))
-    left_out = [LeftOut("https://news.example/bomb", "too large")]
+    left_out = [SkippedPage("https://news.example/bomb", "too large")]
     assert list(read_archive(path, max_bytes=MAX)) == left_out
 
 
@@ -267,7 +273,7 @@ def test_what_was_read_of_a_tar_file_is_not_held(tmp_path: Path) -> None:
             tar.addfile(member, io.BytesIO())
     with tarfile.open(file, "r|") as tar:
         names = []
-        for member in _streamed(tar):
+        for member in _members(tar):
             names.append(member.name)
             assert len(tar.members) <= 1  # type: ignore[attr-defined]  # typeshed leaves it out
     assert names == [f"{number:02}.html" for number in range(20)]

@@ -7,8 +7,8 @@ import pickle
 import queue
 from typing import TYPE_CHECKING
 
-from shingling.bulk.chunks import Head, read_head
 from shingling.bulk.options import Options, Progress
+from shingling.bulk.signing.chunks import ChunkHeader, read_header
 from shingling.bulk.signing.pool import Pool
 from shingling.bulk.signing.sign_part import Signer, Task
 from shingling.errors import BulkError
@@ -99,7 +99,7 @@ class _Signing:
 
     def _hand_in(self, task: Task, source: Source) -> None:
         """Have a part signed, unless it is."""
-        made = read_head(self._folder, task.number)
+        made = read_header(self._folder, task.number)
         if made is not None:
             if made.digest != task.digest:
                 raise BulkError(
@@ -126,16 +126,16 @@ class _Signing:
                 raise done
             if isinstance(done, Exception):
                 raise done if isinstance(done, BulkError) else BulkError(str(done)) from done
-            head = read_head(self._folder, done)
-            assert head is not None
-            self._note(done, head)
+            header = read_header(self._folder, done)
+            assert header is not None
+            self._note(done, header)
 
-    def _note(self, number: int, head: Head) -> None:
-        self._rows += head.rows
+    def _note(self, number: int, header: ChunkHeader) -> None:
+        self._rows += header.rows
         self._progress(Progress("signing", self._rows, self._share))
         if not self._strict:
             return
-        if head.bad and (self._first_bad is None or number < self._first_bad):
+        if header.bad and (self._first_bad is None or number < self._first_bad):
             self._first_bad = number
         self._done.add(number)
         while self._all_done in self._done:
@@ -150,10 +150,10 @@ class _Signing:
         Raises:
             BulkError: always.
         """
-        heads = [read_head(self._folder, place) for place in range(number + 1)]
-        *before, own = [head for head in heads if head is not None]
+        headers = [read_header(self._folder, place) for place in range(number + 1)]
+        *before, own = [header for header in headers if header is not None]
         line, reason = own.bad[0]
-        line += sum(head.lines for head in before if head.source == own.source)
+        line += sum(header.lines for header in before if header.source == own.source)
         name = plain_line(self._sources[own.source].name)
         raise BulkError(f"{name}, line {line:,}: {reason} (--strict)")
 

@@ -7,8 +7,8 @@ import struct
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from shingling.bulk.chunks import ChunkWriter, Head
-from shingling.bulk.files.payloads import dumped
+from shingling.bulk.files.payloads import to_json
+from shingling.bulk.signing.chunks import ChunkHeader, ChunkWriter
 from shingling.extraction.reader import Content, Reader
 from shingling.sketch import Signature, sign
 from shingling.store import safe_url
@@ -80,10 +80,10 @@ def sign_part(task: Task, signer: Signer, note: Callable[[int], None]) -> int:
     Raises:
         OSError: the chunk cannot be written, or the part not be read.
     """
-    writer = ChunkWriter(Head(task.source, file=task.payload.file, digest=task.digest))
+    writer = ChunkWriter(ChunkHeader(task.source, file=task.payload.file, digest=task.digest))
     for place, row in enumerate(task.payload.rows(signer.reader.max_bytes)):
         note(place)
-        writer.head.lines = row.line
+        writer.header.lines = row.line
         try:
             if place in task.skipped:
                 raise BadRowError(task.skipped[place])
@@ -91,7 +91,7 @@ def sign_part(task: Task, signer: Signer, note: Callable[[int], None]) -> int:
                 continue
             _add(row, writer, signer)
         except BadRowError as error:
-            writer.bad(row.line, str(error))
+            writer.add_bad(row.line, str(error))
     writer.write(signer.folder, task.number, signer.banding)
     return task.number
 
@@ -108,11 +108,11 @@ def _add(row: RawRow, writer: ChunkWriter, signer: Signer) -> None:
         if len(body) > signer.reader.max_bytes:
             raise BadRowError(f"{fields.text} is longer than {signer.reader.max_bytes:,}")
         signature = sign(clean(body), signer.reader.scheme)
-        stays = writer.head.file is not None
-        place = (row.offset, row.length) if stays else dumped(values)
+        stays = writer.header.file is not None
+        place = (row.offset, row.length) if stays else to_json(values)
     else:
         values, signature = _read(row, values, signer)
-        place = dumped(values)
+        place = to_json(values)
     if not signature.words:
         raise BadRowError(f"{fields.text} has no words")
     writer.add(signature, row.line, row_id, values, place)

@@ -1,7 +1,7 @@
-"""Which rows meet under their keys, as Spark's workers find it.
+"""Candidates of undecided rows, found under shared keys by Spark's workers.
 
-The rows of a key come as they are sorted, and no more of them are held than may be met still: a
-key that all rows have takes no more memory than any other.
+The rows of a key come sorted, and only those that may still be candidates are held in memory: a
+key that all rows share takes no more memory than any other.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from shingling.bulk.cells import expanded
+from shingling.bulk.buckets import ranges
 from shingling.bulk.measuring import worth_measuring
 from shingling.bulk.spark.batches import of_columns
 from shingling.sketch import FUNCTIONS
@@ -23,30 +23,30 @@ if TYPE_CHECKING:
     from shingling.sketch import Scheme
     from shingling.store import Ranking, Rules
 
-NOBODY = -1
-"""In place of minima in common: there is no other row."""
+NO_CANDIDATE = -1
+"""In place of the number of equal minima: the line has only the number of hidden rows."""
 
-_PAIRS = 1 << 16  # compared at a time
+_MAX_PAIRS_COMPARED = 1 << 16  # at once
 
-MET = "row long, other long, equal int, original boolean, sure boolean, hidden long"
+CANDIDATES = "row long, other long, equal int, original boolean, sure boolean, hidden long"
 
 
 class Deciding(NamedTuple):
-    """How rows are decided, as workers are told.
+    """How rows are decided: what the workers need of the options.
 
     Args:
         scheme: of the fingerprints.
         ranking: of candidates.
         rules: what decides.
-        most: originals looked at under one key, the oldest.
-        measured: candidates of a row measured at most.
+        max_originals: number of originals under a key that are candidates, the oldest.
+        max_measured: number of candidates of a row that are measured.
     """
 
     scheme: Scheme
     ranking: Ranking
     rules: Rules
-    most: int
-    measured: int
+    max_originals: int
+    max_measured: int
 
 
 class _Members(NamedTuple):
@@ -62,7 +62,7 @@ class _Members(NamedTuple):
 
     @classmethod
     def of(cls, batch: Any) -> _Members:
-        """Return the rows of a batch, of which nothing is sure yet."""
+        """Rows of a batch, none of which is sure yet."""
         minima = np.frombuffer(b"".join(batch.column("minima").to_pylist()), "<u4")
         key, row, undecided, words, simhash = (
             batch.column(name).to_numpy(zero_copy_only=False)
@@ -73,72 +73,76 @@ class _Members(NamedTuple):
         return cls(key, row, undecided, words, simhash.view(np.uint64), minima, nothing)
 
     def take(self, places: Any) -> _Members:
-        """Return some of the rows."""
+        """Select rows by their places, a slice or a mask."""
         return _Members(*(column[places] for column in self))
 
-    def behind(self, before: _Members) -> _Members:
-        """Return these rows behind others."""
+    def after(self, before: _Members) -> _Members:
+        """Put these rows after others."""
         pairs = zip(before, self, strict=True)
         return _Members(*(np.concatenate([*both]) for both in pairs))
 
 
-def meet(batches: Iterable[Any], deciding: Deciding, pivots: int) -> Iterator[Any]:
-    """Find whom undecided rows meet: `MET`, once for each key, for members by key and row.
+def find_candidates(batches: Iterable[Any], deciding: Deciding, pivots: int) -> Iterator[Any]:
+    """Pair undecided rows with candidates before them, for each key that they share.
 
-    The others are the oldest originals of the key before the row, which are `sure` if they are
-    among the oldest whatever becomes of the undecided, and the first undecided rows, its pivots.
-    How many undecided rows there are behind the pivots that may become such originals is `hidden`,
-    in a line of its own.
+    Candidates are the oldest originals of the key, and its first undecided rows, the pivots. An
+    original is `sure` if it stays among the oldest whatever becomes of the undecided rows. A line
+    of its own has the number of `hidden` rows: the undecided ones between the pivots and the row
+    that may become such originals.
 
     Args:
-        batches: members of keys.
-        deciding: which pairs are worth measuring.
-        pivots: undecided rows of a key that others meet; with 0 nothing is hidden.
+        batches: rows with their keys, sorted by key and row.
+        deciding: says which pairs are worth measuring.
+        pivots: number of undecided rows of a key that are candidates; with 0, no lines with
+            hidden rows are made.
+
+    Yields:
+        Batches of the schema `CANDIDATES`.
     """
-    meeting = _Meeting(deciding, pivots)
+    finder = _Finder(deciding, pivots)
     for batch in batches:
         if batch.num_rows:
-            yield from meeting.add(_Members.of(batch))
+            yield from finder.add(_Members.of(batch))
 
 
-class _Meeting:
-    """What is known of the key that the last batch ended with."""
+class _Finder:
+    """Finds candidates; between batches it holds those of the last key."""
 
     def __init__(self, deciding: Deciding, pivots: int) -> None:
         self._deciding = deciding
         self._pivots = pivots
-        self._before: _Members | None = None  # those whom others may meet
+        self._before: _Members | None = None  # that rows of the next batch may have
         self._key = 0
         self._originals = 0
         self._undecided = 0
 
     def add(self, own: _Members) -> Iterator[Any]:
-        """Yield whom the undecided of a batch meet."""
-        most = self._deciding.most
-        goes_on = self._before is not None and int(own.key[0]) == self._key
+        """Yield the candidates of the undecided rows of a batch."""
+        max_originals = self._deciding.max_originals
+        continues = self._before is not None and int(own.key[0]) == self._key
         starts = np.r_[0, np.flatnonzero(np.diff(own.key)) + 1]
         sizes = np.diff(np.r_[starts, len(own.key)])
 
         def before(marked: NDArray[np.bool_], known: int) -> NDArray[np.int64]:
-            """Return how many marked rows of its key are before each row."""
+            """Count the marked rows of the same key before each row."""
             sums: NDArray[np.int64] = np.cumsum(marked) - marked
             counts: NDArray[np.int64] = sums - np.repeat(sums[starts], sizes)
-            counts[: sizes[0]] += known if goes_on else 0
+            counts[: sizes[0]] += known if continues else 0
             return counts
 
         originals = before(~own.undecided, self._originals)
-        possible = originals < most
+        possible = originals < max_originals
         undecided = before(own.undecided & possible, self._undecided)
-        met = possible & (~own.undecided | (undecided < self._pivots))
-        met &= own.words >= self._deciding.rules.min_words
-        own = own._replace(sure=originals + undecided < most)
-        others = own.take(met)
+        is_candidate = possible & (~own.undecided | (undecided < self._pivots))
+        is_candidate &= own.words >= self._deciding.rules.min_words
+        own = own._replace(sure=originals + undecided < max_originals)
+        others = own.take(is_candidate)
         known = 0
-        if goes_on and self._before is not None:
-            others = others.behind(self._before)
+        if continues and self._before is not None:
+            others = others.after(self._before)
             known = len(self._before.row)
-        counts = before(met, known)
-        firsts = np.cumsum(met) - met + known - counts
+        counts = before(is_candidate, known)
+        firsts = np.cumsum(is_candidate) - is_candidate + known - counts
 
         asks = np.flatnonzero(own.undecided)
         yield from self._pairs(own, others, asks, firsts[asks], counts[asks])
@@ -163,39 +167,39 @@ class _Meeting:
         ends = np.cumsum(counts)
         start = 0
         while start < len(asks):
-            done = int(ends[start - 1]) if start else 0
-            stop = max(int(np.searchsorted(ends, done + _PAIRS, side="right")), start + 1)
+            limit = (int(ends[start - 1]) if start else 0) + _MAX_PAIRS_COMPARED
+            stop = max(int(np.searchsorted(ends, limit, side="right")), start + 1)
             part = slice(start, stop)
             left = own.take(np.repeat(asks[part], counts[part]))
-            right = others.take(expanded(firsts[part], counts[part]))
-            taken, equal = self._taken(left, right)
+            right = others.take(ranges(firsts[part], counts[part]))
+            chosen, equal = self._select(left, right)
             if len(equal):
                 columns = (
-                    *(left.row[taken], right.row[taken], equal.astype(np.int32)),
-                    *(~right.undecided[taken], right.sure[taken], np.zeros(len(equal), np.int64)),
+                    *(left.row[chosen], right.row[chosen], equal.astype(np.int32)),
+                    *(~right.undecided[chosen], right.sure[chosen], np.zeros(len(equal), np.int64)),
                 )
-                yield of_columns(columns, MET)
+                yield of_columns(columns, CANDIDATES)
             start = stop
 
-    def _taken(
+    def _select(
         self, left: _Members, right: _Members
     ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-        """Return which pairs the method takes, and their minima in common, as bulk does."""
+        """Select the pairs that are worth measuring, as bulk on one machine does."""
         deciding = self._deciding
-        taken, counts = worth_measuring(
+        chosen, counts = worth_measuring(
             left.minima == right.minima,
             left.simhash,
             right.simhash,
             deciding.rules,
             deciding.ranking,
         )
-        taken &= left.row != right.row  # two of its keys may be equal by chance
-        return taken, counts[taken]
+        chosen &= left.row != right.row  # two of its keys may be equal by chance
+        return chosen, counts[chosen]
 
 
 def _hidden(rows: NDArray[np.int64], hidden: NDArray[np.int64]) -> Any:
-    nobody = np.full(len(rows), NOBODY, np.int32)
+    none = np.full(len(rows), NO_CANDIDATE, np.int32)
     no = np.zeros(len(rows), bool)
-    # Others that do not exist, each another one: equal ones would come to one task.
-    columns = rows, -1 - rows, nobody, no, no, hidden
-    return of_columns(columns, MET)
+    # Each line has another number in place of a candidate: equal ones would all go to one task.
+    columns = rows, -1 - rows, none, no, no, hidden
+    return of_columns(columns, CANDIDATES)
