@@ -7,8 +7,8 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
-
 from shingling.extraction.reader import Content, Reader
+
 from shingling.sketch import Scheme
 from tests.cli.stores import dump
 from tests.crawling import Crawl, Project, article, html, serving
