@@ -1,4 +1,4 @@
-"""From a document to its verdict: extracted and signed side by side, decided in order."""
+"""Documents decided: extracted and signed side by side, checked in their order."""
 
 from __future__ import annotations
 
@@ -7,21 +7,19 @@ import logging
 from contextlib import asynccontextmanager
 from contextvars import Context
 from dataclasses import dataclass, field, replace
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
-from w3lib.encoding import http_content_type_encoding
-
 from shingling.errors import ExtractionError, ShinglingError, StoreError
-from shingling.extraction.html import sniff_html
-from shingling.extraction.pool import ReadingPool
-from shingling.extraction.reader import Content, Reader, Reading
-from shingling.plugin.documents import Document, Kind, Skipped, identity, is_same_page
+from shingling.extraction.extractors import find_extractor
+from shingling.extraction.html import Head
+from shingling.extraction.pages import Extraction, PageExtractor
+from shingling.extraction.pool import ExtractionPool
+from shingling.plugin.items.documents import Document, Kind, Skipped, identity, is_same_page
+from shingling.plugin.items.known_bodies import KnownBodies, extraction_of
+from shingling.plugin.items.responses import NotModified, fetched_for, fetched_page
+from shingling.plugin.items.store_thread import StoreThread
 from shingling.plugin.middleware import is_parse_command
-from shingling.plugin.readings import Readings
-from shingling.plugin.store_thread import StoreThread
-from shingling.sketch import Signature
 from shingling.store import Page, Verdict, safe_url, site_of
 
 if TYPE_CHECKING:
@@ -30,6 +28,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
+    from shingling.extraction.pages import Fetched
     from shingling.extraction.processes import Worker
     from shingling.plugin.report import Report
     from shingling.plugin.settings import DedupSettings
@@ -38,8 +37,6 @@ logger = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 
-_NOT_MODIFIED = Skipped("not_modified")
-
 
 class NotStartedError(ShinglingError):
     """The store cannot be opened: no document of the crawl is decided."""
@@ -47,11 +44,11 @@ class NotStartedError(ShinglingError):
 
 @dataclass(frozen=True)
 class Outcome:
-    """The verdict on a document, the URL that it is stored under, and what was read from it."""
+    """The verdict on a document, the URL that it is stored under, and its text."""
 
     verdict: Verdict
     url: str
-    reading: Reading = field(default_factory=Reading)
+    extraction: Extraction = field(default_factory=Extraction)
 
 
 @dataclass
@@ -59,11 +56,11 @@ class _Shared:
     """What the items of one response have in common."""
 
     pages: dict[str, asyncio.Task[Outcome]] = field(default_factory=dict)
-    head: asyncio.Task[Reading] | None = None
+    head: asyncio.Task[Head] | None = None
 
 
 class Checker:
-    """Decides documents; the store and the workers are opened by the first one.
+    """Decides documents; the first one opens the store and starts the workers.
 
     Args:
         crawler: whose responses they come from.
@@ -80,8 +77,8 @@ class Checker:
         self._report = report
         self._worker = worker
         self._store = StoreThread(settings)
-        self._pool: ReadingPool | None = None
-        self._readings: Readings | None = None
+        self._pool: ExtractionPool | None = None
+        self._bodies: KnownBodies | None = None
         self._starting: asyncio.Task[None] | None = None
         self._shared: WeakKeyDictionary[Response, _Shared] = WeakKeyDictionary()
         self._last_turn: asyncio.Future[None] | None = None
@@ -89,7 +86,7 @@ class Checker:
     async def check(
         self, document: Document, response: Response | None, *, again: bool = False
     ) -> Outcome:
-        """Return the outcome of a document; the items that stand for one page share it.
+        """Decide a document; the items that stand for one page share its outcome.
 
         Args:
             document: what is decided.
@@ -117,15 +114,15 @@ class Checker:
     async def _check(self, document: Document, response: Response | None) -> Outcome:
         async with self._in_turn():
             await self._start_once()
-            extracted = await self._extract(document, response)
+            extracted = await self._page(document, response)
         # Without another await in between, so that the order is that of the turns.
         if isinstance(extracted, Skipped):
             url = response.url if response is not None else document.url or ""
             outcome = Outcome(Verdict("skipped", reason=extracted.reason), url)
             words = None
         else:
-            page, reading = extracted
-            outcome = Outcome(await self._store.check(page), page.url, reading)
+            page, extraction = extracted
+            outcome = Outcome(await self._store.check(page), page.url, extraction)
             words = None if page.signature is None else page.signature.words
         self._report.decided(outcome.verdict, words)
         return outcome
@@ -159,106 +156,96 @@ class Checker:
         try:
             scheme = await self._store.open(
                 spider.name if spider else "",
-                {"action": settings.action, **settings.shown()},
+                {"action": settings.action, **settings.for_run()},
                 dry_run=is_parse_command(spider),
             )
         except ShinglingError as error:
             if first is not None:
                 first.end()
             raise NotStartedError(str(error)) from error
-        reader = Reader(scheme, settings.extractor, settings.max_bytes, refuse_apps=True)
-        self._pool = ReadingPool(reader, settings.workers, settings.timeout, first=first)
+        extractor = PageExtractor(
+            scheme, find_extractor(settings.extractor), settings.max_bytes, refuse_apps=True
+        )
+        self._pool = ExtractionPool(extractor, settings.workers, settings.timeout, first=first)
         # What the store knows of a body is its text, which it may be told not to keep.
-        known = self._store if settings.store_text else None
-        self._readings = Readings(reader, self._pool, known)
+        texts = self._store if settings.store_text else None
+        self._bodies = KnownBodies(extractor, self._pool, texts)
 
-    async def _extract(
+    async def _page(
         self, document: Document, response: Response | None
-    ) -> tuple[Page, Reading] | Skipped:
-        """Return the document as the store takes it, and what was read; or why it is skipped."""
-        url, title = document.url, document.title
+    ) -> tuple[Page, Extraction] | Skipped:
+        """Extract a document: the page that the store checks and what is in it, if it has any."""
         if document.canonical is not None and not await self._declares(
             document.canonical, response
         ):
             return Skipped("not_its_page")
-        reading, body_key = await self._read(document, response)
-        language = reading.language
-        if document.kind is Kind.ITEM and response is not None and title is None:
-            head = reading if reading.title else await self._head(response)
-            title, language = head.title, language or head.language
-            reading = reading._replace(title=title, language=language)
-        signature = Signature.from_bytes(reading.signature) if reading.signature else None
+        extraction, body_key = await self._extract(document, response)
+        if document.kind is Kind.ITEM and response is not None:
+            extraction = await self._with_head(extraction, document, response)
+        url = document.url
         if url is None:
             assert response is not None
-            if signature is None:
-                return Skipped(reading.reason or "no_main_text")
-            url = identity(document, response.url, signature.text_hash)
+            if extraction.signature is None:
+                return Skipped(extraction.reason or "no_main_text")
+            url = identity(document, response.url, extraction.signature.text_hash)
         page = Page(
             url=url,
-            text=reading.text,
-            signature=signature,
-            title=title or reading.title,
-            language=language,
+            text=extraction.text,
+            signature=extraction.signature,
+            title=document.title or extraction.title,
+            language=extraction.language,
             source=document.source,
             scope=self._scope(url),
-            reason=reading.reason,
-            # What the store knows of a body is what was read from it: not the item's title.
+            reason=extraction.reason,
+            # What the store knows of a body is what was extracted from it: not the item's title.
             body_key=body_key if document.title is None else None,
         )
-        return page, reading
+        return page, extraction
 
-    async def _read(
+    async def _extract(
         self, document: Document, response: Response | None
-    ) -> tuple[Reading, bytes | None]:
-        """Return what is in a document, and the key of its body where it is to be stored."""
-        assert self._readings is not None
+    ) -> tuple[Extraction, bytes | None]:
+        """Extract a document; the second is the key of its body, if it is to be stored."""
+        assert self._bodies is not None
         url = document.url or (response.url if response is not None else "")
-        content = self._content(document, response)
-        if isinstance(content, Content):
-            return await self._readings.read(content, safe_url(url), self._scope(url))
-        if content is _NOT_MODIFIED:
-            page = await self._store.as_read(url, self._scope(url))
-            if page is not None and page.signature is not None:
-                signature = page.signature.to_bytes()
-                return Reading(page.text, page.title, page.language, signature), None
-        return Reading(reason=content.reason), None
+        scope = self._scope(url)
+        fetched = fetched_for(document, response, self._settings.max_bytes)
+        if isinstance(fetched, Skipped):
+            return Extraction(reason=fetched.reason), None
+        if isinstance(fetched, NotModified):
+            page = await self._store.as_read(url, scope)
+            if page is None or page.signature is None:
+                return Extraction(reason="not_modified"), None
+            return extraction_of(page), None
+        return await self._bodies.extract(fetched, safe_url(url), scope)
 
-    def _content(self, document: Document, response: Response | None) -> Content | Skipped:
-        """Return what is compared: the item's text or HTML, or the body of its response."""
-        if document.text is not None:
-            return Content(document.text, is_html=False, url=document.url)
-        if document.html is not None:
-            return Content(document.html, is_html=True, url=document.url)
-        assert response is not None
-        if response.status == HTTPStatus.NOT_MODIFIED:
-            return _NOT_MODIFIED
-        if not response.body:
-            return Skipped("no_main_text")
-        if len(response.body) > self._settings.max_bytes:
-            return Skipped("too_large")
-        if not _is_html(response):
-            return Skipped("not_html")
-        return _body(response)
+    async def _with_head(
+        self, extraction: Extraction, document: Document, response: Response
+    ) -> Extraction:
+        """Add the title and language of the page to the text of an item that has no title."""
+        if document.title is not None or extraction.title:
+            return extraction
+        head = await self._head(response)
+        return replace(extraction, title=head.title, language=extraction.language or head.language)
 
-    async def _head(self, response: Response) -> Reading:
-        """Return what the page of a response says of itself: its title and canonical URL."""
-        if not response.body or not _is_html(response):
-            return Reading()
+    async def _head(self, response: Response) -> Head:
+        """Title, language and canonical URL of a page; its items share them."""
         shared = self._shared.setdefault(response, _Shared())
         if shared.head is None:
-            content = _body(response)._replace(head_only=True)
-            shared.head = _task(self._read_head(content))
+            shared.head = _task(self._extract_head(fetched_page(response)))
         return await asyncio.shield(shared.head)
 
-    async def _read_head(self, content: Content) -> Reading:
+    async def _extract_head(self, fetched: Fetched | None) -> Head:
         assert self._pool is not None
+        if fetched is None:
+            return Head()
         try:
-            return await self._pool.read(content)
+            return await self._pool.head(fetched)
         except ExtractionError:  # it took too long, or ended the worker
-            return Reading()
+            return Head()
 
     async def _declares(self, url: str, response: Response | None) -> bool:
-        """Return whether a page declares a URL as canonical."""
+        """Whether a page declares a URL as canonical."""
         assert response is not None
         declared = (await self._head(response)).canonical
         return declared is not None and is_same_page(declared, url)
@@ -283,11 +270,11 @@ class Checker:
         """End the workers, and write the last stats."""
         if self._worker is not None:  # nothing came that was to be read
             self._worker.end()
-        if self._pool is None or self._readings is None:
+        if self._pool is None or self._bodies is None:
             return
         await asyncio.to_thread(self._pool.close)
         stats = self._crawler.stats
-        stats.set_value("dedup/known_bodies", self._readings.known)
+        stats.set_value("dedup/known_bodies", self._bodies.known)
         stats.set_value("dedup/time/read", round(self._pool.seconds, 3))
         stats.set_value("dedup/time/store", round(self._store.seconds, 3))
         stats.set_value("dedup/batches", self._store.batches)
@@ -309,14 +296,3 @@ def _task(work: Coroutine[Any, Any, _T]) -> asyncio.Task[_T]:
     A task that is kept for as long as its response would keep the response for good.
     """
     return asyncio.create_task(work, context=Context())
-
-
-def _body(response: Response) -> Content:
-    kind = response.headers.get("Content-Type", b"") or b""
-    encoding = http_content_type_encoding(kind.decode("latin-1"))
-    return Content(response.body, is_html=True, url=response.url, encoding=encoding)
-
-
-def _is_html(response: Response) -> bool:
-    kind = response.headers.get("Content-Type") or b""
-    return b"html" in kind.lower() or sniff_html(response.body)
