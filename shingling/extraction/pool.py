@@ -73,7 +73,7 @@ class _Lane(threading.Thread):
         self._jobs = jobs
         self._timeout = timeout
         self._lock = threading.Lock()  # between this thread and the watchdog
-        self._current: tuple[_Job, float] | None = None  # without a process, and since when
+        self._current: tuple[_Job, float] | None = None  # and since when
         self._is_replaced = False
         self._process = process
         self._worker: WatchedWorker | None = None
@@ -84,12 +84,17 @@ class _Lane(threading.Thread):
             self._start(WatchedWorker(self._extractor, self._timeout), self._process)
         while (job := self._jobs.get()) is not None:
             began = time.monotonic()
+            with self._lock:
+                self._current = job, began
             try:
                 outcome = self._answer(job)
             except Exception as error:  # whatever it is, the page must hear of it
                 outcome = error
+            # Not where an extractor calls sys.exit in this thread: the watchdog gives the page up.
+            with self._lock:
+                self._current = None
+                job.finish(outcome)
             self.seconds += time.monotonic() - began
-            job.finish(outcome)
             if self._is_replaced:
                 return
             if self._worker is not None and self._worker.has_ended:
@@ -114,22 +119,13 @@ class _Lane(threading.Thread):
 
     def _answer(self, job: _Job) -> Any:
         if self._worker is None:
-            return self._answer_in_thread(job)
+            return self._extractor.answer(job.question)
         try:
             return self._worker.ask(job.question)
         except WorkerTimeoutError as error:
             raise _timeout() from error
         except WorkerDiedError as error:
             raise ExtractionError("worker_died", "the worker process died of it") from error
-
-    def _answer_in_thread(self, job: _Job) -> Any:
-        with self._lock:
-            self._current = job, time.monotonic()
-        try:
-            return self._extractor.answer(job.question)
-        finally:
-            with self._lock:
-                self._current = None
 
     def _start(self, worker: WatchedWorker, process: Worker | None) -> None:
         """Go on with a new process; without one if it cannot be started, or does not get ready."""
