@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 HTML = '<html lang="en-GB"><head><title>Of the page</title></head><body><p>Words.</p></body></html>'
 CODE = """
-from shingling.extraction.extractors import Extracted
+from shingling import Extracted
 
 def capitals(html, url):
     return Extracted("MAIN TEXT", title=" Of the  extractor ", language="de-AT")

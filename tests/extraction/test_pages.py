@@ -8,8 +8,7 @@ import sys
 from types import ModuleType
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from shingling import Scheme, sign
 from shingling.extraction.extractors import find_extractor
