@@ -118,7 +118,12 @@ class DedupPipeline:
     async def _load(self) -> ItemDecider:
         """Import what takes long beside the event loop, while the first worker starts."""
         first = start_worker() if self._settings.workers else None
-        module = await asyncio.to_thread(import_module, "shingling.plugin.items.decider")
+        try:
+            module = await asyncio.to_thread(import_module, "shingling.plugin.items.decider")
+        except BaseException:
+            if first is not None:
+                first.end()
+            raise
         action = self._settings.action
         if action == "drop" and is_parse_command(self._crawler.spider):
             action = "tag"  # nobody would see a verdict on an item that is gone

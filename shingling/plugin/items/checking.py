@@ -5,37 +5,29 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import asynccontextmanager
-from contextvars import Context
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from shingling.errors import ExtractionError, ShinglingError, StoreError
-from shingling.extraction.extractors import find_extractor
-from shingling.extraction.html import Head
-from shingling.extraction.pages import Extraction, PageExtractor
-from shingling.extraction.pool import ExtractionPool
-from shingling.plugin.items.documents import Document, Kind, Skipped, identity, is_same_page
-from shingling.plugin.items.known_bodies import KnownBodies, extraction_of
-from shingling.plugin.items.responses import NotModified, fetched_for, fetched_page
+from shingling.errors import ShinglingError, StoreError
+from shingling.extraction.pages import Extraction
+from shingling.plugin.items.documents import Document, Kind, Skipped
+from shingling.plugin.items.extracting import DocumentExtractor, detached_task
 from shingling.plugin.items.store_thread import StoreThread
 from shingling.plugin.middleware import is_parse_command
-from shingling.store import Page, Verdict, safe_url, site_of
+from shingling.store import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Coroutine
+    from collections.abc import AsyncIterator
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from shingling.extraction.pages import Fetched
     from shingling.extraction.processes import Worker
     from shingling.plugin.report import Report
     from shingling.plugin.settings import DedupSettings
 
 logger = logging.getLogger(__name__)
-
-_T = TypeVar("_T")
 
 
 class NotStartedError(ShinglingError):
@@ -49,14 +41,6 @@ class Outcome:
     verdict: Verdict
     url: str
     extraction: Extraction = field(default_factory=Extraction)
-
-
-@dataclass
-class _Shared:
-    """What the items of one response have in common."""
-
-    pages: dict[str, asyncio.Task[Outcome]] = field(default_factory=dict)
-    head: asyncio.Task[Head] | None = None
 
 
 class Checker:
@@ -77,10 +61,12 @@ class Checker:
         self._report = report
         self._worker = worker
         self._store = StoreThread(settings)
-        self._pool: ExtractionPool | None = None
-        self._bodies: KnownBodies | None = None
-        self._starting: asyncio.Task[None] | None = None
-        self._shared: WeakKeyDictionary[Response, _Shared] = WeakKeyDictionary()
+        self._extractor: DocumentExtractor | None = None
+        self._starting: asyncio.Task[DocumentExtractor] | None = None
+        # Outcomes by URL, for the items that stand for the same page.
+        self._pages: WeakKeyDictionary[Response, dict[str, asyncio.Task[Outcome]]] = (
+            WeakKeyDictionary()
+        )
         self._last_turn: asyncio.Future[None] | None = None
 
     async def check(
@@ -106,15 +92,15 @@ class Checker:
         if document.kind is Kind.ITEM or response is None:
             return await self._check(document, response)
         assert document.url is not None
-        pages = self._shared.setdefault(response, _Shared()).pages
+        pages = self._pages.setdefault(response, {})
         if document.url not in pages:
-            pages[document.url] = _task(self._check(document, response))
+            pages[document.url] = detached_task(self._check(document, response))
         return await asyncio.shield(pages[document.url])
 
     async def _check(self, document: Document, response: Response | None) -> Outcome:
         async with self._in_turn():
-            await self._start_once()
-            extracted = await self._page(document, response)
+            extractor = await self._started()
+            extracted = await extractor.extract(document, response)
         # Without another await in between, so that the order is that of the turns.
         if isinstance(extracted, Skipped):
             url = response.url if response is not None else document.url or ""
@@ -144,18 +130,19 @@ class Checker:
                     await before
                 mine.set_result(None)
 
-    async def _start_once(self) -> None:
+    async def _started(self) -> DocumentExtractor:
         if self._starting is None:
-            self._starting = _task(self._start())
-        await asyncio.shield(self._starting)
+            self._starting = detached_task(self._start())
+        return await asyncio.shield(self._starting)
 
-    async def _start(self) -> None:
+    async def _start(self) -> DocumentExtractor:
         """Open the store, while the first worker starts."""
         settings, spider = self._settings, self._crawler.spider
         first, self._worker = self._worker, None
+        name = "" if spider is None else spider.name
         try:
             scheme = await self._store.open(
-                spider.name if spider else "",
+                name,
                 {"action": settings.action, **settings.for_run()},
                 dry_run=is_parse_command(spider),
             )
@@ -163,99 +150,8 @@ class Checker:
             if first is not None:
                 first.end()
             raise NotStartedError(str(error)) from error
-        extractor = PageExtractor(
-            scheme, find_extractor(settings.extractor), settings.max_bytes, refuse_apps=True
-        )
-        self._pool = ExtractionPool(extractor, settings.workers, settings.timeout, first=first)
-        # What the store knows of a body is its text, which it may be told not to keep.
-        texts = self._store if settings.store_text else None
-        self._bodies = KnownBodies(extractor, self._pool, texts)
-
-    async def _page(
-        self, document: Document, response: Response | None
-    ) -> tuple[Page, Extraction] | Skipped:
-        """Extract a document: the page that the store checks and what is in it, if it has any."""
-        if document.canonical is not None and not await self._declares(
-            document.canonical, response
-        ):
-            return Skipped("not_its_page")
-        extraction, body_key = await self._extract(document, response)
-        if document.kind is Kind.ITEM and response is not None:
-            extraction = await self._with_head(extraction, document, response)
-        url = document.url
-        if url is None:
-            assert response is not None
-            if extraction.signature is None:
-                return Skipped(extraction.reason or "no_main_text")
-            url = identity(document, response.url, extraction.signature.text_hash)
-        page = Page(
-            url=url,
-            text=extraction.text,
-            signature=extraction.signature,
-            title=document.title or extraction.title,
-            language=extraction.language,
-            source=document.source,
-            scope=self._scope(url),
-            reason=extraction.reason,
-            # What the store knows of a body is what was extracted from it: not the item's title.
-            body_key=body_key if document.title is None else None,
-        )
-        return page, extraction
-
-    async def _extract(
-        self, document: Document, response: Response | None
-    ) -> tuple[Extraction, bytes | None]:
-        """Extract a document; the second is the key of its body, if it is to be stored."""
-        assert self._bodies is not None
-        url = document.url or (response.url if response is not None else "")
-        scope = self._scope(url)
-        fetched = fetched_for(document, response, self._settings.max_bytes)
-        if isinstance(fetched, Skipped):
-            return Extraction(reason=fetched.reason), None
-        if isinstance(fetched, NotModified):
-            page = await self._store.as_read(url, scope)
-            if page is None or page.signature is None:
-                return Extraction(reason="not_modified"), None
-            return extraction_of(page), None
-        return await self._bodies.extract(fetched, safe_url(url), scope)
-
-    async def _with_head(
-        self, extraction: Extraction, document: Document, response: Response
-    ) -> Extraction:
-        """Add the title and language of the page to the text of an item that has no title."""
-        if document.title is not None or extraction.title:
-            return extraction
-        head = await self._head(response)
-        return replace(extraction, title=head.title, language=extraction.language or head.language)
-
-    async def _head(self, response: Response) -> Head:
-        """Title, language and canonical URL of a page; its items share them."""
-        shared = self._shared.setdefault(response, _Shared())
-        if shared.head is None:
-            shared.head = _task(self._extract_head(fetched_page(response)))
-        return await asyncio.shield(shared.head)
-
-    async def _extract_head(self, fetched: Fetched | None) -> Head:
-        assert self._pool is not None
-        if fetched is None:
-            return Head()
-        try:
-            return await self._pool.head(fetched)
-        except ExtractionError:  # it took too long, or ended the worker
-            return Head()
-
-    async def _declares(self, url: str, response: Response | None) -> bool:
-        """Whether a page declares a URL as canonical."""
-        assert response is not None
-        declared = (await self._head(response)).canonical
-        return declared is not None and is_same_page(declared, url)
-
-    def _scope(self, url: str) -> str:
-        if self._settings.scope == "site":
-            return site_of(safe_url(url))
-        if self._settings.scope == "spider" and self._crawler.spider is not None:
-            return self._crawler.spider.name
-        return ""
+        self._extractor = DocumentExtractor(settings, scheme, name, self._store, first)
+        return self._extractor
 
     async def withdraw(self, url: str) -> None:
         """Take a document out of the store: its item was dropped by a later pipeline."""
@@ -268,14 +164,14 @@ class Checker:
 
     async def close(self) -> None:
         """End the workers, and write the last stats."""
-        if self._worker is not None:  # nothing came that was to be read
+        if self._worker is not None:  # no document came
             self._worker.end()
-        if self._pool is None or self._bodies is None:
+        if self._extractor is None:
             return
-        await asyncio.to_thread(self._pool.close)
+        await asyncio.to_thread(self._extractor.pool.close)
         stats = self._crawler.stats
-        stats.set_value("dedup/known_bodies", self._bodies.known)
-        stats.set_value("dedup/time/read", round(self._pool.seconds, 3))
+        stats.set_value("dedup/known_bodies", self._extractor.bodies.known)
+        stats.set_value("dedup/time/read", round(self._extractor.pool.seconds, 3))
         stats.set_value("dedup/time/store", round(self._store.seconds, 3))
         stats.set_value("dedup/batches", self._store.batches)
         if self._store.full_keys:
@@ -288,11 +184,3 @@ class Checker:
             StoreError: the database failed.
         """
         await self._store.close(reason)
-
-
-def _task(work: Coroutine[Any, Any, _T]) -> asyncio.Task[_T]:
-    """Start a task whose context is empty: that of the item has the response in it.
-
-    A task that is kept for as long as its response would keep the response for good.
-    """
-    return asyncio.create_task(work, context=Context())
