@@ -1,4 +1,4 @@
-"""All inputs signed: their parts handed to the workers, and what came of them taken up."""
+"""Sign all inputs: their parts are handed to the workers, and the chunks are counted."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ class _Signing:
 
 
 def _digest(source: Source, payload: Payload) -> str | None:
-    """Return what tells whether a part is the same, where nothing else does."""
+    """Hash of a part; None if the identity of its input already tells whether it is the same."""
     if source.identity is not None:
         return None
     return hashlib.blake2b(pickle.dumps(payload), digest_size=16).hexdigest()

@@ -150,7 +150,7 @@ def _extract(
 
 
 def without_text(values: dict[str, Any], fields: Fields) -> str:
-    """Return why a row has nothing to sign."""
+    """Say why a row has nothing to sign."""
     for name in (fields.text, fields.html):
         if name in values:
             value = values[name]
@@ -161,7 +161,11 @@ def without_text(values: dict[str, Any], fields: Fields) -> str:
 
 
 def id_of(values: dict[str, Any], name: str | None) -> tuple[bytes, bytes] | None:
-    """Return the id of a row and its hash."""
+    """Id of a row and its hash, 16 bytes; None if it has none and none is asked for.
+
+    Raises:
+        BadRowError: it has no `name`.
+    """
     value = None
     for one in ("id", "url") if name is None else (name,):
         value = values.get(one)
@@ -174,5 +178,5 @@ def id_of(values: dict[str, Any], name: str | None) -> tuple[bytes, bytes] | Non
 
 
 def reason_shown(reason: str) -> str:
-    """Return the short name of a reason as a person reads it."""
+    """Short name of a reason as a person reads it."""
     return reason.replace("_", " ")
