@@ -133,9 +133,8 @@ class _Lane(threading.Thread):
         if process is None:
             worker.end()
             return
-        worker.start(process)
         try:
-            worker.wait_until_ready()
+            worker.start(process)
         except WorkerDiedError:
             logger.warning("A worker process did not start; pages are extracted in a thread")
             worker.end()

@@ -73,40 +73,26 @@ class Worker:
         )
 
     @property
-    def pid(self) -> int:
-        """The number of the process."""
-        return self._process.pid
-
-    @property
     def is_dead(self) -> bool:
         """Whether the process has ended."""
         return self._process.poll() is not None
 
-    def send(self, message: Any) -> None:
-        """Send a message; a process that has ended does not get it, as `receive` tells."""
-        assert self._process.stdin is not None
-        with contextlib.suppress(OSError):
-            send(self._process.stdin, message)
-
-    def receive(self) -> Any:
-        """Wait for the next answer; raise it if it is an exception.
+    def ask(self, message: Any) -> Any:
+        """Send a message and wait for its answer; raise it if it is an exception.
 
         Raises:
             WorkerDiedError: the process has ended.
         """
+        assert self._process.stdin is not None
         assert self._process.stdout is not None
         try:
+            send(self._process.stdin, message)
             answer = receive(self._process.stdout)
         except (EOFError, OSError) as error:
             raise WorkerDiedError("a worker process has ended") from error
         if isinstance(answer, Exception):
             raise answer
         return answer
-
-    def ask(self, message: Any) -> Any:
-        """Send a message and wait for its answer, as `receive` does."""
-        self.send(message)
-        return self.receive()
 
     def kill(self) -> None:
         """End the process, whatever it does."""
@@ -130,7 +116,7 @@ class WatchedWorker:
     Args:
         work: what it does.
         timeout: seconds without progress after which it is ended.
-        progress: what it has come to while it answers; None if the limit is for the whole answer.
+        progress: how far it has come with an answer; by default the limit is for the whole of it.
     """
 
     def __init__(self, work: Work, timeout: float, progress: Callable[[], int] = lambda: 0) -> None:
@@ -149,22 +135,17 @@ class WatchedWorker:
         return self._worker is None or self._took_too_long or self._worker.is_dead
 
     def start(self, worker: Worker) -> None:
-        """Take a new process, in place of the one before, and send it its work."""
+        """Take a new process in place of the one before, and wait until it is ready.
+
+        Raises:
+            WorkerDiedError: it has ended before.
+        """
         self.end()
         with self._lock:
             self._worker, self._took_too_long = worker, False
             if self.is_killed:
                 worker.kill()
-        worker.send(self._work)
-
-    def wait_until_ready(self) -> None:
-        """Wait until the new process has prepared its work.
-
-        Raises:
-            WorkerDiedError: it has ended before.
-        """
-        assert self._worker is not None
-        self._worker.receive()
+        worker.ask(self._work)
 
     def ask(self, message: Any) -> Any:
         """Send a message and wait for its answer.

@@ -169,14 +169,11 @@ class _Lane(threading.Thread):
         """
         for _ in range(_MAX_TRIES):
             self._write_row(-1)
-            worker.start(Worker())
-            try:
-                worker.wait_until_ready()
-            except WorkerDiedError:
-                if worker.is_killed:
-                    break
-            else:
+            with contextlib.suppress(WorkerDiedError):
+                worker.start(Worker())
                 return
+            if worker.is_killed:
+                break
         raise BulkError("worker processes do not start; their errors are above")
 
     def _row(self) -> int:
