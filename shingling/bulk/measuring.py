@@ -18,7 +18,7 @@ from shingling.similarity import Overlap, overlap
 from shingling.sketch import FUNCTIONS, SUPERSHINGLES, text_fingerprints
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -106,6 +106,10 @@ class Measurer:
         self._measured: dict[tuple[int, int], Overlap] = {}
         self._fingerprints: OrderedDict[int, Fingerprints] = OrderedDict()
         self._size = 0
+
+    def prepare(self) -> Callable[[Pairs], NDArray[np.int64]]:
+        """Make a worker process ready that measures pairs."""
+        return self.measure
 
     def choose(
         self, row: int, originals: Sequence[int], equal: Sequence[int]
@@ -205,15 +209,12 @@ class MeasuringPool:
         try:
             worker = self._workers[place]
             if worker is None:
-                worker = self._workers[place] = Worker("shingling.bulk.signing.worker")
+                worker = self._workers[place] = Worker()
                 worker.ask(self._measurer)
-            answer = worker.ask(pairs)
-        except (EOFError, OSError):
+            measured: NDArray[np.int64] = worker.ask(pairs)
+        except Exception:  # it died, or a row is at fault, of which measuring it here tells
             worker, self._workers[place] = self._workers[place], None
             if worker is not None:
                 worker.end()
-            answer = None
-        if isinstance(answer, np.ndarray):
-            return answer
-        # An error comes again, where it is the fault of a row.
-        return np.empty((0, 5), np.int64)
+            return np.empty((0, 5), np.int64)
+        return measured

@@ -43,7 +43,7 @@ _EVENT_THRESHOLD = 0.1
 def run(name: str, options: argparse.Namespace, settings: BaseSettings) -> int:
     """Run a sub-command and return its exit status; errors are one line on stderr."""
     try:
-        configured = DedupSettings.read(settings, crawl=False)
+        configured = DedupSettings.from_settings(settings, crawl=False)
         return _COMMANDS[name](options, configured)
     except UsageError:
         raise

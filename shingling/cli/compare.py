@@ -13,7 +13,7 @@ from shingling.cli.opening import open_store
 from shingling.cli.output import FOUND, NOT_FOUND, print_json, print_table
 from shingling.defaults import MAX_FILE_BYTES
 from shingling.errors import ExtractionError, NoStoreError, ShinglingError
-from shingling.extraction.html import decode, read_html, sniff_html
+from shingling.extraction.html import decode, extract_page, sniff_html
 from shingling.similarity import compare, word_diff
 from shingling.sketch import Signature, sign
 from shingling.store import Parted
@@ -187,6 +187,6 @@ def _text_of_file(what: str) -> str | None:
     if not sniff_html(raw):
         return decode(raw)
     try:
-        return read_html(raw, max_bytes=MAX_FILE_BYTES).text
+        return extract_page(raw, max_bytes=MAX_FILE_BYTES).text
     except ExtractionError as error:
         raise ShinglingError(f"{plain_line(what)}: {error}") from error

@@ -28,7 +28,7 @@ _BATCH = 256  # records in one transaction
 @contextmanager
 def import_run(store: Store, settings: DedupSettings) -> Iterator[Run]:
     """Record an import as a run."""
-    run = store.start_run("import", settings.shown())
+    run = store.start_run("import", settings.for_run())
     try:
         yield run
     except BaseException:

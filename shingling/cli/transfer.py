@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rich.filesize import decimal
 from scrapy.exceptions import UsageError
 
-from shingling.cli.formats.feeds import Fields, Problems, Readings, batches_of, scope_by
+from shingling.cli.formats.feeds import FeedExtractor, Fields, Problems, batches_of, scope_by
 from shingling.cli.formats.jsonl_csv import (
     FORMATS,
     format_of,
@@ -181,9 +181,9 @@ def _import_feed(
     counts: Counter[str] = Counter()
     problems = Problems()
     scheme = _scheme_of(url, settings)
-    with Readings(settings, scheme) as readings, _progress("import", None) as advance:
+    with FeedExtractor(settings, scheme) as extractor, _progress("import", None) as advance:
         scope_of = scope_by(settings, options.spider)
-        batches = batches_of(lines, fields, readings, scope_of, problems)
+        batches = batches_of(lines, fields, extractor, scope_of, problems)
         first = next(batches, None)
         if first is not None:
             with Store.open(url, scheme=scheme, rules=settings.rules) as store:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shingling.defaults import MAX_FILE_BYTES
 from shingling.errors import ExtractionError, TuningError
-from shingling.extraction.html import read_html, sniff_html
+from shingling.extraction.html import extract_page, sniff_html
 from shingling.text import clean, plain_line
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _text(name: str, value: Any, look_up: Callable[[str], str | None]) -> str:
     if not sniff_html(content.encode()):
         return content
     try:
-        return read_html(content, max_bytes=MAX_FILE_BYTES).text
+        return extract_page(content, max_bytes=MAX_FILE_BYTES).text
     except ExtractionError as error:
         raise TuningError(f'"{name}": no text could be had from the HTML ({error})') from None
 

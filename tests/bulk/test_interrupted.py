@@ -185,7 +185,7 @@ def test_a_row_that_takes_too_long_is_left_out(tmp_path: Path) -> None:
 
 def is_worker(process: psutil.Process) -> bool:
     try:
-        return "shingling.bulk.signing.worker" in process.cmdline()
+        return "shingling.extraction.worker" in process.cmdline()
     except psutil.Error:  # it is gone, or was not waited for yet
         return False
 

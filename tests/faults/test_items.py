@@ -208,4 +208,4 @@ def test_a_script_needs_no_main_guard_and_raises_no_warning(tmp_path: Path, guar
     assert crawling.log.count("THE SCRIPT RUNS") == 1
     assert "Warning" not in crawling.log
     assert "Traceback" not in crawling.log
-    assert "read in a thread" not in crawling.log
+    assert "extracted in a thread" not in crawling.log

@@ -215,7 +215,7 @@ def test_wrong_values_are_tried_for_every_setting() -> None:
 def test_a_wrong_value_is_refused_with_setting_value_and_what_is_accepted(name: str) -> None:
     for value in WRONG[name]:
         with pytest.raises(SettingsError) as caught:
-            DedupSettings.read(Settings({name: value}))
+            DedupSettings.from_settings(Settings({name: value}))
         message = str(caught.value)
         assert "\n" not in message
         assert message.startswith(name)
@@ -226,14 +226,14 @@ def test_a_wrong_value_is_refused_with_setting_value_and_what_is_accepted(name: 
 
 def test_a_long_wrong_value_is_shown_cut_and_on_one_line() -> None:
     with pytest.raises(SettingsError) as caught:
-        DedupSettings.read(Settings({"DEDUP_ACTION": "\x1b[31m\n" * 10_000}))
+        DedupSettings.from_settings(Settings({"DEDUP_ACTION": "\x1b[31m\n" * 10_000}))
     assert len(str(caught.value)) < 300
     assert str(caught.value).isprintable()
 
 
 def test_an_unknown_name_is_refused_with_the_names_that_are_known() -> None:
     with pytest.raises(SettingsError) as caught:
-        DedupSettings.read(Settings({"DEDUP_QQQQQQQQQQQQ": 1}))
+        DedupSettings.from_settings(Settings({"DEDUP_QQQQQQQQQQQQ": 1}))
     assert "DEDUP_QQQQQQQQQQQQ is not a setting" in str(caught.value)
     assert [name for name in SETTINGS if name not in str(caught.value)] == []
 
@@ -256,14 +256,14 @@ def test_settings_that_contradict_each_other_are_refused(
     settings: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(SettingsError, match=said) as caught:
-        DedupSettings.read(Settings(settings))
+        DedupSettings.from_settings(Settings(settings))
     assert "\n" not in str(caught.value)
 
 
 def test_settings_that_are_switched_off_need_no_packs_and_files() -> None:
     scheme = {"simhash": {"features": "words", "idf": "no such.json"}}
     settings = {"DEDUP_ENABLED": False, "DEDUP_SCHEME": scheme}
-    assert not DedupSettings.read(Settings(settings)).enabled
+    assert not DedupSettings.from_settings(Settings(settings)).enabled
 
 
 def test_a_language_pack_that_is_not_installed_is_named_before_the_crawl_starts(
@@ -272,4 +272,4 @@ def test_a_language_pack_that_is_not_installed_is_named_before_the_crawl_starts(
     monkeypatch.setitem(sys.modules, "HanTa", None)
     settings = Settings({"DEDUP_SCHEME": {"canonical": {"language": "de", "nouns": True}}})
     with pytest.raises(SettingsError, match=r'pip install "scrapy-shingling\[tagger\]"'):
-        DedupSettings.read(settings)
+        DedupSettings.from_settings(settings)

@@ -16,7 +16,7 @@ from w3lib.encoding import http_content_type_encoding
 
 from shingling.bulk.files.archives import SavedPage, SkippedPage
 from shingling.bulk.files.lines import json_object
-from shingling.extraction.reader import Content
+from shingling.extraction.pages import Fetched
 from shingling.text import plain_line
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class RawRow(NamedTuple):
     values: dict[str, Any] | str
     offset: int = 0
     length: int = 0
-    page: Content | None = None
+    page: Fetched | None = None
 
 
 class Payload(Protocol):
@@ -139,9 +139,9 @@ class Pages(NamedTuple):
                 yield RawRow(number, plain_line(f"{page.name}: {page.reason}"))
                 continue
             encoding = http_content_type_encoding(page.content_type) if page.content_type else None
-            content = Content(page.body, is_html=True, url=page.url, encoding=encoding)
+            fetched = Fetched(page.body, is_html=True, url=page.url, encoding=encoding)
             values = {"url": page.url, "fetched": page.fetched.isoformat()}
-            yield RawRow(number, values, page=content)
+            yield RawRow(number, values, page=fetched)
 
 
 class Broken(NamedTuple):

@@ -1,4 +1,4 @@
-"""All inputs signed: their parts handed to the workers, and what came of them taken up."""
+"""Sign all inputs: their parts are handed to the workers, and the chunks are counted."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 from shingling.bulk.options import Options, Progress
 from shingling.bulk.signing.chunks import ChunkHeader, read_header
-from shingling.bulk.signing.pool import Pool
+from shingling.bulk.signing.pool import SigningPool
 from shingling.bulk.signing.sign_part import Signer, Task
 from shingling.errors import BulkError
-from shingling.extraction.reader import Reader, load_extractor
+from shingling.extraction.extractors import find_extractor
+from shingling.extraction.pages import PageExtractor
 from shingling.text import plain_line
 
 if TYPE_CHECKING:
@@ -47,9 +48,11 @@ def sign_all(
         BulkError: a part could not be signed, or one row of a strict run.
         OSError: the disk is full, or the like.
     """
-    load_extractor(options.extractor)  # a wrong one is said before anything is read
-    reader = Reader(options.scheme, options.extractor, options.max_bytes)
-    pool = Pool(Signer(reader, options.fields, banding, folder), options.workers, options.timeout)
+    found = find_extractor(options.extractor)
+    found.load()  # a wrong one is said before anything is read
+    extractor = PageExtractor(options.scheme, found, options.max_bytes)
+    signer = Signer(extractor, options.fields, banding, folder)
+    pool = SigningPool(signer, options.workers, options.timeout)
     try:
         number = _Signing(sources, options, folder, pool, progress).run()
     except BaseException:
@@ -65,7 +68,7 @@ class _Signing:
         sources: Sequence[Source],
         options: Options,
         folder: Path,
-        pool: Pool,
+        pool: SigningPool,
         progress: Callable[[Progress], None],
     ) -> None:
         self._sources = sources
@@ -159,7 +162,7 @@ class _Signing:
 
 
 def _digest(source: Source, payload: Payload) -> str | None:
-    """Return what tells whether a part is the same, where nothing else does."""
+    """Hash of a part; None if the identity of its input already tells whether it is the same."""
     if source.identity is not None:
         return None
     return hashlib.blake2b(pickle.dumps(payload), digest_size=16).hexdigest()

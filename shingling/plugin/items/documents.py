@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from shingling.plugin.middleware import Source
     from shingling.plugin.settings import DedupSettings
 
-_LONGEST_URL = 8192  # characters; a longer one is not compared with the page's
+_MAX_URL_CHARACTERS = 8192  # longer ones are not compared with the page's
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
@@ -91,8 +91,8 @@ class Skipped(NamedTuple):
     reason: str
 
 
-def read_fields(adapter: ItemAdapter, settings: DedupSettings) -> Fields:
-    """Return what an item says of itself, whatever the types of its fields are."""
+def fields_of(adapter: ItemAdapter, settings: DedupSettings) -> Fields:
+    """Take what an item says of itself, whatever the types of its fields are."""
     return Fields(
         url=_url(adapter.get(settings.url_field)),
         title=_text(adapter.get(settings.title_field)),
@@ -102,7 +102,7 @@ def read_fields(adapter: ItemAdapter, settings: DedupSettings) -> Fields:
 
 
 def _url(value: Any) -> str | None:
-    """Return a URL of any class; of an item loader's list, the first."""
+    """URL of any class; of an item loader's list, the first."""
     if isinstance(value, (list, tuple)):
         value = next(iter(value), None)
     if isinstance(value, bytes):
@@ -111,7 +111,7 @@ def _url(value: Any) -> str | None:
 
 
 def _text(value: Any) -> str | None:
-    """Return a text; an item loader's list has it in pieces."""
+    """Text of a field; an item loader's list has it in pieces."""
     if isinstance(value, (list, tuple)):
         return "\n".join(filter(None, map(_text, value))) or None
     if isinstance(value, bytes):
@@ -158,7 +158,7 @@ def choose_document(
 
 
 def identity(document: Document, page_url: str, text_hash: bytes) -> str:
-    """Return the URL under which a document is stored.
+    """URL under which a document is stored.
 
     Args:
         document: with or without a URL of its own.
@@ -169,7 +169,7 @@ def identity(document: Document, page_url: str, text_hash: bytes) -> str:
 
 
 def is_same_page(a: str, b: str) -> bool:
-    """Return whether two URLs are of one page, as far as URLs tell.
+    """Whether two URLs are of one page, as far as URLs tell.
 
     They have the same host and path; scheme, `www.`, a slash at the end and the fragment do not
     count. Parameters that only one of them has do not count either, but one that both have must
@@ -184,7 +184,7 @@ def is_same_page(a: str, b: str) -> bool:
 
 
 def _is_url_of(url: str, response: Response) -> bool:
-    """Return whether a URL is that of a response, of its request or of one of its redirects."""
+    """Whether a URL is that of a response, of its request or of one of its redirects."""
     urls = [response.url]
     if response.request is not None:
         urls += [response.request.url, *response.meta.get("redirect_urls", ())]
@@ -192,7 +192,7 @@ def _is_url_of(url: str, response: Response) -> bool:
 
 
 def _joined(response: Response | None, url: str | None) -> str | None:
-    """Return the URL of an item; a relative one begins where its response is."""
+    """URL of an item; a relative one begins where its response is."""
     if response is None or url is None:
         return url
     try:
@@ -202,8 +202,8 @@ def _joined(response: Response | None, url: str | None) -> str | None:
 
 
 def _split(url: str) -> tuple[str, str, dict[str, list[str]]] | None:
-    """Return host, path and parameters of a URL; None where it has none."""
-    if len(url) > _LONGEST_URL:
+    """Host, path and parameters of a URL; None where it has none."""
+    if len(url) > _MAX_URL_CHARACTERS:
         return None
     try:
         parts = urlsplit(url)

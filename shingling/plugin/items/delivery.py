@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 
-_MOST_LOST = 1000  # URLs
+_MAX_LOST_URLS = 1000
 
 
 class _Delivery:
@@ -40,16 +40,18 @@ class Deliveries:
     Args:
         crawler: whose items they are.
         withdraw: takes the document of a URL out of the store.
-        patience: seconds for which a duplicate waits for its original.
+        max_wait: seconds for which a duplicate waits for its original.
     """
 
     def __init__(
-        self, crawler: Crawler, withdraw: Callable[[str], Awaitable[None]], patience: float
+        self, crawler: Crawler, withdraw: Callable[[str], Awaitable[None]], max_wait: float
     ) -> None:
         self._withdraw = withdraw
-        self._patience = patience
+        self._max_wait = max_wait
         self._under_way: dict[str, _Delivery] = {}
-        self._lost: deque[str] = deque(maxlen=_MOST_LOST)  # for verdicts that are a moment older
+        self._lost: deque[str] = deque(
+            maxlen=_MAX_LOST_URLS
+        )  # for verdicts that are a moment older
         crawler.signals.connect(self._came_out, signal=signals.item_scraped)
         for signal in (signals.item_dropped, signals.item_error):
             crawler.signals.connect(self._was_lost, signal=signal)
@@ -67,7 +69,7 @@ class Deliveries:
         _current.set(None)
 
     async def comes_out(self, url: str) -> bool:
-        """Return whether the item of an original comes out, or did; wait for it where it may not.
+        """Whether the item of an original comes out, or did; waits for it while it may not.
 
         An original whose item takes too long counts as one that comes out.
         """
@@ -75,7 +77,7 @@ class Deliveries:
         if delivery is None:
             return url not in self._lost
         try:
-            return await asyncio.wait_for(asyncio.shield(delivery.has_come_out), self._patience)
+            return await asyncio.wait_for(asyncio.shield(delivery.has_come_out), self._max_wait)
         except TimeoutError:
             return True
 

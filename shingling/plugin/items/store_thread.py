@@ -20,21 +20,21 @@ if TYPE_CHECKING:
     from shingling.sketch import Scheme
     from shingling.store import Page, Run, Verdict
 
-_BATCH = 64  # pages in one transaction
-_AT_ONCE = 4  # pages that go on at the same moment
-_LINGER = 0.05  # seconds that a page waits for others at most
+_MAX_BATCH = 64  # pages in one transaction
+_MAX_RESULTS_AT_ONCE = 4  # handed out before the event loop does something else
+_MAX_WAIT_SECONDS = 0.05  # of a page for others of its batch
 
 _In = TypeVar("_In")
 _Out = TypeVar("_Out")
 
 
 class _Batches(Generic[_In, _Out]):
-    """Does things in batches: what comes in while one is done makes up the next.
+    """Does work in batches: what comes in while one batch is done makes up the next.
 
     Args:
-        work: does a batch; where it fails, each is done by itself, so that none takes the
-            others with it.
-        expected: how many are on their way: some of them are waited for, for a moment.
+        work: does a batch. If that fails, each one is done by itself, so that one which fails
+            does not take the others with it.
+        expected: how many are on their way, which a batch waits for, for a moment.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class _Batches(Generic[_In, _Out]):
         self._enough: asyncio.Future[None] | None = None
 
     async def do(self, one: _In) -> _Out:
-        """Return what becomes of one thing, or raise what its batch has raised for it alone."""
+        """Have one done; raises what the work raises for this one alone."""
         outcome: asyncio.Future[_Out] = asyncio.get_running_loop().create_future()
         self._waiting.append((one, outcome))
         if self._is_enough():
@@ -60,32 +60,32 @@ class _Batches(Generic[_In, _Out]):
 
     async def _run(self) -> None:
         while self._waiting:
-            await self._linger()
-            batch, self._waiting = self._waiting[:_BATCH], self._waiting[_BATCH:]
+            await self._wait_for_others()
+            batch, self._waiting = self._waiting[:_MAX_BATCH], self._waiting[_MAX_BATCH:]
             if not await self._do(batch):
                 for single in batch:
                     await self._do([single])
 
-    async def _linger(self) -> None:
+    async def _wait_for_others(self) -> None:
         """Wait until all that is on its way is here, a batch is full, or a moment has passed."""
         if self._is_enough():
             return
         loop = asyncio.get_running_loop()
         self._enough = loop.create_future()
-        timer = loop.call_later(_LINGER, self._go_on)
+        timer = loop.call_later(_MAX_WAIT_SECONDS, self._go_on)
         await self._enough
         timer.cancel()
         self._enough = None
 
     def _is_enough(self) -> bool:
-        return not self._expected() or len(self._waiting) >= _BATCH
+        return not self._expected() or len(self._waiting) >= _MAX_BATCH
 
     def _go_on(self) -> None:
         if self._enough is not None and not self._enough.done():
             self._enough.set_result(None)
 
     async def _do(self, batch: list[tuple[_In, asyncio.Future[_Out]]]) -> bool:
-        """Do a batch; return False where it failed and has to be tried one by one."""
+        """Do a batch; False if it failed and has to be tried one by one."""
         try:
             results = await self._work([one for one, _ in batch])
         except Exception as error:  # every failure goes to the one that it belongs to
@@ -98,7 +98,7 @@ class _Batches(Generic[_In, _Out]):
         for number, ((_, outcome), result) in enumerate(zip(batch, results, strict=True), 1):
             if not outcome.done():
                 outcome.set_result(result)
-            if number % _AT_ONCE == 0:
+            if number % _MAX_RESULTS_AT_ONCE == 0:
                 await asyncio.sleep(0)  # what follows on all of them would take the loop long
         return True
 
@@ -121,7 +121,7 @@ class StoreThread:
 
     @contextmanager
     def expecting(self) -> Iterator[None]:
-        """Have batches wait for a moment for a page that is on its way to `check`."""
+        """Tell batches that a page is on its way to `check`: they wait for it, for a moment."""
         self._expected += 1
         try:
             yield
@@ -129,12 +129,15 @@ class StoreThread:
             self._expected -= 1
 
     async def open(self, spider: str, shown: dict[str, Any], *, dry_run: bool = False) -> Scheme:
-        """Open the store and begin a run; return the scheme that its pages are signed under.
+        """Open the store and begin a run.
 
         Args:
             spider: its name.
             shown: what the run keeps of the settings.
             dry_run: decide without changing the store, nor making one.
+
+        Returns:
+            The scheme that pages are signed under.
 
         Raises:
             StoreError, SchemeError, BandingError: the store cannot be used.
@@ -162,7 +165,7 @@ class StoreThread:
         return store.scheme
 
     async def check(self, page: Page) -> Verdict:
-        """Return the verdict on a page, once it is committed.
+        """Decide a page, and wait until it is committed.
 
         Raises:
             StoreError: the database failed; the page is not stored.
@@ -170,9 +173,9 @@ class StoreThread:
         return await self._checks.do(page)
 
     async def by_body(self, key: bytes) -> Page | None:
-        """Return what was read from a body before; None as well where the database fails.
+        """Page that was extracted from a body before; None also if the database fails.
 
-        Then `check`, which needs it, waits for the database, or says what is wrong.
+        Then `check`, which needs the database, waits for it or says what is wrong.
         """
         try:
             return await self._bodies.do(key)
@@ -180,7 +183,7 @@ class StoreThread:
             return None
 
     async def as_read(self, url: str, scope: str) -> Page | None:
-        """Return what was read from a URL when it was stored.
+        """Page under a URL as it was stored.
 
         Raises:
             StoreError: the database failed.
@@ -200,7 +203,7 @@ class StoreThread:
 
     @property
     def full_keys(self) -> int:
-        """Return how often a key was met that has more pages than are looked at."""
+        """How often a key was met that has more pages than are looked at."""
         return 0 if self._run is None else self._run.counts["full_keys"]
 
     async def close(self, outcome: str) -> None:

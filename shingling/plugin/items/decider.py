@@ -1,21 +1,24 @@
-"""What becomes of an item: it is dropped, or goes on with the verdict on its document.
-
-The first item of a crawl imports this module, and with it the store and what signs pages.
-"""
+"""What becomes of an item: it is dropped, or goes on with the verdict on its document."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 from weakref import WeakKeyDictionary
 
 from itemadapter import ItemAdapter
 
-from shingling.plugin.checking import Checker, NotStartedError, Outcome
-from shingling.plugin.delivery import Deliveries
-from shingling.plugin.documents import Document, Kind, Skipped, choose_document, read_fields
 from shingling.plugin.duplicate import DuplicatePage
+from shingling.plugin.items.checking import Checker, NotStartedError, Outcome
+from shingling.plugin.items.delivery import Deliveries
+from shingling.plugin.items.documents import (
+    Document,
+    Kind,
+    Skipped,
+    choose_document,
+    fields_of,
+)
 from shingling.plugin.report import CLOSE_REASON
 from shingling.store import Verdict, safe_url
 
@@ -23,16 +26,16 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
+    from shingling.extraction.pages import Extraction
     from shingling.extraction.processes import Worker
-    from shingling.extraction.reader import Reading
     from shingling.plugin.middleware import Source
     from shingling.plugin.report import Report
     from shingling.plugin.settings import DedupSettings
 
 logger = logging.getLogger(__name__)
 
-_ATTEMPTS = 5  # originals in a row that a later pipeline may drop
-_QUIET = 1  # a level of logging that is never shown
+_MAX_LOST_ORIGINALS = 5  # in a row, whose items a later pipeline drops
+_NEVER_LOGGED = 1  # level
 
 
 class ItemDecider:
@@ -65,48 +68,27 @@ class ItemDecider:
         self._closing: asyncio.Task[None] | None = None
 
     async def decide(self, item: Any, source: Source | None) -> Any:
-        """Return the item with its result, or drop it.
+        """Drop an item whose document is a duplicate, or let it go on with its result.
+
+        Args:
+            item: of any class that itemadapter knows.
+            source: where it came from; None if that is not known.
 
         Raises:
-            DuplicatePage: its document is a duplicate, and it is to be dropped.
+            DuplicatePage: the item is dropped.
         """
-        response = None if source is None else source.response
         self._deliveries.forget_last()
         try:
-            document = self._document(item, source)
-            outcome = await self._decide(document, response)
-            is_list = isinstance(document, Document) and document.kind is Kind.LIST
-            may_drop = self._action == "drop" and (not is_list or self._settings.lists == "drop")
-            for _ in range(_ATTEMPTS):
-                if not may_drop or await self._original_comes_out(outcome.verdict):
-                    break
-                outcome = await self._decide(document, response, again=True)
+            document = self._document_of(item, source)
+            outcome = await self._outcome_of(document, source)
         except Exception as error:  # an item is never lost because this plugin failed
-            self._fail(error, response)
-            self._tag(item, {**Verdict("skipped", reason="error").as_dict(), "error": _line(error)})
-            return item
+            return self._keep_undecided(item, source, error)
+        if outcome.verdict.is_duplicate and self._may_drop(document):
+            self._drop(outcome)
+        return self._keep(item, document, outcome)
 
-        verdict, result = outcome.verdict, outcome.verdict.as_dict()
-        if verdict.is_duplicate and may_drop:
-            self._report.dropped(verdict, outcome.url)
-            raise DuplicatePage(verdict, "DEBUG" if self._settings.debug else _QUIET)
-
-        self._report.kept(verdict)
-        if is_list:
-            self._explain_lists(outcome.url)
-            result["reason"] = result["reason"] or "list"
-        else:
-            self._fill(item, outcome.reading)
-            if verdict.status in ("new", "changed") and not verdict.is_duplicate:
-                self._deliveries.begin(outcome.url)
-        self._tag(item, result)
-        return item
-
-    async def _original_comes_out(self, verdict: Verdict) -> bool:
-        return verdict.original is None or await self._deliveries.comes_out(verdict.original)
-
-    def _document(self, item: Any, source: Source | None) -> Document | Skipped:
-        fields = read_fields(ItemAdapter(item), self._settings)
+    def _document_of(self, item: Any, source: Source | None) -> Document | Skipped:
+        fields = fields_of(ItemAdapter(item), self._settings)
         response = None if source is None else source.response
         if response is None:
             if source is None and not fields.has_content:
@@ -116,20 +98,56 @@ class ItemDecider:
             return Skipped("opted_out")
         return choose_document(fields, source, self._urls.setdefault(response, set()))
 
-    async def _decide(
-        self, document: Document | Skipped, response: Response | None, *, again: bool = False
-    ) -> Outcome:
-        if isinstance(document, Document):
-            return await self.checker.check(document, response, again=again)
-        verdict = Verdict("skipped", reason=document.reason)
-        self._report.decided(verdict, None)
-        return Outcome(verdict, "" if response is None else response.url)
+    async def _outcome_of(self, document: Document | Skipped, source: Source | None) -> Outcome:
+        """Decide a document; decide it again if the item of its original has been lost."""
+        response = None if source is None else source.response
+        if isinstance(document, Skipped):
+            verdict = Verdict("skipped", reason=document.reason)
+            self._report.decided(verdict, None)
+            return Outcome(verdict, "" if response is None else response.url)
+        outcome = await self.checker.check(document, response)
+        for _ in range(_MAX_LOST_ORIGINALS):
+            original = outcome.verdict.original
+            if original is None or not self._may_drop(document):
+                break
+            if await self._deliveries.comes_out(original):
+                break
+            outcome = await self.checker.check(document, response, again=True)
+        return outcome
 
-    def _fill(self, item: Any, reading: Reading) -> None:
+    def _may_drop(self, document: Document | Skipped) -> bool:
+        return self._action == "drop" and (not _is_list(document) or self._settings.lists == "drop")
+
+    def _drop(self, outcome: Outcome) -> NoReturn:
+        self._report.dropped(outcome.verdict, outcome.url)
+        raise DuplicatePage(outcome.verdict, "DEBUG" if self._settings.debug else _NEVER_LOGGED)
+
+    def _keep(self, item: Any, document: Document | Skipped, outcome: Outcome) -> Any:
+        """Let an item go on to the later pipelines, filled and tagged as the settings say."""
+        verdict, result = outcome.verdict, outcome.verdict.as_dict()
+        self._report.kept(verdict)
+        if _is_list(document):
+            self._explain_lists(outcome.url)
+            result["reason"] = result["reason"] or "list"
+        else:
+            self._fill(item, outcome.extraction)
+            if verdict.status in ("new", "changed") and not verdict.is_duplicate:
+                self._deliveries.begin(outcome.url)
+        self._tag(item, result)
+        return item
+
+    def _keep_undecided(self, item: Any, source: Source | None, error: Exception) -> Any:
+        """Let an item go on on which this plugin failed."""
+        self._fail(error, None if source is None else source.response)
+        verdict = Verdict("skipped", reason="error")
+        self._tag(item, {**verdict.as_dict(), "error": _line(error)})
+        return item
+
+    def _fill(self, item: Any, extraction: Extraction) -> None:
         adapter = ItemAdapter(item)
         for name in self._settings.fill_fields:
             if name in adapter.field_names() and not adapter.get(name):
-                self._put(item, name, getattr(reading, name))
+                self._put(item, name, getattr(extraction, name))
 
     def _tag(self, item: Any, result: dict[str, Any]) -> None:
         """Put the result into the item: always with `tag`, where declared with `drop`."""
@@ -191,6 +209,10 @@ class ItemDecider:
         if self._closing is None and engine is not None and engine.spider is not None:
             # Not awaited: the crawl waits for this very item before it closes.
             self._closing = asyncio.create_task(engine.close_spider_async(reason=CLOSE_REASON))
+
+
+def _is_list(document: Document | Skipped) -> bool:
+    return isinstance(document, Document) and document.kind is Kind.LIST
 
 
 def _class_name(item: Any) -> str:
