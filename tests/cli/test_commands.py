@@ -15,7 +15,7 @@ from scrapy.cmdline import execute
 from scrapy.settings import Settings
 
 from shingling import Page, Rules, Store, sign
-from shingling.cli.command import COMMANDS
+from shingling.cli.commands import all_commands
 from shingling.errors import BandingError
 from shingling.store.schema.migrate import HEAD
 from tests.crawling import article, html
@@ -239,7 +239,7 @@ def test_the_command_module_imports_nothing_heavy() -> None:
     assert done.stdout == "[]\n"
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", all_commands())
 def test_every_command_has_help_with_an_example(dedup: Any, name: str) -> None:
     code, out, _ = dedup(name, "-h")
     assert code == 0

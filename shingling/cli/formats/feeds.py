@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from shingling.plugin.settings import DedupSettings
     from shingling.sketch import Scheme
 
-_BATCH = 256  # pages
-_SHOWN = 5  # problems
+_PAGES_PER_BATCH = 256
+_PROBLEMS_KEPT = 5
 
 
 class Fields(NamedTuple):
@@ -44,7 +44,7 @@ class Problems:
     def add(self, where: str, problem: str) -> None:
         """Count a line, named by its place in the file."""
         self.number += 1
-        if len(self.first) < _SHOWN:
+        if len(self.first) < _PROBLEMS_KEPT:
             self.first.append((where, problem))
 
 
@@ -58,11 +58,11 @@ class _Item(NamedTuple):
     fetched: float | None
 
 
-class Readings:
-    """Contents read as in a crawl: HTML by the extractor, in worker processes where there are.
+class FeedExtractor:
+    """Extracts and signs contents as a crawl does: HTML in worker processes, where there are any.
 
     Args:
-        settings: how they are read.
+        settings: how HTML is extracted.
         scheme: to sign with.
     """
 
@@ -80,8 +80,8 @@ class Readings:
             self._pool.close()
         self._runner.close()
 
-    def read(self, contents: list[Content]) -> list[Reading]:
-        """Return what was read from each; what cannot be read has a reason."""
+    def extract(self, contents: list[Content]) -> list[Reading]:
+        """Extract and sign each; what cannot be extracted has a reason."""
         if not any(content.is_html for content in contents):
             return [self._reader.read(content) for content in contents]
         if self._pool is None:
@@ -102,22 +102,22 @@ class Readings:
 def batches_of(
     lines: Iterable[Line],
     fields: Fields,
-    readings: Readings,
+    extractor: FeedExtractor,
     scope_of: Callable[[str], str],
     problems: Problems,
 ) -> Iterator[list[Page]]:
-    """Yield the pages of a feed, some at a time.
+    """Yield the pages of a feed in batches.
 
     Args:
         lines: of the feed.
-        fields: what the fields of an item are called.
-        readings: what reads and signs.
-        scope_of: what returns the scope of a URL.
+        fields: names of an item's fields.
+        extractor: extracts and signs what the items hold.
+        scope_of: gives the scope of a URL.
         problems: where lines without a page are counted.
     """
     items = _items(lines, fields, problems)
-    while batch := list(islice(items, _BATCH)):
-        read = readings.read([item.content for item in batch])
+    while batch := list(islice(items, _PAGES_PER_BATCH)):
+        read = extractor.extract([item.content for item in batch])
         yield [_page(item, reading, scope_of) for item, reading in zip(batch, read, strict=True)]
 
 
@@ -131,7 +131,7 @@ def _items(lines: Iterable[Line], fields: Fields, problems: Problems) -> Iterato
 
 
 def _item(values: dict[str, Any], fields: Fields) -> _Item | str:
-    """Return what an item says, or what is wrong with it."""
+    """Page of an item, or what is wrong with it."""
     url = values.get(fields.url)
     if not isinstance(url, str) or not url.strip():
         return f"no {fields.url}"
@@ -154,7 +154,7 @@ def _item(values: dict[str, Any], fields: Fields) -> _Item | str:
 
 
 def _seconds(value: Any) -> float | None:
-    """Return a time as seconds since 1970; None of what is none."""
+    """Seconds since 1970 of a time; None of what is no time."""
     with suppress(ValueError, TypeError, OverflowError, OSError):
         seconds = float(value)
         datetime.fromtimestamp(seconds, UTC)
@@ -183,7 +183,7 @@ def _page(item: _Item, reading: Reading, scope_of: Callable[[str], str]) -> Page
 
 
 def scope_by(settings: DedupSettings, spider: str | None) -> Callable[[str], str]:
-    """Return what tells the scope of a URL, as `DEDUP_SCOPE` has it."""
+    """Make the function that gives a URL's scope, by `DEDUP_SCOPE`."""
     if settings.scope == "site":
         return lambda url: site_of(safe_url(url))
     if settings.scope == "spider" and spider is not None:
