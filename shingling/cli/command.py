@@ -61,4 +61,5 @@ class Command(ScrapyCommand):
         if opts.dedup_command is None:
             names = ", ".join(self._commands)
             raise UsageError(f"a command is needed: {names}", print_help=False)
+        assert self.settings is not None
         self.exitcode = self._commands[opts.dedup_command].execute(opts, self.settings)

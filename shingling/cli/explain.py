@@ -52,9 +52,8 @@ def print_explained(a: Parted, b: Parted, scheme: Scheme) -> None:
         print(f"\nTemplate in {name}:")
         for line in one.template[:_MAX_BLOCKS_SHOWN]:
             plain = plain_line(line)
-            print(
-                f"  {plain[:_MAX_LINE_CHARACTERS]}{'…' if len(plain) > _MAX_LINE_CHARACTERS else ''}"
-            )
+            cut = "…" if len(plain) > _MAX_LINE_CHARACTERS else ""
+            print(f"  {plain[:_MAX_LINE_CHARACTERS]}{cut}")
         if len(one.template) > _MAX_BLOCKS_SHOWN:
             print(f"  and {len(one.template) - _MAX_BLOCKS_SHOWN:,} more")
 

@@ -102,6 +102,7 @@ def decide_feed(
     """
     counts: Counter[str] = Counter()
     problems = Problems()
+    show("import", 0, None)
     scheme = _scheme_of(url, settings)
     with FeedExtractor(settings, scheme) as extractor:
         scope_of = scope_by(settings, spider)

@@ -200,6 +200,7 @@ def _print_changes(options: argparse.Namespace, changes: Changes, index: Index) 
 @contextmanager
 def _progress(phase: str) -> Iterator[Callable[[int, int], None]]:
     with progress_bar("pages") as show:
+        show(phase, 0, 0.0)
         yield lambda done, total: show(phase, done, done / max(total, 1))
 
 

@@ -77,6 +77,7 @@ def _export(options: argparse.Namespace, settings: DedupSettings) -> int:
 def _watched(records: Iterable[Record], phase: str, total: int, show: Show) -> Iterator[Record]:
     """Pass records on, and show how many of the pages among them are done."""
     done = 0
+    show(phase, done, 0.0)
     for record in records:
         yield record
         if record.kind == "page":
@@ -210,10 +211,8 @@ def _print_restored(options: argparse.Namespace, restored: Restored) -> int:
     numbers = {"pages": restored.pages, "runs": restored.runs, "reviews": restored.reviews}
     if options.json:
         return print_json({"restored": True, **numbers})
-    print(
-        f"{counted(restored.pages, 'page')} restored as they were, with {counted(restored.runs, 'run')} and"
-        f" {counted(restored.reviews, 'review')}"
-    )
+    pages, runs, reviews = (counted(number, kind[:-1]) for kind, number in numbers.items())
+    print(f"{pages} restored as they were, with {runs} and {reviews}")
     return FOUND
 
 
