@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Command(ScrapyCommand):
-    """Ask and tend the signature store."""
+    """Query and maintain the store of page signatures."""
 
     requires_project = False
     requires_crawler_process = False
@@ -27,14 +27,14 @@ class Command(ScrapyCommand):
 
     def short_desc(self) -> str:
         """One line for the list of Scrapy's commands."""
-        return "Ask and tend the near-duplicate store"
+        return "Query and maintain the near-duplicate store"
 
     def long_desc(self) -> str:
         """Text above the options."""
         return (
-            "Ask and tend the store of page signatures that DEDUP_STORE_URL or --store names."
-            " `scrapy dedup <command> -h` tells more. Exit status: 0 found or done, 1 not"
-            " found, 2 misused or failed."
+            "Query and maintain the store of page signatures that DEDUP_STORE_URL or --store names."
+            " Run `scrapy dedup <command> -h` for its options. Exit status: 0 found or done,"
+            " 1 not found, 2 misused or failed."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:

@@ -40,45 +40,50 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--method",
         choices=["minhash", "megashingle", "minhash+simhash", "exact"],
-        help="what is a duplicate (default: DEDUP_METHOD)",
+        help="how duplicates are found (default: DEDUP_METHOD)",
     )
     for name in ("text", "html"):
         parser.add_argument(
             f"--{name}-field",
             metavar="NAME",
-            help=f"of a row (default: DEDUP_{name.upper()}_FIELD)",
+            help=f"field of a row (default: DEDUP_{name.upper()}_FIELD)",
         )
     parser.add_argument(
         "--id-field",
         metavar="NAME",
-        help="of a row (default: id or url, where a row has one; else its file and line)",
+        help="field of a row (default: id or url, where a row has one; else its file and line)",
     )
     parser.add_argument(
         "--format",
         choices=["jsonl", "csv", "parquet", "warc", "html"],
-        help="of all inputs, whatever their names are",
+        help="format of all inputs, whatever they are called",
     )
-    parser.add_argument("--query", metavar="SQL", help="what an SQLAlchemy URL is asked for")
+    parser.add_argument("--query", metavar="SQL", help="query to send to an SQLAlchemy URL")
     parser.add_argument(
-        "--to", choices=["jsonl", "parquet"], default="jsonl", help="what is written"
+        "--to",
+        choices=["jsonl", "parquet"],
+        default="jsonl",
+        help="format of the output (default: jsonl)",
     )
     parser.add_argument(
         "--into-store", action="store_true", help="put the rows into the store as well"
     )
-    parser.add_argument("--workers", type=int, metavar="N", help="processes (default: one a CPU)")
     parser.add_argument(
-        "--memory", default="1G", metavar="SIZE", help="that sorting may use (default: 1G)"
+        "--workers", type=int, metavar="N", help="number of processes (default: one for each CPU)"
+    )
+    parser.add_argument(
+        "--memory", default="1G", metavar="SIZE", help="memory that sorting may use (default: 1G)"
     )
     parser.add_argument("--strict", action="store_true", help="stop at the first bad row")
     parser.add_argument(
-        "--restart", action="store_true", help="begin anew, whatever is in DIR of another run"
+        "--restart", action="store_true", help="start again, whatever another run has left in DIR"
     )
     parser.add_argument(
         "--every",
         type=float,
         default=10.0,
         metavar="SECONDS",
-        help="between two lines of progress, where there is no terminal (default: 10)",
+        help="time between two lines of progress, where there is no terminal (default: 10)",
     )
 
 

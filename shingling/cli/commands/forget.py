@@ -21,7 +21,7 @@ def _add_forget_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("url", metavar="URL", nargs="*")
     parser.add_argument("--site", help="all pages of a host, without www.")
     parser.add_argument("--run", type=int, metavar="ID", help="all pages that a run stored first")
-    parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
 
 
 def _forget(options: argparse.Namespace, settings: DedupSettings) -> int:
@@ -37,10 +37,10 @@ def _add_prune_options(parser: argparse.ArgumentParser) -> None:
         type=float,
         required=True,
         metavar="DAYS",
-        help="pages that were last seen so many days ago or longer",
+        help="pages that were last seen DAYS days ago or earlier",
     )
-    parser.add_argument("--site", help="of a host only, without www.")
-    parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.add_argument("--site", help="only pages of a host, without www.")
+    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
 
 
 def _prune(options: argparse.Namespace, settings: DedupSettings) -> int:
@@ -87,7 +87,7 @@ COMMANDS = (
     ),
     Subcommand(
         name="prune",
-        summary="remove pages that were not seen for long",
+        summary="remove pages that have not been seen for a long time",
         example="--older-than 365 --yes",
         add_options=_add_prune_options,
         run=_prune,

@@ -22,7 +22,7 @@ _EVENT_THRESHOLD = 0.1
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--limit", type=int, default=20, help="at most so many groups (default: 20)"
+        "--limit", type=int, default=20, help="maximum number of groups (default: 20)"
     )
     parser.add_argument(
         "--by",
@@ -31,10 +31,10 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         help="duplicates as decided (default), or originals that are a little alike",
     )
     parser.add_argument(
-        "--threshold", type=float, help="least resemblance, with --by event (default: 0.1)"
+        "--threshold", type=float, help="minimum resemblance, with --by event (default: 0.1)"
     )
     parser.add_argument(
-        "--days", type=float, help="first seen at most so many days apart, with --by event"
+        "--days", type=float, help="first seen at most DAYS days apart, with --by event"
     )
 
 

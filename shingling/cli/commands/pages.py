@@ -128,7 +128,7 @@ def _add_list_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--since", metavar="TIME", help="seen since a date or time in ISO 8601 (UTC)"
     )
-    parser.add_argument("--limit", type=int, help="at most so many pages")
+    parser.add_argument("--limit", type=int, help="maximum number of pages")
 
 
 def _list(options: argparse.Namespace, settings: DedupSettings) -> int:

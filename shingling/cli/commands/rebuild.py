@@ -1,4 +1,4 @@
-"""The command `rebuild`: index, decide or sign all stored pages anew."""
+"""The command `rebuild`: index, decide or sign all stored pages again."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--threshold",
         type=float,
-        help="resemblance that pages are to be found at (default: DEDUP_THRESHOLD)",
+        help="resemblance at which pages are to be found (default: DEDUP_THRESHOLD)",
     )
     parser.add_argument(
         "--method",
         choices=["minhash", "megashingle", "simhash", "minhash+simhash"],
-        help="what the index is for (default: DEDUP_METHOD)",
+        help="method that the index is for (default: DEDUP_METHOD)",
     )
     parser.add_argument(
         "--containment",
@@ -49,11 +49,11 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         help="sign all stored texts again, under DEDUP_SHINGLE_SIZE and DEDUP_SCHEME, and decide",
     )
     parser.add_argument(
-        "--dry-run", action="store_true", help="say what --decide or --scheme would change"
+        "--dry-run", action="store_true", help="only print what --decide or --scheme would change"
     )
-    parser.add_argument("--resume", action="store_true", help="go on where it was interrupted")
+    parser.add_argument("--resume", action="store_true", help="continue an interrupted rebuild")
     parser.add_argument(
-        "--abandon", action="store_true", help="forget what was made before an interruption"
+        "--abandon", action="store_true", help="discard what an interrupted rebuild has done"
     )
 
 
@@ -207,7 +207,7 @@ def _progress(phase: str) -> Iterator[Callable[[int, int], None]]:
 COMMANDS = (
     Subcommand(
         name="rebuild",
-        summary="index, decide or sign all stored pages anew, without a crawl",
+        summary="index, decide or sign all stored pages again, without a crawl",
         example="--threshold 0.6 --decide --dry-run",
         add_options=_add_options,
         run=_rebuild,

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("url", metavar="URL", nargs="*", help="two, or to list what was said")
+    parser.add_argument(
+        "url", metavar="URL", nargs="*", help="two to review them; one or none to list reviews"
+    )
     answer = parser.add_mutually_exclusive_group()
     answer.add_argument(
         "--same",
@@ -30,18 +32,17 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         dest="same",
         action="store_false",
         default=None,
-        help="they are no duplicates",
+        help="they are not duplicates",
     )
-    answer.add_argument("--undo", action="store_true", help="take back what was said")
-    parser.add_argument("--note", metavar="TEXT", help="why")
+    answer.add_argument("--undo", action="store_true", help="remove the review of the two")
+    parser.add_argument("--note", metavar="TEXT", help="reason, kept with the review")
 
 
 def _review(options: argparse.Namespace, settings: DedupSettings) -> int:
     reviewing = options.same is not None or options.undo
     if len(options.url) > 2 or (len(options.url) == 2) != reviewing:
         raise UsageError(
-            "name two URLs with --same, --different or --undo; or one or none to list what was"
-            " said",
+            "name two URLs with --same, --different or --undo; or one or none to list reviews",
             print_help=False,
         )
     if options.note is not None and options.same is None:
@@ -62,7 +63,7 @@ def _review(options: argparse.Namespace, settings: DedupSettings) -> int:
     else:
         for url, there in zip((a, b), stored, strict=True):
             if not there:
-                print(f"{plain_line(url)} is not stored yet; the word holds when it is")
+                print(f"{plain_line(url)} is not stored yet; the review applies once it is")
         for page in pages:
             standing = page.status if page.original is None else f"duplicate of {page.original}"
             print(f"{plain_line(page.url)}: {plain_line(standing)}")
@@ -76,7 +77,7 @@ def _list_reviews(options: argparse.Namespace, settings: DedupSettings) -> int:
         print_json([review.as_dict() for review in reviews])
     elif reviews:
         print_table(
-            ["a", "b", "said", "when", "note"],
+            ["a", "b", "review", "when", "note"],
             [
                 (
                     review.a,
@@ -89,7 +90,7 @@ def _list_reviews(options: argparse.Namespace, settings: DedupSettings) -> int:
             ],
         )
     else:
-        print("nothing was said")
+        print("no reviews are stored")
     return FOUND if reviews else NOT_FOUND
 
 

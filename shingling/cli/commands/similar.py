@@ -24,14 +24,16 @@ _DEFAULT_THRESHOLD = 0.5
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", metavar="URL|FILE|-", help="a stored page, a file, or stdin")
-    parser.add_argument("--threshold", type=float, help="least resemblance (default: 0.5)")
+    parser.add_argument("--threshold", type=float, help="minimum resemblance (default: 0.5)")
     parser.add_argument(
         "--distance",
         type=int,
         metavar="BITS",
-        help="pages whose SimHash differs in at most so many bits, instead of --threshold",
+        help="find pages whose SimHash differs in at most BITS bits, instead of by --threshold",
     )
-    parser.add_argument("--limit", type=int, default=10, help="at most so many (default: 10)")
+    parser.add_argument(
+        "--limit", type=int, default=10, help="maximum number of pages (default: 10)"
+    )
 
 
 def _similar(options: argparse.Namespace, settings: DedupSettings) -> int:

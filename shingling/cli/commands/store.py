@@ -118,7 +118,7 @@ COMMANDS = (
     ),
     Subcommand(
         name="vacuum",
-        summary="give back the space of removed pages",
+        summary="free the disk space of removed pages",
         example="",
         run=_vacuum,
         order=140,

@@ -40,10 +40,10 @@ def _add_export_options(parser: argparse.ArgumentParser) -> None:
         help=".jsonl, .csv (also with .gz) or .parquet (default: -, JSON lines on stdout)",
     )
     parser.add_argument(
-        "--format", choices=["jsonl", "csv", "parquet"], help="whatever the name of the file is"
+        "--format", choices=["jsonl", "csv", "parquet"], help="format, whatever the file is called"
     )
     parser.add_argument("--no-text", action="store_true", help="leave out the main texts")
-    parser.add_argument("--force", action="store_true", help="replace a file that is there")
+    parser.add_argument("--force", action="store_true", help="replace an existing file")
 
 
 def _export(options: argparse.Namespace, settings: DedupSettings) -> int:
@@ -95,21 +95,24 @@ def _add_import_options(parser: argparse.ArgumentParser) -> None:
         help="what export wrote, or items of a crawl in .jsonl or .csv (default: -, stdin)",
     )
     parser.add_argument(
-        "--format", choices=["jsonl", "csv", "parquet"], help="whatever the name of the file is"
+        "--format", choices=["jsonl", "csv", "parquet"], help="format, whatever the file is called"
     )
     for name in ("url", "text", "html"):
         parser.add_argument(
             f"--{name}-field",
             metavar="NAME",
-            help=f"of an item of a crawl (default: DEDUP_{name.upper()}_FIELD)",
+            help=f"field of an item (default: DEDUP_{name.upper()}_FIELD)",
         )
     parser.add_argument(
         "--time-field",
         metavar="NAME",
-        help="of an item: when it was fetched, in ISO 8601 or seconds since 1970 (default: now)",
+        help="field of an item: when it was fetched, in ISO 8601 or seconds since 1970 (default:"
+        " now)",
     )
     parser.add_argument(
-        "--spider", metavar="NAME", help='that crawled the items, with DEDUP_SCOPE = "spider"'
+        "--spider",
+        metavar="NAME",
+        help='spider that crawled the items, with DEDUP_SCOPE = "spider"',
     )
 
 

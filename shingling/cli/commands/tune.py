@@ -37,9 +37,11 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--plot", metavar="FILE", help="draw the curve: .svg, .png or .pdf")
     parser.add_argument(
-        "--idf", metavar="FILE", help="learn how rare words are from the store, into this file"
+        "--idf", metavar="FILE", help="learn document frequencies of words from the store into FILE"
     )
-    parser.add_argument("--folds", type=int, default=5, help="of the cross-validation (default: 5)")
+    parser.add_argument(
+        "--folds", type=int, default=5, help="folds of the cross-validation (default: 5)"
+    )
 
 
 def _tune(options: argparse.Namespace, settings: DedupSettings) -> int:
