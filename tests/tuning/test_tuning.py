@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from shingling.cli.tune import tune
+from shingling.cli.commands.tune import tune
 from shingling.errors import SchemeError, ShinglingError, TuningError
 from shingling.sketch import Idf, Scheme, SimhashFeatures, sign
 from shingling.store import Page, Rules, Store

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from shingling.plugin.settings import DedupSettings
     from shingling.sketch import Scheme
 
-_BATCH = 256  # pages
-_SHOWN = 5  # problems
+_PAGES_PER_BATCH = 256
+_PROBLEMS_KEPT = 5
 
 
 class Fields(NamedTuple):
@@ -44,7 +44,7 @@ class Problems:
     def add(self, where: str, problem: str) -> None:
         """Count a line, named by its place in the file."""
         self.number += 1
-        if len(self.first) < _SHOWN:
+        if len(self.first) < _PROBLEMS_KEPT:
             self.first.append((where, problem))
 
 
@@ -59,10 +59,10 @@ class _Item(NamedTuple):
 
 
 class FeedExtractor:
-    """Extracts the items of a feed as a crawl does: HTML in worker processes, if there are any.
+    """Extracts what a feed holds as a crawl does: HTML in worker processes, if there are any.
 
     Args:
-        settings: of the project.
+        settings: how HTML is extracted.
         scheme: to sign with.
     """
 
@@ -108,17 +108,17 @@ def batches_of(
     scope_of: Callable[[str], str],
     problems: Problems,
 ) -> Iterator[list[Page]]:
-    """Yield the pages of a feed, some at a time.
+    """Yield the pages of a feed in batches.
 
     Args:
         lines: of the feed.
-        fields: what the fields of an item are called.
-        extractor: of the pages.
-        scope_of: what returns the scope of a URL.
+        fields: names of an item's fields.
+        extractor: extracts and signs what the items hold.
+        scope_of: gives the scope of a URL.
         problems: where lines without a page are counted.
     """
     items = _items(lines, fields, problems)
-    while batch := list(islice(items, _BATCH)):
+    while batch := list(islice(items, _PAGES_PER_BATCH)):
         extracted = extractor.extract([item.fetched_page for item in batch])
         yield [_page(item, one, scope_of) for item, one in zip(batch, extracted, strict=True)]
 
@@ -133,7 +133,7 @@ def _items(lines: Iterable[Line], fields: Fields, problems: Problems) -> Iterato
 
 
 def _item(values: dict[str, Any], fields: Fields) -> _Item | str:
-    """Return what an item says, or what is wrong with it."""
+    """Page of an item, or what is wrong with it."""
     url = values.get(fields.url)
     if not isinstance(url, str) or not url.strip():
         return f"no {fields.url}"
@@ -156,7 +156,7 @@ def _item(values: dict[str, Any], fields: Fields) -> _Item | str:
 
 
 def _seconds(value: Any) -> float | None:
-    """Return a time as seconds since 1970; None of what is none."""
+    """Seconds since 1970 of a time; None of what is no time."""
     with suppress(ValueError, TypeError, OverflowError, OSError):
         seconds = float(value)
         datetime.fromtimestamp(seconds, UTC)
@@ -185,7 +185,7 @@ def _page(item: _Item, extraction: Extraction, scope_of: Callable[[str], str]) -
 
 
 def scope_by(settings: DedupSettings, spider: str | None) -> Callable[[str], str]:
-    """Return what tells the scope of a URL, as `DEDUP_SCOPE` has it."""
+    """Make the function that gives a URL's scope, by `DEDUP_SCOPE`."""
     if settings.scope == "site":
         return lambda url: site_of(safe_url(url))
     if settings.scope == "spider" and spider is not None:

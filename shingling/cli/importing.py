@@ -1,16 +1,17 @@
-"""Pages of an exported store, decided anew against those of another one."""
+"""Pages of an exported store or of an old crawl, decided against those of a store."""
 
 from __future__ import annotations
 
 import sys
 from collections import Counter
 from contextlib import contextmanager, suppress
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shingling.cli.formats.feeds import Problems
-from shingling.errors import SchemeError, StoreError
+from shingling.cli.formats.feeds import FeedExtractor, Problems, batches_of, scope_by
+from shingling.errors import NoStoreError, SchemeError, StoreError
 from shingling.sketch import Signature
 from shingling.store import Page, Store, checked
 from shingling.store.admin.transfer import take_reviews, widen_seen
@@ -18,15 +19,19 @@ from shingling.store.admin.transfer import take_reviews, widen_seen
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from shingling.bulk.files.lines import Line
+    from shingling.cli.formats.feeds import Fields
+    from shingling.cli.progress import Show
     from shingling.plugin.settings import DedupSettings
+    from shingling.sketch import Scheme
     from shingling.store import Header, Record, Run, Verdict
     from shingling.store.session import Session
 
-_BATCH = 256  # records in one transaction
+_RECORDS_PER_TRANSACTION = 256
 
 
 @contextmanager
-def import_run(store: Store, settings: DedupSettings) -> Iterator[Run]:
+def _import_run(store: Store, settings: DedupSettings) -> Iterator[Run]:
     """Record an import as a run."""
     run = store.start_run("import", settings.for_run())
     try:
@@ -56,11 +61,11 @@ def merge(
     store = Store(session)
     anew = header.scheme != store.scheme
     if anew:
-        _say_anew(store, header)
+        _print_schemes(store, header)
     store.require(settings.rules)
     counts: Counter[str] = Counter()
     problems = Problems()
-    with import_run(store, settings) as run:
+    with _import_run(store, settings) as run:
         for batch in _batches(checked(records)):
             if batch[0].kind == "review":
                 take_reviews(session, batch, settings.rules)
@@ -73,7 +78,58 @@ def merge(
     return counts, problems
 
 
-def _say_anew(store: Store, header: Header) -> None:
+def decide_feed(
+    url: str,
+    settings: DedupSettings,
+    fields: Fields,
+    lines: Iterable[Line],
+    *,
+    spider: str | None,
+    show: Show,
+) -> tuple[Counter[str], Problems]:
+    """Decide the pages of an old crawl's items, in their order.
+
+    Args:
+        url: of the store; it is created when there is a first page.
+        settings: how pages are extracted and decided.
+        fields: names of an item's fields.
+        lines: the items.
+        spider: that crawled them, where it is the scope of a page.
+        show: is told how many pages are done.
+
+    Returns:
+        Verdicts by their status, and the lines without a page.
+    """
+    counts: Counter[str] = Counter()
+    problems = Problems()
+    show("import", 0, None)
+    scheme = _scheme_of(url, settings)
+    with FeedExtractor(settings, scheme) as extractor:
+        scope_of = scope_by(settings, spider)
+        batches = batches_of(lines, fields, extractor, scope_of, problems)
+        first = next(batches, None)
+        if first is None:
+            return counts, problems
+        with Store.open(url, scheme=scheme, rules=settings.rules) as store:
+            store.require(settings.rules)
+            with _import_run(store, settings) as run:
+                for batch in chain([first], batches):
+                    verdicts = store.check(batch, rules=settings.rules, run=run)
+                    counts.update(verdict.status for verdict in verdicts)
+                    show("import", counts.total(), None)
+    return counts, problems
+
+
+def _scheme_of(url: str, settings: DedupSettings) -> Scheme:
+    """Scheme of a store, or the one that it is going to be created with."""
+    try:
+        with Store.open(url, scheme=settings.scheme, create=False) as store:
+            return store.scheme
+    except NoStoreError:
+        return settings.scheme
+
+
+def _print_schemes(store: Store, header: Header) -> None:
     ids = f"the store has scheme {store.scheme.id}, the file {header.scheme.id}"
     if header.scheme.is_version_of(store.scheme):
         ids += f" (version {header.scheme.version}: exact copies have the same"
@@ -94,7 +150,7 @@ def _lacks_text(record: Record, problems: Problems) -> bool:
 
 
 def _page(record: Record, scheme: str | None) -> Page:
-    """Return a page with its signature under a scheme, or to be signed where that is None."""
+    """Page with its signature under a scheme; it is to be signed where that is None."""
     fields = record.fields
     signature = None
     if scheme is not None:
@@ -121,10 +177,10 @@ def _seen(records: Iterable[Record], verdicts: Iterable[Verdict]) -> Iterator[tu
 
 
 def _batches(records: Iterable[Record]) -> Iterator[list[Record]]:
-    """Yield records of one kind together, some at a time."""
+    """Batches of records of one kind."""
     batch: list[Record] = []
     for record in records:
-        if batch and (len(batch) == _BATCH or batch[0].kind != record.kind):
+        if batch and (len(batch) == _RECORDS_PER_TRANSACTION or batch[0].kind != record.kind):
             yield batch
             batch = []
         batch.append(record)

@@ -1,4 +1,4 @@
-"""`scrapy dedup tune`: settings measured on labelled pairs, and document frequencies."""
+"""The command `tune`: settings measured on labelled pairs, and document frequencies."""
 
 from __future__ import annotations
 
@@ -8,35 +8,52 @@ from heapq import nsmallest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shingling.cli.opening import open_store
 from shingling.cli.output import FOUND, print_json, print_table
-from shingling.errors import TuningError
+from shingling.cli.subcommand import Subcommand
+from shingling.errors import NoStoreError, TuningError
 from shingling.plugin.settings import project_folder
-from shingling.sketch import Idf
-from shingling.text import plain_line
-from shingling.tuning import (
-    LabelledPairs,
-    SampledPage,
-    as_python,
-    changed_scheme,
-    pairs_from,
-    plot,
-    read_pairs,
-    require_pairs,
-    require_plot,
-    title_key,
-    tune_on,
-)
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
+    from shingling.plugin.settings import DedupSettings
     from shingling.sketch import Scheme
     from shingling.store import Rules, Store
-    from shingling.tuning import Report, Result
+    from shingling.tuning import LabelledPairs, Report, Result
 
-_MOST_PAGES = 5000  # of a store that pairs are drawn from
-_KEYWORDS = 128
+_MAX_SAMPLED_PAGES = 5000  # of a store that pairs are drawn from
+_KEYWORDS = 128  # of a page, that DEDUP_SCHEME has SimHashes made of
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "pairs",
+        metavar="PAIRS",
+        nargs="?",
+        help='JSON lines {"a": …, "b": …, "same": true}, - for stdin (default: pages of the'
+        " store, by their titles)",
+    )
+    parser.add_argument("--plot", metavar="FILE", help="draw the curve: .svg, .png or .pdf")
+    parser.add_argument(
+        "--idf", metavar="FILE", help="learn document frequencies of words from the store into FILE"
+    )
+    parser.add_argument(
+        "--folds", type=int, default=5, help="folds of the cross-validation (default: 5)"
+    )
+
+
+def _tune(options: argparse.Namespace, settings: DedupSettings) -> int:
+    try:
+        store = open_store(options, settings)
+    except NoStoreError:
+        if options.pairs is None or options.store:
+            raise
+        # Pairs of texts need no store.
+        return tune(options, None, settings.scheme, settings.rules)
+    with store:
+        return tune(options, store, store.scheme, settings.rules)
 
 
 def tune(options: argparse.Namespace, store: Store | None, present: Scheme, rules: Rules) -> int:
@@ -58,6 +75,9 @@ def tune(options: argparse.Namespace, store: Store | None, present: Scheme, rule
         SchemeError: a language pack is not installed.
         OSError: a file cannot be read or written.
     """
+    from shingling.text import plain_line
+    from shingling.tuning import plot, require_plot, tune_on
+
     shown: dict[str, Any] = {}
     measured = options.pairs is not None or options.idf is None
     if options.plot is not None and measured:
@@ -95,7 +115,8 @@ def _needed(store: Store | None) -> Store:
 
 
 def _labelled(path: str | None, store: Store | None) -> LabelledPairs:
-    """Return the pairs of a file, of standard input, or of the store's titles."""
+    """Pairs of a file, of standard input, or of the store's titles."""
+    from shingling.tuning import read_pairs
 
     def look_up(url: str) -> str | None:
         if store is None:
@@ -112,13 +133,15 @@ def _labelled(path: str | None, store: Store | None) -> LabelledPairs:
 
 
 def _sampled(store: Store) -> LabelledPairs:
-    """Return pairs of stored pages; of a large store, those of some of its titles."""
+    """Pairs of stored pages; of a large store, those of some of its titles."""
+    from shingling.tuning import LabelledPairs, SampledPage, pairs_from, require_pairs, title_key
+
     titled = (
         (hashlib.blake2b(key.encode(), digest_size=8).digest(), page.id, page)
         for page in store.pages()
         if (key := title_key(page.title, page.language))
     )
-    pages = (page for _, _, page in nsmallest(_MOST_PAGES, titled))
+    pages = (page for _, _, page in nsmallest(_MAX_SAMPLED_PAGES, titled))
     sampled = [
         SampledPage(page.title, page.language, text, store.signature(page).minima)
         for page in pages
@@ -139,6 +162,10 @@ def _sampled(store: Store) -> LabelledPairs:
 
 def _learn(path: Path, store: Store) -> dict[str, Any]:
     """Learn document frequencies from the originals of a store, and write them to a file."""
+    from shingling.sketch import Idf
+    from shingling.text import plain_line
+    from shingling.tuning import as_python, changed_scheme
+
     if path.exists():
         raise TuningError(
             f"{plain_line(str(path))} is there already, and a store may have been made with it:"
@@ -162,7 +189,7 @@ def _learn(path: Path, store: Store) -> dict[str, Any]:
 
 
 def _from_project(path: Path) -> Path:
-    """Return a path as DEDUP_SCHEME takes it: from the folder of the nearest `scrapy.cfg`."""
+    """Path as DEDUP_SCHEME takes it: from the folder of the nearest `scrapy.cfg`."""
     whole, folder = path.absolute(), project_folder()
     return whole.relative_to(folder) if whole.is_relative_to(folder) else whole
 
@@ -183,6 +210,8 @@ def _write(path: Path, text: str) -> None:
 
 
 def _print_idf(learned: dict[str, Any]) -> None:
+    from shingling.text import plain_line
+
     print(
         f"{plain_line(learned['file'])}: {learned['words']:,} words of"
         f" {learned['documents']:,} documents; in settings.py:\n\n{learned['setting']}\n"
@@ -190,6 +219,8 @@ def _print_idf(learned: dict[str, Any]) -> None:
 
 
 def _print_report(report: Report) -> None:
+    from shingling.text import plain_line
+
     different = report.pairs - report.same
     unlabelled = f", {report.unlabelled:,} without a label" if report.unlabelled else ""
     print(
@@ -225,3 +256,15 @@ def _row(result: Result, report: Report) -> list[str]:
         f"{result.quality.f1:.3f} ± {result.error:.3f}",
         f"{result.auc:.3f}",
     ]
+
+
+COMMANDS = (
+    Subcommand(
+        name="tune",
+        summary="measure which settings find near-duplicates best, on labelled pairs",
+        example="pairs.jsonl --plot curve.svg",
+        add_options=_add_options,
+        run=_tune,
+        order=150,
+    ),
+)
