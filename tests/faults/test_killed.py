@@ -5,22 +5,29 @@ from __future__ import annotations
 import os
 import signal
 import sqlite3
+import uuid
+from contextlib import ExitStack, closing
 from operator import ge
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.faults.crawls import Crawling, is_whole, query, so_within, stats
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
 ROOT = Path(__file__).parent.parent.parent
 
-SLOW = """
-import time
+GATED = """
+import os
 
 from shingling import extract
 
-def slowly(html, url):
-    time.sleep(0.3)
+def extract_when_let(html, url):
+    with open(os.environ["GATE"], "rb", buffering=0) as gate:
+        gate.read(1)
     return extract(html, url)
 """
 PAGES = """
@@ -29,10 +36,35 @@ PAGES = """
 """
 
 
-def archive(folder: Path, store: Path, *arguments: str, slow: bool = True) -> Crawling:
-    """Start the archive spider over the sample; a page takes three tenths of a second."""
-    (folder / "slow_extractor.py").write_text(SLOW)
-    extractor = "slow_extractor.slowly" if slow else "trafilatura"
+class Gate:
+    """A named pipe of which the extractor reads a byte a page, and waits where there is none.
+
+    However busy the machine is, no more pages get through than were let.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        (folder / "gated_extractor.py").write_text(GATED)
+        self.path = folder / f"{uuid.uuid4().hex}.gate"
+        os.mkfifo(self.path)
+        self._pipe = os.open(self.path, os.O_RDWR)
+
+    def let(self, pages: int) -> None:
+        """Let pages be extracted."""
+        os.write(self._pipe, b"." * pages)
+
+    def close(self) -> None:
+        os.close(self._pipe)
+
+
+@pytest.fixture
+def make_gate(tmp_path: Path) -> Iterator[Callable[[], Gate]]:
+    with ExitStack() as stack:
+        yield lambda: stack.enter_context(closing(Gate(tmp_path)))
+
+
+def archive(folder: Path, store: Path, *arguments: str, gate: Gate | None = None) -> Crawling:
+    """Start the archive spider over the sample; pages wait at a gate, if there is one."""
+    extractor = "gated_extractor.extract_when_let" if gate else "trafilatura"
     return Crawling(
         ROOT,
         *("-a", "path=crawler/sample", "-O", str(folder / "items.jsonl")),
@@ -40,7 +72,7 @@ def archive(folder: Path, store: Path, *arguments: str, slow: bool = True) -> Cr
         *("-s", f"DEDUP_EXTRACTOR={extractor}", *arguments),
         command=("-m", "scrapy", "crawl", "archive"),
         logs=folder,
-        environment={"PYTHONPATH": str(folder)},
+        environment={"PYTHONPATH": str(folder), **({"GATE": str(gate.path)} if gate else {})},
     )
 
 
@@ -63,19 +95,22 @@ def stored(store: Path) -> int:
 def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[object, ...]]:
     """The pages of a store whose crawl ran to its end."""
     folder = tmp_path_factory.mktemp("uninterrupted")
-    crawling = archive(folder, folder / "dedup.db", slow=False)
+    crawling = archive(folder, folder / "dedup.db")
     assert crawling.wait() == 0, crawling.log
     return query(folder / "dedup.db", PAGES)
 
 
 def test_a_crawl_killed_twice_and_repeated_ends_with_the_store_of_an_uninterrupted_one(
-    tmp_path: Path, uninterrupted: list[tuple[object, ...]]
+    tmp_path: Path, uninterrupted: list[tuple[object, ...]], make_gate: Callable[[], Gate]
 ) -> None:
     store = tmp_path / "dedup.db"
     pages = len(uninterrupted)
-    for expected in ((1, pages // 3), (2, pages * 2 // 3)):
-        crawling = archive(tmp_path, store)
-        # This run's own row as well: the one before may have stored more than it was waited for.
+    for run, let in ((1, pages // 3), (2, pages * 2 // 3)):
+        gate = make_gate()
+        gate.let(let)
+        crawling = archive(tmp_path, store, gate=gate)
+        # This run's own row as well: the one before may have stored enough pages.
+        expected = (run, let)
         crawling.wait_for(
             lambda expected=expected: all(map(ge, counted(store, "runs", "pages"), expected))  # type: ignore[misc]  # a default in a lambda
         )
@@ -84,7 +119,7 @@ def test_a_crawl_killed_twice_and_repeated_ends_with_the_store_of_an_uninterrupt
         assert crawling.all_gone(), "a worker has outlived the crawl"
         assert stored(store) < pages, "the crawl was to be killed before its end"
         assert is_whole(store)
-    crawling = archive(tmp_path, store, slow=False)
+    crawling = archive(tmp_path, store)
     assert crawling.wait() == 0, crawling.log
     assert query(store, PAGES) == uninterrupted
     assert {status for _, status, _ in uninterrupted} >= {"new", "exact", "near"}
@@ -95,12 +130,15 @@ def test_a_crawl_killed_twice_and_repeated_ends_with_the_store_of_an_uninterrupt
 
 
 def test_an_interrupted_crawl_decides_what_it_has_fetched_and_records_its_end(
-    tmp_path: Path,
+    tmp_path: Path, make_gate: Callable[[], Gate]
 ) -> None:
-    store = tmp_path / "dedup.db"
-    crawling = archive(tmp_path, store, "-s", "CONCURRENT_REQUESTS=4")
+    store, gate = tmp_path / "dedup.db", make_gate()
+    crawling = archive(tmp_path, store, "-s", "CONCURRENT_REQUESTS=4", gate=gate)
+    gate.let(5)
     crawling.wait_for(lambda: stored(store) >= 5)
     crawling.process.send_signal(signal.SIGINT)
+    crawling.wait_for(lambda: "shutting down gracefully" in crawling.log)
+    gate.let(1000)
     assert crawling.wait() == 0, crawling.log
     assert crawling.all_gone()
     assert "Traceback" not in crawling.log
@@ -115,10 +153,11 @@ def test_an_interrupted_crawl_decides_what_it_has_fetched_and_records_its_end(
 
 
 def test_a_crawl_interrupted_twice_ends_at_once_and_leaves_a_sound_store(
-    tmp_path: Path,
+    tmp_path: Path, make_gate: Callable[[], Gate]
 ) -> None:
-    store = tmp_path / "dedup.db"
-    crawling = archive(tmp_path, store)
+    store, gate = tmp_path / "dedup.db", make_gate()
+    crawling = archive(tmp_path, store, gate=gate)
+    gate.let(5)
     crawling.wait_for(lambda: stored(store) >= 5)
     crawling.process.send_signal(signal.SIGINT)
     crawling.wait_for(lambda: "shutting down gracefully" in crawling.log)
@@ -130,12 +169,17 @@ def test_a_crawl_interrupted_twice_ends_at_once_and_leaves_a_sound_store(
     assert stored(store) >= 5
 
 
-def test_workers_do_not_take_an_interrupt_from_the_terminal(tmp_path: Path) -> None:
-    store = tmp_path / "dedup.db"
-    crawling = archive(tmp_path, store, "-s", "CONCURRENT_REQUESTS=4")
+def test_workers_do_not_take_an_interrupt_from_the_terminal(
+    tmp_path: Path, make_gate: Callable[[], Gate]
+) -> None:
+    store, gate = tmp_path / "dedup.db", make_gate()
+    crawling = archive(tmp_path, store, "-s", "CONCURRENT_REQUESTS=4", gate=gate)
+    gate.let(5)
     crawling.wait_for(lambda: stored(store) >= 5)
     # What Ctrl-C does: the signal goes to the whole foreground process group.
     os.killpg(os.getpgid(crawling.process.pid), signal.SIGINT)
+    crawling.wait_for(lambda: "shutting down gracefully" in crawling.log)
+    gate.let(1000)
     assert crawling.wait() == 0, crawling.log
     assert "dedup/skipped/worker_died" not in stats(crawling.log)
     assert so_within(5, lambda: not crawling.processes())
