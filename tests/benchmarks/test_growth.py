@@ -61,20 +61,6 @@ def test_every_database_stores_all_pages_and_has_every_figure(
     assert "sqlite at 2,000: peak MB <= 500: " in capsys.readouterr().out  # with pytest in it
 
 
-def test_a_database_that_cannot_be_measured_says_why(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    options = ["--pages", "10", "--databases", "postgres", "--folder", str(tmp_path)]
-    options += ["--postgres", "postgresql+no_such_driver://127.0.0.1/none"]
-    monkeypatch.setattr(sys, "argv", ["store_growth", *options])
-
-    store_growth.main()
-
-    shown = capsys.readouterr().out
-    assert "no_such_driver" in shown
-    assert "postgres at 1,000,000: pages/s >= 1,500: not measured" in shown
-
-
 def test_targets_are_compared_at_their_size_or_at_the_largest_one() -> None:
     figures = {"stored": 1, "look-up ms": 2.0, "bytes a page": 900.0, "peak MB": 600.0}
     rows: list[dict[str, Any]] = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -19,14 +18,12 @@ from benchmarks.figures import (
     held_out,
     ranks,
     tune,
-    worst,
 )
-from benchmarks.pairs import SETS, Pair, labelled_pairs
+from benchmarks.pairs import Pair, labelled_pairs
 
 pytest.importorskip("datasketch")
 pytest.importorskip("simhash")
 
-from benchmarks import quality
 from benchmarks.quality import METHODS, score
 
 if TYPE_CHECKING:
@@ -144,15 +141,6 @@ def test_the_errors_of_an_estimate_are_those_of_pairs_that_leave_room_for_one() 
     assert errors["expected"] == pytest.approx((0.25 / 84) ** 0.5)
 
 
-def test_the_worst_errors_are_named() -> None:
-    pairs = [_pair(number, same) for number, same in enumerate([True, True, False, False])]
-
-    found = worst(np.array([0.2, 0.9, 0.1, 0.8]), pairs)
-
-    assert [row["id"] for row in found["same, but lowest"]] == ["p0", "p1"]
-    assert [row["id"] for row in found["different, but highest"]] == ["p3", "p2"]
-
-
 def test_every_method_calls_a_text_the_same_as_itself_and_not_as_another() -> None:
     other = _TEXT.replace("word", "another ")
     equal = score(Pair("p", _TEXT, _TEXT, True, "g", "label"))
@@ -161,21 +149,6 @@ def test_every_method_calls_a_text_the_same_as_itself_and_not_as_another() -> No
     for method, high, low in zip(METHODS, equal, different, strict=True):
         assert accepted(np.array([high]), method.usual).all(), method.name
         assert not accepted(np.array([low]), method.usual).any(), method.name
-
-
-@pytest.mark.data
-def test_the_command_prints_a_table_and_writes_every_number(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    written = tmp_path / "figures.json"
-    options = ["--data", str(data), "--only", "clough-stevenson", "--json", str(written)]
-    monkeypatch.setattr(sys, "argv", ["quality", *options])
-
-    quality.main()
-
-    shown = capsys.readouterr().out
-    assert all(method.name in shown for method in METHODS)
-    assert '"minhash+simhash"' in written.read_text()
 
 
 @pytest.mark.data
@@ -214,7 +187,3 @@ def test_the_pages_of_the_guide_are_of_all_its_languages_and_kept_in_the_cache(
     assert all(pair.same == (pair.label == "same title") for pair in pairs)
     monkeypatch.delattr("benchmarks.pairs._main_text")
     assert labelled_pairs(data, "installation-guide", tmp_path) == pairs
-
-
-def test_every_set_says_what_same_means_in_it() -> None:
-    assert all(labelled.truth for labelled in SETS.values())

@@ -2,20 +2,9 @@
 
 from __future__ import annotations
 
-import gzip
-import io
-import json
-import sys
-import tarfile
-from typing import TYPE_CHECKING
-
 import pytest
 
-from benchmarks import releases
 from benchmarks.releases import REPORT, TUNE, Read, count, halves, release_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _WORDS = " ".join(f"{a}{b}word" for a in "abcdefghijklmno" for b in "abcdefghijklmno")
 
@@ -58,38 +47,3 @@ def test_architectures_of_one_language_are_in_one_half() -> None:
     assert [of[name] for name in names] == [TUNE, TUNE, REPORT, REPORT]
     assert (of["llvm-docs 13"], of["llvm-docs 14"]) == (TUNE, REPORT)
     assert of["llvm-docs names 13"] == TUNE
-
-
-def _write_set(folder: Path, pages: dict[str, str]) -> None:
-    folder.mkdir(parents=True)
-    with gzip.open(folder / "manifest.jsonl.gz", "wt", encoding="utf-8") as lines:
-        lines.writelines(json.dumps({"file": file}) + "\n" for file in pages)
-    with tarfile.open(folder / "html.tar.xz", "w:xz") as archive:
-        for file, html in pages.items():
-            member = tarfile.TarInfo(file)
-            member.size = len(html)
-            archive.addfile(member, io.BytesIO(html.encode()))
-
-
-def test_the_table_is_printed_and_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    html = f"<html><head><title>Rain</title></head><body><p>{_WORDS}</p></body></html>"
-    for name, file in (
-        ("installation-guide", "amd64/de/{}.html"),
-        ("llvm-docs", "llvm-13/{}.html"),
-        ("docs-multilang", "git-doc/doc/git-doc/{}.html"),
-    ):
-        _write_set(tmp_path / name, {file.format(page): html for page in "ab"})
-    out = tmp_path / "out.json"
-    given = ["--data", str(tmp_path), "--cache", str(tmp_path / "cache"), "--json", str(out)]
-    for _ in range(2):  # the second time from the cache
-        monkeypatch.setattr(sys, "argv", ["releases", *given])
-        releases.main()
-        rows = {row["release"]: row for row in json.loads(out.read_bytes())}
-        assert rows["llvm-docs 13"]["flagged"] == 1
-        assert rows["llvm-docs names 13"]["titled"] == 1
-        assert "missed by llvm-docs names 13" in capsys.readouterr().out
-    monkeypatch.setattr(sys, "argv", ["releases", "--data", str(tmp_path / "none")])
-    with pytest.raises(SystemExit, match="DEDUP_DATA"):
-        releases.main()

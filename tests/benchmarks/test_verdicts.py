@@ -5,9 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import sys
 import tarfile
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -167,48 +165,3 @@ def test_small_pages_are_crawled_and_decided_again(tmp_path: Path, small: Path) 
     again = rebuild(run, pages, store, Rules())
     assert again.flags == {2: 0}
     assert again.measured[2] == pytest.approx(run.measured[2], abs=1e-4)
-
-
-def test_all_variants_are_scored_printed_and_written(
-    tmp_path: Path, small: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def crawl_nothing(
-        warc: Path, pages: list[LabelledPage], store: Path, *settings: str
-    ) -> verdicts.Crawl:
-        asked.append(settings)
-        flags = {2: 0} if "DEDUP_TEMPLATES=False" in settings else {}
-        return verdicts.Crawl(flags, {}, ["a text"] * len(pages), 2.0)
-
-    def find_too_much(run: verdicts.Crawl, *_: object) -> verdicts.Crawl:
-        return replace(run, flags={1: 0, 2: 0}, measured={1: 0.75})
-
-    asked: list[tuple[str, ...]] = []
-    written = tmp_path / "verdicts.json"
-    options = ["--data", str(small), "--sets", "waddle", "--pages", "3", "--thresholds", "0.6"]
-    options += ["--cache", str(tmp_path / "cache"), "--json", str(written)]
-    monkeypatch.setattr(sys, "argv", ["verdicts", *options])
-    monkeypatch.setattr(verdicts, "crawl", crawl_nothing)
-    monkeypatch.setattr(verdicts, "rebuild", find_too_much)
-
-    verdicts.main()
-
-    threshold = ("-s", "DEDUP_THRESHOLD=0.6")
-    assert asked == [threshold, (*threshold, "-s", "DEDUP_TEMPLATES=False")]
-    found = json.loads(written.read_text("utf-8"))["waddle"]
-    assert found["pages"] == 3
-    assert found["seconds"] == {"plugin 0.6": [2.0, 2.0]}
-    assert {variant: tallies[ALL]["f1"] for variant, tallies in found["scores"].items()} == {
-        "plugin 0.6": None,
-        "plugin, rebuilt 0.6": pytest.approx(2 / 3),
-        "plugin, no templates 0.6": 1,
-        "datasketch 0.5": 1,
-        "datasketch 0.8": 1,
-        "trafilatura Simhash": 1,
-    }
-    assert [pair[:2] for pair in found["flagged"]["datasketch 0.5"]] == [[_FILES[2], _FILES[0]]]
-    said = capsys.readouterr().out
-    assert "plugin, rebuilt 0.6, all: precision >= 0.98: 0.500 missed" in said
-    assert "plugin, rebuilt 0.6, odd sites: recall >= 0.98: - met" in said
-    of_rebuilt = said.partition("waddle, plugin, rebuilt 0.6: false")[2]
-    assert f"verdict 0.750)  {_FILES[1]}  {_FILES[0]}" in of_rebuilt
-    assert f"{_FILES[2]}  {_FILES[0]}" in said.partition("waddle, plugin 0.6: not found")[2]
