@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from filelock import FileLock
 from hypothesis import settings
 
-from tests.crawling import SPIDER, Project
-from tests.wheel import ROOT as ROOT, install_wheel
+from tests.support.crawls import Project
+from tests.support.installed import ROOT, install_wheel
+from tests.support.postgres import Database, shared_database
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # How long an example takes says more of the machine than of the code.
 settings.register_profile("any machine", deadline=None)
@@ -39,10 +44,14 @@ def user_python(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Pat
     return Path(made.read_text())
 
 
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Database]:
+    """A database of a server; tests that need one are skipped where there is none."""
+    with shared_database() as database:
+        yield database
+
+
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
     """A user's project with one spider."""
-    made = Project(tmp_path)
-    made.write("shop/spiders/__init__.py", "")
-    made.write("shop/spiders/spider.py", SPIDER)
-    return made
+    return Project(tmp_path)

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import shingling
 from shingling import Page, Store
-from tests.crawling import article
+from tests.support.pages import article
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.crawling import article, html
+from tests.support.pages import article, html
 
 pytest.importorskip("datasketch")
 pytest.importorskip("psutil")

@@ -27,7 +27,7 @@ from benchmarks.verdict_sets import (
     write_warc,
 )
 from shingling.store import Rules
-from tests.crawling import article, html
+from tests.support.pages import article, html
 
 pytest.importorskip("datasketch")
 pytest.importorskip("fastwarc")

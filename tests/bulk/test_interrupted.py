@@ -18,7 +18,7 @@ from shingling.bulk import Options, Summary, deduplicate
 from shingling.bulk.files.output import Outcome
 from shingling.bulk.greedy import Greedy
 from shingling.errors import BulkError
-from tests.crawling import article
+from tests.support.pages import article
 
 from .collections import bulk, families, random_texts, read_lines, result_of, write_lines
 

@@ -18,7 +18,7 @@ from shingling import Page, Rules, Store, sign
 from shingling.cli.command import COMMANDS
 from shingling.errors import BandingError
 from shingling.store.schema.migrate import HEAD
-from tests.crawling import article, html
+from tests.support.pages import article, html
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.conftest import ROOT
-from tests.crawling import Crawl, article, html, run_scrapy
+from tests.support.crawls import Crawl, run_scrapy
+from tests.support.installed import ROOT
+from tests.support.pages import article, html
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -122,7 +123,7 @@ def test_as_many_pages_are_asked_for_as_the_limit_says_and_it_is_the_reason_of_t
         start = f"url={site}/0" if spider == "site" else f"url={site}/map.xml"
         found = crawl(tmp_path, spider, "-a", start, "-a", f"limit={limit}")
     assert len(found.items) == len(asked) == limit
-    assert found.stat("finish_reason") == "'limit'"
+    assert found.stat("finish_reason") == "limit"
 
 
 @pytest.mark.parametrize("spider", ["site", "sitemap"])
@@ -131,7 +132,7 @@ def test_what_is_no_page_gives_its_place_to_another_one(tmp_path: Path, spider: 
         start = f"url={site}/0" if spider == "site" else f"url={site}/map.xml"
         found = crawl(tmp_path, spider, "-a", start, "-a", "limit=100")
     assert len(found.items) == 100
-    assert found.stat("finish_reason") == "'limit'"
+    assert found.stat("finish_reason") == "limit"
     assert len(asked.pages) == 100, "no page was fetched for nothing"
     assert len(asked) > 100
     assert not [path for path in asked if kind(int(path[1:])) == "refused"]
@@ -141,7 +142,7 @@ def test_a_site_with_fewer_pages_is_crawled_to_its_end(tmp_path: Path) -> None:
     with manual(faults=True) as (site, asked):
         found = crawl(tmp_path, "site", "-a", f"url={site}/0", "-a", f"limit={PAGES}")
     assert PAGES / 2 < len(found.items) == len(asked.pages) < PAGES
-    assert found.stat("finish_reason") == "'finished'"
+    assert found.stat("finish_reason") == "finished"
 
 
 def test_a_sitemap_is_followed_in_its_order(tmp_path: Path) -> None:
@@ -175,6 +176,6 @@ def test_no_more_of_an_archive_is_read_than_the_limit_says(tmp_path: Path) -> No
     archive = ("archive", "-a", f"path={folder}")
     found = crawl(tmp_path, *archive, "-a", "limit=4")
     assert [item["title"] for item in found.items] == ["0", "1", "2", "3"]
-    assert found.stat("finish_reason") == "'limit'"
+    assert found.stat("finish_reason") == "limit"
     assert found.stat("downloader/request_count") is None
-    assert crawl(tmp_path, *archive).stat("finish_reason") == "'finished'"
+    assert crawl(tmp_path, *archive).stat("finish_reason") == "finished"

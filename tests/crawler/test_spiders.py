@@ -12,8 +12,10 @@ import pytest
 
 from crawler.demo import SAMPLE, serve
 from shingling.bulk.files.archives import ArchiveError, LeftOut, SavedPage, _streamed, read_archive
-from tests.conftest import ROOT
-from tests.crawling import article, html, run_scrapy, serving
+from tests.support.crawls import run_scrapy
+from tests.support.installed import ROOT
+from tests.support.pages import article, html
+from tests.support.serving import serving
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,24 +59,24 @@ def test_site_obeys_robots_txt(tmp_path: Path) -> None:
         "/private": html(article(2), "Private"),
         "/b": html(article(3), "B"),
     }
-    with serving(pages) as (address, asked):
-        items, _ = crawl(tmp_path, "site", "-a", f"url={address}/")
+    with serving(pages) as server:
+        items, _ = crawl(tmp_path, "site", "-a", f"url={server.url}/")
     assert sorted(item["title"] for item in items) == ["B", "Home"]
-    assert "/private" not in asked
+    assert "/private" not in server.asked
 
 
 def test_sitemap_reads_the_sitemaps_that_robots_txt_names(tmp_path: Path) -> None:
     pages = {f"/{n}": html(article(n), f"Page {n}") for n in range(4)}
-    with serving(pages) as (address, _):
+    with serving(pages) as server:
         namespace = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
-        pages["/robots.txt"] = f"Sitemap: {address}/index.xml\n"
+        pages["/robots.txt"] = f"Sitemap: {server.url}/index.xml\n"
         pages["/index.xml"] = (
             f"<sitemapindex {namespace}>"
-            f"<sitemap><loc>{address}/map.xml</loc></sitemap></sitemapindex>"
+            f"<sitemap><loc>{server.url}/map.xml</loc></sitemap></sitemapindex>"
         )
-        urls = "".join(f"<url><loc>{address}/{n}</loc></url>" for n in range(4))
+        urls = "".join(f"<url><loc>{server.url}/{n}</loc></url>" for n in range(4))
         pages["/map.xml"] = f"<urlset {namespace}>{urls}</urlset>"
-        items, _ = crawl(tmp_path, "sitemap", "-a", f"url={address}", "-a", "limit=3")
+        items, _ = crawl(tmp_path, "sitemap", "-a", f"url={server.url}", "-a", "limit=3")
     assert sorted(item["title"] for item in items) == ["Page 0", "Page 1", "Page 2"]
 
 

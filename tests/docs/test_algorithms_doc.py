@@ -12,7 +12,7 @@ import pytest
 
 from shingling.sketch import Banding
 from shingling.sketch.halves import Halves
-from tests.conftest import ROOT
+from tests.support.installed import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,7 @@ import shingling
 from shingling.cli.command import COMMANDS
 from shingling.plugin.report import ADVICE
 from shingling.plugin.settings import SETTINGS
-from tests.conftest import ROOT
+from tests.support.installed import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path

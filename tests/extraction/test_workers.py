@@ -14,7 +14,7 @@ from shingling.errors import ExtractionError
 from shingling.extraction.pool import ReadingPool
 from shingling.extraction.reader import Content, Reader
 from shingling.sketch import Scheme
-from tests.conftest import ROOT
+from tests.support.installed import ROOT
 
 READER = Reader(Scheme(), "tests.extraction.extractors.awkward")
 

@@ -21,29 +21,19 @@ from sqlalchemy import make_url
 
 from shingling import Page, Store
 from shingling.errors import StoreError
-from tests.crawling import article
-from tests.faults.crawls import (
-    Answer,
-    Crawling,
-    is_whole,
-    items,
-    listed,
-    page,
-    project,
-    query,
-    serving,
-    so_within,
-    stats,
-)
-from tests.faults.postgres import broken, started
-from tests.store.databases import connect
-from tests.store.invariants import verify
+from tests.support.crawls import LIST_SPIDER, Crawling, Project, items, listed, stats
+from tests.support.invariants import broken, is_whole, verify
+from tests.support.pages import article
+from tests.support.postgres import connect, own_server
+from tests.support.processes import so_within
+from tests.support.serving import Answer, page, serving
+from tests.support.stores import rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tests.faults.crawls import Server
-    from tests.faults.postgres import Server as Postgres
+    from tests.support.postgres import Server as Postgres
+    from tests.support.serving import Server
 
 ENDING = " with eight words that nobody else has written"
 PAGES = """
@@ -119,7 +109,7 @@ def crawl(
     **options: Any,
 ) -> Crawling:
     """Start a crawl of all pages, one by one, that tags the items."""
-    project(folder)
+    Project(folder, LIST_SPIDER)
     if patience is not None:
         settings = folder / "shop" / "settings.py"
         lines = ["from shingling.store.backends import base", f"base.PATIENCE = {patience}"]
@@ -156,7 +146,7 @@ def said(log: str) -> list[str]:
 def stored(store: Path) -> int:
     """Return the number of pages in a store that a crawl may be making."""
     try:
-        return int(query(store, "SELECT count(*) FROM pages")[0][0]) if store.exists() else 0
+        return int(rows_of(store, "SELECT count(*) FROM pages")[0][0]) if store.exists() else 0
     except sqlite3.OperationalError:
         return 0
 
@@ -183,7 +173,7 @@ def test_a_crawl_waits_for_a_store_that_another_program_has_locked(tmp_path: Pat
         assert crawling.wait() == 0, crawling.log
         expected = decided(server)
     assert verdicts(tmp_path) == expected
-    assert {url: (status, head) for url, status, head in query(store, PAGES)} == expected
+    assert {url: (status, head) for url, status, head in rows_of(store, PAGES)} == expected
     waiting, again = said(crawling.log)
     assert f"{store}: database is locked; trying again for 60 s" in waiting
     assert again.endswith(f"{store}: works again")
@@ -324,7 +314,7 @@ def test_no_item_is_lost_while_a_disk_is_full(tmp_path: Path) -> None:
         check_full_disk(tmp_path, server, crawling.log, "disk is full")
     store = kept / "dedup.db"
     assert is_whole(store)
-    assert {url for url, *_ in query(store, PAGES)} == decided_urls(tmp_path)
+    assert {url for url, *_ in rows_of(store, PAGES)} == decided_urls(tmp_path)
     verify(store)
 
 
@@ -349,7 +339,7 @@ def check_full_disk(folder: Path, server: Server, log: str, message: str) -> Non
 
 @pytest.fixture(scope="module")
 def postgres() -> Iterator[Postgres]:
-    with started() as server:
+    with own_server() as server:
         yield server
 
 

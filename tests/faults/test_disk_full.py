@@ -5,18 +5,11 @@ from __future__ import annotations
 import resource
 from typing import TYPE_CHECKING
 
-from tests.crawling import article
-from tests.faults.crawls import (
-    Crawling,
-    is_whole,
-    items,
-    listed,
-    page,
-    project,
-    query,
-    serving,
-    stats,
-)
+from tests.support.crawls import LIST_SPIDER, Crawling, Project, items, listed, stats
+from tests.support.invariants import is_whole
+from tests.support.pages import article
+from tests.support.serving import page, serving
+from tests.support.stores import rows_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +25,7 @@ def no_file_grows_beyond_the_limit() -> None:
 
 def crawl(folder: Path, *arguments: str) -> Crawling:
     """Crawl pages of which the first few fit into the store."""
-    project(folder)
+    Project(folder, LIST_SPIDER)
     answers = {f"/{number}": page(article(number, 1500)) for number in range(PAGES)}
     with serving(answers) as server:
         crawling = Crawling(
@@ -67,7 +60,7 @@ def test_no_item_is_lost_when_the_disk_is_full_and_the_store_works_again_with_ro
     assert "Traceback" not in crawling.log
     store = tmp_path / "dedup.db"
     assert is_whole(store)
-    assert query(store, "SELECT count(*) FROM pages") == [(len(decided),)]
+    assert rows_of(store, "SELECT count(*) FROM pages") == [(len(decided),)]
 
     answers = {f"/{number}": page(article(number, 1500)) for number in range(1000, 1003)}
     with serving(answers) as server:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.crawling import article
-from tests.faults.crawls import Crawling, items, listed, page, project, serving, stats
+from tests.support.crawls import LIST_SPIDER, Crawling, Project, items, listed, stats
+from tests.support.pages import article
+from tests.support.serving import page, serving
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,7 +55,7 @@ SIGNED = ("prints", "surrogate", "much", "good-1", "good-2", "good-3", "good-4")
 
 def crawl(folder: Path, names: list[str], *arguments: str) -> Crawling:
     """Crawl pages by name, of which good-4 is a copy of good-1 with one word more."""
-    project(folder).write("shop/extractor.py", EXTRACTOR)
+    Project(folder, LIST_SPIDER).write("shop/extractor.py", EXTRACTOR)
     answers = {f"/{name}": page(article(place)) for place, name in enumerate(names)}
     if "/good-4" in answers:
         answers["/good-4"] = page(article(names.index("good-1")) + " more")

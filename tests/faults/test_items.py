@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.crawling import article
-from tests.faults.crawls import Crawling, items, listed, page, project, serving, stats
+from tests.support.crawls import LIST_SPIDER, Crawling, Project, items, listed, stats
+from tests.support.pages import article
+from tests.support.serving import page, serving
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,7 +63,7 @@ WITHOUT = ["DataWithout", "SlotsWithout", "AttrsWithout", "ItemWithout"]
 
 
 def test_items_without_the_result_field_are_kept_with_one_warning_a_class(tmp_path: Path) -> None:
-    project(tmp_path).write("shop/spiders/classes.py", CLASSES)
+    Project(tmp_path, LIST_SPIDER).write("shop/spiders/classes.py", CLASSES)
     with serving({f"/{number}": page(article(number)) for number in range(3)}) as server:
         crawling = Crawling(
             tmp_path,
@@ -139,7 +140,7 @@ class Many(Plain):
 def test_no_response_is_held_for_items_that_an_earlier_pipeline_drops_or_replaces(
     tmp_path: Path,
 ) -> None:
-    made = project(tmp_path)
+    made = Project(tmp_path, LIST_SPIDER)
     made.write("shop/meddling.py", MEDDLING)
     made.write("shop/spiders/many.py", MANY)
     with serving({f"/{number}": page(article(number)) for number in range(6)}) as server:

@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.faults.crawls import Crawling, is_whole, query, so_within, stats
+from tests.support.crawls import Crawling, stats
+from tests.support.invariants import is_whole
+from tests.support.processes import so_within
+from tests.support.stores import rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -81,7 +84,7 @@ def counted(store: Path, *tables: str) -> list[int]:
     if not store.exists():
         return [0 for _ in tables]
     try:
-        return [int(query(store, f"SELECT count(*) FROM {table}")[0][0]) for table in tables]  # noqa: S608 (our own tables)
+        return [int(rows_of(store, f"SELECT count(*) FROM {table}")[0][0]) for table in tables]  # noqa: S608 (our own tables)
     except sqlite3.OperationalError:
         return [0 for _ in tables]
 
@@ -97,7 +100,7 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[object
     folder = tmp_path_factory.mktemp("uninterrupted")
     crawling = archive(folder, folder / "dedup.db")
     assert crawling.wait() == 0, crawling.log
-    return query(folder / "dedup.db", PAGES)
+    return rows_of(folder / "dedup.db", PAGES)
 
 
 def test_a_crawl_killed_twice_and_repeated_ends_with_the_store_of_an_uninterrupted_one(
@@ -121,10 +124,10 @@ def test_a_crawl_killed_twice_and_repeated_ends_with_the_store_of_an_uninterrupt
         assert is_whole(store)
     crawling = archive(tmp_path, store)
     assert crawling.wait() == 0, crawling.log
-    assert query(store, PAGES) == uninterrupted
+    assert rows_of(store, PAGES) == uninterrupted
     assert {status for _, status, _ in uninterrupted} >= {"new", "exact", "near"}
     assert is_whole(store)
-    outcomes = [outcome for (outcome,) in query(store, "SELECT outcome FROM runs ORDER BY id")]
+    outcomes = [outcome for (outcome,) in rows_of(store, "SELECT outcome FROM runs ORDER BY id")]
     assert outcomes[:2] == [None, None]
     assert outcomes[2] is not None
 
@@ -146,7 +149,7 @@ def test_an_interrupted_crawl_decides_what_it_has_fetched_and_records_its_end(
     assert counted["finish_reason"] == "shutdown"
     ended = int(counted["item_scraped_count"]) + int(counted.get("item_dropped_count", 0))
     assert ended == int(counted["response_received_count"]) == int(counted["dedup/checked"])
-    ((outcome, finished),) = query(store, "SELECT outcome, finished FROM runs")
+    ((outcome, finished),) = rows_of(store, "SELECT outcome, finished FROM runs")
     assert outcome
     assert finished
     assert is_whole(store)

@@ -10,19 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from shingling import Store
-from tests.crawling import article, html
-from tests.faults.crawls import (
-    Answer,
-    Crawling,
-    is_whole,
-    items,
-    listed,
-    page,
-    project,
-    query,
-    serving,
-    stats,
-)
+from tests.support.crawls import LIST_SPIDER, Crawling, Project, items, listed, stats
+from tests.support.invariants import is_whole
+from tests.support.pages import article, html
+from tests.support.serving import Answer, page, serving
+from tests.support.stores import rows_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -133,7 +125,7 @@ class Done:
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
     folder = tmp_path_factory.mktemp("pages")
-    project(folder)
+    Project(folder, LIST_SPIDER)
     with serving(ANSWERS) as server:
         urls = {path[1:]: server.url + path for path in ANSWERS}
         urls["long"] = urls.pop(LONG[1:])
@@ -208,7 +200,9 @@ def test_a_password_in_a_url_is_nowhere(done: Done) -> None:
     files = list(done.folder.glob("dedup.db*"))
     assert files
     assert all(b"secret" not in file.read_bytes() for file in files)
-    found = query(done.folder / "dedup.db", "SELECT url FROM pages WHERE url LIKE '%/credentials'")
+    found = rows_of(
+        done.folder / "dedup.db", "SELECT url FROM pages WHERE url LIKE '%/credentials'"
+    )
     assert found == [(done.credentials,)]
 
 
@@ -221,7 +215,7 @@ def test_utf_8_declared_as_something_else_is_read_as_utf_8(done: Done) -> None:
 
 
 def test_a_stored_title_is_one_line_without_control_characters(done: Done) -> None:
-    titles = [title for (title,) in query(done.folder / "dedup.db", "SELECT title FROM pages")]
+    titles = [title for (title,) in rows_of(done.folder / "dedup.db", "SELECT title FROM pages")]
     assert any("red" in title and "second line" in title for title in titles if title)
     assert all(title.isprintable() for title in titles if title)
 

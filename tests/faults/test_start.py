@@ -15,14 +15,16 @@ from scrapy.settings import Settings
 from shingling import Store
 from shingling.errors import SettingsError
 from shingling.plugin.settings import SETTINGS, DedupSettings
-from tests.crawling import REFUSED, article, run_scrapy
-from tests.faults.crawls import listed, page, processes_with, project, serving, so_within, stats
+from tests.support.crawls import LIST_SPIDER, REFUSED, Project, listed, run_scrapy, stats
+from tests.support.pages import article
+from tests.support.processes import processes_with, so_within
+from tests.support.serving import page, serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tests.faults.crawls import Server
+    from tests.support.serving import Server
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +38,7 @@ def refused(folder: Path, server: Server, *arguments: str, by_settings: bool = F
 
     Scrapy adds a traceback where an add-on refuses the settings.
     """
-    project(folder)
+    Project(folder, LIST_SPIDER)
     server.asked.clear()
     mark = uuid.uuid4().hex
     pages = listed(folder, {"page": f"{server.url}/page"})

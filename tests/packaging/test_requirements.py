@@ -10,7 +10,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from tests.conftest import ROOT
+from tests.support.installed import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.crawling import article, html, serving
-from tests.wheel import copy_source
+from tests.support.installed import copy_source
+from tests.support.pages import article, html
+from tests.support.serving import serving
 
 if TYPE_CHECKING:
     from subprocess import CompletedProcess
@@ -126,8 +127,8 @@ def test_it_installs_without_a_compiler_by_the_pip_of_python_and_works_in_a_proj
         "/c": html(article(2), "Third"),
     }
     scrapy = ("-W", "error::ResourceWarning", "-m", "scrapy")
-    with serving(pages) as (address, _):
-        log = bare.ran(*scrapy, "crawl", "articles", "-a", f"site={address}", cwd=project).stderr
+    with serving(pages) as server:
+        log = bare.ran(*scrapy, "crawl", "articles", "-a", f"site={server.url}", cwd=project).stderr
     assert "Traceback" not in log
     with (project / "articles.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from shingling import Page, Store
-from tests.cli.exchanging import Done, dedup_command
-from tests.crawling import Project, article, html, serving
+from tests.support.commands import Done, dedup_command
+from tests.support.pages import article, html
+from tests.support.serving import serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from tests.support.crawls import Project
 
 FOOTER = article(99, 60)
 LONG_FOOTER = article(97, 240)
@@ -40,8 +43,8 @@ def test_a_footer_makes_no_duplicates_and_a_wall_is_skipped(project: Project) ->
     pages = {f"/{at}": shown(article(at, 60), f"Headline {'abcdef'[at]}") for at in range(4)}
     pages |= {f"/wall{at}": f"<title>About {at}</title><p>{WALL}</p>" for at in "xyz"}
     pages["/copy"] = shown(article(1, 60), "Headline b")
-    with serving(pages) as (site, _):
-        where = ("-a", f"site={site}", "-a", f"paths={','.join(pages)}", *ONE_BY_ONE)
+    with serving(pages) as site:
+        where = ("-a", f"site={site.url}", "-a", f"paths={','.join(pages)}", *ONE_BY_ONE)
         crawl = project.crawl(*where)
         whole = project.crawl(
             *where, "-s", "DEDUP_TEMPLATES=False", "-s", "DEDUP_STORE_URL=sqlite:///whole.db"

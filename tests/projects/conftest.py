@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.projects.running import Environment, UserProject
+from tests.projects.user_project import UserProject
+from tests.support.installed import Environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.crawling import article, html, serving
-from tests.projects.running import STARTED, edited, linked
+from tests.support.installed import STARTED
+from tests.support.pages import article, edited, html, linked
+from tests.support.serving import serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tests.projects.running import UserProject
+    from tests.projects.user_project import UserProject
 
 
 @pytest.fixture(scope="module")
@@ -24,8 +25,8 @@ def site() -> Iterator[str]:
         "/mirror/0": html(article(0), "No 0"),
         "/article/9": html(article(9), "No 9"),
     }
-    with serving({**linked(pages), **others}) as (address, _):
-        yield address
+    with serving({**linked(pages), **others}) as server:
+        yield server.url
 
 
 def parse(project: UserProject, site: str, path: str, *arguments: str) -> dict[str, Any]:

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.crawling import NEEDS_NO_REACTOR, Crawl, article, html, serving
-from tests.projects.running import edited, linked, values, warnings_in
+from tests.projects.user_project import values, warnings_in
+from tests.support.crawls import NEEDS_NO_REACTOR, Crawl
+from tests.support.pages import article, edited, html, linked
+from tests.support.serving import serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tests.projects.running import UserProject
+    from tests.projects.user_project import UserProject
 
 HEADLINES = [f"No {number}" for number in range(6)]
 """Of the unique articles; two of them have a copy as well."""
@@ -31,8 +33,8 @@ def site() -> Iterator[str]:
             copy = html(edited(article(number)), headline).replace("</article>", file)
             pages[f"/article/{number}/print"] = copy.replace(f"/{number}.bin", f"/{number}p.bin")
     files = {f"/file/{name}.bin": f"File {name}" for name in (*range(6), "1p", "4p")}
-    with serving({**linked(pages), **files}) as (address, _):
-        yield address
+    with serving({**linked(pages), **files}) as server:
+        yield server.url
 
 
 def test_files_of_the_unique_items_are_downloaded_and_recorded(
@@ -118,8 +120,8 @@ def two_papers() -> Iterator[str]:
             for number in numbers
         }
         pages |= {**own, f"/{paper}/": linked(own)["/"]}
-    with serving(pages) as (address, _):
-        yield address
+    with serving(pages) as server:
+        yield server.url
 
 
 def test_a_spider_drops_what_another_spider_has_found_before(

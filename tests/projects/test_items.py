@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.crawling import article, html, serving
-from tests.projects.running import edited, linked, links, values, warnings_in
+from tests.projects.user_project import values, warnings_in
+from tests.support.pages import article, edited, html, linked, links
+from tests.support.serving import serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from tests.projects.running import UserProject
+    from tests.projects.user_project import UserProject
 
 
 # The spider of Scrapy's tutorial: pages of ten items, with texts of their own and without a URL.
@@ -42,9 +43,9 @@ def test_every_quote_of_the_tutorial_comes_out_and_is_unchanged_in_the_next_craw
 ) -> None:
     quotes = project("quotes")
     unique = sorted({*QUOTES} - {QUOTES[20]})
-    with serving({f"/page/{number}/": quotes_page(number) for number in (1, 2, 3)}) as (site, _):
-        first = quotes.crawl("quotes", site)
-        second = quotes.crawl("quotes", site)
+    with serving({f"/page/{number}/": quotes_page(number) for number in (1, 2, 3)}) as site:
+        first = quotes.crawl("quotes", site.url)
+        second = quotes.crawl("quotes", site.url)
     assert len(unique) == 29, "of 30 quotes on 3 pages, one stands on two of them"
     assert sorted({item["text"] for item in first.items}) == unique
     assert len(first.items) in (29, 30)
@@ -84,8 +85,8 @@ AGAIN = "/list/1?sort=name"
 def shop() -> Iterator[str]:
     pages = {path: list_page(number) for number, path in enumerate(LISTS, 1)}
     pages[AGAIN] = pages[LISTS[0]]
-    with serving({"/": links([*LISTS, AGAIN], "list"), **pages}) as (site, _):
-        yield site
+    with serving({"/": links([*LISTS, AGAIN], "list"), **pages}) as site:
+        yield site.url
 
 
 def test_every_product_of_a_list_comes_out_and_one_warning_says_what_to_do(
@@ -126,8 +127,8 @@ def magazine_page(number: int, text: str) -> str:
 def magazine() -> Iterator[str]:
     texts = {1: article(1), 2: article(1), 3: article(2)}
     pages = {f"/article/{number}": magazine_page(number, text) for number, text in texts.items()}
-    with serving(linked(pages)) as (site, _):
-        yield site
+    with serving(linked(pages)) as site:
+        yield site.url
 
 
 def test_an_article_its_author_and_its_images_are_kept_whatever_their_page_is(
@@ -160,8 +161,8 @@ def test_an_item_finished_on_a_page_that_all_share_is_kept_and_the_log_says_why(
 ) -> None:
     pages = {f"/article/{number}": html(article(number), f"No {number}") for number in range(5)}
     delivery = html("We deliver everything within three working days. " * 9, "Delivery")
-    with serving({**linked(pages), "/delivery": delivery}) as (site, _):
-        crawl = project("callbacks").crawl("offers", site)
+    with serving({**linked(pages), "/delivery": delivery}) as site:
+        crawl = project("callbacks").crawl("offers", site.url)
     assert values(crawl.items, "headline") == [f"No {number}" for number in range(5)]
     assert {item["delivery"] for item in crawl.items} == {"Delivery"}
     assert crawl.stat("dedup/skipped/not_its_page") == "5"
@@ -179,8 +180,8 @@ def test_an_item_that_comes_between_the_requests_of_its_callback_is_decided_by_i
         path: html(text, "A title").replace("</body>", f"{more}</body>")
         for path, text in texts.items()
     }
-    with serving({**pages, "/": links(["/a", "/edited", "/b"])}) as (site, _):
-        crawl = project("callbacks").crawl("late", site)
+    with serving({**pages, "/": links(["/a", "/edited", "/b"])}) as site:
+        crawl = project("callbacks").crawl("late", site.url)
     came = {item["url"].removeprefix(site) for item in crawl.items}
     assert came in ({"/a", "/b", "/c"}, {"/edited", "/b", "/c"})
     assert len(crawl.items) == 3
@@ -209,8 +210,8 @@ def api() -> Iterator[str]:
             )
             for page in (1, 2)
         }
-    ) as (site, _):
-        yield site
+    ) as site:
+        yield site.url
 
 
 def test_articles_of_an_api_are_compared_by_their_texts(
@@ -252,8 +253,8 @@ def classes() -> Iterator[str]:
             pages[f"/{name}/{kind}"] = html(body, f"About {name}")
             index.append(f'<a class="article" title="{name}" href="/{name}/{kind}">{kind}</a>')
     home = f"<!DOCTYPE html><html><title>Home</title><body>{' '.join(index)}</body></html>"
-    with serving({"/": home, **pages}) as (site, _):
-        yield site
+    with serving({"/": home, **pages}) as site:
+        yield site.url
 
 
 def came_of(items: Iterable[dict[str, Any]], site: str) -> dict[str, list[str]]:
@@ -308,8 +309,8 @@ def test_one_teaser_on_four_pages_makes_none_of_them_a_duplicate(
         f"/article/{number}": html(article(number), f"Story {number}").replace("</head>", teaser)
         for number in range(4)
     }
-    with serving(linked(pages)) as (site, _):
-        crawl = project("teasers").crawl("teasers", site)
+    with serving(linked(pages)) as site:
+        crawl = project("teasers").crawl("teasers", site.url)
     assert {item["text"] for item in crawl.items} == {"Read here what you need to know about it."}
     assert values(crawl.items, "title") == [f"Story {number}" for number in range(4)]
     assert crawl.stat("dedup/dropped") is None
@@ -332,8 +333,8 @@ def test_products_that_a_page_has_in_a_script_are_kept_though_its_words_are_thos
         )
         for number in range(6)
     }
-    with serving(linked(pages)) as (site, _):
-        crawl = project("app").crawl("products", site)
+    with serving(linked(pages)) as site:
+        crawl = project("app").crawl("products", site.url)
     assert values(crawl.items, "price") == [*range(6)]
 
 
@@ -350,7 +351,7 @@ def test_an_item_is_kept_where_a_later_pipeline_has_dropped_the_one_that_it_is_l
         "/a": html(edited(article(1)), "A table").replace("</head>", price),
         "/b": html(article(2), "A chair").replace("</head>", price),
     }
-    with serving(pages) as (site, _):
-        crawl = project("validated").crawl("products", site)
+    with serving(pages) as site:
+        crawl = project("validated").crawl("products", site.url)
     assert crawl.stat("item_dropped_reasons_count/DropItem") == "1"
     assert values(crawl.items, "name") == ["A chair", "A table"]

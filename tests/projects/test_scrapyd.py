@@ -13,13 +13,15 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from tests.crawling import Crawl, article, html, serving
-from tests.projects.running import edited, linked, values
+from tests.projects.user_project import values
+from tests.support.crawls import Crawl
+from tests.support.pages import article, edited, html, linked
+from tests.support.serving import serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tests.projects.running import UserProject
+    from tests.projects.user_project import UserProject
 
 _LONGEST = 60  # seconds
 
@@ -124,12 +126,12 @@ def test_the_jobs_of_scrapyd_share_a_store_with_an_absolute_path(
         "/article/copy": html(edited(article(1)), "A"),
         "/article/b": html(article(2), "B"),
     }
-    with serving(linked(pages)) as (site, _):
-        first = server.crawl("deployed", "articles", site, absolute)
+    with serving(linked(pages)) as site:
+        first = server.crawl("deployed", "articles", site.url, absolute)
         assert {path.name for path in store.parent.iterdir()} == {store.name}
-        second = server.crawl("deployed", "articles", site, absolute)
+        second = server.crawl("deployed", "articles", site.url, absolute)
         assert not (deployed.folder / "dedup.db").exists()
-        relative = server.crawl("deployed", "articles", site)
+        relative = server.crawl("deployed", "articles", site.url)
     for crawl in (first, second, relative):
         assert "Traceback" not in crawl.log, crawl.log
     assert values(first.items, "headline") == ["A", "B"]

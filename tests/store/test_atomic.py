@@ -24,26 +24,16 @@ from shingling import Page, Rules, Scheme, Store, Verdict, sign
 from shingling.errors import SchemeError, StoreError, StoreUnavailableError
 from shingling.store.backends.postgres import _SALT, _STORE_LOCK
 from shingling.store.decide.verdict import decide
-
-from .databases import (
+from tests.support.invariants import beginning, ending, entries_of, groups_of, text, verify, words
+from tests.support.postgres import connect, current_database
+from tests.support.stores import (
     break_table,
-    connect,
     is_postgres,
     mend_table,
     postgres_only,
-    server,
-    sqlite_only,
-)
-from .invariants import (
-    beginning,
-    ending,
-    entries_of,
-    groups_of,
     rows_of,
-    text,
+    sqlite_only,
     url_of,
-    verify,
-    words,
 )
 
 if TYPE_CHECKING:
@@ -300,8 +290,8 @@ def test_a_full_disk_is_an_error_and_leaves_whole_batches(file: Path) -> None:
 def locked(file: Path) -> Iterator[None]:
     """Hold what nobody can write beside."""
     if is_postgres(file):
-        with closing(connect(server().url)) as other, other.transaction():
-            other.execute(f"SET LOCAL search_path = {server().schema(file)}")
+        with closing(connect(current_database().url)) as other, other.transaction():
+            other.execute(f"SET LOCAL search_path = {current_database().schema(file)}")
             other.execute(f"SELECT pg_advisory_xact_lock({_STORE_LOCK} # {_SALT})")
             yield
     else:

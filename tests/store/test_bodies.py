@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from shingling import Page, Rules, Store, sign
 from shingling.store.admin.queries import page_by_url, pages_by_body
-
-from .invariants import text, url_of, verify
+from tests.support.invariants import text, verify
+from tests.support.stores import url_of
 
 if TYPE_CHECKING:
     from pathlib import Path

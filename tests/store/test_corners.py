@@ -10,8 +10,8 @@ import pytest
 
 from shingling import Page, Rules, Store
 from shingling.errors import ShinglingError, StoreError
-
-from .invariants import ending, entries_of, jaccard, text, url_of, words
+from tests.support.invariants import ending, entries_of, jaccard, text, words
+from tests.support.stores import url_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,20 +13,17 @@ from hypothesis import given, settings, strategies as st
 from shingling import Page, Rules, Scheme, Signature, Store, sign
 from shingling.similarity import estimate
 from shingling.store import safe_url
-
-from .databases import emptied
-from .invariants import (
+from tests.support.invariants import (
     beginning,
     containment,
     ending,
     groups_of,
     jaccard,
-    rows_of,
     text,
-    url_of,
     verify,
     words,
 )
+from tests.support.stores import emptied, rows_of, url_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shingling import Page, Rules, Store
+from tests.support.invariants import ending, text, words
+from tests.support.stores import rows_of, url_of
 
-from .invariants import ending, rows_of, text, url_of, words
 from .test_upgrade import restored, words_of
 
 if TYPE_CHECKING:

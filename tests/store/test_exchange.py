@@ -21,9 +21,8 @@ from shingling.store.admin.transfer import (
     restore,
     widen_seen,
 )
-
-from .databases import ENDINGS, emptied, is_postgres, rows_of, sqlite_only, url_of
-from .invariants import ending, groups_of, text, verify, words
+from tests.support.invariants import ending, groups_of, text, verify, words
+from tests.support.stores import ENDINGS, emptied, is_postgres, rows_of, sqlite_only, url_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -8,8 +8,8 @@ import numpy as np
 
 from shingling import Page, Rules, Scheme, Signature, Store
 from shingling.store import MOST
-
-from .invariants import text, url_of, words
+from tests.support.invariants import text, words
+from tests.support.stores import url_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,9 +13,8 @@ from shingling import Page, Rules, Scheme, Signature, Store, sign
 from shingling.errors import BandingError
 from shingling.similarity import distance, equal_supershingles
 from shingling.sketch import Banding, Halves, SimhashFeatures
-
-from .databases import emptied
-from .invariants import beginning, ending, entries_of, jaccard, text, url_of, verify, words
+from tests.support.invariants import beginning, ending, entries_of, jaccard, text, verify, words
+from tests.support.stores import emptied, url_of
 
 if TYPE_CHECKING:
     from pathlib import Path

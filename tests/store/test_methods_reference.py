@@ -15,9 +15,7 @@ from shingling import Page, Rules, Scheme, Store, Verdict, sign
 from shingling.similarity import estimate
 from shingling.sketch import sample, shingles_of
 from shingling.store.index.keys import Index
-
-from .databases import emptied
-from .invariants import (
+from tests.support.invariants import (
     beginning,
     containment,
     ending,
@@ -25,10 +23,11 @@ from .invariants import (
     jaccard,
     shingles,
     text,
-    url_of,
     verify,
     words,
 )
+from tests.support.stores import emptied, url_of
+
 from .test_reference import (
     FIRST,
     LEAST,

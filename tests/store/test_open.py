@@ -33,11 +33,12 @@ from shingling.sketch import Banding
 from shingling.store import parse_url, sqlite_path
 from shingling.store.schema.migrate import HEAD, alembic_config
 from shingling.store.schema.tables import metadata
-from tests.forked import Child
+from tests.support.invariants import ending, entries_of, groups_of, text, verify, words
+from tests.support.postgres import Database, current_database
+from tests.support.processes import Child
+from tests.support.stores import execute, is_postgres, postgres_only, rows_of, sqlite_only, url_of
 
 from .children import open_each
-from .databases import Server, execute, is_postgres, postgres_only, server, sqlite_only
-from .invariants import ending, entries_of, groups_of, rows_of, text, url_of, verify, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -350,7 +351,7 @@ def test_a_server_that_does_not_answer_is_an_error_at_once_without_the_password(
     assert_no_secret(raised.value)
 
 
-def test_a_database_that_is_not_there_is_an_error_at_once(postgres: Server) -> None:
+def test_a_database_that_is_not_there_is_an_error_at_once(postgres: Database) -> None:
     url = postgres.url.set(database="nowhere", password="secret")  # noqa: S106 (none)
     with pytest.raises(StoreError, match='database "nowhere" does not exist') as raised:
         Store.open(url.render_as_string(hide_password=False))
@@ -358,7 +359,7 @@ def test_a_database_that_is_not_there_is_an_error_at_once(postgres: Server) -> N
 
 
 @pytest.mark.parametrize("create", [False, True])
-def test_a_schema_that_is_not_there_is_an_error(postgres: Server, create: bool) -> None:
+def test_a_schema_that_is_not_there_is_an_error(postgres: Database, create: bool) -> None:
     url = postgres.url.update_query_dict({"options": "-csearch_path=nowhere"})
     with pytest.raises(StoreError, match=r"no store yet|no schema"):
         Store.open(url.render_as_string(hide_password=False), create=create)
@@ -452,7 +453,7 @@ def described(path: Path) -> list[list[tuple[str, ...]]]:
         rows_of(path, f"{query} AND {own} ORDER BY 1, 2")
         for query in (columns, constraints, indexes)
     ]
-    schema = server().schema(path)
+    schema = current_database().schema(path)
     return [
         [tuple(str(value).replace(schema, "own") for value in row) for row in rows]
         for rows in found

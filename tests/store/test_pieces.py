@@ -8,8 +8,8 @@ import pytest
 
 from shingling import Page, Rules, Store
 from shingling.errors import SettingsError
-
-from .invariants import ending, entries_of, jaccard, text, url_of, verify, words
+from tests.support.invariants import ending, entries_of, jaccard, text, verify, words
+from tests.support.stores import url_of
 
 if TYPE_CHECKING:
     from pathlib import Path

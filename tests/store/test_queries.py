@@ -12,19 +12,16 @@ from sqlalchemy import make_url
 from shingling import Page, Rules, Signature, Store, sign
 from shingling.errors import StoreError
 from shingling.similarity import estimate
-
-from .databases import is_postgres
-from .invariants import (
+from tests.support.invariants import (
     beginning,
     containment,
     ending,
     entries_of,
     jaccard,
-    rows_of,
     text,
-    url_of,
     words,
 )
+from tests.support.stores import is_postgres, rows_of, url_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

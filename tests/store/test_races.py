@@ -17,11 +17,11 @@ from shingling import Page, Rules, Store, sign
 from shingling.sketch import Banding
 from shingling.store.backends.postgres import _STORE_LOCK
 from shingling.store.decide.verdict import decide
-from tests.forked import Child
+from tests.support.invariants import beginning, ending, jaccard, text, verify, words
+from tests.support.processes import Child
+from tests.support.stores import is_postgres, postgres_only, rows_of, url_of
 
 from .children import crawl
-from .databases import is_postgres, postgres_only
-from .invariants import beginning, ending, jaccard, rows_of, text, url_of, verify, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

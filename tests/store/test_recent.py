@@ -14,9 +14,8 @@ from shingling.store import parse_url
 from shingling.store.backends.engine import database_of
 from shingling.store.decide.verdict import decide
 from shingling.store.schema.tables import LIVE, NEXT
-
-from .databases import emptied, is_postgres
-from .invariants import beginning, ending, entries_of, rows_of, text, url_of, verify, words
+from tests.support.invariants import beginning, ending, entries_of, text, verify, words
+from tests.support.stores import emptied, is_postgres, rows_of, url_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,19 +15,17 @@ import shingling.store.decide.verdict
 from shingling import Page, Rules, Store, Verdict, sign
 from shingling.similarity import estimate
 from shingling.sketch import Banding
-
-from .databases import emptied
-from .invariants import (
+from tests.support.invariants import (
     beginning,
     containment,
     ending,
     groups_of,
     jaccard,
     text,
-    url_of,
     verify,
     words,
 )
+from tests.support.stores import emptied, url_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator

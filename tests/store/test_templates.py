@@ -16,9 +16,8 @@ from shingling import Page, Rules, Store
 from shingling.errors import StoreError
 from shingling.store import STATUSES
 from shingling.store.decide.batch import WorkingSet
-
-from .databases import emptied, execute
-from .invariants import jaccard, rows_of, url_of, verify
+from tests.support.invariants import jaccard, verify
+from tests.support.stores import emptied, execute, rows_of, url_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

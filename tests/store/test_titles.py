@@ -9,8 +9,8 @@ import pytest
 
 from shingling import Page, Rules, Store
 from shingling.store.decide.titles import LONG, SURELY
-
-from .invariants import ending, groups_of, jaccard, text, url_of, verify, words
+from tests.support.invariants import ending, groups_of, jaccard, text, verify, words
+from tests.support.stores import url_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,9 +18,8 @@ from shingling.sketch import Banding
 from shingling.store.admin.queries import pages_by_body
 from shingling.store.schema.migrate import HEAD, alembic_config
 from shingling.text import Canonicaliser
-
-from .databases import execute, is_postgres
-from .invariants import entries_of, rows_of, text, url_of, verify
+from tests.support.invariants import entries_of, text, verify
+from tests.support.stores import execute, is_postgres, rows_of, url_of
 
 FIXTURES = Path(__file__).with_name("fixtures")
 _PAGES = "SELECT id, url, title, words, text_hash, minima, simhash, status, original_id FROM pages"

@@ -15,9 +15,9 @@ from shingling.store import Header
 from shingling.store.admin.queries import page_by_url
 from shingling.store.admin.transfer import export, restore
 from shingling.store.schema.migrate import HEAD
+from tests.support.invariants import verify
+from tests.support.stores import execute, is_postgres, rows_of, url_of
 
-from .databases import execute, is_postgres
-from .invariants import rows_of, url_of, verify
 from .test_upgrade import restored
 
 if TYPE_CHECKING:

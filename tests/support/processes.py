@@ -1,11 +1,14 @@
-"""Processes of tests, forked from one that has imported what they need.
+"""Processes of tests, and waiting for what they do.
 
-To import Scrapy and this package takes longer than what most of them do.
+They are forked from one that has imported what they need: to import Scrapy and this package takes
+longer than what most of them do.
 """
 
 from __future__ import annotations
 
 import multiprocessing
+import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -54,3 +57,27 @@ class Child:
         except EOFError:
             self._process.join()
             return self._process.exitcode, heard
+
+
+def processes_with(mark: str) -> list[int]:
+    """Return the ids of the live processes that were started with this in their environment."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        try:
+            if folder.name.isdecimal() and mark.encode() in (
+                (folder / "environ").read_bytes().split(b"\0")
+            ):
+                found.append(int(folder.name))
+        except OSError:  # it has ended, or is not ours
+            continue
+    return found
+
+
+def so_within(seconds: float, sign: Callable[[], bool]) -> bool:
+    """Return whether something comes to be so within some seconds."""
+    end = time.monotonic() + seconds
+    while not sign():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.05)
+    return True

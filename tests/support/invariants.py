@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import random
+import sqlite3
 from collections import Counter
-from typing import TYPE_CHECKING
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shingling import Store
 from shingling.sketch import Scheme, shingles_of
+from shingling.store.admin.transfer import export
 from shingling.store.decide.texts import unzip
 from shingling.store.index.keys import Index
 from shingling.store.index.lookup import keys_of_sample
 from shingling.store.schema.rows import Keyed, read_minima
-
-from .databases import is_postgres, rows_of, url_of
-
-__all__ = ["rows_of", "url_of"]
+from tests.support.stores import is_postgres, rows_of, url_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from tests.support.postgres import Server
 
 SIZE = 5  # words in a shingle of the default scheme
 
@@ -153,3 +156,83 @@ def verify(path: Path, *, rebuilding: bool = False) -> None:
     assert rows_of(path, copies) == [(0,)], "another page of the group stands for their text"
     repeated = "SELECT url_key, scope FROM pages GROUP BY url_key, scope HAVING count(*) > 1"
     assert rows_of(path, repeated) == []
+
+
+def is_whole(store: Path) -> bool:
+    """Return whether SQLite finds nothing wrong with a store."""
+    return rows_of(store, "PRAGMA integrity_check") == [("ok",)] and not rows_of(
+        store, "PRAGMA foreign_key_check"
+    )
+
+
+MUST_FIND_NOTHING = {
+    "a duplicate whose original is not there, is none, or is of another scope": """
+        SELECT page.url FROM pages AS page LEFT JOIN pages AS original
+        ON original.id = page.original_id
+        WHERE page.original_id IS NOT NULL AND
+        (original.id IS NULL OR original.original_id IS NOT NULL OR original.scope <> page.scope)
+    """,
+    "a page that does not stand where its original says": """
+        SELECT url FROM pages WHERE (status IN ('exact', 'near')) <> (original_id IS NOT NULL)
+        OR (resemblance IS NOT NULL) <> (original_id IS NOT NULL)
+    """,
+    "an original that lacks bands, or a duplicate that has some": """
+        SELECT url, count(key) FROM pages LEFT JOIN bands ON page_id = id GROUP BY id
+        HAVING count(key) <> CASE WHEN original_id IS NULL AND words >= 5
+        THEN (SELECT bands FROM scheme) ELSE 0 END
+    """,
+    "bands of no page": """
+        SELECT page_id FROM bands LEFT JOIN pages ON id = page_id WHERE id IS NULL
+    """,
+    "a page without its text, or a text without its page": """
+        SELECT url, page_id FROM pages FULL JOIN texts ON page_id = id
+        WHERE id IS NULL OR page_id IS NULL AND status <> 'exact'
+    """,
+    "a page that is stored twice": """
+        SELECT url_key, scope FROM pages GROUP BY url_key, scope HAVING count(*) > 1
+    """,
+    "a page of no run": """
+        SELECT url FROM pages LEFT JOIN runs ON runs.id = run_id WHERE runs.id IS NULL
+    """,
+    "a constraint that was not checked": """
+        SELECT conname FROM pg_constraint WHERE NOT convalidated
+    """,
+}
+"""Statements that find what is half-written in a store that crawls have made."""
+
+# What runs have counted, and what they have stored, is written together.
+COUNTS = """
+    SELECT runs.id, counts, count(pages.id) FROM runs LEFT JOIN pages ON run_id = runs.id
+    GROUP BY runs.id HAVING count(pages.id) <> coalesce((counts::json ->> 'new')::int, 0)
+    + coalesce((counts::json ->> 'exact')::int, 0) + coalesce((counts::json ->> 'near')::int, 0)
+    + coalesce((counts::json ->> 'skipped')::int, 0)
+"""
+
+
+def broken(server: Server, database: str, *, counts: bool = True) -> list[str]:
+    """Return what is wrong with a store between two transactions.
+
+    Args:
+        server: that has the database.
+        database: with the store.
+        counts: whether every page has a text and none has changed, and every verdict has arrived.
+    """
+    queries = {**MUST_FIND_NOTHING, **({"counts of other pages": COUNTS} if counts else {})}
+    found = {name: server.run(query, database) for name, query in queries.items()}
+    return [f"{name}: {rows[:3]}" for name, rows in found.items() if rows]
+
+
+def dump(file: Path) -> dict[str, list[Any]]:
+    """Return what a store holds but for its times, addresses and keys of bodies."""
+    queries = {
+        "pages": "SELECT id, title, language, words, text_hash, minima, simhash, status,"
+        " last_verdict, original_id, resemblance, containment FROM pages ORDER BY id",
+        "texts": "SELECT page_id, zlib FROM texts ORDER BY page_id",
+    }
+    with closing(sqlite3.connect(file)) as db:
+        held = {name: db.execute(query).fetchall() for name, query in queries.items()}
+    with Store.open(url_of(file)) as store:
+        templates = [
+            record.fields for record in export(store._session) if record.kind == "template"
+        ]
+    return {**held, "bands": [entries_of(file, "bands")], "templates": templates}

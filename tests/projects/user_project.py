@@ -1,75 +1,26 @@
-"""Projects as their users run them: by the Scrapy of an environment that has the wheel."""
+"""Projects as their users write them, run by the Scrapy of an environment that has the wheel."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import sqlite3
 import subprocess
 from contextlib import closing
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from tests.crawling import Crawl
+from tests.support.crawls import Crawl
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from tests.support.installed import Environment
+
 _PROJECTS = Path(__file__).parent
 _LONGEST = 120  # seconds
-STARTED = "A worker is started:"
 _ERROR = re.compile(r"Traceback|\] (?:ERROR|CRITICAL)|/shingling/.*Warning", re.IGNORECASE)
-
-
-class Environment:
-    """The environment of a user, that has the wheel.
-
-    Args:
-        python: of it.
-    """
-
-    def __init__(self, python: Path) -> None:
-        self.python = python
-        self._forks = self.start(str(_PROJECTS / "forks.py"), stdin=subprocess.PIPE)
-
-    def start(self, *arguments: str, **options: Any) -> subprocess.Popen[str]:
-        """Start its Python."""
-        variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-        return subprocess.Popen(
-            [str(self.python), *arguments],
-            env={**variables, **options.pop("variables", {})},
-            **{"stdout": subprocess.PIPE, "text": True, **options},
-        )
-
-    def scrapy(
-        self, folder: Path, arguments: tuple[str, ...], variables: dict[str, str]
-    ) -> tuple[int, str, str]:
-        """Run its Scrapy in a folder; return exit status, output and log.
-
-        `STARTED` stands in the log where it has started another Python.
-        """
-        assert self._forks.stdin is not None
-        assert self._forks.stdout is not None
-        with TemporaryDirectory() as temporary:
-            said = {name: str(Path(temporary, name)) for name in ("output", "log")}
-            order = {"folder": str(folder), "arguments": arguments, "variables": variables}
-            order |= {**said, "started": STARTED}
-            self._forks.stdin.write(json.dumps(order) + "\n")
-            self._forks.stdin.flush()
-            status = int(self._forks.stdout.readline())
-            output, log = (Path(said[name]).read_text(encoding="utf-8") for name in said)
-        return status, output, log
-
-    def close(self) -> None:
-        """End the process that the crawls are forks of."""
-        assert self._forks.stdin is not None
-        assert self._forks.stdout is not None
-        self._forks.stdin.close()
-        self._forks.stdout.close()
-        self._forks.wait()
 
 
 class UserProject:
@@ -141,23 +92,6 @@ def warnings_in(crawl: Crawl) -> list[str]:
     """Return what the plugin warned of."""
     lines = crawl.log.splitlines()
     return [line for line in lines if re.search(r"\[shingling\S*\] WARNING", line)]
-
-
-def links(paths: Iterable[str], kind: str = "article") -> str:
-    """Return a page of links, such as the home page of a site."""
-    items = "".join(f'<li><a class="{kind}" href="{path}">{path}</a></li>' for path in paths)
-    return f"<!DOCTYPE html><html><title>Home</title><body><ul>{items}</ul></body></html>"
-
-
-def edited(text: str) -> str:
-    """Return a text with another word in its middle."""
-    words = text.split()
-    return " ".join([*words[: len(words) // 2], "edited", *words[len(words) // 2 + 1 :]])
-
-
-def linked(pages: dict[str, str]) -> dict[str, str]:
-    """Return the pages of a site, with a home page that links to them."""
-    return {"/": links(pages), **pages}
 
 
 def values(items: Iterable[dict[str, Any]], field: str) -> list[Any]:
