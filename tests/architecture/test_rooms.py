@@ -32,10 +32,11 @@ ROOMS = {
 """What each room may import besides itself."""
 
 STORE_LAYERS = [
-    {"model", "schema"},
+    {"rules", "schema", "urls"},
     {"index"},
+    {"model", "runs", "templates"},
     {"backends"},
-    {"opening", "session"},
+    {"session"},
     {"decide"},
     {"admin"},
     {"store"},

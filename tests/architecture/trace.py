@@ -8,8 +8,8 @@ A *station* is a function or method of `shingling.store` that is called from ano
 station. Two things are not counted, as they are no part of the way:
 
 - what the index, the backends and the schema call among themselves: a page comes to their doors;
-- what values do (`store.model` and `store.schema`: a row, a page), and methods that
-  `dataclass` has generated.
+- what values do (`store.model`, `store.rules`, `store.urls`, `store.schema`: a page, a row), and
+  methods that `dataclass` has generated.
 
 Comprehensions, lambdas and inner functions belong to the function that they stand in.
 """
@@ -20,11 +20,11 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
 import shingling
 from shingling import Page, Store
-from tests.support.pages import article
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _PACKAGE = str(Path(shingling.__file__).parent)
 _STORE = "store."
 _NOT_FROM = ("store.index.", "store.backends.", "store.schema.")
-_VALUES = ("store.model", "store.schema.")
+_VALUES = ("store.model", "store.rules", "store.urls", "store.schema.")
 
 
 class Call(NamedTuple):
@@ -149,7 +149,7 @@ def _checked(store: Store, pages: Sequence[Page], wanted: Sequence[str]) -> Trac
 
 
 def _page(site: str, seed: int, edited: int = 0) -> Page:
-    words = article(seed).split()
+    words = [f"word{number}" for number in Random(seed).sample(range(10**6), 300)]
     words[150 : 150 + edited] = [f"edited{number}" for number in range(edited)]
     return Page(f"https://{site}/{seed}", " ".join(words), title=f"Title {seed}")
 
