@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from graphlib import CycleError, TopologicalSorter
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.architecture.imports import PACKAGE, Import, module_files, read_imports
+from tests.support.installed import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 MAX_LINES = 400
-MAX_IN_FOLDER = 12  # modules and packages, besides __init__.py
+MAX_IN_FOLDER = 12  # modules and packages, besides those of Python and pytest themselves
+_NOT_COUNTED = {"__init__", "conftest"}
 
 _GROUND = {"defaults", "errors", "kernel"}
 
@@ -100,11 +105,11 @@ def test_no_module_is_longer_than_a_reader_keeps_in_mind() -> None:
     assert {name: count for name, count in lines.items() if count > MAX_LINES} == {}
 
 
-@pytest.mark.parametrize("top", [PACKAGE, Path(__file__).parents[1]], ids=["package", "tests"])
+@pytest.mark.parametrize("top", [PACKAGE, ROOT / "tests"], ids=["package", "tests"])
 def test_no_folder_holds_more_than_a_dozen_modules_and_packages(top: Path) -> None:
     counts = {}
     for package in (file.parent for file in top.rglob("__init__.py")):
-        modules = [file for file in package.glob("*.py") if file.name != "__init__.py"]
+        modules = [file for file in package.glob("*.py") if file.stem not in _NOT_COUNTED]
         packages = [folder for folder in package.iterdir() if (folder / "__init__.py").exists()]
         counts[str(package.relative_to(top))] = len(modules) + len(packages)
     assert {name: count for name, count in counts.items() if count > MAX_IN_FOLDER} == {}

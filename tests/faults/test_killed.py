@@ -8,20 +8,20 @@ import sqlite3
 import uuid
 from contextlib import ExitStack, closing
 from operator import ge
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.support.crawls import Crawling, stats
+from tests.support.installed import ROOT
 from tests.support.invariants import is_whole
 from tests.support.processes import so_within
 from tests.support.stores import rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
-ROOT = Path(__file__).parent.parent.parent
 
 GATED = """
 import os

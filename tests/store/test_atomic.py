@@ -11,7 +11,6 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -24,6 +23,7 @@ from shingling import Page, Rules, Scheme, Store, Verdict, sign
 from shingling.errors import SchemeError, StoreError, StoreUnavailableError
 from shingling.store.backends.postgres import _SALT, _STORE_LOCK
 from shingling.store.decide.verdict import decide
+from tests.support.installed import ROOT
 from tests.support.invariants import beginning, ending, entries_of, groups_of, text, verify, words
 from tests.support.postgres import connect, current_database
 from tests.support.stores import (
@@ -38,8 +38,8 @@ from tests.support.stores import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
 TABLES = ("pages", "bands", "texts", "runs", "recent", "logs")
 
 

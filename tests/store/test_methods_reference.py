@@ -15,20 +15,7 @@ from shingling import Page, Rules, Scheme, Store, Verdict, sign
 from shingling.similarity import estimate
 from shingling.sketch import sample, shingles_of
 from shingling.store.index.keys import Index
-from tests.support.invariants import (
-    beginning,
-    containment,
-    ending,
-    groups_of,
-    jaccard,
-    shingles,
-    text,
-    verify,
-    words,
-)
-from tests.support.stores import emptied, url_of
-
-from .test_reference import (
+from tests.store.test_reference import (
     FIRST,
     LEAST,
     LIKENESS,
@@ -42,6 +29,18 @@ from .test_reference import (
     Dictionaries,
     Known,
 )
+from tests.support.invariants import (
+    beginning,
+    containment,
+    ending,
+    groups_of,
+    jaccard,
+    shingles,
+    text,
+    verify,
+    words,
+)
+from tests.support.stores import emptied, url_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -33,17 +33,16 @@ from shingling.sketch import Banding
 from shingling.store import parse_url, sqlite_path
 from shingling.store.schema.migrate import HEAD, alembic_config
 from shingling.store.schema.tables import metadata
+from tests.store.children import open_each
+from tests.support.installed import ROOT
 from tests.support.invariants import ending, entries_of, groups_of, text, verify, words
 from tests.support.postgres import Database, current_database
 from tests.support.processes import Child
 from tests.support.stores import execute, is_postgres, postgres_only, rows_of, sqlite_only, url_of
 
-from .children import open_each
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ROOT = Path(__file__).parents[2]
 BASE = words("base")
 A = text(BASE)
 

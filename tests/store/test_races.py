@@ -17,11 +17,10 @@ from shingling import Page, Rules, Store, sign
 from shingling.sketch import Banding
 from shingling.store.backends.postgres import _STORE_LOCK
 from shingling.store.decide.verdict import decide
+from tests.store.children import crawl
 from tests.support.invariants import beginning, ending, jaccard, text, verify, words
 from tests.support.processes import Child
 from tests.support.stores import is_postgres, postgres_only, rows_of, url_of
-
-from .children import crawl
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
