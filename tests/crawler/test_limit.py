@@ -165,7 +165,7 @@ def test_with_a_jobdir_each_crawl_goes_on_for_as_many_pages_again(
     assert [len(found.items) for found in crawls] == [40, 60, PAGES - 100]
     assert len(asked) == len(set(asked)) == PAGES
     reasons = [found.stat("finish_reason") for found in crawls]
-    assert reasons == ["'limit'", "'limit'", "'finished'"]
+    assert reasons == ["limit", "limit", "finished"]
 
 
 def test_no_more_of_an_archive_is_read_than_the_limit_says(tmp_path: Path) -> None:

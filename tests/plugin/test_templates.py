@@ -49,14 +49,14 @@ def test_a_footer_makes_no_duplicates_and_a_wall_is_skipped(project: Project) ->
         whole = project.crawl(
             *where, "-s", "DEDUP_TEMPLATES=False", "-s", "DEDUP_STORE_URL=sqlite:///whole.db"
         )
-    results = {item["url"].removeprefix(site): item["dedup"] for item in crawl.items}
+    results = {item["url"].removeprefix(site.url): item["dedup"] for item in crawl.items}
     assert [results[f"/{at}"]["status"] for at in range(4)] == ["new"] * 4
     assert results["/0"]["template"] == 0.0
     assert results["/3"]["template"] == pytest.approx(0.8, abs=0.1)
-    assert results["/copy"]["original"] == f"{site}/1"
+    assert results["/copy"]["original"] == f"{site.url}/1"
     assert [results[f"/wall{at}"]["reason"] for at in "yz"] == ["template"] * 2
     assert crawl.stat("dedup/skipped/template") == "2"
-    results = {item["url"].removeprefix(site): item["dedup"] for item in whole.items}
+    results = {item["url"].removeprefix(site.url): item["dedup"] for item in whole.items}
     assert [url for url, result in results.items() if result["original"]] == ["/copy"]
     kept = {url for url, result in results.items() if result["reason"] == "other_title"}
     assert kept == {"/1", "/2", "/3", "/wally", "/wallz"}
