@@ -167,8 +167,8 @@ def test_a_crawl_waits_for_a_store_that_another_program_has_locked(tmp_path: Pat
         crawling.wait_for(lambda: stored(store) >= 5)
         with locked(store):
             before, asked = stored(store), len(server.asked)
-            crawling.wait_for(lambda: "trying again" in crawling.log)
             held.let_go()
+            crawling.wait_for(lambda: "trying again" in crawling.log)
             # Pages are fetched meanwhile.
             crawling.wait_for(lambda: len(server.asked) > asked + 5)
             assert stored(store) == before
@@ -391,8 +391,8 @@ def test_a_crawl_goes_on_when_postgresql_is_back(tmp_path: Path, postgres: Postg
         wait_for(5)
         postgres.stop("fast")
         asked = len(server.asked)
-        crawling.wait_for(lambda: "trying again" in crawling.log)
         held.let_go(30)
+        crawling.wait_for(lambda: "trying again" in crawling.log)
         # Pages are fetched meanwhile.
         crawling.wait_for(lambda: len(server.asked) > asked + 5)
         postgres.start()
@@ -451,12 +451,12 @@ def test_a_crawl_killed_twice_and_repeated_ends_with_the_store_of_an_uninterrupt
 
 
 @pytest.fixture(scope="module")
-def crawler(postgres: Postgres) -> str:
+def crawler(server_to_stop: Postgres) -> str:
     """A user who is not the administrator, and needs a password."""
-    postgres.run("CREATE ROLE crawler LOGIN PASSWORD 'secret'")
-    rules = postgres.folder / "pg_hba.conf"
+    server_to_stop.run("CREATE ROLE crawler LOGIN PASSWORD 'secret'")
+    rules = server_to_stop.folder / "pg_hba.conf"
     rules.write_text("local all crawler scram-sha-256\n" + rules.read_text())
-    postgres.run("SELECT pg_reload_conf()")
+    server_to_stop.run("SELECT pg_reload_conf()")
     return "crawler"
 
 
