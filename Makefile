@@ -3,13 +3,17 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := bin/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-oldest test-spark lint types bench bench-spark clean
+.PHONY: demo test test-fast test-oldest test-spark lint types bench bench-spark clean
 
 demo: .venv/installed
 	@$(BIN)/python -m crawler.demo
 
 test: .venv/tested
 	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile
+
+# An answer in a minute: all but crawls, PostgreSQL, and what takes long.
+test-fast: .venv/tested
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile -m fast
 
 # With the oldest version of everything that pyproject.toml allows.
 test-oldest: .venv/oldest/tested

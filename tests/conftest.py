@@ -21,6 +21,34 @@ if TYPE_CHECKING:
 settings.register_profile("any machine", deadline=None)
 settings.load_profile("any machine")
 
+# Folders and modules by what their tests do. A fixture says it for tests elsewhere.
+_MARKERS = {
+    "crawl": (
+        "cli/test_bulk_command.py",
+        "crawls/",
+        "extraction/test_workers.py",
+        "repository/packaging/test_wheel.py",
+    ),
+    "slow": (
+        "bulk/test_spark.py",
+        "repository/benchmarks/",
+    ),
+}
+_FIXTURES = {"crawl": {"project", "user_python"}, "data": {"data"}, "postgres": {"postgres"}}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests by what they need; those that need nothing are `fast`."""
+    for item in items:
+        assert isinstance(item, pytest.Function)
+        path = item.path.relative_to(ROOT / "tests").as_posix()
+        databases = item.callspec.params.values() if hasattr(item, "callspec") else ()
+        needs = {name for name, paths in _MARKERS.items() if path.startswith(paths)}
+        needs |= {name for name, fixtures in _FIXTURES.items() if fixtures & {*item.fixturenames}}
+        needs |= {"postgres"} & {value for value in databases if isinstance(value, str)}
+        for name in needs or {"fast"}:
+            item.add_marker(name)
+
 
 @pytest.fixture(scope="session")
 def data() -> Path:

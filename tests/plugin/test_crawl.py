@@ -41,6 +41,7 @@ def site() -> Iterator[str]:
         yield server.url
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize("mode", [(), WITHOUT_REACTOR])
 @pytest.mark.parametrize("workers", ["0", "2"])
 def test_one_line_in_the_settings_drops_duplicates(
