@@ -17,7 +17,7 @@ test-fast: .venv/tested
 
 # With the oldest version of everything that pyproject.toml allows.
 test-oldest: .venv/oldest/tested
-	.venv/oldest/bin/python -m pytest --numprocesses 3 --dist loadfile --ignore tests/packaging/test_wheel.py
+	.venv/oldest/bin/python -m pytest --numprocesses 3 --dist loadfile --ignore tests/repository/packaging/test_wheel.py
 
 test-spark: .venv/spark
 	$(BIN)/python -m pytest tests/bulk/test_spark.py

@@ -25,8 +25,10 @@ settings.load_profile("any machine")
 _MARKERS = {
     "crawl": (
         "cli/test_bulk_command.py",
-        "crawls/",
         "extraction/test_workers.py",
+        "plugin/faults/",
+        "plugin/projects/",
+        "repository/crawler/",
         "repository/packaging/test_wheel.py",
     ),
     "slow": (

@@ -192,7 +192,7 @@ def test_a_rebuild_that_fails_at_its_end_can_be_resumed_or_abandoned(
 WRITER = """
 import sys
 from shingling import Store
-from tests.store.test_atomic import some_pages
+from tests.store.backends.test_atomic import some_pages
 pages = some_pages(400)
 with Store.open(sys.argv[1]) as store:
     for start in range(0, len(pages), 8):
@@ -246,7 +246,7 @@ FILLER = """
 import resource, signal, sys
 from shingling import Store
 from shingling.errors import StoreError
-from tests.store.test_atomic import some_pages
+from tests.store.backends.test_atomic import some_pages
 pages = some_pages(4000)
 with Store.open(sys.argv[1]) as store:
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

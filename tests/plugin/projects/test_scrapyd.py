@@ -13,7 +13,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from tests.projects.user_project import values
+from tests.plugin.projects.user_project import values
 from tests.support.crawls import Crawl
 from tests.support.pages import article, edited, html, linked
 from tests.support.serving import serving
@@ -21,7 +21,7 @@ from tests.support.serving import serving
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tests.projects.user_project import UserProject
+    from tests.plugin.projects.user_project import UserProject
 
 _LONGEST = 60  # seconds
 

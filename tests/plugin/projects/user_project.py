@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
     from tests.support.installed import Environment
 
-_PROJECTS = Path(__file__).parent
+_PROJECTS = Path(__file__).with_name("foreign")
 _LONGEST = 120  # seconds
 _ERROR = re.compile(r"Traceback|\] (?:ERROR|CRITICAL)|/shingling/.*Warning", re.IGNORECASE)
 
 
 class UserProject:
-    """A copy of a project of this folder.
+    """A copy of a project of the folder `foreign`.
 
     Args:
         name: of the project.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shingling import Page, Rules, Store
-from tests.store.test_upgrade import restored, words_of
+from tests.store.schema.test_upgrade import restored, words_of
 from tests.support.invariants import ending, text, words
 from tests.support.stores import rows_of, url_of
 

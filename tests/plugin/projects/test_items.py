@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.projects.user_project import values, warnings_in
+from tests.plugin.projects.user_project import values, warnings_in
 from tests.support.pages import article, edited, html, linked, links
 from tests.support.serving import serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from tests.projects.user_project import UserProject
+    from tests.plugin.projects.user_project import UserProject
 
 
 # The spider of Scrapy's tutorial: pages of ten items, with texts of their own and without a URL.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.projects.user_project import values, warnings_in
+from tests.plugin.projects.user_project import values, warnings_in
 from tests.support.crawls import NEEDS_NO_REACTOR, Crawl
 from tests.support.pages import article, edited, html, linked
 from tests.support.serving import serving
@@ -16,7 +16,7 @@ from tests.support.serving import serving
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tests.projects.user_project import UserProject
+    from tests.plugin.projects.user_project import UserProject
 
 HEADLINES = [f"No {number}" for number in range(6)]
 """Of the unique articles; two of them have a copy as well."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.architecture.trace import Trace, trace_pages
+from tests.repository.architecture.trace import Trace, trace_pages
 
 MAX_STATIONS = 30
 

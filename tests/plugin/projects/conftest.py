@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.projects.user_project import UserProject
+from tests.plugin.projects.user_project import UserProject
 from tests.support.installed import Environment
 
 if TYPE_CHECKING:

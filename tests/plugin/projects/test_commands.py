@@ -14,7 +14,7 @@ from tests.support.serving import serving
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tests.projects.user_project import UserProject
+    from tests.plugin.projects.user_project import UserProject
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,7 @@
 """The stations of a page: which functions a real `Store.check` calls from module to module.
 
-Run `python -m tests.architecture.trace` to see them, or with the name of a page (`near`, say)
-for the calls of that one.
+Run `python -m tests.repository.architecture.trace` to see their numbers, or with a kind of page
+(`near`, say) to see its stations.
 
 A *station* is a function or method of `shingling.store` that is called from another module of
 `shingling.store`, in order of first appearance; called in a loop, or again later, it is one

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.architecture.imports import PACKAGE, Import, module_files, read_imports
+from tests.repository.architecture.imports import PACKAGE, Import, module_files, read_imports
 from tests.support.installed import ROOT
 
 if TYPE_CHECKING:

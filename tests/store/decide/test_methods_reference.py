@@ -15,7 +15,7 @@ from shingling import Page, Rules, Scheme, Store, Verdict, sign
 from shingling.similarity import estimate
 from shingling.sketch import sample, shingles_of
 from shingling.store.index.keys import Index
-from tests.store.test_reference import (
+from tests.store.decide.test_reference import (
     FIRST,
     LEAST,
     LIKENESS,

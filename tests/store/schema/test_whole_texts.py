@@ -15,7 +15,7 @@ from shingling.store import Header
 from shingling.store.admin.queries import page_by_url
 from shingling.store.admin.transfer import export, restore
 from shingling.store.schema.migrate import HEAD
-from tests.store.test_upgrade import restored
+from tests.store.schema.test_upgrade import restored
 from tests.support.invariants import verify
 from tests.support.stores import execute, is_postgres, rows_of, url_of
 
