@@ -15,7 +15,7 @@ import pytest
 import shingling
 import shingling.bulk
 import shingling.errors
-from tests.conftest import ROOT
+from tests.support.installed import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

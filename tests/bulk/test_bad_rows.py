@@ -10,7 +10,7 @@ import pytest
 
 from shingling.bulk import Fields, Options, Summary, deduplicate
 from shingling.errors import BulkError
-from tests.crawling import article, html
+from tests.support.pages import article, html
 
 from .collections import read_lines, result_of, warc_record, write_lines
 

@@ -16,7 +16,7 @@ import pytest
 
 from shingling import ShinglingError
 from shingling.bulk import Fields, Options, deduplicate
-from tests.crawling import article, html
+from tests.support.pages import article, html
 
 from .collections import (
     Result,

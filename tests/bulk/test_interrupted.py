@@ -8,8 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psutil
 import pytest
@@ -18,11 +17,14 @@ from shingling.bulk import Options, Summary, deduplicate
 from shingling.bulk.greedy import Greedy
 from shingling.bulk.output import Output
 from shingling.errors import BulkError
-from tests.crawling import article
+from tests.support.installed import ROOT
+from tests.support.pages import article
 
 from .collections import bulk, families, random_texts, read_lines, result_of, write_lines
 
-ROOT = Path(__file__).parents[2]
+if TYPE_CHECKING:
+    from pathlib import Path
+
 ROWS = families(8, 600, random_texts(7, 20))
 FEW = ROWS[:150]
 

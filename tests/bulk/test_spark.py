@@ -37,13 +37,13 @@ import shingling.bulk.spark.deduplicate
 from shingling.bulk import spark
 from shingling.bulk.spark import candidates, rounds
 from shingling.bulk.spark.__main__ import main
+from tests.support.installed import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from pyspark.sql import SparkSession
 
-ROOT = Path(__file__).parents[2]
 QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # to start with
 
 ALONE = Options(workers=0)

@@ -21,7 +21,7 @@ from shingling.cli import commands
 from shingling.cli.commands import all_commands
 from shingling.errors import BandingError
 from shingling.store.schema.migrate import HEAD
-from tests.crawling import article, html
+from tests.support.pages import article, html
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from shingling import Page, Scheme, Store
-from tests.cli.exchanging import Done, dedup_command
-from tests.crawling import article, html
-from tests.store.invariants import verify
+from tests.support.commands import Done, dedup_command
+from tests.support.invariants import verify
+from tests.support.pages import article, html
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

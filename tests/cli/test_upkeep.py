@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from shingling import Page, Rules, Store
-from tests.cli.exchanging import Done, dedup_command
-from tests.crawling import article
+from tests.support.commands import Done, dedup_command
+from tests.support.pages import article
 
 if TYPE_CHECKING:
     from collections.abc import Callable

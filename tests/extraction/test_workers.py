@@ -15,7 +15,7 @@ from shingling.extraction.extractors import find_extractor
 from shingling.extraction.pages import Fetched, PageExtractor
 from shingling.extraction.pool import ExtractionPool
 from shingling.sketch import Scheme
-from tests.conftest import ROOT
+from tests.support.installed import ROOT
 
 EXTRACTOR = PageExtractor(Scheme(), find_extractor("tests.extraction.extractors.awkward"))
 

@@ -11,12 +11,15 @@ import pytest
 from shingling.extraction.extractors import find_extractor
 from shingling.extraction.pages import Fetched, PageExtractor
 from shingling.sketch import Scheme
-from tests.cli.stores import dump
-from tests.crawling import Crawl, Project, article, html, serving
+from tests.support.invariants import dump
+from tests.support.pages import article, html
+from tests.support.serving import serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from tests.support.crawls import Crawl, Project
 
     Crawling = Callable[..., Crawl]
 
@@ -41,8 +44,8 @@ _served: dict[str, str] = {}
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[str]:
-    with serving(_served) as (address, _):
-        yield address
+    with serving(_served) as server:
+        yield server.url
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ from shingling.tuning.evaluation import (
     quality,
 )
 from shingling.tuning.settings import IDF_FILE
-from tests.crawling import article, html
+from tests.support.pages import article, html
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
