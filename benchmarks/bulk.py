@@ -41,7 +41,7 @@ from benchmarks.data import data_folder
 from benchmarks.splice import Splicer
 from shingling.bulk import DEFAULT_MEMORY_BYTES, Options, deduplicate
 from shingling.similarity import overlap
-from shingling.sketch import text_fingerprints
+from shingling.sketch import fingerprint_set
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -157,7 +157,7 @@ def judge(splicer: Splicer, rows: int, kept: Iterable[str]) -> tuple[float, int]
         resemblance = 0.0
         if source is not None:
             other = splicer.row(source)[0]
-            resemblance = overlap(text_fingerprints(text), text_fingerprints(other)).resemblance
+            resemblance = overlap(fingerprint_set(text), fingerprint_set(other)).resemblance
         there += resemblance >= THRESHOLD
         found += resemblance >= THRESHOLD and removed
         wrong += resemblance < THRESHOLD and removed

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.data import data_folder
 from shingling.extraction.html import extract
-from shingling.sketch import fingerprints_of
+from shingling.sketch import fingerprint_set_of_words
 from shingling.text import canonical_words
 
 if TYPE_CHECKING:
@@ -72,7 +72,9 @@ def main() -> None:
         source = pages(data_folder(options.data), options.half)
         for group, label, words in pool.map(read, source, chunksize=16):
             if len(words) >= BINS[0]:
-                groups[group].append((label, len(words), set(fingerprints_of(words).tolist())))
+                groups[group].append(
+                    (label, len(words), set(fingerprint_set_of_words(words).tolist()))
+                )
     same: Counter[int] = Counter()
     different: Counter[int] = Counter()
     exact: Counter[int] = Counter()

@@ -17,7 +17,7 @@ from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any
 
 from shingling import canonical_words, extract
-from shingling.sketch import fingerprints_of
+from shingling.sketch import fingerprint_set_of_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -190,7 +190,7 @@ def _hard_and_random(
     Most alike by the exact resemblance: choosing by an estimate would choose its errors.
     """
     sets = {
-        name: frozenset(fingerprints_of(canonical_words(text)).tolist())
+        name: frozenset(fingerprint_set_of_words(canonical_words(text)).tolist())
         for name, text in texts.items()
     }
 

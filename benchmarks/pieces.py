@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.data import data_folder
-from shingling.sketch import Fingerprints, sample, shingles_of
+from shingling.sketch import Fingerprints, shingle_words, winnow
 from shingling.text import Canonicaliser
 
 WINDOWS = (8, 16, 32, 64, 128)
@@ -65,18 +65,18 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     texts = articles(data_folder(options.data))
-    shingled = [shingles_of(words) for words in texts]
+    shingled = [shingle_words(words) for words in texts]
     shingles = sum(map(len, shingled))
-    cut = {length: [shingles_of(words) for words in pieces(texts, length)] for length in LENGTHS}
+    cut = {length: [shingle_words(words) for words in pieces(texts, length)] for length in LENGTHS}
     rows = []
     for window in WINDOWS:
-        kept = [sample(one, window) for one in shingled]
+        kept = [winnow(one, window) for one in shingled]
         share = sum(map(len, kept)) / shingles
         stored = {key for one in kept for key in one.tolist()}
         bounded = {key for one in shingled for key in below(one, share).tolist()}
         row: dict[str, float] = {"window": window, "rows of 1000 shingles": 1000 * share}
         for length in LENGTHS:
-            found = [not stored.isdisjoint(sample(one, window).tolist()) for one in cut[length]]
+            found = [not stored.isdisjoint(winnow(one, window).tolist()) for one in cut[length]]
             rival = [not bounded.isdisjoint(below(one, share).tolist()) for one in cut[length]]
             row[f"{length} words"] = float(np.mean(found))
             row[f"{length} words, FracMinHash"] = float(np.mean(rival))

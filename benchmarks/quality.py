@@ -37,7 +37,7 @@ from benchmarks.quality_tables import (
 from shingling import Scheme, canonical_words, compare
 from shingling.errors import SchemeError
 from shingling.similarity import estimate, overlap
-from shingling.sketch import fingerprints_of, sign_words
+from shingling.sketch import fingerprint_set_of_words, sign_words
 from shingling.text import Canonicaliser
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def _answers(pairs: Sequence[Pair]) -> tuple[Flags, Flags]:
 def _sketched(name: str, text: str) -> tuple[Signature, Fingerprints]:
     scheme = SCHEMES[name]
     words = scheme.canonical.words(text)
-    return sign_words(words, scheme), fingerprints_of(words, scheme)
+    return sign_words(words, scheme), fingerprint_set_of_words(words, scheme)
 
 
 def score_scheme(name: str, pair: Pair) -> tuple[float, float]:
@@ -207,7 +207,7 @@ def main() -> None:
     if options.schemes:
         try:
             for scheme in SCHEMES.values():
-                scheme.canonical.require()
+                scheme.canonical.require_packs()
         except SchemeError as error:
             parser.error(f"--schemes: {error}")
     folder = data_folder(options.data)

@@ -31,7 +31,7 @@ from benchmarks.data import data_folder
 from benchmarks.pairs import DEFAULT_CACHE, PROCESSES, labelled_pairs
 from shingling import Scheme, canonical_words, extract
 from shingling.similarity import distance, overlap
-from shingling.sketch import fingerprints_of, sign_words
+from shingling.sketch import fingerprint_set_of_words, sign_words
 from shingling.text import Canonicaliser
 from shingling.tuning.evaluation import area_under_curve
 
@@ -65,7 +65,7 @@ class Article(NamedTuple):
 
 def shingled(words: Sequence[str]) -> list[Fingerprints]:
     """Return the distinct shingles of a text, for every size."""
-    return [fingerprints_of(words, Scheme(shingle_size=size)) for size in SIZES]
+    return [fingerprint_set_of_words(words, Scheme(shingle_size=size)) for size in SIZES]
 
 
 def resemblances(a: Sequence[Fingerprints], b: Sequence[Fingerprints]) -> list[float]:

@@ -33,7 +33,7 @@ from benchmarks.pairs import labelled_pairs
 from shingling import Scheme, sign
 from shingling.kernel import COMPILED
 from shingling.sketch import FUNCTIONS
-from shingling.sketch.signature import sign_by_numpy, sign_words
+from shingling.sketch.signing import sign_by_numpy, sign_words
 from shingling.text.words import cut_words
 
 if TYPE_CHECKING:

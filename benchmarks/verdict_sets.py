@@ -18,7 +18,7 @@ import trafilatura
 from scrapy import Request
 
 from shingling.similarity import overlap
-from shingling.sketch import Scheme, fingerprints_of
+from shingling.sketch import Scheme, fingerprint_set_of_words
 from shingling.store import safe_url, site_of
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ def main_texts(name: str, pages: Sequence[LabelledPage], cache: Path) -> list[st
 
 def shingles(text: str) -> Fingerprints:
     """Return the set of a text's 5-word shingles, sorted."""
-    return fingerprints_of(_SCHEME.canonical.words(text), _SCHEME)
+    return fingerprint_set_of_words(_SCHEME.canonical.words(text), _SCHEME)
 
 
 def resemblance(a: Fingerprints, b: Fingerprints) -> float:

@@ -1,10 +1,10 @@
-"""The errors that shingling raises; every one of them is a `ShinglingError`."""
+"""Errors that shingling raises: each is a `ShinglingError`."""
 
 from __future__ import annotations
 
 
 class ShinglingError(Exception):
-    """Base of all errors of this package; the message is one line for a person."""
+    """Base of all errors of this package; the message is one line for people."""
 
 
 class SettingsError(ShinglingError, ValueError):
@@ -12,15 +12,20 @@ class SettingsError(ShinglingError, ValueError):
 
 
 class SchemeError(ShinglingError, ValueError):
-    """A scheme that cannot be, or signatures of two schemes used together."""
+    """A scheme has a value that is not accepted, or signatures of two schemes are compared."""
 
 
 class SignatureError(ShinglingError, ValueError):
-    """Bytes that are not a signature."""
+    """Bytes cannot be read as a signature."""
 
 
 class ExtractionError(ShinglingError):
-    """The main text of a page could not be had; `reason` is a short name for it."""
+    """No main text could be extracted from a page.
+
+    Args:
+        reason: short name, as in the stats `dedup/skipped/<reason>`.
+        message: one line for people.
+    """
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
@@ -32,11 +37,11 @@ class StoreError(ShinglingError):
 
 
 class StoreUnavailableError(StoreError):
-    """The database is locked or cannot be reached; nothing was stored, and it may work later."""
+    """The database is locked or cannot be reached: nothing was stored; a retry may succeed."""
 
 
 class NoStoreError(StoreError):
-    """There is no store yet, and none is to be made."""
+    """The store does not exist, and was not to be created."""
 
 
 class StoreVersionError(StoreError):
@@ -44,16 +49,16 @@ class StoreVersionError(StoreError):
 
 
 class RecordError(StoreError):
-    """A record of an exported store, or a file of them, is not what it should be."""
+    """An exported store, or a record in it, is not valid."""
 
 
 class BandingError(StoreError, ValueError):
-    """The index of the store does not find what is looked for; `scrapy dedup rebuild` makes one."""
+    """The index of the store is not for these rules; `scrapy dedup rebuild` makes it anew."""
 
 
 class BulkError(ShinglingError):
-    """A collection cannot be deduplicated as asked, or not to its end."""
+    """A collection cannot be deduplicated as asked, or the run failed."""
 
 
 class TuningError(ShinglingError, ValueError):
-    """Labelled pairs that settings cannot be learned from, or a picture that cannot be drawn."""
+    """Settings cannot be learned from these labelled pairs, or a plot cannot be drawn."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -74,9 +75,9 @@ def described(name: str, value: Any) -> Iterator[str]:
     for key, member in members(value):
         if key in fields or (key == "__init__" and fields):
             continue
-        if isinstance(member, property):
-            assert member.fget is not None
-            yield f"    {key}: {signature(member.fget).rpartition('-> ')[2]}"
+        if isinstance(member, property | cached_property):
+            getter = member.fget if isinstance(member, property) else member.func
+            yield f"    {key}: {signature(getter).rpartition('-> ')[2]}"
         elif isinstance(member, (classmethod, staticmethod)):
             yield f"    {key}{signature(member.__func__)}"
         elif callable(member):

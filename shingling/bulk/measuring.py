@@ -15,7 +15,7 @@ import numpy as np
 
 from shingling.extraction.processes import Worker
 from shingling.similarity import Overlap, overlap
-from shingling.sketch import FUNCTIONS, SUPERSHINGLES, text_fingerprints
+from shingling.sketch import FUNCTIONS, SUPERSHINGLES, fingerprint_set
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -167,7 +167,7 @@ class Measurer:
         if known is not None:
             self._fingerprints.move_to_end(row)
             return known
-        made = text_fingerprints(self._signed.text(row), self._scheme)
+        made = fingerprint_set(self._signed.text(row), self._scheme)
         self._fingerprints[row] = made
         self._size += made.nbytes
         while self._size > _FINGERPRINTS_BYTES and len(self._fingerprints) > 1:

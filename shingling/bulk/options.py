@@ -89,7 +89,7 @@ class Options:
     @property
     def min_exact_words(self) -> int:
         """Number of words from which on rows with the same text are exact duplicates."""
-        return max(self.scheme.fewest_words, self.rules.min_words)
+        return max(self.scheme.min_comparable_words, self.rules.min_words)
 
     def as_dict(self) -> dict[str, Any]:
         """Options that decide the result: an interrupted run continues only with equal ones."""

@@ -80,7 +80,7 @@ def deduplicate(
     options = options or Options()
     if store is not None:
         store.require(options.rules)
-        if options.scheme.is_version_of(store.scheme):
+        if options.scheme.equals_ignoring_version(store.scheme):
             options = replace(options, scheme=store.scheme)
     run = _Run([*inputs], Path(out), options, store, progress or (lambda _: None))
     try:
@@ -217,7 +217,7 @@ class _Run:
         same_text = first_of_equal(signed, "text", ignored, options.memory)
         shared = None
         if self._banding is not None:
-            too_short = self._shorter_than(options.scheme.fewest_words, signed)
+            too_short = self._shorter_than(options.scheme.min_comparable_words, signed)
             compared = ~repeated_id & (same_text == NO_ROW) & ~too_short
             shared = self._shared_keys(signed, compared, self._banding.bands)
         return Greedy(signed, same_text, repeated_id, shared, options, self._work)

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from shingling.similarity import overlap, word_diff, written_words
-from shingling.sketch import text_fingerprints
+from shingling.sketch import fingerprint_set
 from shingling.text import plain_line
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _MAX_LINE_CHARACTERS = 100
 
 def explained(a: Parted, b: Parted, scheme: Scheme) -> dict[str, Any]:
     """Measures of two pages without the templates of their sites, and passages, as JSON."""
-    both = overlap(*(text_fingerprints(one.left, scheme) for one in (a, b)))
+    both = overlap(*(fingerprint_set(one.left, scheme) for one in (a, b)))
     return {
         "resemblance": round(both.resemblance, 4),
         "containment": round(both.containment, 4),

@@ -131,14 +131,14 @@ def _scheme_of(url: str, settings: DedupSettings) -> Scheme:
 
 def _print_schemes(store: Store, header: Header) -> None:
     ids = f"the store has scheme {store.scheme.id}, the file {header.scheme.id}"
-    if header.scheme.is_version_of(store.scheme):
+    if header.scheme.equals_ignoring_version(store.scheme):
         ids += f" (version {header.scheme.version}: exact copies have the same"
         ids += " words)" if header.scheme.version == 1 else " text)"
     if not header.texts:
         raise SchemeError(
             f"{ids} and no texts to sign anew: import it into a new store, or export it with texts"
         )
-    store.scheme.canonical.require()
+    store.scheme.canonical.require_packs()
     print(f"{ids}: its pages are signed anew from their texts", file=sys.stderr)
 
 

@@ -1,12 +1,21 @@
-"""Whether there is a compiled kernel: it may not have been built, or be switched off."""
+"""The compiled kernel, where there is one: text -> words and words -> signature in C.
+
+`COMPILED` says whether it is used; if not, callers do the same in NumPy, with the same bits. It
+is missing where no C compiler was found, and switched off by SHINGLING_COMPILED=0 in the
+environment. This is the only module that imports `_kernel`.
+"""
 
 from __future__ import annotations
 
 import os
 
 try:
-    from shingling.kernel import _kernel
-except ImportError:  # there was no compiler
+    from shingling.kernel._kernel import (
+        join_words as join_words,
+        shingles as shingles,
+        sign as sign,
+    )
+except ImportError:
     COMPILED = False
 else:
-    COMPILED = bool(_kernel) and os.environ.get("SHINGLING_COMPILED") != "0"
+    COMPILED = os.environ.get("SHINGLING_COMPILED") != "0"

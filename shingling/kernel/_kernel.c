@@ -1,7 +1,7 @@
-/* Texts to signatures, compiled: the same bits as the NumPy code beside it, only sooner.
+/* Text -> canonical words -> shingles -> minima and SimHash, with the same bits as in NumPy.
  *
- * join_words: shingling/text/_words.py. shingles, sign: _shingles.py, _minhash.py, _simhash.py.
- * The GIL is not held while a text is worked on.
+ * join_words does what text/folding.py and text/words.py do; shingles and sign do what
+ * sketch/shingles.py, minhash.py and simhash.py do. The GIL is released while a text is processed.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -12,7 +12,8 @@
 #pragma GCC optimize("O3")
 #endif
 
-/* Compiled twice, and chosen when the module is loaded, where compiler and system know how. */
+/* One version for each of these instruction sets, chosen when the module is loaded; only where
+ * compiler and system can do so. */
 #if defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && defined(__GNUC__) \
     && (!defined(__clang__) || __clang_major__ >= 14)
 #define VECTORISED __attribute__((target_clones("avx512f", "avx2", "default")))
@@ -22,17 +23,19 @@
 
 #define FUNCTIONS 84
 #define LANES 0x0001000100010001ULL
-#define LANE_FULL 0xFFFF /* features that a lane of 16 bits can count */
+#define MAX_LANE_COUNT 0xFFFF /* features that a lane of 16 bits can count */
+#define CHUNK 1024 /* fingerprints at a time, which stay in the cache */
 
-/* An entry of the table: the folded code point, its class from bit 24 on, and whether more than
- * the code point decides what it folds to. */
+/* An entry of the table that text/folding.py makes: the folded code point, its class from bit 24
+ * on, and bit 31 if the code point folds to several or depends on its neighbours. */
 #define CODE(entry) ((entry) & 0x1FFFFF)
 #define CLASS(entry) ((entry) >> 24 & 0x7F)
-#define DEPENDS (1U << 31)
+#define NEEDS_CONTEXT (1U << 31)
 #define CODE_POINTS 0x110000
-enum { GAP, PART, MARK, ALONE, HIDDEN };
+/* Classes of code points, as in text/characters.py. */
+enum { SEPARATOR, LETTER, MARK, SINGLE, IGNORABLE };
 
-static uint64_t crc_table[256];
+static uint64_t crc_table[256]; /* CRC-64/XZ */
 
 static void fill_crc_table(void)
 {
@@ -44,6 +47,7 @@ static void fill_crc_table(void)
     }
 }
 
+/* The 64-bit finaliser of MurmurHash3. */
 static inline uint64_t fmix64(uint64_t value)
 {
     value ^= value >> 33;
@@ -62,7 +66,7 @@ static Py_ssize_t count_words(const uint8_t *joined, Py_ssize_t length)
     return count;
 }
 
-/* Write the hash of each word of words joined by single blanks. */
+/* Write the CRC-64/XZ of each word; words are joined by single blanks. */
 static void hash_words(const uint8_t *joined, Py_ssize_t length, uint64_t *hashes)
 {
     uint64_t crc = ~0ULL;
@@ -79,7 +83,7 @@ static void hash_words(const uint8_t *joined, Py_ssize_t length, uint64_t *hashe
     *hashes = ~crc;
 }
 
-/* Write the fingerprint of each shingle; return how many there are. */
+/* Write the fingerprint of each shingle, and return their number. */
 VECTORISED
 static Py_ssize_t fingerprint(const uint64_t *hashes, Py_ssize_t count, Py_ssize_t size,
                               uint64_t *out)
@@ -98,15 +102,16 @@ static Py_ssize_t fingerprint(const uint64_t *hashes, Py_ssize_t count, Py_ssize
     return shingles;
 }
 
+/* Write the smallest value of each function of the family affine over all fingerprints. */
 VECTORISED
 static void find_minima(const uint64_t *fingerprints, Py_ssize_t count, const uint32_t *functions,
                         uint32_t *minima)
 {
-    uint32_t keys[1024];
+    uint32_t keys[CHUNK];
     for (int function = 0; function < FUNCTIONS; function++)
         minima[function] = UINT32_MAX;
-    for (Py_ssize_t start = 0; start < count; start += 1024) {
-        int part = (int)(count - start < 1024 ? count - start : 1024);
+    for (Py_ssize_t start = 0; start < count; start += CHUNK) {
+        int part = (int)(count - start < CHUNK ? count - start : CHUNK);
         for (int at = 0; at < part; at++)
             keys[at] = (uint32_t)fingerprints[start + at];
         for (int function = 0; function < FUNCTIONS; function++) {
@@ -121,12 +126,12 @@ static void find_minima(const uint64_t *fingerprints, Py_ssize_t count, const ui
     }
 }
 
-/* Add to counts[64] how many of the features have each bit set. */
+/* Add to counts[64] the number of features that have each bit set. */
 VECTORISED
 static void count_bits(const uint64_t *features, Py_ssize_t count, uint64_t *counts)
 {
-    for (Py_ssize_t start = 0; start < count; start += LANE_FULL) {
-        Py_ssize_t end = count - start < LANE_FULL ? count : start + LANE_FULL;
+    for (Py_ssize_t start = 0; start < count; start += MAX_LANE_COUNT) {
+        Py_ssize_t end = count - start < MAX_LANE_COUNT ? count : start + MAX_LANE_COUNT;
         uint64_t lanes[16] = {0};
         for (Py_ssize_t at = start; at < end; at++)
             for (int shift = 0; shift < 16; shift++)
@@ -157,28 +162,28 @@ static inline uint8_t *put_utf8(uint8_t *to, uint32_t code)
     return to;
 }
 
-/* Write the words of a text, joined by blanks; return their end, or NULL where a code point
- * depends on what is around it. */
+/* Write the words of a text in UTF-8, joined by blanks, and return their end. Return NULL where
+ * a code point depends on its neighbours, or, if `folded`, where the text is not folded. */
 static uint8_t *put_words(int kind, const void *data, Py_ssize_t length, const uint32_t *table,
                           int folded, uint8_t *to)
 {
     uint8_t *const start = to;
-    uint32_t before = MARK; /* the class of the last code point that is no mark */
+    uint32_t before = MARK; /* class of the last code point that is not a mark */
     int in_word = 0;
     for (Py_ssize_t at = 0; at < length; at++) {
         uint32_t code = PyUnicode_READ(kind, data, at);
         uint32_t entry = table[code], class = CLASS(entry);
-        if (folded ? CODE(entry) != code || class == HIDDEN : (entry & DEPENDS) != 0)
+        if (folded ? CODE(entry) != code || class == IGNORABLE : (entry & NEEDS_CONTEXT) != 0)
             return NULL;
-        if (class == HIDDEN)
+        if (class == IGNORABLE)
             continue;
-        if (class == GAP) {
+        if (class == SEPARATOR) {
             in_word = 0;
-            before = GAP;
+            before = SEPARATOR;
             continue;
         }
-        int apart = class == ALONE || (class == PART && before == ALONE);
-        if ((!in_word || apart) && to != start)
+        int boundary = class == SINGLE || (class == LETTER && before == SINGLE);
+        if ((!in_word || boundary) && to != start)
             *to++ = ' ';
         in_word = 1;
         if (class != MARK)
@@ -190,9 +195,9 @@ static uint8_t *put_words(int kind, const void *data, Py_ssize_t length, const u
 
 PyDoc_STRVAR(join_words_doc,
 "join_words(text, table, folded) -> bytes | None\n\n"
-"Return the canonical words of a text in UTF-8, joined by blanks.\n\n"
-"None where the text has to be folded first, and where a folded one cannot be cut here.\n"
-"table: uint32[0x110000].");
+"Canonical words of a text in UTF-8, joined by blanks.\n\n"
+"None where the text has to be folded by Unicode first or, with folded, where it is not folded.\n"
+"table: uint32[0x110000], by shingling.text.folding.fold_table. folded: by nfkc_casefold.");
 
 static PyObject *join_words(PyObject *self, PyObject *args)
 {
@@ -207,7 +212,7 @@ static PyObject *join_words(PyObject *self, PyObject *args)
         PyErr_Format(PyExc_ValueError, "a table of %zd bytes", table.len);
         goto done;
     }
-    /* A code point takes 4 bytes at most, and a blank before it. */
+    /* A code point takes at most 4 bytes and a blank before it. */
     uint8_t *joined = length > PY_SSIZE_T_MAX / 5 - 1 ? NULL : PyMem_RawMalloc(5 * length + 1);
     if (joined == NULL) {
         PyErr_NoMemory();
@@ -233,7 +238,8 @@ done:
 
 PyDoc_STRVAR(shingles_doc,
 "shingles(joined, size) -> bytes\n\n"
-"Return the fingerprints of the shingles of words joined by blanks: uint64[n].");
+"Fingerprints of the shingles of words joined by blanks: uint64[n].\n\n"
+"size: words in a shingle.");
 
 static PyObject *shingles(PyObject *self, PyObject *args)
 {
@@ -253,7 +259,7 @@ static PyObject *shingles(PyObject *self, PyObject *args)
         Py_ssize_t count;
         Py_BEGIN_ALLOW_THREADS
         hash_words(text, length, hashes);
-        count = fingerprint(hashes, words, size, hashes); /* none is read after it is written */
+        count = fingerprint(hashes, words, size, hashes); /* each is read before it is replaced */
         Py_END_ALLOW_THREADS
         result = PyBytes_FromStringAndSize((char *)hashes, count * (Py_ssize_t)sizeof(uint64_t));
     }
@@ -263,9 +269,9 @@ static PyObject *shingles(PyObject *self, PyObject *args)
 
 PyDoc_STRVAR(sign_doc,
 "sign(joined, functions, size, low, high) -> (bytes, int, int)\n\n"
-"Return minima (uint32[84]), SimHash and number of words joined by blanks.\n\n"
-"functions: uint32[2, 84], factors and offsets. size: words in a shingle. low, high: the\n"
-"SimHash is of shingles of so many words.");
+"Minima (uint32[84]), SimHash (64 bits) and number of words joined by blanks.\n\n"
+"functions: uint32[2, 84], multipliers and offsets of the family affine. size: words in a\n"
+"shingle. low, high: words in the shingles that the SimHash is made of, at least and at most.");
 
 static PyObject *sign(PyObject *self, PyObject *args)
 {

@@ -189,8 +189,8 @@ class DedupSettings:
 
 def _check_language(scheme: Scheme) -> None:
     canonical = scheme.canonical
-    canonical.require()
-    if idle := canonical.idle():
+    canonical.require_packs()
+    if idle := canonical.options_without_effect():
         raise SettingsError(
             f"DEDUP_SCHEME: {' and '.join(idle)} of canonical have no effect with the language"
             f" {canonical.language!r}; a language is named by its ISO 639-1 code (zh, ja, ru),"

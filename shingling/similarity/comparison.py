@@ -15,7 +15,7 @@ from shingling.similarity.measures import (
     overlap,
     standard_error,
 )
-from shingling.sketch import Scheme, fingerprints_of, sign_words
+from shingling.sketch import Scheme, fingerprint_set_of_words, sign_words
 
 """In shorter texts one changed word moves too many bits of a SimHash (docs/algorithms.md)."""
 
@@ -90,7 +90,7 @@ def compare(a: str, b: str, scheme: Scheme | None = None) -> Comparison:
     first, second = (
         sign_words(part, scheme, text) for part, text in zip(words, (a, b), strict=True)
     )
-    sets = overlap(*(fingerprints_of(part, scheme) for part in words))
+    sets = overlap(*(fingerprint_set_of_words(part, scheme) for part in words))
     resemblance = sets.resemblance
     bits = scheme.simhash.bits
     told = bool(first.words and second.words)

@@ -1,22 +1,26 @@
-"""Canonical words to shingles to signatures."""
+"""Canonical words -> shingles -> fingerprints -> signatures, and the keys that find them again.
+
+`shingles` hashes; `minhash` (with the hash families `affine` and `crc`), `simhash` (with `idf`)
+and `exact` make the parts of a `signature`; `signing` makes signatures of texts under a `scheme`;
+`banding` and `halves` make the keys of an index.
+"""
 
 from shingling.sketch.banding import SUPERSHINGLES, Banding, Keys
 from shingling.sketch.exact import exact_hash
 from shingling.sketch.halves import Halves
-from shingling.sketch.idf import Idf
+from shingling.sketch.idf import Idf, word_weights
 from shingling.sketch.minhash import FAMILIES, FUNCTIONS, Minima
-from shingling.sketch.sampling import sample
 from shingling.sketch.scheme import Scheme
-from shingling.sketch.shingles import Fingerprints, fmix64, word_hashes
-from shingling.sketch.signature import (
-    Signature,
-    fingerprints_of,
-    shingles_of,
+from shingling.sketch.shingles import Fingerprints, fmix64, winnow, word_hashes
+from shingling.sketch.signature import Signature
+from shingling.sketch.signing import (
+    fingerprint_set,
+    fingerprint_set_of_words,
+    shingle_text,
+    shingle_words,
     sign,
     sign_many,
     sign_words,
-    text_fingerprints,
-    text_shingles,
 )
 from shingling.sketch.simhash import SimhashFeatures
 
@@ -34,14 +38,15 @@ __all__ = [
     "Signature",
     "SimhashFeatures",
     "exact_hash",
-    "fingerprints_of",
+    "fingerprint_set",
+    "fingerprint_set_of_words",
     "fmix64",
-    "sample",
-    "shingles_of",
+    "shingle_text",
+    "shingle_words",
     "sign",
     "sign_many",
     "sign_words",
-    "text_fingerprints",
-    "text_shingles",
+    "winnow",
     "word_hashes",
+    "word_weights",
 ]

@@ -1,9 +1,9 @@
-"""The 84 hash functions of the family `affine`: h_i(x) = a_i * x + b_i modulo 2^32.
+"""Constants of the hash family `affine`: h_i(x) = a_i * x + b_i modulo 2^32, i = 1 to 84.
 
 x is the low half of a 64-bit fingerprint. Every a_i is odd, so that each function is a
 bijection. Entry i is the first four bytes, little endian, of SHA-256 of
-"shingling affine a i" (its lowest bit set) and of "shingling affine b i": nobody chose them.
-A change of any entry is a new scheme version.
+"shingling affine a i" (its lowest bit set) and of "shingling affine b i", so that nobody chose
+them. A change of any entry is a new scheme version.
 """
 
 from __future__ import annotations

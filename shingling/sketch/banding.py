@@ -1,4 +1,4 @@
-"""Bands: groups of minima whose equality makes two pages candidates (LSH)."""
+"""Minima -> band keys: two pages that share a key are candidates (locality-sensitive hashing)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from shingling.errors import SchemeError
 from shingling.sketch.minhash import FUNCTIONS
-from shingling.sketch.shingles import MULTIPLIER, fmix64
+from shingling.sketch.shingles import POLYNOMIAL_BASE, fmix64
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,14 +18,18 @@ if TYPE_CHECKING:
 
 Keys: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.int64]]
 
-RECALL = 0.95
+MIN_RECALL = 0.95
+"""Share of the pairs at a threshold that a banding must find at least."""
+
 SUPERSHINGLES = 6
-_SUPERSHINGLE = FUNCTIONS // SUPERSHINGLES  # minima
+"""Supershingles of a signature."""
+
+_MINIMA_PER_SUPERSHINGLE = FUNCTIONS // SUPERSHINGLES
 
 
 @dataclass(frozen=True)
 class Banding:
-    """84 minima cut into `bands` bands of `rows` minima.
+    """How 84 minima are cut into `bands` bands of `rows` minima each.
 
     Two pages of resemblance s share at least one band with probability
     1 - (1 - s^rows)^bands (Indyk and Motwani 1998; Leskovec et al., Mining of Massive
@@ -40,25 +44,26 @@ class Banding:
 
     def __post_init__(self) -> None:
         if self.bands * self.rows != FUNCTIONS or self.bands < 1:
-            raise SchemeError(f"{self.bands} x {self.rows} bands do not make {FUNCTIONS} minima")
+            raise SchemeError(
+                f"{self.bands} bands of {self.rows} minima are not {FUNCTIONS} minima"
+            )
 
     def recall(self, resemblance: float) -> float:
-        """Return the probability that two pages of this resemblance share a band."""
+        """Probability that two pages of this resemblance share a band, 0 to 1."""
         return float(1 - (1 - resemblance**self.rows) ** self.bands)
 
     def finds(self, threshold: float) -> bool:
-        """Return whether at least 95 % of the pairs at the threshold share a band."""
-        return self.recall(threshold) >= RECALL
+        """Whether at least 95 % of the pairs at a threshold share a band."""
+        return self.recall(threshold) >= MIN_RECALL
 
     @classmethod
     def for_threshold(cls, threshold: float) -> Banding:
-        """Return the cheapest banding that `finds` pairs at the threshold.
+        """Choose the banding with the fewest bands that `finds` pairs at the threshold.
 
-        Cheapest is fewest bands: one index row each. Below the reach of one minimum a band,
-        that is 84 x 1.
+        Each band is a row of the index. Where no banding finds enough, the choice is 84 x 1.
 
         Raises:
-            SchemeError: the threshold is not above 0 and at most 1.
+            SchemeError: the threshold is not above 0, or above 1.
         """
         if not 0 < threshold <= 1:
             raise SchemeError(f"threshold {threshold} is not accepted: above 0, at most 1")
@@ -71,20 +76,22 @@ class Banding:
 
     @property
     def finds_supershingles(self) -> bool:
-        """Return whether all pairs with an equal supershingle share a band.
+        """Whether all pairs with an equal supershingle share a band.
 
-        They do where every 14 minima that make a supershingle hold a whole band.
+        They do where the 14 minima of each supershingle contain a whole band.
         """
-        return self.rows == _SUPERSHINGLE or 2 * self.rows <= _SUPERSHINGLE + 1
+        return (
+            self.rows == _MINIMA_PER_SUPERSHINGLE or 2 * self.rows <= _MINIMA_PER_SUPERSHINGLE + 1
+        )
 
     def keys(self, signatures: Sequence[Minima]) -> Keys:
-        """Return the band keys of signatures.
+        """Hash each band of signatures.
 
-        A key is 64 bits over the band's minima, salted with the band's number; signed,
-        because SQL has no unsigned integers.
+        A key has 64 bits, salted with the band's number. It is signed, because SQL has no
+        unsigned integers.
 
         Args:
-            signatures: n x uint32[84].
+            signatures: the minima of n signatures, uint32[84] each.
 
         Returns:
             int64[n, bands].
@@ -94,6 +101,6 @@ class Banding:
         rows = np.stack(signatures).astype(np.uint64).reshape(-1, self.bands, self.rows)
         sums = np.broadcast_to(np.arange(1, self.bands + 1, dtype=np.uint64), rows.shape[:2]).copy()
         for row in range(self.rows):
-            sums *= MULTIPLIER
+            sums *= POLYNOMIAL_BASE
             sums += rows[:, :, row]
         return fmix64(sums.reshape(-1)).reshape(rows.shape[:2]).view(np.int64)

@@ -1,4 +1,4 @@
-"""The 84 hash functions of the family `crc`: h_i(x) = fmix32(CRC-32_i(x)).
+"""Hash family `crc`, of fingerprints to minima: h_i(x) = fmix32(CRC-32_i(x)), i = 1 to 84.
 
 CRC-32_i runs over the 8 bytes of a 64-bit fingerprint, little endian, with polynomial i,
 reflected, all ones before and after. A CRC is linear over GF(2), which shows in minima of
@@ -6,7 +6,7 @@ structured sets (tables of numbers); fmix32, the 32-bit finaliser of MurmurHash3
 
 Polynomial i is x^32 plus the first four bytes, little endian, of SHA-256 of
 "shingling crc i j" (its lowest bit set), for the smallest j that makes it irreducible over
-GF(2): nobody chose them. A change of any entry is a new scheme version.
+GF(2), so that nobody chose them. A change of any entry is a new scheme version.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 if TYPE_CHECKING:
     from shingling.sketch.shingles import Fingerprints
 
-Values: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.uint32]]
+HashValues: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.uint32]]
 
 # fmt: off
 POLYNOMIALS = (
@@ -39,45 +39,58 @@ POLYNOMIALS = (
 )
 # fmt: on
 
-_BYTES = 8
+_FINGERPRINT_BYTES = 8
 
 
 @cache
-def _tables() -> tuple[np.ndarray[tuple[int, int, int], np.dtype[np.uint32]], Values]:
-    """Return what each byte of a fingerprint adds to each CRC, and the CRC of eight zeros.
+def _tables() -> tuple[np.ndarray[tuple[int, int, int], np.dtype[np.uint32]], HashValues]:
+    """Tables of what each byte of a fingerprint adds to each CRC, and CRCs of eight zero bytes.
 
-    A CRC of a fixed length is a sum over its bytes: uint32[8, 84, 256] and uint32[84, 1].
+    The CRC of a fixed length is linear: it is the XOR of what its bytes add.
+
+    Returns:
+        uint32[8, 84, 256] by place, function and byte; uint32[84, 1].
     """
-    last = np.array(
+    of_last_byte = np.array(
         [
             crcmod.Crc((1 << 32) | polynomial, initCrc=0, rev=True, xorOut=0xFFFFFFFF).table
             for polynomial in POLYNOMIALS
         ],
         dtype=np.uint32,
     )
-    tables = [last]
-    for _ in range(_BYTES - 1):  # one byte further from the end
-        following = tables[0]
-        stepped = np.take_along_axis(last, (following & np.uint32(0xFF)).astype(np.intp), axis=1)
-        tables.insert(0, stepped ^ (following >> np.uint32(8)))
+    tables = [of_last_byte]
+    for _ in range(_FINGERPRINT_BYTES - 1):  # one byte further from the end
+        tables.insert(0, _shift_by_zero_byte(tables[0], of_last_byte))
     zeros = np.full((len(POLYNOMIALS), 1), 0xFFFFFFFF, dtype=np.uint32)
-    for _ in range(_BYTES):
-        step = np.take_along_axis(last, (zeros & np.uint32(0xFF)).astype(np.intp), axis=1)
-        zeros = step ^ (zeros >> np.uint32(8))
+    for _ in range(_FINGERPRINT_BYTES):
+        zeros = _shift_by_zero_byte(zeros, of_last_byte)
     return np.stack(tables), zeros ^ np.uint32(0xFFFFFFFF)
 
 
-def crc_values(fingerprints: Fingerprints) -> Values:
-    """Return the value of each of the 84 functions for each fingerprint: uint32[84, n]."""
+def _shift_by_zero_byte(crcs: HashValues, of_last_byte: HashValues) -> HashValues:
+    looked_up = np.take_along_axis(of_last_byte, (crcs & np.uint32(0xFF)).astype(np.intp), axis=1)
+    return looked_up ^ (crcs >> np.uint32(8))
+
+
+def crc_values(fingerprints: Fingerprints) -> HashValues:
+    """Apply each of the 84 functions to each fingerprint.
+
+    Args:
+        fingerprints: uint64[n].
+
+    Returns:
+        uint32[84, n].
+    """
     tables, zeros = _tables()
-    columns = fingerprints.astype("<u8").view(np.uint8).reshape(-1, _BYTES)
+    columns = fingerprints.astype("<u8").view(np.uint8).reshape(-1, _FINGERPRINT_BYTES)
     values = np.broadcast_to(zeros, (len(POLYNOMIALS), len(fingerprints))).copy()
-    for place in range(_BYTES):
+    for place in range(_FINGERPRINT_BYTES):
         values ^= tables[place].take(columns[:, place], axis=1)
     return _fmix32(values)
 
 
-def _fmix32(values: Values) -> Values:
+def _fmix32(values: HashValues) -> HashValues:
+    """Apply the 32-bit finaliser of MurmurHash3 (Appleby 2011), in place."""
     values ^= values >> np.uint32(16)
     values *= np.uint32(0x85EBCA6B)
     values ^= values >> np.uint32(13)

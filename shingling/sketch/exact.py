@@ -1,4 +1,8 @@
-"""The exact hash, which two pages have in common that say the same."""
+"""Text -> exact hash.
+
+Texts that differ only in case, white space or invisible characters have the same one. It is part
+of a signature, beside minima and SimHash.
+"""
 
 from __future__ import annotations
 
@@ -6,34 +10,34 @@ import hashlib
 
 import numpy as np
 
-from shingling.text import fold_whole
+from shingling.text import nfkc_casefold
 
-_BYTES = 16
+_HASH_BYTES = 16
 
 
 def hash_bytes(raw: bytes) -> bytes:
-    """Return BLAKE2b-128."""
-    return hashlib.blake2b(raw, digest_size=_BYTES).digest()
+    """BLAKE2b-128 of bytes (RFC 7693): 16 bytes."""
+    return hashlib.blake2b(raw, digest_size=_HASH_BYTES).digest()
 
 
 def exact_hash(text: str) -> bytes:
-    """Return the exact hash of a text, 16 bytes, as every scheme of version 2 has it.
+    """Exact hash of a text, 16 bytes, under every scheme of version 2.
 
-    BLAKE2b-128 of the text in UTF-8, in NFKC_Casefold (the Unicode Standard, section 3.13) and
-    with each run of white space as one blank, none at the ends: case, line breaks and what
-    cannot be seen do not count; every letter, digit, symbol and punctuation mark does.
+    BLAKE2b-128 of the text in UTF-8, in NFKC_Casefold (Unicode Standard, section 3.13), with one
+    blank for each run of white space and none at the ends. Case, line breaks and invisible
+    characters do not count; every letter, digit, symbol and punctuation mark does.
     """
-    return hash_folded(fold_whole(text))
+    return hash_folded(nfkc_casefold(text))
 
 
 def hash_folded(folded: str) -> bytes:
-    """Return the exact hash of a text that `fold_whole` has folded."""
-    # A lone surrogate counts as the question mark that a stored text has in its place.
+    """`exact_hash` of a text that `nfkc_casefold` has folded already."""
+    # A stored text has a question mark for a lone surrogate.
     raw = folded.encode("utf-8", "replace")
     if b"  " in raw:
         codes = np.frombuffer(raw, np.uint8)
         blank = codes == ord(" ")
-        stays = np.ones(len(codes), bool)  # all but blanks behind another
-        np.logical_not(blank[1:] & blank[:-1], out=stays[1:])
-        raw = codes[stays].tobytes()
+        kept = np.ones(len(codes), bool)  # all but blanks after a blank
+        np.logical_not(blank[1:] & blank[:-1], out=kept[1:])
+        raw = codes[kept].tobytes()
     return hash_bytes(raw.strip())

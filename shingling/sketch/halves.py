@@ -1,4 +1,4 @@
-"""Halves of SimHashes, by which those within a few bits of each other are found."""
+"""SimHash -> keys of its halves, by which SimHashes within a few bits of it are found."""
 
 from __future__ import annotations
 
@@ -18,21 +18,23 @@ if TYPE_CHECKING:
 
     from shingling.sketch.banding import Keys
 
-_SALT = np.array([[1 << 40], [2 << 40]], dtype=np.uint64).reshape(1, 2)
+_SALTS = np.array([[1 << 40], [2 << 40]], dtype=np.uint64).reshape(1, 2)
 
 
 @dataclass(frozen=True)
 class Halves:
-    """SimHashes of 32 or 64 bits cut into two halves.
+    """Multi-index hashing of SimHashes cut into two halves (Norouzi, Punjani and Fleet 2012).
 
-    Where two SimHashes differ in at most k bits, one of their halves differs in at most
-    k / 2. So a SimHash is stored under two keys, and looked up under all halves that differ
-    from its own in so few bits: 2 x 33 keys for k of 2 or 3 (multi-index hashing; Norouzi,
-    Punjani and Fleet 2012). Nothing within k bits is missed, and of n random SimHashes of 64
-    bits 66 n / 2^32 are looked at.
+    Where two SimHashes differ in at most k bits, they differ in at most k / 2 bits in one of
+    their halves. So a SimHash is stored under the keys of its two halves, and looked up under
+    all halves within k / 2 bits of its own: 2 x 33 keys for 64 bits and a k of 2 or 3. None
+    within k bits is missed; of n random SimHashes of 64 bits, 66 n / 2^32 are candidates.
+
+    Args:
+        bits: of a SimHash, 32 or 64.
 
     Raises:
-        SchemeError: other widths.
+        SchemeError: any other number of bits.
     """
 
     bits: int = 64
@@ -43,19 +45,20 @@ class Halves:
 
     @property
     def width(self) -> int:
-        """Return the bits of one half."""
+        """Bits of one half."""
         return self.bits // 2
 
     def keys(self, simhashes: Sequence[int]) -> Keys:
-        """Return the keys that SimHashes are stored under: int64[n, 2]."""
+        """Keys that SimHashes are stored under: int64[n, 2]."""
         return self._keys(self._split(simhashes))
 
     def probes(self, simhashes: Sequence[int], distance: int) -> Keys:
-        """Return the keys that SimHashes within a distance are stored under.
+        """Keys that SimHashes within a distance are stored under.
 
         Args:
             simhashes: n of them.
-            distance: bits, 0 to 7; each two more make it many times as many keys.
+            distance: bits, 0 to 7. Every second bit multiplies the number p of keys: 2, 66,
+                1,058 and 10,978 for SimHashes of 64 bits.
 
         Returns:
             int64[n, p].
@@ -71,16 +74,16 @@ class Halves:
         return np.stack([low, values >> np.uint64(self.width)], axis=1)
 
     def _keys(self, halves: np.ndarray[tuple[int, int], np.dtype[np.uint64]]) -> Keys:
-        salted = halves + _SALT
+        salted = halves + _SALTS
         return fmix64(salted.reshape(-1)).view(np.int64).reshape((len(salted), 2))
 
 
 @cache
-def _masks(width: int, most: int) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
-    """Return all halves in which at most so many bits are set."""
+def _masks(width: int, max_bits: int) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+    """All values of one half in which at most so many bits are set."""
     chosen = [
         sum(1 << place for place in places)
-        for count in range(most + 1)
+        for count in range(max_bits + 1)
         for places in combinations(range(width), count)
     ]
     return np.array(chosen, dtype=np.uint64)

@@ -1,4 +1,4 @@
-"""How rare words are: document frequencies learned once, and then frozen in a scheme."""
+"""Documents -> inverse document frequencies of words: weights of a SimHash, kept in its scheme."""
 
 from __future__ import annotations
 
@@ -22,24 +22,25 @@ if TYPE_CHECKING:
 
     from shingling.sketch.shingles import Fingerprints
 
-UNIT = 256  # of a weight: that of a word which every document has
-MOST_WORDS = 20_000
+_WEIGHT_UNIT = 256  # weight of a word that every document has
+_MAX_WORDS = 20_000
 _ENTRY = np.dtype([("hash", "<u8"), ("weight", "<u2")])
 
 
 @dataclass(frozen=True, repr=False)
 class Idf:
-    """Inverse document frequencies of words, as whole numbers: the same on every machine.
+    """Inverse document frequencies of words (Spärck Jones 1972, smoothed).
 
-    A word in d of N documents weighs 256 (1 + ln((1 + N) / (1 + d))), rounded (Spärck Jones
-    1972, smoothed). Words that are not in the table count as rare: d = 0.
+    A word in d of N documents weighs 256 (1 + ln((1 + N) / (1 + d))), rounded to a whole number
+    so that it is the same on every machine. Words that are not in the table have d = 0. `learn`
+    makes the table from documents; `len` is the number of words in it.
 
     Args:
-        documents: N.
-        table: word hashes and weights, compressed, in base64; `learn` makes it.
+        documents: N, 1 or more.
+        table: word hashes and weights, compressed, in base64.
 
     Raises:
-        SchemeError: a table that is none.
+        SchemeError: `documents` is not accepted, or `table` cannot be read.
     """
 
     documents: int
@@ -49,7 +50,7 @@ class Idf:
         if type(self.documents) is not int or self.documents < 1:
             raise SchemeError(f"idf: {self.documents!r} documents are not accepted: 1 or more")
         if not isinstance(self.table, str):
-            raise SchemeError("idf: the table is not a text in base64")
+            raise SchemeError("idf: the table is not a string in base64")
         _ = self._entries
 
     def __repr__(self) -> str:
@@ -69,23 +70,14 @@ class Idf:
     def __len__(self) -> int:
         return len(self._entries)
 
-    def weights(self, hashes: Fingerprints) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        """Return the weights of words by their hashes, in 1/256: int64[n]."""
-        entries = self._entries
-        found = np.full(len(hashes), _weight(self.documents, 0), dtype=np.int64)
-        if len(entries):
-            places = np.minimum(np.searchsorted(entries["hash"], hashes), len(entries) - 1)
-            known = entries["hash"][places] == hashes
-            found[known] = entries["weight"][places][known]
-        return found
-
     @classmethod
-    def learn(cls, documents: Iterable[Sequence[str]], most: int = MOST_WORDS) -> Idf:
+    def learn(cls, documents: Iterable[Sequence[str]], max_words: int = _MAX_WORDS) -> Idf:
         """Learn the table from documents, each given as its canonical words.
 
         Args:
             documents: at least one.
-            most: words kept, the most frequent ones; words of one document are left out.
+            max_words: words in the table, at most; the most frequent ones are kept. Words of a
+                single document are left out.
 
         Raises:
             SchemeError: there are no documents.
@@ -100,20 +92,20 @@ class Idf:
         frequent = sorted(
             (item for item in counts.items() if item[1] > 1), key=lambda item: (-item[1], item[0])
         )
-        rows = sorted((value, _weight(number, count)) for value, count in frequent[:most])
+        rows = sorted((value, _weight(number, count)) for value, count in frequent[:max_words])
         raw = np.array(rows, dtype=_ENTRY).tobytes()
         return cls(number, base64.b64encode(zlib.compress(raw, 9)).decode("ascii"))
 
     def to_json(self) -> str:
-        """Return the table as a JSON object, as `scrapy dedup tune --idf` writes it."""
+        """JSON object of the table, as `scrapy dedup tune --idf` writes it."""
         return json.dumps({"documents": self.documents, "table": self.table})
 
     @classmethod
     def from_json(cls, text: str) -> Idf:
-        """Return the table that `to_json` wrote.
+        """Read the table that `to_json` wrote.
 
         Raises:
-            SchemeError: the text is no such table.
+            SchemeError: the text is not such a table.
         """
         try:
             fields: dict[str, Any] = json.loads(text)
@@ -124,5 +116,16 @@ class Idf:
             raise SchemeError("not a table that `scrapy dedup tune --idf` wrote") from error
 
 
+def word_weights(idf: Idf, hashes: Fingerprints) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Weights of words, given by their hashes (uint64[n]), in 1/256: int64[n]."""
+    entries = idf._entries
+    weights = np.full(len(hashes), _weight(idf.documents, 0), dtype=np.int64)
+    if len(entries):
+        places = np.minimum(np.searchsorted(entries["hash"], hashes), len(entries) - 1)
+        known = entries["hash"][places] == hashes
+        weights[known] = entries["weight"][places][known]
+    return weights
+
+
 def _weight(documents: int, count: int) -> int:
-    return round(UNIT * (1 + log((1 + documents) / (1 + count))))
+    return round(_WEIGHT_UNIT * (1 + log((1 + documents) / (1 + count))))

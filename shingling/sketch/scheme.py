@@ -1,4 +1,7 @@
-"""The scheme: every parameter that changes a signature."""
+"""The scheme: every parameter of the way from text to signature.
+
+Its id is part of each signature, so that signatures of different schemes are never compared.
+"""
 
 from __future__ import annotations
 
@@ -19,31 +22,31 @@ from shingling.text import Canonicaliser
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-MAX_SHINGLE_SIZE = 100
+MAX_SHINGLE_SIZE = 100  # words or characters
 VERSIONS = (1, 2)
-_TELLING = 5  # words
+_MIN_COMPARABLE_WORDS = 5  # at most, with shingles of characters
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
 class Scheme:
-    """How a text becomes a signature.
+    """Parameters by which a text becomes a signature.
 
-    Signatures can be compared only when they were made under equal schemes; a store keeps
-    its scheme and refuses any other.
+    Signatures can be compared only if they were made under equal schemes; a store keeps its
+    scheme and refuses any other.
 
     Args:
         shingle_size: units in a shingle, 1 to 100.
-        version: of the algorithm. By 2, the exact hash is of the whole text; by 1, as in
-            stores of older releases, of its canonical words only. All else is the same.
-        unit: of a shingle, `words` or `characters`.
-        ordered: whether the order of the units within a shingle counts.
-        family: of the 84 functions, `affine` or `crc`.
-        canonical: how the text becomes words.
+        version: of the algorithm. Under 2, the exact hash is that of the whole text; under 1,
+            as in stores of older releases, that of its canonical words only. All else is equal.
+        unit: of a shingle, "words" or "characters".
+        ordered: the order of the units within a shingle counts.
+        family: of the 84 hash functions of MinHash, "affine" or "crc".
+        canonical: how the text is cut into words.
         simhash: what the SimHash is made of.
 
     Raises:
-        SchemeError: a value that is not accepted.
+        SchemeError: a parameter has a value that is not accepted.
     """
 
     shingle_size: int = 5
@@ -77,69 +80,67 @@ class Scheme:
             raise SchemeError(f"simhash {self.simhash!r} is not accepted: a dict of its options")
 
     @property
-    def fewest_words(self) -> int:
-        """Return how many words a text must have to tell anything: one shingle's.
+    def min_comparable_words(self) -> int:
+        """Words below which a text is not compared with others: those of one shingle.
 
-        Of character shingles as many as of words by default, since a text in Chinese has a
-        word for each character.
+        For shingles of characters at most 5, since a text in Chinese has a word for each
+        character.
         """
-        return self.shingle_size if self.unit == "words" else min(self.shingle_size, _TELLING)
-
-    @cached_property
-    def is_compiled(self) -> bool:
-        """Return whether the compiled kernel signs by this scheme, where it was built."""
-        return (
-            (self.unit, self.ordered, self.family) == ("words", True, "affine")
-        ) and self.simhash.shingle_sizes is not None
+        if self.unit == "words":
+            return self.shingle_size
+        return min(self.shingle_size, _MIN_COMPARABLE_WORDS)
 
     @cached_property
     def id(self) -> str:
-        """Return 16 hexadecimal digits that name the scheme: BLAKE2b of its JSON form."""
+        """Identifier of the scheme, 16 hexadecimal digits: BLAKE2b-64 of its JSON form."""
         return hashlib.blake2b(self.to_json().encode(), digest_size=8).hexdigest()
 
-    def is_version_of(self, other: Scheme) -> bool:
-        """Return whether another scheme is this one, but for its version."""
+    def equals_ignoring_version(self, other: Scheme) -> bool:
+        """Whether another scheme is equal to this one, or differs in its version only."""
         return replace(self, version=other.version) == other
 
     def as_dict(self) -> dict[str, Any]:
-        """Return shingle size and version, and every other parameter that is not the default."""
-        shown = _changed(self)
-        return {"shingle_size": self.shingle_size, "version": self.version, **shown}
+        """Shingle size and version, and every other parameter that is not the default.
 
-    def shown(self) -> dict[str, Any]:
-        """Return `as_dict` for a person: a table of document frequencies by its size only."""
-        shown = self.as_dict()
+        `from_dict` makes the scheme of it again.
+        """
+        changed = _changed_fields(self)
+        return {"shingle_size": self.shingle_size, "version": self.version, **changed}
+
+    def describe(self) -> dict[str, Any]:
+        """`as_dict` for people: a table of document frequencies is given by its size only."""
+        described = self.as_dict()
         if self.simhash.idf is not None:
-            shown["simhash"]["idf"] = str(self.simhash.idf)
-        return shown
+            described["simhash"]["idf"] = str(self.simhash.idf)
+        return described
 
     def to_json(self) -> str:
-        """Return the scheme as a JSON object with sorted keys."""
+        """JSON object of `as_dict`, with sorted keys."""
         return json.dumps(self.as_dict(), sort_keys=True)
 
     @classmethod
     def from_dict(cls, parameters: Mapping[str, Any]) -> Scheme:
-        """Return the scheme of these parameters; those that are left out have their default.
+        """Make the scheme of these parameters; those that are left out have their defaults.
 
         Raises:
             SchemeError: a parameter is not known, or its value is not accepted.
         """
         values = dict(parameters)
         if isinstance(values.get("canonical"), dict):
-            values["canonical"] = _made(Canonicaliser, values["canonical"], "canonical.")
+            values["canonical"] = _construct(Canonicaliser, values["canonical"], "canonical.")
         if isinstance(values.get("simhash"), dict):
             features = dict(values["simhash"])
             if isinstance(features.get("idf"), dict):
-                features["idf"] = _made(Idf, features["idf"], "simhash.idf.")
-            values["simhash"] = _made(SimhashFeatures, features, "simhash.")
-        return _made(cls, values, "")
+                features["idf"] = _construct(Idf, features["idf"], "simhash.idf.")
+            values["simhash"] = _construct(SimhashFeatures, features, "simhash.")
+        return _construct(cls, values, "")
 
     @classmethod
     def from_json(cls, text: str) -> Scheme:
-        """Return the scheme that `to_json` wrote.
+        """Read the scheme that `to_json` wrote.
 
         Raises:
-            SchemeError: the text is no scheme, or has parameters that this release lacks.
+            SchemeError: the text is not a scheme, or has parameters that this release lacks.
         """
         try:
             parameters = json.loads(text)
@@ -151,23 +152,23 @@ class Scheme:
             raise SchemeError(f"not a scheme of this release{detail}: {text[:200]}") from error
 
 
-def _changed(value: Any) -> dict[str, Any]:
-    """Return the fields of a dataclass that differ from their defaults."""
+def _changed_fields(value: Any) -> dict[str, Any]:
+    """Fields of a dataclass that differ from their defaults."""
     default = type(value)()
-    shown: dict[str, Any] = {}
+    changed: dict[str, Any] = {}
     for one in fields(value):
         own = getattr(value, one.name)
         if own == getattr(default, one.name):
             continue
         if isinstance(own, (Canonicaliser, SimhashFeatures)):
-            own = _changed(own)
+            own = _changed_fields(own)
         elif isinstance(own, Idf):
             own = asdict(own)
-        shown[one.name] = list(own) if isinstance(own, tuple) else own
-    return shown
+        changed[one.name] = list(own) if isinstance(own, tuple) else own
+    return changed
 
 
-def _made(kind: type[_T], parameters: Mapping[str, Any], where: str) -> _T:
+def _construct(kind: type[_T], parameters: Mapping[str, Any], where: str) -> _T:
     known = [one.name for one in fields(kind)]  # type: ignore[arg-type]  # kind is a dataclass
     for name in parameters:
         if name not in known:

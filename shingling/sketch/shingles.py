@@ -1,4 +1,8 @@
-"""Canonical words to fingerprints: the 64-bit hashes of a page's shingles."""
+"""Canonical words -> shingles -> fingerprints, the 64-bit hashes of shingles.
+
+No shingle is built as a string: the hashes of its words are combined. Minima and SimHash are
+made of fingerprints; `winnow` picks some, by which pieces of a text are found.
+"""
 
 from __future__ import annotations
 
@@ -16,19 +20,23 @@ Fingerprints: TypeAlias = np.ndarray[tuple[int], np.dtype[np.uint64]]
 _crc64 = crcmod.mkCrcFun(0x142F0E1EBA9EA3693, initCrc=0, rev=True, xorOut=0xFFFFFFFFFFFFFFFF)
 
 UNITS = ("words", "characters")
+"""What a shingle may consist of."""
 
-MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio, odd
-_CACHED_WORDS = 1 << 16
-_CACHED_LENGTH = 32  # characters
+POLYNOMIAL_BASE = np.uint64(0x9E3779B97F4A7C15)
+"""Base of the polynomials modulo 2^64 that hash shingles and bands: 2^64 / golden ratio, odd."""
+
+_MAX_CACHED_WORDS = 1 << 16
+_MAX_CACHED_WORD_CHARS = 32
+_WINNOWING_WINDOW = 32  # shingles
 
 
 class _WordHashes(dict[str, int]):
-    """CRC-64/XZ of words, remembered for the short ones: words repeat."""
+    """Bounded cache of the CRC-64/XZ of short words: words repeat."""
 
     def __missing__(self, word: str) -> int:
         value: int = _crc64(word.encode())
-        if len(word) <= _CACHED_LENGTH:
-            if len(self) >= _CACHED_WORDS:
+        if len(word) <= _MAX_CACHED_WORD_CHARS:
+            if len(self) >= _MAX_CACHED_WORDS:
                 self.clear()
             self[word] = value
         return value
@@ -38,12 +46,12 @@ _word_hashes = _WordHashes()
 
 
 def word_hashes(words: Sequence[str]) -> Fingerprints:
-    """Return CRC-64/XZ of each word's UTF-8 bytes: uint64[n]."""
+    """CRC-64/XZ of each word's UTF-8 bytes: uint64[n]."""
     return np.fromiter(map(_word_hashes.__getitem__, words), np.uint64, len(words))
 
 
 def fmix64(values: Fingerprints) -> Fingerprints:
-    """Return the 64-bit finaliser of MurmurHash3 (Appleby 2011) of each value; a bijection."""
+    """Apply the 64-bit finaliser of MurmurHash3 (Appleby 2011), a bijection, to uint64[n]."""
     mixed = values ^ (values >> np.uint64(33))
     mixed *= np.uint64(0xFF51AFD7ED558CCD)
     mixed ^= mixed >> np.uint64(33)
@@ -53,7 +61,7 @@ def fmix64(values: Fingerprints) -> Fingerprints:
 
 
 def unit_hashes(words: Sequence[str], unit: str) -> Fingerprints:
-    """Return the hash of each unit of canonical words, in text order: uint64[n].
+    """Hash each unit of canonical words, in text order: uint64[n].
 
     A character counts as a word of one character; blanks between words do not count.
     """
@@ -61,15 +69,15 @@ def unit_hashes(words: Sequence[str], unit: str) -> Fingerprints:
 
 
 def fingerprints(hashes: Fingerprints, size: int, *, ordered: bool = True) -> Fingerprints:
-    """Return the fingerprint of every shingle, in text order.
+    """Fingerprint of every shingle, in text order.
 
-    A shingle's unit hashes are the coefficients of a polynomial modulo 2^64 (Karp and
-    Rabin 1987, with a fixed odd multiplier), which `fmix64` finishes.
+    The hashes of a shingle's units are the coefficients of a polynomial modulo 2^64 with a
+    fixed odd base (Karp and Rabin 1987); `fmix64` is applied to its value.
 
     Args:
         hashes: of the units, uint64[n].
         size: units in a shingle. A shorter text is one shingle of all its units.
-        ordered: whether the order of a shingle's units counts; where not, they are sorted.
+        ordered: the order of a shingle's units counts; if False, they are sorted first.
 
     Returns:
         uint64[max(n - size + 1, 1)]; uint64[0] where there are no units.
@@ -84,6 +92,25 @@ def fingerprints(hashes: Fingerprints, size: int, *, ordered: bool = True) -> Fi
         parts = list(np.sort(np.lib.stride_tricks.sliding_window_view(hashes, size), axis=1).T)
     sums = parts[0].copy()
     for part in parts[1:]:
-        sums *= MULTIPLIER
+        sums *= POLYNOMIAL_BASE
         sums += part
     return fmix64(sums)
+
+
+def winnow(shingles: Fingerprints, window: int = _WINNOWING_WINDOW) -> Fingerprints:
+    """Pick the smallest fingerprint of every `window` consecutive shingles.
+
+    Two texts that share a run of so many shingles share one of these, whatever surrounds the
+    run; about 2 in window + 1 are picked (winnowing; Schleimer, Wilkerson and Aiken 2003).
+
+    Args:
+        shingles: fingerprints in text order, uint64[n].
+        window: shingles, 1 or more.
+
+    Returns:
+        uint64[k], sorted, without repeats.
+    """
+    if len(shingles) <= window:
+        return shingles.min(keepdims=True) if len(shingles) else shingles
+    windows = np.lib.stride_tricks.sliding_window_view(shingles, window)
+    return np.unique(windows.min(axis=1))

@@ -1,16 +1,19 @@
-"""Fingerprints to SimHash (Charikar 2002; Manku, Jain and Das Sarma 2007)."""
+"""Words -> features -> SimHash (Charikar 2002; Manku, Jain and Das Sarma 2007).
+
+Features are fingerprints of short shingles, beside those that minima are made of.
+"""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from shingling.errors import SchemeError
-from shingling.sketch.idf import Idf
+from shingling.sketch.idf import Idf, word_weights
 from shingling.sketch.shingles import UNITS, fingerprints, unit_hashes
 
 if TYPE_CHECKING:
@@ -18,14 +21,17 @@ if TYPE_CHECKING:
 
     from shingling.sketch.shingles import Fingerprints
 
+Weights: TypeAlias = np.ndarray[tuple[int], np.dtype[np.int64]]
+
 BITS = 64
 WIDTHS = (32, 64)
-_CHUNK = 4096  # below 2^16, so that a 16-bit lane cannot overflow
+"""Bits that a SimHash may have."""
 
+_CHUNK_FEATURES = 4096  # below 2^16, so that a 16-bit lane cannot overflow
 _SHIFTS = np.arange(16, dtype=np.uint64)[:, np.newaxis]
 _LANES = np.uint64(0x0001_0001_0001_0001)
 _FEATURES = re.compile(r"(?P<unit>[a-z]+)(?::(?P<low>\d{1,3})(?:-(?P<high>\d{1,3}))?)?")
-_LONGEST = 100
+_MAX_FEATURE_SIZE = 100  # words or characters
 
 
 @dataclass(frozen=True)
@@ -34,14 +40,15 @@ class SimhashFeatures:
 
     Args:
         bits: 32 or 64.
-        features: `words`, `words:2` (shingles of two words), `words:1-3` (of one, two and
-            three), `characters:4` (overlapping pieces of four), and so on.
-        keywords: only so many words, those of the greatest weight; 0 takes all.
-        idf: weights words by how rare they are; None weights features by how often they
-            occur (tf). With `keywords` or `idf`, the features are `words`.
+        features: "words", "words:2" (shingles of two words), "words:1-3" (of one, two and
+            three), "characters:4" (shingles of four characters), and so on.
+        keywords: number of words that count, those of the greatest weight; 0 for all.
+        idf: weights words by how rare they are in documents, times how often they occur
+            (tf-idf); None weights features by how often they occur (tf). With `keywords` or
+            `idf`, features are "words".
 
     Raises:
-        SchemeError: a value that is not accepted.
+        SchemeError: a parameter has a value that is not accepted.
     """
 
     bits: int = BITS
@@ -57,8 +64,10 @@ class SimhashFeatures:
                 f"simhash features {self.features!r} are not accepted: words or characters, with"
                 " how many of them, such as words:2, words:1-3 or characters:4"
             )
-        if self._parsed[1][-1] > _LONGEST:
-            raise SchemeError(f"simhash features {self.features!r}: at most {_LONGEST} at a time")
+        if self._parsed[1][-1] > _MAX_FEATURE_SIZE:
+            raise SchemeError(
+                f"simhash features {self.features!r}: at most {_MAX_FEATURE_SIZE} at a time"
+            )
         if type(self.keywords) is not int or self.keywords < 0:
             raise SchemeError(f"simhash keywords {self.keywords!r} are not accepted: 0 or more")
         if self.idf is not None and not isinstance(self.idf, Idf):
@@ -71,7 +80,7 @@ class SimhashFeatures:
 
     @cached_property
     def _parsed(self) -> tuple[str, range] | None:
-        """Return unit and sizes of the features; None where the text of them says neither."""
+        """Unit and sizes of the features; None where `features` cannot be parsed."""
         match = _FEATURES.fullmatch(self.features)
         if match is None or match["unit"] not in UNITS:
             return None
@@ -79,41 +88,58 @@ class SimhashFeatures:
         sizes = range(low, int(match["high"] or low) + 1)
         return (match["unit"], sizes) if low and sizes else None
 
-    @property
-    def shingle_sizes(self) -> range | None:
-        """Return how many words the features have, where they are shingles and count equally."""
-        assert self._parsed is not None
-        unit, sizes = self._parsed
-        return sizes if unit == "words" and not self.keywords and self.idf is None else None
 
-    def simhash(self, words: Sequence[str], hashes: Fingerprints) -> int:
-        """Return the SimHash of canonical words, given with their hashes."""
-        assert self._parsed is not None
-        unit, sizes = self._parsed
-        if unit == "characters":
-            hashes = unit_hashes(words, "characters")
-        weights = None
-        if self.keywords or self.idf:
-            features, counts = np.unique(fingerprints(hashes, 1), return_counts=True)
-            weights = counts.astype(np.int64)
-            if self.idf is not None:
-                distinct = np.unique(hashes)
-                order = np.argsort(fingerprints(distinct, 1))
-                weights *= self.idf.weights(distinct[order])
-            if self.keywords and len(features) > self.keywords:
-                chosen = np.lexsort((features, -weights))[: self.keywords]
-                features, weights = features[chosen], weights[chosen]
-        else:
-            features = np.concatenate([fingerprints(hashes, size) for size in sizes])
-        return simhash(features, weights) & ((1 << self.bits) - 1)
+def tf_shingle_sizes(features: SimhashFeatures) -> range | None:
+    """Sizes of the features where they are shingles of words weighted by tf, else None."""
+    assert features._parsed is not None
+    unit, sizes = features._parsed
+    return sizes if unit == "words" and not features.keywords and features.idf is None else None
 
 
-def simhash(
-    features: Fingerprints, weights: np.ndarray[tuple[int], np.dtype[np.int64]] | None = None
-) -> int:
-    """Return the SimHash of features.
+def simhash_of_words(words: Sequence[str], hashes: Fingerprints, features: SimhashFeatures) -> int:
+    """SimHash of canonical words.
 
-    Bit j is set where the features that have bit j set weigh more than half of all.
+    Args:
+        words: canonical words.
+        hashes: their `word_hashes`, uint64[n].
+        features: that the SimHash is made of.
+
+    Returns:
+        32 or 64 bits as an int.
+    """
+    assert features._parsed is not None
+    unit, sizes = features._parsed
+    if features.keywords or features.idf:
+        values, weights = _weighted_words(hashes, features)
+        return simhash(values, weights) & _mask(features.bits)
+    if unit == "characters":
+        hashes = unit_hashes(words, "characters")
+    values = np.concatenate([fingerprints(hashes, size) for size in sizes])
+    return simhash(values) & _mask(features.bits)
+
+
+def _weighted_words(
+    hashes: Fingerprints, features: SimhashFeatures
+) -> tuple[Fingerprints, Weights]:
+    """Fingerprints of single words, and their weights: tf or tf-idf."""
+    values, counts = np.unique(fingerprints(hashes, 1), return_counts=True)
+    weights = counts.astype(np.int64)
+    if features.idf is not None:
+        distinct = np.unique(hashes)
+        order = np.argsort(fingerprints(distinct, 1))
+        weights *= word_weights(features.idf, distinct[order])
+    if features.keywords and len(values) > features.keywords:
+        chosen = np.lexsort((values, -weights))[: features.keywords]
+        values, weights = values[chosen], weights[chosen]
+    return values, weights
+
+
+def _mask(bits: int) -> int:
+    return (1 << bits) - 1
+
+
+def simhash(features: Fingerprints, weights: Weights | None = None) -> int:
+    """SimHash of features: bit j is set where it is set in more than half of their weight.
 
     Args:
         features: uint64[n], in any order.
@@ -124,7 +150,7 @@ def simhash(
         64 bits as an int; 0 where there are no features.
     """
     if weights is None:
-        counts, total = _count(features), len(features)
+        counts, total = _count_bits(features), len(features)
     else:
         bits = np.unpackbits(
             features.astype("<u8").view(np.uint8).reshape(-1, 8), axis=1, bitorder="little"
@@ -133,10 +159,10 @@ def simhash(
     return int.from_bytes(np.packbits(2 * counts > total, bitorder="little").tobytes(), "little")
 
 
-def _count(features: Fingerprints) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return how many features have each bit set: int64[64]."""
+def _count_bits(features: Fingerprints) -> Weights:
+    """Count the features that have each bit set: int64[64]."""
     counts = np.zeros((16, 4), dtype=np.int64)  # [shift, lane]: bit 16 * lane + shift
-    for start in range(0, len(features), _CHUNK):
-        bits = (features[start : start + _CHUNK] >> _SHIFTS) & _LANES
+    for start in range(0, len(features), _CHUNK_FEATURES):
+        bits = (features[start : start + _CHUNK_FEATURES] >> _SHIFTS) & _LANES
         counts += bits.sum(axis=1, dtype="<u8").astype("<u8").view("<u2").reshape(16, 4)
     return counts.T.reshape(BITS)

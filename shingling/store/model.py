@@ -267,7 +267,7 @@ class StoreStatus:
         names = [field.name for field in fields(self) if field.name not in ("scheme", "index")]
         return {
             **{name: getattr(self, name) for name in names},
-            "scheme": {"id": self.scheme.id, **self.scheme.shown()},
+            "scheme": {"id": self.scheme.id, **self.scheme.describe()},
             "index": self.index.columns(),
         }
 

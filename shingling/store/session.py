@@ -240,7 +240,7 @@ def _write_scheme(connection: Connection, scheme: Scheme, index: Index) -> tuple
             id=scheme.id,
             parameters=scheme.to_json(),
             created=int(time.time()),
-            packs=json.dumps(scheme.canonical.versions()),
+            packs=json.dumps(scheme.canonical.pack_versions()),
             **index.columns(),
         )
     )
@@ -249,7 +249,7 @@ def _write_scheme(connection: Connection, scheme: Scheme, index: Index) -> tuple
 
 def _check_scheme(asked: Scheme | None, stored: Scheme, where: str) -> None:
     """Refuse another scheme than the store's; of the version, the store's own holds."""
-    if asked is not None and not asked.is_version_of(stored):
+    if asked is not None and not asked.equals_ignoring_version(stored):
         raise SchemeError(
             f"{where}: its signatures were made with {_shown(stored)}, asked for is"
             f" {_shown(asked)}; set them to the former, or use another DEDUP_STORE_URL"
@@ -260,7 +260,7 @@ def _check_packs(database: Database, scheme: Scheme) -> None:
     """Warn where signatures were made with other versions of language packs."""
     packs = database.read(lambda connection: connection.scalar(select(scheme_table.c.packs)))
     then: dict[str, str] = json.loads(packs or "{}")
-    for pack, now in scheme.canonical.versions().items():
+    for pack, now in scheme.canonical.pack_versions().items():
         if pack in then and then[pack] != now:
             logger.warning(
                 "%s: its signatures were made with %s %s, installed is %s, which may give other"
@@ -273,7 +273,7 @@ def _check_packs(database: Database, scheme: Scheme) -> None:
 
 
 def _shown(scheme: Scheme) -> str:
-    parameters = scheme.shown()
+    parameters = scheme.describe()
     size = parameters.pop("shingle_size")
     del parameters["version"]
     return f"DEDUP_SHINGLE_SIZE = {size}, DEDUP_SCHEME = {parameters}"

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from shingling.store.schema.rows import Row
-    from shingling.text import Blocks
+    from shingling.text import BlockKeys
 
     Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
@@ -134,7 +134,7 @@ class Site:
             if not self.is_template(part ^ _PART_KEYS[-1])
         }
 
-    def part(self, text: str, lines: Sequence[str], blocks: Blocks) -> Parted:
+    def part(self, text: str, lines: Sequence[str], blocks: BlockKeys) -> Parted:
         """Part a text, given with its blocks and their keys."""
         mask = self._mask(blocks)
         if not mask.any():
@@ -143,7 +143,7 @@ class Site:
         left = (line for line, out in zip(lines, gone, strict=True) if not out)
         return Parted("\n".join(left), tuple(compress(lines, gone)))
 
-    def _mask(self, blocks: Blocks) -> Mask:
+    def _mask(self, blocks: BlockKeys) -> Mask:
         """Which of the blocks are template: bool[n]."""
         titles = self._titles(blocks.tolist())
         return np.fromiter((title == TEMPLATE for title in titles), np.bool_, len(titles))
@@ -214,7 +214,7 @@ class Templates:
                 known = _Known(rows[site]) if site in rows else self.cache[site]
                 self._sites[site] = Site(known)
 
-    def part(self, site: str, text: str, lines: Sequence[str], blocks: Blocks) -> Parted:
+    def part(self, site: str, text: str, lines: Sequence[str], blocks: BlockKeys) -> Parted:
         """Part a text of a site, given with its blocks and their keys."""
         return self.site(site).part(text, lines, blocks)
 

@@ -1,27 +1,41 @@
-"""Main text to canonical words."""
+"""Main text to canonical words, blocks and title keys.
 
-from shingling.text.blocks import Blocks, split_blocks
-from shingling.text.canonical import PARTS_OF_SPEECH, Canonicaliser
+A text is folded (`folding`), cut into words by the class of each character (`characters`,
+`words`), and changed by options (`canonical`, with `markup` and `language_packs`). `blocks` and
+`titles` hash lines and titles; `cleaning` makes text fit for a database or a terminal.
+"""
+
+from shingling.text.blocks import BlockKeys, split_blocks
+from shingling.text.canonical import (
+    PARTS_OF_SPEECH,
+    Canonicaliser,
+    is_plain,
+    join_plain_words,
+)
+from shingling.text.characters import UNSPACED
 from shingling.text.cleaning import clean, plain_line
+from shingling.text.folding import nfkc_casefold
 from shingling.text.titles import (
     differ_in_numbers_only,
     has_same_headline,
     title_key,
     title_parts,
 )
-from shingling.text.words import UNSPACED, canonical_words, fold_whole, joined_folded
+from shingling.text.words import canonical_words, join_folded_words
 
 __all__ = [
     "PARTS_OF_SPEECH",
     "UNSPACED",
-    "Blocks",
+    "BlockKeys",
     "Canonicaliser",
     "canonical_words",
     "clean",
     "differ_in_numbers_only",
-    "fold_whole",
     "has_same_headline",
-    "joined_folded",
+    "is_plain",
+    "join_folded_words",
+    "join_plain_words",
+    "nfkc_casefold",
     "plain_line",
     "split_blocks",
     "title_key",

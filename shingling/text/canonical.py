@@ -1,4 +1,8 @@
-"""Options of canonical words, as a value that is part of the signature scheme."""
+"""Text -> canonical words with options, as a value that is part of the signature scheme.
+
+Without options the words are those of `words.py`; the language packs that some options need are
+in `language_packs.py`.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +10,19 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shingling.errors import SchemeError
 from shingling.text import language_packs
-from shingling.text.markup import without_markup
-from shingling.text.words import (
-    ALONE,
-    GAP,
-    MARK,
-    RUN,
-    canonical_words,
-    class_table,
-    cut,
-    fold,
-    joined_words,
-)
+from shingling.text.characters import MARK, SEGMENTED, SEPARATOR, SINGLE, class_table
+from shingling.text.folding import fold
+from shingling.text.markup import remove_markup
+from shingling.text.words import canonical_words, cut_by_class, join_words
+
+if TYPE_CHECKING:
+    from shingling.text.characters import CharClasses
 
 PARTS_OF_SPEECH = ("adjectives", "conjunctions", "determiners", "interjections", "prepositions")
 
@@ -34,21 +34,22 @@ _CHOICES = {
 }
 _LANGUAGE = re.compile(r"auto|[a-z]{2,3}")
 
-# The languages whose words can be told apart by their part of speech, and the packs for it.
+# Languages whose parts of speech are known, and the pack for each.
 _TAGGERS = {"en": "HanTa", "de": "HanTa", "ru": "pymorphy3"}
 
 
 @dataclass(frozen=True)
 class Canonicaliser:
-    """What the canonical words of a text are: without options, those of `canonical_words`.
+    """How a text is cut into canonical words: by default as `canonical_words` does.
 
     An option that depends on the language leaves a text as it is where its pack does not know
-    the language. Packs are imported by `words` only, so that a value can be had without them.
+    the language. Language packs are imported when `words` is called first, not when a value is
+    made.
 
     Args:
         language: of every text, as ISO 639 code of two or three letters; with "auto" it is
             detected from each text (py3langid) where an option depends on it.
-        markup: take HTML tags, comments, scripts and styles out, and resolve references.
+        markup: remove HTML tags, comments, scripts and styles, and resolve references.
         keep_case: do not fold case.
         keep_punctuation: make each punctuation mark or symbol a word of its own.
         stop_words: drop stop words (stopwords-iso).
@@ -91,23 +92,25 @@ class Canonicaliser:
             raise _not_accepted("drop", drop, "a list of " + ", ".join(PARTS_OF_SPEECH))
         object.__setattr__(self, "drop", tuple(sorted(set(drop))))
 
-    def require(self) -> None:
-        """Check that the packs which the options need are installed.
+    def require_packs(self) -> None:
+        """Check that the language packs which the options need are installed.
 
         Raises:
             SchemeError: one is not; the message has the line that installs it.
         """
-        language_packs.require(self._needed())
+        language_packs.require(self._packs())
 
-    def idle(self) -> list[str]:
-        """Return the options that have no effect in the language that is named.
+    def options_without_effect(self) -> list[str]:
+        """List the options that have no effect in the language that is named.
+
+        With the language "auto", there are none.
 
         Raises:
             SchemeError: a pack that the options need is not installed.
         """
         if self.language == "auto":
             return []
-        self.require()
+        self.require_packs()
         found = []
         if self.stop_words and not language_packs.stop_words(self.language):
             found.append("stop_words")
@@ -120,30 +123,20 @@ class Canonicaliser:
                 found.append(option)
         return found
 
-    def versions(self) -> dict[str, str]:
-        """Return the versions of the packs that the options need.
+    def pack_versions(self) -> dict[str, str]:
+        """Installed version of each language pack that the options need.
 
         Raises:
             SchemeError: one is not installed.
         """
-        needed = self._needed()
-        language_packs.require(needed)
-        return language_packs.versions(needed)
-
-    @cached_property
-    def is_plain(self) -> bool:
-        """Return whether words are those of `canonical_words`, once the markup is out."""
-        return not (self._asks_language() or self.keep_case or self.keep_punctuation)
-
-    def joined(self, text: str) -> bytes:
-        """Return the canonical words of a text by a plain value, joined by blanks, in UTF-8."""
-        assert self.is_plain
-        return joined_words(without_markup(text) if self.markup else text)
+        packs = self._packs()
+        language_packs.require(packs)
+        return language_packs.versions(packs)
 
     def words(self, text: str) -> list[str]:
-        """Return the canonical words of a text.
+        """Cut a text into canonical words.
 
-        In this order: markup is taken out; the text, in Unicode NFKC, is cut into words; words
+        In this order: markup is removed; the text, in Unicode NFKC, is cut into words; words
         are dropped by part of speech, nouns brought to the singular and words to their lemma;
         stop words are dropped; case is folded.
 
@@ -151,19 +144,22 @@ class Canonicaliser:
             SchemeError: a pack that the options need is not installed.
         """
         if self.markup:
-            text = without_markup(text)
-        if self.is_plain:
+            text = remove_markup(text)
+        if self._is_plain:
             return canonical_words(text)
-        asks_language = self._asks_language()
-        self.require()
+        self.require_packs()
         language = self.language
         if language == "auto":
-            language = language_packs.detect(text) if asks_language else ""
+            language = language_packs.detect(text) if self._depends_on_language() else ""
         words = self._cut(text, language)
         forms = {word: self._form(word, language) for word in set(words)}
         return [form for word in words if (form := forms[word])]
 
-    def _asks_language(self) -> bool:
+    @cached_property
+    def _is_plain(self) -> bool:
+        return not (self._depends_on_language() or self.keep_case or self.keep_punctuation)
+
+    def _depends_on_language(self) -> bool:
         return (
             self.stop_words
             or self.lemmas != "none"
@@ -173,11 +169,11 @@ class Canonicaliser:
             or self.japanese != "characters"
         )
 
-    def _needed(self) -> list[str]:
-        """Return the packs that words of some text need."""
+    def _packs(self) -> list[str]:
+        """Language packs that the words of some text need."""
         auto = self.language == "auto"
         needed = []
-        if auto and self._asks_language():
+        if auto and self._depends_on_language():
             needed.append("py3langid")
         if self.stop_words:
             needed.append("stopwordsiso")
@@ -196,22 +192,22 @@ class Canonicaliser:
         return list(dict.fromkeys(needed))
 
     def _cut(self, text: str, language: str) -> list[str]:
-        """Return the words of a text, in their case if anything looks at it later."""
+        """Words of a text, in their case if a later step looks at it."""
         # Dictionaries have "Straße" and "οδός", and not what folding makes of them.
         cased = self.keep_case or self.nouns or self.drop != () or self.lemmas != "none"
         pack = {"zh": self.chinese, "ja": self.japanese}.get(language, "characters")
-        runs = "" if pack == "characters" else language
-        if not (cased or self.keep_punctuation or runs):
+        segmented = "" if pack == "characters" else language
+        if not (cased or self.keep_punctuation or segmented):
             return canonical_words(text)
-        classes = _classes_with(self.keep_punctuation, runs)
-        words = cut(text, classes, _whole if cased else fold)
-        if not runs:
+        classes = _classes_with(self.keep_punctuation, segmented)
+        words = cut_by_class(text, classes, _nfkc_with_case if cased else fold)
+        if not segmented:
             return words
         segment = language_packs.segmenter(pack)
         class_of = classes.data
         pieces = []
         for word in words:
-            if class_of[ord(word[0])] == RUN:
+            if class_of[ord(word[0])] == SEGMENTED:
                 pieces += [
                     piece
                     for piece in segment(word)
@@ -222,7 +218,7 @@ class Canonicaliser:
         return pieces
 
     def _form(self, word: str, language: str) -> str:
-        """Return what becomes of a word, "" where it is dropped."""
+        """Form of a word that counts; "" where it is dropped."""
         if (self.nouns or self.drop) and language in _TAGGERS:
             analysis = language_packs.analyse(word, language)
             if analysis.part in self.drop:
@@ -234,7 +230,7 @@ class Canonicaliser:
         elif self.lemmas != "none":
             # Without case, a heading in capitals has the lemmas of the same words in a sentence.
             word = language_packs.lemma(word if self.keep_case else word.lower(), language)
-        folded = word.lower() if word.isascii() else _folded(word)
+        folded = word.lower() if word.isascii() else _fold_word(word)
         if self.stop_words and folded in language_packs.stop_words(language):
             return ""
         return word if self.keep_case else folded
@@ -244,13 +240,23 @@ def _not_accepted(option: str, value: object, accepted: str) -> SchemeError:
     return SchemeError(f"{option} {value!r} is not accepted: {accepted}")
 
 
-def _whole(text: str) -> str:
-    """Return a text in NFKC, in its case, and with the letters that folding would make."""
+def is_plain(canonicaliser: Canonicaliser) -> bool:
+    """Whether the words are those of `canonical_words`, once the markup is removed."""
+    return canonicaliser._is_plain
+
+
+def join_plain_words(canonicaliser: Canonicaliser, text: str) -> bytes:
+    """Canonical words of a text, joined by blanks, in UTF-8, where `is_plain`."""
+    return join_words(remove_markup(text) if canonicaliser.markup else text)
+
+
+def _nfkc_with_case(text: str) -> str:
+    """Text in NFKC, in its case; an iota below a letter becomes a letter, as folding makes it."""
     return unicodedata.normalize("NFKC", text).replace("\N{COMBINING GREEK YPOGEGRAMMENI}", "ι")
 
 
 @lru_cache(1 << 16)
-def _folded(word: str) -> str:
+def _fold_word(word: str) -> str:
     return fold(word)
 
 
@@ -262,18 +268,23 @@ _KANA = [
     *[(0x3031, 0x3035), (0x3041, 0x3096), (0x309D, 0x309F), (0x30A1, 0x30FF)],
     *[(0x31F0, 0x31FF), (0x1AFF0, 0x1B16F)],
 ]
-_RUNS = {"": [], "zh": _HAN, "ja": _HAN + _KANA}
+_SEGMENTED_RANGES = {"": [], "zh": _HAN, "ja": _HAN + _KANA}
 
 
 @cache
-def _classes_with(punctuation: bool, runs: str) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
-    """Return the class of every code point under these options: uint8[0x110000]."""
+def _classes_with(punctuation: bool, language: str) -> CharClasses:
+    """Class of every code point under these options: uint8[0x110000].
+
+    Args:
+        punctuation: punctuation marks and symbols are words by themselves.
+        language: "zh" or "ja" where a pack cuts its scripts into words, else "".
+    """
     classes = class_table().copy()
     if punctuation:
-        for code in np.flatnonzero(classes[:0x20000] == GAP).tolist():
+        for code in np.flatnonzero(classes[:0x20000] == SEPARATOR).tolist():
             if unicodedata.category(chr(code))[0] in "PS":
-                classes[code] = ALONE
-    for low, high in _RUNS[runs]:
+                classes[code] = SINGLE
+    for low, high in _SEGMENTED_RANGES[language]:
         letters = classes[low : high + 1]
-        letters[letters == ALONE] = RUN
+        letters[letters == SINGLE] = SEGMENTED
     return classes

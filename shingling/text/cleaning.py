@@ -1,4 +1,4 @@
-"""Take out of a text what UTF-8, a database or a terminal cannot show."""
+"""Text -> text that UTF-8, every database and a terminal can hold."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import unicodedata
 
 
 def clean(text: str) -> str:
-    """Return a text that UTF-8 and every database can hold: no NUL, no lone surrogate."""
+    """Remove NUL from a text, and replace lone surrogates by question marks."""
     text = text.replace("\0", "")
     try:
         text.encode()
@@ -16,6 +16,6 @@ def clean(text: str) -> str:
 
 
 def plain_line(text: str) -> str:
-    """Return a text as one line without control, format or surrogate characters."""
-    shown = "".join(" " if unicodedata.category(char)[0] == "C" else char for char in text)
-    return " ".join(shown.split())
+    """Put a text on one line, without control, format or surrogate characters."""
+    visible = "".join(" " if unicodedata.category(char)[0] == "C" else char for char in text)
+    return " ".join(visible.split())

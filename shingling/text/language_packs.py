@@ -1,4 +1,7 @@
-"""The language packs that canonical words may need, each imported at its first use."""
+"""Language packs that options of the canonicaliser need, each imported at its first use.
+
+Words come in as `canonical.py` cuts them from a text, and go back as lemma, noun or pieces.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from shingling.text.words import canonical_words
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-# The modules, and the extra of this package that installs each.
+# Module of each pack, and the extra of this package that installs it.
 EXTRAS = {
     "py3langid": "languages",
     "simplemma": "languages",
@@ -35,22 +38,26 @@ EXTRAS = {
 
 _DISTRIBUTIONS = {"sudachidict_core": "SudachiDict-core"}  # where the module has another name
 
-_SAMPLE = 2000  # characters that the language is detected from
-_SURE = 0.2  # below this probability the language detected is mostly not that of the text
-# Languages that ISO 639-3 counts to one of ISO 639-1, where the packs know only that one.
-_DETECTED = {"zxx": "", "ary": "ar", "arz": "ar", "wuu": "zh", "yue": "zh"}
+_DETECTION_CHARS = 2000
+_MIN_DETECTION_PROBABILITY = 0.2  # below it, mostly another language is detected
+# Members of a macrolanguage of ISO 639-3, where the packs know only that one; "zxx" is none.
+_MACROLANGUAGES = {"zxx": "", "ary": "ar", "arz": "ar", "wuu": "zh", "yue": "zh"}
 _LEMMA_CODES = {"no": "nb", "bs": "hbs", "hr": "hbs", "sr": "hbs"}
-_STOP_CODES = {"nb": "no", "nn": "no"}
+_STOP_WORD_CODES = {"nb": "no", "nn": "no"}
 
 # The time that some packs take grows with the square of the length, or faster.
-_LONGEST_WORD = 40
-_LONGEST_RUN = 200
+_MAX_WORD_CHARS = 40
+_MAX_RUN_CHARS = 200
 
-_WORDS_KEPT = 1 << 16
+_CACHED_WORDS = 1 << 16
 
 
 def require(packs: Iterable[str]) -> None:
-    """Raise SchemeError, with the line that installs them, if packs are not installed."""
+    """Check that packs are installed.
+
+    Raises:
+        SchemeError: some are not; the message has the line that installs them.
+    """
     missing = [pack for pack in packs if not _installed(pack)]
     if missing:
         extras = ",".join(dict.fromkeys(EXTRAS[pack] for pack in missing))
@@ -61,7 +68,7 @@ def require(packs: Iterable[str]) -> None:
 
 
 def versions(packs: Iterable[str]) -> dict[str, str]:
-    """Return the installed version of each pack: another one may give other words."""
+    """Installed version of each pack; another version may give other words."""
     return {pack: version(_DISTRIBUTIONS.get(pack, pack)) for pack in packs}
 
 
@@ -75,46 +82,53 @@ def _found(pack: str) -> bool:
 
 
 def detect(text: str) -> str:
-    """Return the language of a text by py3langid, as ISO 639 code, or "" where it is not sure.
+    """Detect the language of a text with py3langid.
 
     Only the first 2,000 characters count, whatever the white space between words.
+
+    Returns:
+        ISO 639 code of two or three letters; "" where the probability is below 0.2.
     """
-    sample = " ".join(text[: 8 * _SAMPLE].split())[:_SAMPLE]
+    sample = " ".join(text[: 8 * _DETECTION_CHARS].split())[:_DETECTION_CHARS]
     language, probability = _identifier().classify(sample.encode("utf-8", "ignore").decode())
-    return _DETECTED.get(language, str(language)) if probability >= _SURE else ""
+    return (
+        _MACROLANGUAGES.get(language, str(language))
+        if probability >= _MIN_DETECTION_PROBABILITY
+        else ""
+    )
 
 
 @cache
 def _identifier() -> Any:
-    # Not the one of the module, whose languages anybody in this process may restrict.
+    # Not the shared one of the module, whose languages other code in the process may restrict.
     langid = import_module("py3langid.langid")
     return langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE, norm_probs=True)
 
 
 @cache
 def stop_words(language: str) -> frozenset[str]:
-    """Return the stop words of a language by stopwords-iso, folded; none for other languages."""
-    entries = import_module("stopwordsiso").stopwords(_STOP_CODES.get(language, language))
-    # Some lists hold punctuation too, which is no word to drop.
+    """Stop words of a language by stopwords-iso, case folded; none where it has no list."""
+    entries = import_module("stopwordsiso").stopwords(_STOP_WORD_CODES.get(language, language))
+    # Some lists hold punctuation too, which is no word.
     folded = {unicodedata.normalize("NFKC", entry).casefold() for entry in entries}
     return frozenset(entry for entry in folded if canonical_words(entry))
 
 
 def lemma(word: str, language: str) -> str:
-    """Return the lemma of a word by simplemma, or the word where it knows none."""
+    """Lemma of a word by simplemma; the word itself where it knows none."""
     language = _LEMMA_CODES.get(language, language)
-    known = language in _lemma_languages() and len(word) <= _LONGEST_WORD
+    known = language in _lemma_languages() and len(word) <= _MAX_WORD_CHARS
     return _simplemma(word, language) if known and any(map(str.isalpha, word)) else word
 
 
 def has_lemmas(language: str, lemmas: str) -> bool:
-    """Return whether a value of the option `lemmas` says anything of a language."""
+    """Whether a value of the option `lemmas` has an effect in a language."""
     if lemmas == "pymorphy3" and language == "ru":
         return True
     return _LEMMA_CODES.get(language, language) in _lemma_languages()
 
 
-@lru_cache(_WORDS_KEPT)
+@lru_cache(_CACHED_WORDS)
 def _simplemma(word: str, language: str) -> str:
     return _one_word(_lemmatizer().lemmatize(word, language), word)
 
@@ -127,8 +141,8 @@ def _lemma_languages() -> frozenset[str]:
 
 @cache
 def _lemmatizer() -> Any:
-    # Dictionaries as they are stored: 20 MB for a large one and not 120 MB, so that those of all
-    # languages can stay. Words are kept here, for they take 20 microseconds to look up.
+    # Dictionaries stay compressed: 20 MB for a large one, not 120 MB, so that those of all
+    # languages fit. A word takes 20 microseconds to look up, so `_simplemma` caches words.
     strategies = import_module("simplemma.strategies")
     dictionaries = import_module("simplemma.strategies.dictionaries")
     factory = dictionaries.StreamDictionaryFactory(cache_max_size=len(_lemma_languages()))
@@ -139,10 +153,10 @@ def _lemmatizer() -> Any:
 
 
 class Analysis(NamedTuple):
-    """What a word is by itself.
+    """Grammatical analysis of a word without its context.
 
-    `part` is its part of speech where it is one of those to drop, else ""; `noun` is its
-    singular and nominative where it is a noun, else the word.
+    `part` is its part of speech if that is one of `PARTS_OF_SPEECH`, else ""; `noun` is its
+    nominative singular if it is a noun, else the word.
     """
 
     part: str
@@ -151,20 +165,20 @@ class Analysis(NamedTuple):
 
 
 def analyse(word: str, language: str) -> Analysis:
-    """Return what a word is, in English ("en") and German ("de") by HanTa, else by pymorphy3."""
+    """Analyse a word: in English ("en") and German ("de") by HanTa, else by pymorphy3."""
     alphabet = _LATIN if language in _HANTA_MODELS else _CYRILLIC
-    if len(word) > _LONGEST_WORD or not alphabet.fullmatch(word):
+    if len(word) > _MAX_WORD_CHARS or not alphabet.fullmatch(word):
         return Analysis("", word, word)
     return _hanta(word, language) if language in _HANTA_MODELS else _russian(word)
 
 
-# To pymorphy3 a letter without a name is an error, to HanTa every unknown one costs time.
+# pymorphy3 fails on a letter without a Unicode name; HanTa is slow on letters it does not know.
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f]+")
 _CYRILLIC = re.compile(r"[\u0400-\u052f\u0300\u0301]+")
 
 
 def _one_word(form: str, word: str) -> str:
-    """Return the form that a pack gives a word, or the word itself if that is no single word."""
+    """Form that a pack gives a word; the word itself where the form is not a single word."""
     whole = all(char.isalnum() or unicodedata.category(char)[0] == "M" for char in form)
     return form if form and whole else word
 
@@ -172,7 +186,7 @@ def _one_word(form: str, word: str) -> str:
 _HANTA_MODELS = {"en": "morphmodel_en.pgz", "de": "morphmodel_ger.pgz"}
 _HANTA_NOUNS = {"en": ("NN", "NN0", "NN1", "NN2"), "de": ("NN", "NNA", "NNI")}
 # The tags are those of the British National Corpus (C5) and of Stuttgart and Tübingen (STTS).
-# TO0 is the "to" before a verb, which a word by itself cannot be told from the preposition.
+# TO0 is the "to" before a verb; without context it looks like the preposition.
 _HANTA_PARTS = {
     "en": {
         **dict.fromkeys(("AJ0", "AJC", "AJS"), "adjectives"),
@@ -191,9 +205,9 @@ _HANTA_PARTS = {
 }
 
 
-@lru_cache(_WORDS_KEPT)
+@lru_cache(_CACHED_WORDS)
 def _hanta(word: str, language: str) -> Analysis:
-    # German nouns have a capital. In English one may only mean a title or a sentence's start.
+    # German nouns have a capital; in English a capital may be that of a title or a sentence.
     form, tag = _tagger(language).analyze(word, casesensitive=language == "de")
     form = _one_word(form, word)
     noun = form if tag in _HANTA_NOUNS[language] else word
@@ -203,8 +217,7 @@ def _hanta(word: str, language: str) -> Analysis:
 @cache
 def _tagger(language: str) -> Any:
     hanta = import_module("HanTa.HanoverTagger")
-    # By its whole path: a file of this name in the current folder would be taken first, and
-    # a model is a pickle.
+    # By its full path: HanTa prefers a file of this name in the current folder, and unpickles it.
     return hanta.HanoverTagger(str(Path(str(hanta.__file__)).with_name(_HANTA_MODELS[language])))
 
 
@@ -217,7 +230,7 @@ _RUSSIAN_PARTS = {
 }
 
 
-@lru_cache(_WORDS_KEPT)
+@lru_cache(_CACHED_WORDS)
 def _russian(word: str) -> Analysis:
     parse = _morphology().parse(word)[0]
     part = _RUSSIAN_PARTS.get(parse.tag.POS, "")
@@ -241,13 +254,13 @@ def _morphology() -> Any:
 
 
 def segmenter(pack: str) -> Callable[[str], list[str]]:
-    """Return what cuts a run of letters into words, for one text."""
+    """Make a function that cuts runs of letters of one text into words, by a pack."""
     cut = _SEGMENTERS[pack]()
 
     def segment(run: str) -> list[str]:
-        if len(run) <= _LONGEST_RUN:
+        if len(run) <= _MAX_RUN_CHARS:
             return cut(run)
-        pieces = [run[at : at + _LONGEST_RUN] for at in range(0, len(run), _LONGEST_RUN)]
+        pieces = [run[at : at + _MAX_RUN_CHARS] for at in range(0, len(run), _MAX_RUN_CHARS)]
         return [word for piece in pieces for word in cut(piece)]
 
     return segment
@@ -259,8 +272,8 @@ def _jieba() -> Callable[[str], list[str]]:
         # jieba 0.42 has invalid escapes in its strings and imports pkg_resources.
         warnings.simplefilter("ignore")
         jieba = import_module("jieba")
-    # Not by its `initialize`, which writes to stderr, and reads (with marshal) a cache that
-    # anybody may have put into the folder for temporary files.
+    # Not by its `initialize`, which writes to stderr, and unmarshals a cache from the folder for
+    # temporary files, where anybody may have put it.
     tokenizer = jieba.Tokenizer()
     with Path(str(jieba.__file__)).with_name("dict.txt").open("rb") as file:
         tokenizer.FREQ, tokenizer.total = tokenizer.gen_pfdict(file)
@@ -281,7 +294,7 @@ def _sudachi_dictionary() -> Any:
 
 
 def _sudachi() -> Callable[[str], list[str]]:
-    # One for each text: it costs a microsecond, and two threads must not use the same.
+    # One for each text: it costs a microsecond, and threads must not share one.
     tokenizer = _sudachi_dictionary().tokenizer("C", fields={"surface"})
     return lambda run: [morpheme.raw_surface() for morpheme in tokenizer.tokenize(run)]
 

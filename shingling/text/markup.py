@@ -1,4 +1,4 @@
-"""Take the markup out of a text that still has some."""
+"""Text with HTML markup -> text, before it is cut into words (the option `markup`)."""
 
 from __future__ import annotations
 
@@ -24,25 +24,26 @@ _WITHIN_WORDS = {
     *["i", "ins", "kbd", "mark", "q", "s", "samp", "small", "span", "strike", "strong", "sub"],
     *["sup", "time", "tt", "u", "var", "wbr"],
 }
-# A number too large for a character; `html.unescape` fails at thousands of digits.
-_NO_CHARACTER = re.compile(r"&#(?:[0-9]{9,}+|x[0-9a-f]{9,}+);?", re.IGNORECASE)
+# A number above any code point; `html.unescape` fails at thousands of digits.
+_INVALID_REFERENCE = re.compile(r"&#(?:[0-9]{9,}+|x[0-9a-f]{9,}+);?", re.IGNORECASE)
 
 
-def without_markup(text: str) -> str:
-    """Return a text without HTML tags, comments, scripts and styles, references resolved once.
+def remove_markup(text: str) -> str:
+    """Remove HTML tags, comments, scripts and styles, and resolve character references once.
 
-    The time is linear in the length of any text, and no depth of elements is too much.
+    Tags become a blank, except those of elements within words (`<b>`, `<sub>`). The time is
+    linear in the length of any text, and elements may be nested to any depth.
     """
     pieces, end = [], 0
-    in_vain = 0  # characters looked at for tags that were not closed
+    wasted = 0  # characters scanned for tags that turned out not to be closed
     start = text.find("<")
     while start >= 0:
         space = ""
         match = _COMMENT.match(text, start) or _SCRIPT.match(text, start)
         if not match:
-            match = _TAG_WITH_VALUES.match(text, start) if in_vain <= len(text) else None
+            match = _TAG_WITH_VALUES.match(text, start) if wasted <= len(text) else None
             if match and not match[2]:
-                in_vain += match.end() - start
+                wasted += match.end() - start
                 match = None
             match = match or _TAG.match(text, start)
             if match and not match[2]:
@@ -53,4 +54,4 @@ def without_markup(text: str) -> str:
             pieces += [text[end:start], space]
             end = match.end()
         start = text.find("<", match.end() if match else start + 1)
-    return unescape(_NO_CHARACTER.sub("", "".join([*pieces, text[end:]])))
+    return unescape(_INVALID_REFERENCE.sub("", "".join([*pieces, text[end:]])))

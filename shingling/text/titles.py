@@ -1,4 +1,4 @@
-"""Titles of pages: what they say, and the parts that they consist of."""
+"""Page titles -> keys by which titles are compared, beside the words of the text itself."""
 
 from __future__ import annotations
 
@@ -7,53 +7,60 @@ import re
 from functools import lru_cache
 from unicodedata import category
 
-from shingling.text.blocks import without_numbers
-from shingling.text.words import canonical_words, fold
+from shingling.text.blocks import mask_numbers
+from shingling.text.folding import fold
+from shingling.text.words import canonical_words
 
-_MOST = 1000  # characters of a title that are looked at
-# Parts of a title stand apart by these. `operator>` and `operator|` are no parts.
-_APART = re.compile(r"\s+[-–—·•:>]\s+|\s*[»«›‹]\s*|\s*\|(?=\s*[^\W_])\s*|:\s")
-# A mark before or after a word is that of a sentence; two are `operator()` or `i--`.
-_SENTENCE = re.compile(r"""(?<!\S)["'“‘„«¿¡(](?=\w)|(?<=\w)[.,:;!?…"'”’»)](?!\S)""")
-_MARKS = re.compile(r"""[-–—·•|:;,.!?…"'“”‘’„«»‹›>()/\s]*""")  # that say nothing alone
-_HIDDEN = ("Cc", "Cf")  # control and format characters
+_MAX_TITLE_CHARS = 1000  # the rest of a title does not count
+# Between the parts of a title; not the symbols in `operator>` and `operator|`.
+_SEPARATOR = re.compile(r"\s+[-–—·•:>]\s+|\s*[»«›‹]\s*|\s*\|(?=\s*[^\W_])\s*|:\s")
+# A single mark before or after a word is punctuation; two are `operator()` or `i--`.
+_PUNCTUATION = re.compile(r"""(?<!\S)["'“‘„«¿¡(](?=\w)|(?<=\w)[.,:;!?…"'”’»)](?!\S)""")
+_ONLY_MARKS = re.compile(r"""[-–—·•|:;,.!?…"'“”‘’„«»‹›>()/\s]*""")
+_INVISIBLE = ("Cc", "Cf")  # categories: control and format characters
 
 
 @lru_cache(4096)
 def title_key(title: str) -> int:
-    """Return a 64-bit hash of a title's words, in whatever order: 0 where it has none.
+    """Hash the words of a title, in any order, with BLAKE2b-64.
 
-    Symbols belong to words (`operator==`), the marks of a sentence do not.
+    Symbols belong to words (`operator==`), punctuation does not.
+
+    Returns:
+        64 bits as an int; 0 where the title has no words.
     """
-    words = _words(title[:_MOST])
+    words = _title_words(title[:_MAX_TITLE_CHARS])
     if not words:
         return 0
-    said = "\0" + " ".join(sorted(words))
-    digest = hashlib.blake2b(said.encode("utf-8", "replace"), digest_size=8).digest()
+    hashed = "\0" + " ".join(sorted(words))  # the NUL keeps it apart from keys of blocks
+    digest = hashlib.blake2b(hashed.encode("utf-8", "replace"), digest_size=8).digest()
     return int.from_bytes(digest, "little")
 
 
 @lru_cache(4096)
 def title_parts(title: str) -> dict[int, int]:
-    """Return the keys of what a title consists of: headline, section, name of the site.
+    """Keys of a title's parts: headline, section, name of the site.
 
-    The longest comes first. Each has the key that it has without its numbers.
+    Returns:
+        `title_key` of each part, and that of the part with its numbers masked; the part with
+        the most words first, and parts without words left out.
     """
     parts = sorted(
-        _APART.split(" ".join(title[:_MOST].split())), key=lambda part: -len(canonical_words(part))
+        _SEPARATOR.split(" ".join(title[:_MAX_TITLE_CHARS].split())),
+        key=lambda part: -len(canonical_words(part)),
     )
-    bare = {title_key(part): title_key(without_numbers(part)) for part in parts}
-    bare.pop(0, None)
-    return bare
+    keys = {title_key(part): title_key(mask_numbers(part)) for part in parts}
+    keys.pop(0, None)
+    return keys
 
 
 def has_same_headline(a: dict[int, int], b: dict[int, int]) -> bool:
-    """Whether two titles have one headline, and one has all that the other has besides.
+    """Whether two titles have one headline, and one has all other parts of the other.
 
-    Numbers do not count but in the headline: the longest part.
+    Numbers count in the headline, the part with the most words, and in no other part.
 
     Args:
-        a: parts of a title, by `title_parts`, without those that the site has in many titles.
+        a: parts of a title, by `title_parts`, without those that many titles of the site have.
         b: those of the other.
     """
     if not a or not b or next(iter(a)) != next(iter(b)):
@@ -63,14 +70,18 @@ def has_same_headline(a: dict[int, int], b: dict[int, int]) -> bool:
 
 
 def differ_in_numbers_only(a: str, b: str) -> bool:
-    """Return whether two titles or texts have the same words, but for numbers and symbols."""
-    return _letters(a) == _letters(b)
+    """Whether two titles or texts have the same words, apart from words with digits in them."""
+    return _words_without_digits(a) == _words_without_digits(b)
 
 
-def _letters(text: str) -> list[str]:
+def _words_without_digits(text: str) -> list[str]:
     return [word for word in canonical_words(text) if not any(map(str.isdigit, word))]
 
 
-def _words(title: str) -> list[str]:
-    shown = "".join(char for char in fold(title) if char.isspace() or category(char) not in _HIDDEN)
-    return [word for word in _SENTENCE.sub("", shown).split() if not _MARKS.fullmatch(word)]
+def _title_words(title: str) -> list[str]:
+    visible = "".join(
+        char for char in fold(title) if char.isspace() or category(char) not in _INVISIBLE
+    )
+    return [
+        word for word in _PUNCTUATION.sub("", visible).split() if not _ONLY_MARKS.fullmatch(word)
+    ]

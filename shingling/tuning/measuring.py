@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from shingling.similarity import distance, equal_supershingles, overlap
-from shingling.sketch import fingerprints_of, sign_words
+from shingling.sketch import fingerprint_set_of_words, sign_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +38,9 @@ class Measures:
 
     def resemblances(self, scheme: Scheme) -> Scores:
         """Exact resemblance of each pair: float64[n], 0 to 1."""
-        shingles = [fingerprints_of(words, scheme) for words in self._words_of(scheme.canonical)]
+        shingles = [
+            fingerprint_set_of_words(words, scheme) for words in self._words_of(scheme.canonical)
+        ]
         found = (overlap(shingles[a], shingles[b]).resemblance for a, b in self._pairs)
         return np.fromiter(found, np.float64, len(self._pairs))
 

@@ -188,7 +188,7 @@ def variants(best: Scheme, texts: Sequence[str]) -> tuple[list[Setting], list[st
         if changed == canonical:
             continue
         try:
-            changed.require()
+            changed.require_packs()
         except SchemeError as error:
             left_out.append(f"{name}: {error}")
             continue

@@ -14,7 +14,7 @@ from hypothesis import example, given, strategies as st
 from shingling import Comparison, Scheme, canonical_words, compare, sign
 from shingling.errors import SchemeError
 from shingling.similarity import Overlap, estimate, overlap, standard_error
-from shingling.sketch import FAMILIES, fingerprints_of, sign_words
+from shingling.sketch import FAMILIES, fingerprint_set_of_words, sign_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -308,7 +308,7 @@ def test_estimates_of_articles_that_share_a_part_obey_theory(data: Path) -> None
 @pytest.mark.data
 def test_the_planted_duplicates_are_the_only_pairs_above_a_half(data: Path) -> None:
     rows = _rows(data / "mccormick" / "articles_100.jsonl.gz")
-    sets = [fingerprints_of(canonical_words(row["text"])) for row in rows]
+    sets = [fingerprint_set_of_words(canonical_words(row["text"])) for row in rows]
     minima = np.stack([sign(row["text"]).minima for row in rows])
     for i, row in enumerate(rows):
         estimates = (minima[i] == minima[i + 1 :]).mean(axis=1)

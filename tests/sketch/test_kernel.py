@@ -15,9 +15,10 @@ from hypothesis import example, given, strategies as st
 
 from shingling import Scheme, SimhashFeatures, sign, sign_many
 from shingling.kernel import COMPILED
-from shingling.sketch import signature as signing, text_shingles
+from shingling.sketch import shingle_text, signing
 from shingling.sketch.minhash import AFFINE
-from shingling.text.words import cut_words, fold_table, joined_words
+from shingling.text.folding import fold_table
+from shingling.text.words import cut_words, join_words
 
 _SWITCHED_OFF = os.environ.get("SHINGLING_COMPILED") == "0"
 _HAS_COMPILER = any(map(shutil.which, ("cc", "gcc", "clang", "cl")))
@@ -55,11 +56,11 @@ def test_every_code_point_is_folded_and_cut_as_by_numpy(context: str) -> None:
     for start in range(0, len(codes), 64):
         part = codes[start : start + 64]
         text = "\n".join(context.format(chr(code), chr(code)) for code in part)
-        if joined_words(text) == _cut(text):
+        if join_words(text) == _cut(text):
             continue
         for code in part:
             one = context.format(chr(code), chr(code))
-            assert joined_words(one) == _cut(one), hex(code)
+            assert join_words(one) == _cut(one), hex(code)
 
 
 @given(_texts)
@@ -68,7 +69,7 @@ def test_every_code_point_is_folded_and_cut_as_by_numpy(context: str) -> None:
 @example("ก\u0e31a")
 @example("각\u200b\u11a8")
 def test_texts_are_folded_and_cut_as_by_numpy(text: str) -> None:
-    assert joined_words(text) == _cut(text)
+    assert join_words(text) == _cut(text)
 
 
 @given(
@@ -81,7 +82,7 @@ def test_words_are_signed_as_by_numpy(
     words: list[str], size: int, features: str, bits: int
 ) -> None:
     scheme = Scheme(size, simhash=SimhashFeatures(bits, features))
-    assert scheme.is_compiled
+    assert signing._kernel_signs(scheme) == COMPILED
     expected = signing.sign_by_numpy(words, scheme)
     assert signing.sign_words(words, scheme) == expected
     assert (
@@ -96,7 +97,7 @@ def test_long_texts_are_signed_as_by_numpy(count: int) -> None:
     words = [str(rnd.randrange(count)) for _ in range(count)]
     assert sign(" ".join(words)) == signing.sign_by_numpy(words, Scheme())
     text = " ".join(words)
-    assert np.array_equal(text_shingles(text), signing.shingles_of(words))
+    assert np.array_equal(shingle_text(text), signing.shingle_words(words))
 
 
 @pytest.mark.parametrize("words", [["a b"], ["", "a"], ["a", ""], [""], [" "], []])
@@ -115,7 +116,7 @@ def test_words_with_blanks_in_them_are_signed_as_they_are(words: list[str]) -> N
     ],
 )
 def test_a_scheme_that_the_kernel_does_not_know_is_signed_by_numpy(scheme: Scheme) -> None:
-    assert not scheme.is_compiled
+    assert not signing._kernel_signs(scheme)
     text = "the quick brown fox jumps over the lazy dog"
     assert sign(text, scheme) == signing.sign_by_numpy(text.split(), scheme)
 
@@ -134,7 +135,7 @@ def test_other_threads_run_while_a_text_is_signed() -> None:
     counted = 0
 
     def work() -> None:
-        signing.sign_joined(joined, Scheme(), bytes(16))
+        signing.sign_by_kernel(joined, Scheme(), bytes(16))
         done.set()
 
     thread = threading.Thread(target=work)

@@ -20,10 +20,11 @@ from shingling.sketch import (
     FUNCTIONS,
     Idf,
     SimhashFeatures,
-    fingerprints_of,
-    sample,
-    shingles_of,
+    fingerprint_set_of_words,
+    shingle_words,
+    winnow,
     word_hashes,
+    word_weights,
 )
 from shingling.sketch.crc import POLYNOMIALS, crc_values
 from shingling.sketch.minhash import minima
@@ -149,7 +150,7 @@ def test_unordered_shingles_are_bags_of_words(words: list[str], size: int) -> No
     bags = {
         tuple(sorted(words[at : at + size])) for at in range(len(words) - size + 1 if words else 0)
     }
-    assert len(fingerprints_of(words, scheme)) == len(bags)
+    assert len(fingerprint_set_of_words(words, scheme)) == len(bags)
 
 
 def test_two_neighbours_that_swap_places_change_two_unordered_shingles_at_most() -> None:
@@ -157,7 +158,7 @@ def test_two_neighbours_that_swap_places_change_two_unordered_shingles_at_most()
     swapped = [*words[:50], words[51], words[50], *words[52:]]
     for ordered, changed in ((True, 6), (False, 2)):
         scheme = Scheme(ordered=ordered)
-        a, b = fingerprints_of(words, scheme), fingerprints_of(swapped, scheme)
+        a, b = fingerprint_set_of_words(words, scheme), fingerprint_set_of_words(swapped, scheme)
         assert len(np.setdiff1d(a, b)) == changed
 
 
@@ -168,7 +169,7 @@ def test_character_shingles_are_those_of_the_words_written_together(
     text = "".join(words)
     size_of = min(size, len(text))
     pieces = {text[at : at + size_of] for at in range(len(text) - size_of + 1 if text else 0)}
-    assert len(fingerprints_of(words, Scheme(size, unit="characters"))) == len(pieces)
+    assert len(fingerprint_set_of_words(words, Scheme(size, unit="characters"))) == len(pieces)
 
 
 def test_blanks_do_not_count_in_character_shingles() -> None:
@@ -190,7 +191,7 @@ def _majority(weighted: dict[int, int], bits: int) -> int:
 
 
 def _features(words: list[str], size: int, unit: str = "words") -> list[int]:
-    return shingles_of(words, Scheme(size, unit=unit)).tolist()
+    return shingle_words(words, Scheme(size, unit=unit)).tolist()
 
 
 @given(_WORDS.filter(bool))
@@ -224,7 +225,7 @@ def test_idf_weights_words_by_how_few_documents_have_them(
         return round(256 * (1 + log((1 + number) / (1 + count))))
 
     hashes = word_hashes(words)
-    assert idf.weights(hashes).tolist() == [weight(word) for word in words]
+    assert word_weights(idf, hashes).tolist() == [weight(word) for word in words]
     weighted = {
         _features([word], 1)[0]: count * weight(word) for word, count in Counter(words).items()
     }
@@ -242,9 +243,9 @@ def test_a_learned_table_survives_its_file_and_the_scheme(tmp_path: Path) -> Non
     scheme = Scheme(simhash=SimhashFeatures(features="words", idf=again))
     assert Scheme.from_json(scheme.to_json()) == scheme
     assert scheme.id == Scheme.from_json(scheme.to_json()).id != Scheme().id
-    assert scheme.shown()["simhash"]["idf"] == "Idf(3 documents, 2 words)"
-    small = Idf.learn([["a", "b"], ["a", "b"], ["a"]], most=1)
-    assert small.weights(word_hashes(["a", "b"])).tolist() == [256, round(256 * (1 + log(4)))]
+    assert scheme.describe()["simhash"]["idf"] == "Idf(3 documents, 2 words)"
+    small = Idf.learn([["a", "b"], ["a", "b"], ["a"]], max_words=1)
+    assert word_weights(small, word_hashes(["a", "b"])).tolist() == [256, round(256 * (1 + log(4)))]
 
 
 @pytest.mark.parametrize(
@@ -271,8 +272,8 @@ def test_a_file_that_is_no_table_is_refused(text: str) -> None:
 
 
 @given(st.lists(st.integers(0, 50), max_size=60), st.integers(1, 10))
-def test_a_sample_has_the_smallest_of_every_window(values: list[int], window: int) -> None:
-    found = set(sample(np.array(values, dtype=np.uint64), window).tolist())
+def test_winnowing_picks_the_smallest_of_every_window(values: list[int], window: int) -> None:
+    found = set(winnow(np.array(values, dtype=np.uint64), window).tolist())
     windows = [values[at : at + window] for at in range(max(len(values) - window + 1, 1))]
     assert found == {min(part) for part in windows if part}
 

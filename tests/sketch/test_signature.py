@@ -18,10 +18,10 @@ from hypothesis import given, settings, strategies as st
 from shingling import Scheme, Signature, canonical_words, sign
 from shingling.errors import SchemeError, ShinglingError, SignatureError
 from shingling.similarity import estimate
-from shingling.sketch import FUNCTIONS, exact_hash, fingerprints_of, shingles, sign_words
+from shingling.sketch import FUNCTIONS, exact_hash, fingerprint_set_of_words, shingles, sign_words
 from shingling.sketch.affine import MULTIPLIERS, OFFSETS
 from shingling.sketch.minhash import minima
-from shingling.sketch.signature import sign_by_numpy
+from shingling.sketch.signing import sign_by_numpy
 from shingling.sketch.simhash import simhash
 from shingling.text import Canonicaliser
 from shingling.text.words import cut_words
@@ -331,8 +331,10 @@ def test_a_tie_leaves_a_bit_of_the_simhash_unset() -> None:
 
 def test_a_text_shorter_than_a_shingle_is_one_shingle() -> None:
     for words in (["one"], ["one", "two", "three", "four"], list("abcde")):
-        assert len(fingerprints_of(words)) == 1
-        assert fingerprints_of(words).tolist() == _reference_fingerprints(words, len(words))
+        assert len(fingerprint_set_of_words(words)) == 1
+        assert fingerprint_set_of_words(words).tolist() == _reference_fingerprints(
+            words, len(words)
+        )
 
 
 @given(st.integers(1, 300), st.integers(1, 100))
@@ -344,15 +346,21 @@ def test_n_words_have_n_minus_w_plus_1_shingles(count: int, size: int) -> None:
 
 def test_distinct_fingerprints_are_sorted_and_without_repeats() -> None:
     words = canonical_words(_generated(300, 40))
-    found = fingerprints_of(words, Scheme(1))
+    found = fingerprint_set_of_words(words, Scheme(1))
 
     assert found.tolist() == sorted(set(_reference_fingerprints(words, 1)))
 
 
 def test_the_order_of_words_counts() -> None:
-    assert fingerprints_of(["a", "b", "c"]).tolist() != fingerprints_of(["c", "b", "a"]).tolist()
-    assert fingerprints_of(["ab", "c"]).tolist() != fingerprints_of(["a", "bc"]).tolist()
-    assert fingerprints_of(["a"]).tolist() != fingerprints_of(["a", "a"]).tolist()
+    assert (
+        fingerprint_set_of_words(["a", "b", "c"]).tolist()
+        != fingerprint_set_of_words(["c", "b", "a"]).tolist()
+    )
+    assert (
+        fingerprint_set_of_words(["ab", "c"]).tolist()
+        != fingerprint_set_of_words(["a", "bc"]).tolist()
+    )
+    assert fingerprint_set_of_words(["a"]).tolist() != fingerprint_set_of_words(["a", "a"]).tolist()
 
 
 @pytest.mark.parametrize("text", ["", " ", "!?", "\0", "\ud800", "😀"])
@@ -490,14 +498,15 @@ def test_eight_threads_that_sign_at_once_give_the_signatures_of_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # So small a cache is emptied all the time, while other threads read it.
-    monkeypatch.setattr(shingles, "_CACHED_WORDS", 50)
+    monkeypatch.setattr(shingles, "_MAX_CACHED_WORDS", 50)
     texts = [f"{_generated(120)} {number} {_generated(number)}" for number in range(60)]
-    expected = [sign(text).to_bytes() for text in texts]
+    for signed in (sign, lambda text: sign_by_numpy(text.split())):
+        expected = [*map(signed, texts)]
 
-    with ThreadPoolExecutor(8) as threads:
-        found = list(threads.map(lambda text: sign(text).to_bytes(), texts * 8))
+        with ThreadPoolExecutor(8) as threads:
+            found = list(threads.map(signed, texts * 8))
 
-    assert found == expected * 8
+        assert found == expected * 8
 
 
 def test_the_cache_of_word_hashes_is_bounded() -> None:

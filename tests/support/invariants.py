@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shingling import Store
-from shingling.sketch import Scheme, shingles_of
+from shingling.sketch import Scheme, shingle_words
 from shingling.store.admin.transfer import export
 from shingling.store.decide.texts import unzip
 from shingling.store.index.keys import Index
@@ -135,12 +135,12 @@ def verify(path: Path, *, rebuilding: bool = False) -> None:
         if head is None:
             assert status in ("new", "skipped")
             assert resemblance is None
-            if length < scheme.fewest_words:
+            if length < scheme.min_comparable_words:
                 continue
             keyed = Keyed(read_minima(raw), simhash % (1 << 64))
             indexed |= {(key, page_id) for key in index.keys([keyed])[0]}
             if index.sampled and zipped is not None and status != "skipped":
-                shingled = shingles_of(scheme.canonical.words(unzip(zipped)), scheme)
+                shingled = shingle_words(scheme.canonical.words(unzip(zipped)), scheme)
                 sampled |= {(key, page_id) for key in keys_of_sample(shingled, scope)}
         else:
             assert status in ("exact", "near")

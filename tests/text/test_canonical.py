@@ -27,7 +27,7 @@ def _with(**options: Any) -> Canonicaliser:
     """Return a canonicaliser, or skip the test where a pack that it needs is not installed."""
     canonicaliser = Canonicaliser(**options)
     try:
-        canonicaliser.require()
+        canonicaliser.require_packs()
     except SchemeError as error:
         pytest.skip(str(error))
     return canonicaliser
@@ -142,7 +142,7 @@ def test_a_missing_pack_is_an_error_with_the_line_that_installs_it(
     canonicaliser = _with(**options)
     monkeypatch.setitem(sys.modules, pack, None)
 
-    for call in (canonicaliser.require, lambda: canonicaliser.words("text")):
+    for call in (canonicaliser.require_packs, lambda: canonicaliser.words("text")):
         with pytest.raises(SchemeError) as error:
             call()
         assert pack in str(error.value)
@@ -156,7 +156,7 @@ def test_several_missing_packs_are_installed_by_one_line(monkeypatch: pytest.Mon
         monkeypatch.setitem(sys.modules, pack, None)
 
     with pytest.raises(SchemeError, match=r"py3langid, HanTa, pymorphy3, .*\[languages,tagger,rus"):
-        Canonicaliser(nouns=True).require()
+        Canonicaliser(nouns=True).require_packs()
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ def without_packs(monkeypatch: pytest.MonkeyPatch) -> None:
     def require(_: Canonicaliser) -> None:
         raise SchemeError("left out")
 
-    monkeypatch.setattr(Canonicaliser, "require", require)
+    monkeypatch.setattr(Canonicaliser, "require_packs", require)
 
 
 def lines(*changes: dict[str, Any] | str) -> list[str]:
@@ -365,7 +365,7 @@ def test_what_needs_a_pack_that_is_not_installed_is_left_out(
         if self.stop_words:
             raise SchemeError("stopwordsiso is not installed")
 
-    monkeypatch.setattr(Canonicaliser, "require", require)
+    monkeypatch.setattr(Canonicaliser, "require_packs", require)
     found = tune_on(made_pairs(6), DEFAULT, 0.8)
     assert found.left_out == ("without stop words: stopwordsiso is not installed",)
     assert not any("stop words" in result.setting.name for result in found.results)

@@ -279,7 +279,7 @@ def _marked(signed: DataFrame, options: Options) -> DataFrame:
     good = signed.where("reason IS NULL")
     repeated = _later(good.where("id IS NOT NULL"), "id")
     repeated = repeated.select("row", f.lit(REPEATED_ID_REASON).alias("repeated_id"))
-    long_enough = f.col("words") >= options.scheme.fewest_words
+    long_enough = f.col("words") >= options.scheme.min_comparable_words
     enough = good.where(f.col("words") >= options.min_exact_words)
     same_text = _later(enough.join(repeated, "row", "left_anti"), "text_hash")
     return (

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shingling.bulk.spark.batches import of_rows
 from shingling.similarity import overlap
-from shingling.sketch import FUNCTIONS, text_fingerprints
+from shingling.sketch import FUNCTIONS, fingerprint_set
 from shingling.text import clean
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class _Measures:
             if self._size > _FINGERPRINTS_BYTES:
                 self._known.clear()
                 self._size = 0
-            known = self._known[row] = text_fingerprints(clean(text), self._scheme)
+            known = self._known[row] = fingerprint_set(clean(text), self._scheme)
             self._size += known.nbytes
         return known
 

@@ -90,7 +90,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 def _bulk(options: argparse.Namespace, settings: DedupSettings) -> int:
     if options.every <= 0:
         raise UsageError("--every takes a number of seconds above 0", print_help=False)
-    settings.scheme.canonical.require()
+    settings.scheme.canonical.require_packs()
     from shingling.bulk import deduplicate
     from shingling.store import Store
 

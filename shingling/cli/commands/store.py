@@ -79,7 +79,7 @@ def _print_runs(runs: list[RunRecord]) -> None:
 
 def _scheme_line(used: Scheme) -> str:
     """Shingle size, id, and the parameters that are not the default."""
-    scheme = used.shown()
+    scheme = used.describe()
     others = {
         name: value
         for name, value in scheme.items()

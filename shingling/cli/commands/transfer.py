@@ -195,7 +195,7 @@ def _import_feed(
 
     if (settings.scope == "spider") != (options.spider is not None):
         raise UsageError('DEDUP_SCOPE = "spider" and --spider NAME go together', print_help=False)
-    settings.scheme.canonical.require()
+    settings.scheme.canonical.require_packs()
     fields = Fields(
         url=options.url_field or settings.url_field,
         text=options.text_field or settings.text_field,

@@ -10,7 +10,7 @@ from sqlalchemy import bindparam, func, or_, select, text
 
 from shingling.defaults import MOST_DISTANCE
 from shingling.similarity import distance as simhash_distance, overlap
-from shingling.sketch import Banding, Signature, text_fingerprints
+from shingling.sketch import Banding, Signature, fingerprint_set
 from shingling.store.decide.texts import estimated_containment, read_text, unzip
 from shingling.store.model import Group, Match, Page, RunRecord, StoredPage, from_seconds
 from shingling.store.schema.rows import read_minima, url_key
@@ -240,7 +240,7 @@ def similar(
     else:
         estimates = _estimate_all(connection, signature)
     ranked = sorted(estimates.items(), key=lambda item: (-item[1], item[0]))
-    own = None if main_text is None else text_fingerprints(main_text, scheme)
+    own = None if main_text is None else fingerprint_set(main_text, scheme)
     matches = []
     # Measured on texts, a page may come out on the other side of the estimate.
     near = [page_id for page_id, estimate in ranked if estimate >= threshold / 2]
@@ -323,7 +323,7 @@ def _measured(
     stored = read_text(connection, match.page.id) if own is not None else None
     if own is None or stored is None:
         return match
-    both = overlap(own, text_fingerprints(stored, scheme))
+    both = overlap(own, fingerprint_set(stored, scheme))
     return match._replace(resemblance=both.resemblance, containment=both.containment, measured=True)
 
 
@@ -340,7 +340,7 @@ def within(
     """Return the stored pages whose SimHash differs in at most so many bits, nearest first."""
     if not signature.words:
         return []
-    own = None if main_text is None else text_fingerprints(main_text, scheme)
+    own = None if main_text is None else fingerprint_set(main_text, scheme)
     query = select(pages.c.id, pages.c.simhash, pages.c.minima).where(pages.c.words > 0)
     found: list[tuple[int, float, int]] = []
     for part in _some_within(bands, signature, index, distance):

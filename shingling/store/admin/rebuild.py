@@ -18,7 +18,7 @@ import numpy as np
 from sqlalchemy import delete, func, or_, select, update
 
 from shingling.errors import BandingError, SchemeError, StoreError
-from shingling.sketch import Scheme, sign, text_shingles
+from shingling.sketch import Scheme, shingle_text, sign
 from shingling.store.decide.batch import Batch
 from shingling.store.decide.decide import place
 from shingling.store.decide.texts import read_texts
@@ -298,7 +298,7 @@ class Rebuild:
             _take_over(self._database, connection, live, made)
         columns: dict[str, Any] = dict(self._index.columns())
         if scheme != self._stored:
-            packs = json.dumps(scheme.canonical.versions())
+            packs = json.dumps(scheme.canonical.pack_versions())
             columns.update(id=scheme.id, parameters=scheme.to_json(), packs=packs)
         connection.execute(update(scheme_table).values(**columns))
         self._drop(connection)
@@ -346,7 +346,7 @@ def _index(
     tables: Any = NEXT,
 ) -> None:
     """Write the keys of originals into the tables of keys."""
-    rows = [row for row in originals if row.words >= scheme.fewest_words]
+    rows = [row for row in originals if row.words >= scheme.min_comparable_words]
     keyed = [Keyed(row.minima, row.simhash) for row in rows]
     keys: list[Entry] = [
         (key, row.id) for row, own in zip(rows, index.keys(keyed), strict=True) for key in set(own)
@@ -356,7 +356,7 @@ def _index(
         scopes = {row.id: row.scope for row in rows if row.status != "skipped"}
         sampled: list[Entry] = []
         for page_id, main_text in read_texts(connection, list(scopes)).items():
-            shingles = text_shingles(main_text, scheme)
+            shingles = shingle_text(main_text, scheme)
             sampled += [(key, page_id) for key in keys_of_sample(shingles, scopes[page_id])]
         database.postings(connection, tables.samples).write((), sampled)
 

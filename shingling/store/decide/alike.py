@@ -100,7 +100,7 @@ def choose_exact(
         batch: where they are.
     """
     other_title = False
-    if row.words < batch.scheme.fewest_words:
+    if row.words < batch.scheme.min_comparable_words:
         return Choice()
     for twin, head in pairs:
         if only_template and not are_one(row, twin, batch):

@@ -168,11 +168,11 @@ class Batch:
         """Read what may be like texts, given by signatures and titles; pieces with their scopes."""
         # Less than one shingle says nothing of a page: such texts are not looked up. A short text
         # says nothing without a title.
-        long_enough = [one for one in signed if one.words >= self.scheme.fewest_words]
+        long_enough = [one for one in signed if one.words >= self.scheme.min_comparable_words]
         hashes = (
             one.text_hash
             for one, title in zip(signed, titles, strict=True)
-            if one.words >= self.scheme.fewest_words
+            if one.words >= self.scheme.min_comparable_words
             and (one.words >= self.rules.min_words or title_key(title or ""))
         )
         in_scopes = sorted(scopes)
@@ -216,7 +216,7 @@ class Batch:
     def _take_in(self, found: Iterable[RowMapping]) -> None:
         for mapping in found:
             if mapping["id"] not in self._rows:
-                self.admit(row_from(mapping, self.scheme.fewest_words))
+                self.admit(row_from(mapping, self.scheme.min_comparable_words))
 
     def admit(self, row: Row) -> None:
         """Hold a row, to be found by its URL, its text and its original."""
@@ -356,7 +356,7 @@ class Batch:
             self.lookup.place(row.id, None)
             return
         row.original_id = None
-        if row.words >= self.scheme.fewest_words:
+        if row.words >= self.scheme.min_comparable_words:
             sample = self.sample(row) if self.lookup.index.sampled else []
             self.lookup.place(row.id, row, sample)
 

@@ -84,7 +84,7 @@ def lock_pages(
     own = {_number(page.scope.encode("utf-8", "replace"), url_key(page.url)) for page, _ in signed}
     texts = {signature.text_hash for _, signature in signed} | {row.text_hash for row in changed}
     own |= {_number(text_hash) for text_hash in texts}
-    fewest = session.scheme.fewest_words
+    fewest = session.scheme.min_comparable_words
     new = [signature for _, signature in signed if signature.words >= fewest]
     old = [row for row in changed if row.words >= fewest]
     own.update(key for keys in (*index.keys(new), *index.keys(old)) for key in keys)

@@ -10,7 +10,7 @@ import numpy as np
 from sqlalchemy import bindparam, select
 
 from shingling.similarity import Overlap, overlap
-from shingling.sketch import text_shingles
+from shingling.sketch import shingle_text
 from shingling.store.index.lookup import keys_of_sample
 from shingling.store.schema.statements import chunked
 from shingling.store.schema.tables import texts
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from shingling.store.model import Parted
     from shingling.store.schema.rows import Row
     from shingling.store.templates import Templates
-    from shingling.text import Blocks
+    from shingling.text import BlockKeys
 
 _TEXT = select(texts.c.zlib).where(texts.c.page_id == bindparam("page_id"))
 
@@ -48,7 +48,7 @@ class Texts:
     new: dict[int, tuple[str | None, bytes | None]] = field(default_factory=dict)
     new_body_keys: dict[int, bytes] = field(default_factory=dict)
     _kept: dict[int, str | None] = field(default_factory=dict)  # in the database, or not
-    _blocks: dict[int, tuple[str, list[str], Blocks]] = field(default_factory=dict)
+    _blocks: dict[int, tuple[str, list[str], BlockKeys]] = field(default_factory=dict)
     _shingles: dict[str, Fingerprints] = field(default_factory=dict)
     _samples: dict[tuple[str, str], list[int]] = field(default_factory=dict)
     # By page, with the text that they are of.
@@ -104,7 +104,7 @@ class Texts:
         keys: list[int] = self._split(row, self.of(row) or "")[1].tolist()
         return keys
 
-    def _split(self, row: Row, main_text: str) -> tuple[list[str], Blocks]:
+    def _split(self, row: Row, main_text: str) -> tuple[list[str], BlockKeys]:
         known = self._blocks.get(row.id)
         if known is None or known[0] is not main_text:
             known = self._blocks[row.id] = main_text, *split_blocks(main_text)
@@ -144,7 +144,7 @@ class Texts:
         name = scope, main_text
         if name not in self._samples:
             words = self.scheme.canonical.words(main_text)
-            long_enough = len(words) >= self.scheme.fewest_words
+            long_enough = len(words) >= self.scheme.min_comparable_words
             self._samples[name] = (
                 keys_of_sample(self._shingles_of(main_text), scope) if long_enough else []
             )
@@ -153,7 +153,7 @@ class Texts:
     def _shingles_of(self, text: str) -> Fingerprints:
         """Fingerprints of a text's shingles, in text order: uint64[n]."""
         if text not in self._shingles:
-            self._shingles[text] = text_shingles(text, self.scheme)
+            self._shingles[text] = shingle_text(text, self.scheme)
         return self._shingles[text]
 
 

@@ -36,7 +36,7 @@ def write_batch(batch: Batch) -> None:
     rows = sorted(batch.touched.values(), key=lambda row: row.id)
     known = {row.id for row in rows if row.stored}
     _write_rows(batch.connection, rows, batch.tables)
-    fewest = batch.scheme.fewest_words
+    fewest = batch.scheme.min_comparable_words
     _write_index(batch, [(row, row.is_original and row.words >= fewest) for row in rows])
     _write_texts(batch.connection, batch.texts, known)
     if batch.templates is not None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shingling.sketch import sample
+from shingling.sketch import winnow
 from shingling.store.index.postings import MOST
 from shingling.store.schema.rows import Keyed
 
@@ -236,6 +236,6 @@ def keys_of_sample(shingles: Fingerprints, scope: str) -> list[int]:
     They are salted with the scope, so that pages of another one take no place.
     """
     salt = hashlib.blake2b(scope.encode("utf-8", "replace"), digest_size=8).digest()
-    salted = sample(shingles) ^ np.uint64(int.from_bytes(salt, "little") if scope else 0)
+    salted = winnow(shingles) ^ np.uint64(int.from_bytes(salt, "little") if scope else 0)
     keys: list[int] = salted.view("i8").tolist()
     return keys

@@ -13,7 +13,7 @@ from hypothesis import given, settings, strategies as st
 
 from shingling import Page, Rules, Scheme, Store, Verdict, sign
 from shingling.similarity import estimate
-from shingling.sketch import sample, shingles_of
+from shingling.sketch import shingle_words, winnow
 from shingling.store.index.keys import Index
 from tests.store.decide.test_reference import (
     FIRST,
@@ -93,7 +93,7 @@ SIGNED = {
     for place, main_text in enumerate(EVERY)
 }
 SAMPLES = {
-    main_text: set(sample(shingles_of(main_text.split())).tolist())
+    main_text: set(winnow(shingle_words(main_text.split())).tolist())
     for main_text in EVERY
     if len(main_text.split()) >= SIZE
 }

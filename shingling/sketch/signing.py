@@ -1,0 +1,173 @@
+"""Text -> signature, and text -> fingerprints of its shingles, under a scheme.
+
+The compiled kernel signs under schemes that it knows (`_kernel_signs`), NumPy under all others
+and where there is no kernel. Both give the same bits.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shingling import kernel
+from shingling.sketch.exact import exact_hash, hash_bytes, hash_folded
+from shingling.sketch.minhash import AFFINE, minima
+from shingling.sketch.scheme import Scheme
+from shingling.sketch.shingles import fingerprints, unit_hashes, word_hashes
+from shingling.sketch.signature import Signature
+from shingling.sketch.simhash import simhash_of_words, tf_shingle_sizes
+from shingling.text import is_plain, join_folded_words, join_plain_words, nfkc_casefold
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from shingling.sketch.shingles import Fingerprints
+
+_DEFAULT = Scheme()
+_AFFINE_BYTES = AFFINE.tobytes()
+
+
+def sign(text: str, scheme: Scheme = _DEFAULT) -> Signature:
+    """Sign a text.
+
+    A text without words has a signature with `words == 0`, which resembles no other.
+
+    Args:
+        text: main text of a page.
+        scheme: to sign under.
+
+    Raises:
+        SchemeError: the scheme needs a language pack that is not installed.
+    """
+    canonical = scheme.canonical
+    if not (_kernel_signs(scheme) and is_plain(canonical)):
+        return sign_words(canonical.words(text), scheme, text)
+    if scheme.version == 1:
+        joined = join_plain_words(canonical, text)
+        return sign_by_kernel(joined, scheme, hash_bytes(joined))
+    folded = nfkc_casefold(text)  # once, for words and exact hash
+    joined = join_plain_words(canonical, text) if canonical.markup else join_folded_words(folded)
+    return sign_by_kernel(joined, scheme, hash_folded(folded))
+
+
+def sign_many(
+    texts: Iterable[str], scheme: Scheme = _DEFAULT, *, threads: int = 1
+) -> list[Signature]:
+    """Sign texts, in their order.
+
+    Args:
+        texts: any number of them.
+        scheme: to sign under.
+        threads: number of threads. More than one help with the compiled kernel, which releases
+            the GIL.
+
+    Raises:
+        SchemeError: the scheme needs a language pack that is not installed.
+    """
+    sign_one = partial(sign, scheme=scheme)
+    if threads <= 1:
+        return [*map(sign_one, texts)]
+    with ThreadPoolExecutor(threads) as pool:
+        return [*pool.map(sign_one, texts)]
+
+
+def sign_words(
+    words: Sequence[str], scheme: Scheme = _DEFAULT, text: str | None = None
+) -> Signature:
+    """Sign canonical words.
+
+    Args:
+        words: cut from a text.
+        scheme: to sign under.
+        text: that the exact hash is taken of; None for the words, joined by blanks.
+    """
+    if _kernel_signs(scheme):
+        joined = " ".join(words)
+        # The kernel splits at blanks: no word may be empty or contain one.
+        if joined.count(" ") == len(words) - 1 and "" not in words:
+            return sign_by_kernel(joined.encode(), scheme, _text_hash(joined, scheme, text))
+    return sign_by_numpy(words, scheme, text)
+
+
+def sign_by_kernel(joined: bytes, scheme: Scheme, text_hash: bytes) -> Signature:
+    """Sign canonical words in UTF-8, joined by blanks, with the compiled kernel."""
+    sizes = tf_shingle_sizes(scheme.simhash)
+    assert sizes is not None
+    raw, simhash, words = kernel.sign(
+        joined, _AFFINE_BYTES, scheme.shingle_size, sizes[0], sizes[-1]
+    )
+    return Signature(
+        minima=np.frombuffer(raw, dtype=np.uint32),
+        simhash=simhash & ((1 << scheme.simhash.bits) - 1),
+        text_hash=text_hash,
+        words=words,
+        scheme=scheme.id,
+    )
+
+
+def sign_by_numpy(
+    words: Sequence[str], scheme: Scheme = _DEFAULT, text: str | None = None
+) -> Signature:
+    """`sign_words` without the compiled kernel."""
+    hashes = word_hashes(words)
+    units = hashes if scheme.unit == "words" else unit_hashes(words, scheme.unit)
+    shingles = fingerprints(units, scheme.shingle_size, ordered=scheme.ordered)
+    return Signature(
+        minima=minima(shingles, scheme.family),
+        simhash=simhash_of_words(words, hashes, scheme.simhash),
+        text_hash=_text_hash(" ".join(words), scheme, text),
+        words=len(words),
+        scheme=scheme.id,
+    )
+
+
+def shingle_text(text: str, scheme: Scheme = _DEFAULT) -> Fingerprints:
+    """Fingerprints of the shingles of a text, in text order: uint64[n]."""
+    if _kernel_signs(scheme) and is_plain(scheme.canonical):
+        raw = kernel.shingles(join_plain_words(scheme.canonical, text), scheme.shingle_size)
+        return np.frombuffer(raw, dtype=np.uint64)
+    return shingle_words(scheme.canonical.words(text), scheme)
+
+
+def shingle_words(words: Sequence[str], scheme: Scheme = _DEFAULT) -> Fingerprints:
+    """Fingerprints of the shingles of canonical words, in text order: uint64[n]."""
+    units = unit_hashes(words, scheme.unit)
+    return fingerprints(units, scheme.shingle_size, ordered=scheme.ordered)
+
+
+def fingerprint_set(text: str, scheme: Scheme = _DEFAULT) -> Fingerprints:
+    """Distinct fingerprints of the shingles of a text, sorted: uint64[k]."""
+    return _distinct(shingle_text(text, scheme))
+
+
+def fingerprint_set_of_words(words: Sequence[str], scheme: Scheme = _DEFAULT) -> Fingerprints:
+    """Distinct fingerprints of the shingles of canonical words, sorted: uint64[k]."""
+    return _distinct(shingle_words(words, scheme))
+
+
+def _distinct(shingles: Fingerprints) -> Fingerprints:
+    """Sort values, and drop repeats: twice as fast as `np.unique`, which hashes them."""
+    ordered = np.sort(shingles)
+    is_new = np.ones(len(ordered), bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_new[1:])
+    return ordered[is_new]
+
+
+def _kernel_signs(scheme: Scheme) -> bool:
+    """Whether there is a compiled kernel that signs words under this scheme."""
+    return (
+        kernel.COMPILED
+        and scheme.unit == "words"
+        and scheme.ordered
+        and scheme.family == "affine"
+        and tf_shingle_sizes(scheme.simhash) is not None
+    )
+
+
+def _text_hash(joined: str, scheme: Scheme, text: str | None) -> bytes:
+    if scheme.version == 1:
+        return hash_bytes(joined.encode())
+    return exact_hash(joined if text is None else text)
