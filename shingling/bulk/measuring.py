@@ -1,4 +1,4 @@
-"""Pairs of rows measured by their texts, and the original that a row has by that.
+"""Pairs of rows whose texts are compared, and the choice of a row's original among them.
 
 Measuring is most of what deciding costs: worker processes do it ahead, for a whole block of rows.
 """
@@ -31,7 +31,7 @@ _MIN_PAIRS_FOR_WORKERS = 1 << 8  # fewer are measured sooner than workers are as
 
 
 class Pairs(NamedTuple):
-    """Rows with earlier originals that are worth measuring, by row and then by original."""
+    """Pairs of a row and an earlier original that are worth measuring, sorted by both."""
 
     rows: NDArray[np.int64]
     originals: NDArray[np.int64]
@@ -43,18 +43,18 @@ class Pairs(NamedTuple):
         return cls(*(np.empty(0, np.int64) for _ in cls._fields))
 
     def by_row(self) -> Iterator[tuple[int, slice]]:
-        """Yield each row, and where its pairs are."""
+        """Yield each row with the places of its pairs."""
         return by_row(self.rows)
 
     def cut(self, number: int) -> list[Pairs]:
-        """Return so many parts of about the same size, of whole rows."""
+        """Cut the pairs into parts of about the same size; the pairs of a row stay together."""
         ends = np.linspace(0, len(self.rows), number + 1).astype(np.int64)[1:-1]
         bounds = [0, *np.searchsorted(self.rows, self.rows[ends]).tolist(), len(self.rows)]
         return [Pairs(*(column[first:last] for column in self)) for first, last in pairwise(bounds)]
 
 
 def by_row(rows: NDArray[np.int64]) -> Iterator[tuple[int, slice]]:
-    """Yield each of some rising rows, and where it is."""
+    """Yield each of rising rows with its places."""
     bounds = np.flatnonzero(np.diff(rows)) + 1
     firsts = [0, *bounds.tolist()] if len(rows) else []
     for first, last in zip(firsts, [*bounds.tolist(), len(rows)], strict=False):
@@ -68,17 +68,17 @@ def worth_measuring(
     rules: Rules,
     ranking: Ranking,
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Return which pairs the method takes by their signatures, and the estimate allows.
+    """Select pairs by their signatures: accepted by the method, and with enough equal minima.
 
     Args:
-        equal: minima in common, bool[n, 84].
+        equal: which minima are equal, bool[n, 84].
         simhashes: of the rows, uint64[n].
         others: simhashes of the originals, uint64[n].
         rules: with the method.
         ranking: with the least estimate.
 
     Returns:
-        bool[n], and the numbers of minima in common, int64[n].
+        bool[n], and the number of equal minima of each pair, int64[n].
     """
     counts = np.count_nonzero(equal, axis=1)
     taken: NDArray[np.bool_] = counts / FUNCTIONS >= ranking.worth
@@ -91,7 +91,7 @@ def worth_measuring(
 
 
 class Measurer:
-    """Chooses originals; what was measured or read last is remembered.
+    """Chooses originals, and remembers recent measures and fingerprints.
 
     Args:
         signed: the rows.
@@ -114,12 +114,12 @@ class Measurer:
     def choose(
         self, row: int, originals: Sequence[int], equal: Sequence[int]
     ) -> tuple[int, Overlap] | None:
-        """Return the original of a row among those worth measuring, or None.
+        """Choose the original of a row: the most similar one, or None if none is similar enough.
 
         Args:
-            row: that looks for it.
+            row: to be decided.
             originals: in rising order.
-            equal: minima that each has in common with the row.
+            equal: number of minima of each that are equal to those of the row.
         """
         estimates = np.asarray(equal) / FUNCTIONS
         best: tuple[int, Overlap] | None = None
@@ -137,7 +137,10 @@ class Measurer:
         return best
 
     def measure(self, pairs: Pairs) -> NDArray[np.int64]:
-        """Choose for all rows; return what was measured: row, original and `Overlap`, int64[n, 5].
+        """Measure all pairs that choosing the originals of their rows needs.
+
+        Returns:
+            Row, original and the counts of `Overlap` of each measured pair: int64[n, 5].
 
         Raises:
             BulkError: a file has changed meanwhile.
@@ -150,7 +153,7 @@ class Measurer:
         return np.array(found, np.int64).reshape(-1, 5)
 
     def learn(self, measured: NDArray[np.int64]) -> None:
-        """Take up what others have measured, in place of what was before."""
+        """Replace the remembered measures by those of workers."""
         self._measured = {
             (row, other): Overlap(*counts) for row, other, *counts in measured.tolist()
         }
@@ -190,7 +193,7 @@ class MeasuringPool:
         self._workers: list[Worker | None] = [None] * workers
 
     def measure(self, pairs: Pairs) -> None:
-        """Let the measurer know what choosing for some rows has to measure."""
+        """Measure pairs in the workers, for the measurer to remember."""
         if not self._workers or len(pairs.rows) < _MIN_PAIRS_FOR_WORKERS:
             self._measurer.learn(np.empty((0, 5), np.int64))
             return

@@ -8,9 +8,9 @@ import io
 import sys
 import zlib
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
 
-from shingling.bulk.files.archives import ArchiveError, SavedPage, SkippedPage, read_archive
+from shingling.bulk.files.archives import ArchiveError, SavedPage, read_archive
 from shingling.bulk.files.lines import csv_lines
 from shingling.bulk.files.payloads import (
     BOM,
@@ -42,6 +42,7 @@ _MAX_FILE_PARTS = 2048  # of such a file: the parts of a very large one are larg
 _MAX_PART_ROWS = 8192
 _MAX_PART_PAGES = 64
 _MAX_PART_BYTES = 1 << 23  # of rows that are sent to workers
+_Item = TypeVar("_Item")
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 
@@ -205,46 +206,50 @@ def _stream(
 
 
 def _json(file: IO[bytes], options: Options) -> Iterator[Payload]:
-    waiting: list[bytes | None] = []
-    size, first = 0, True
-    broken: Exception | None = None
-    try:
-        for line, length in limited_lines(file, options.max_bytes):
-            if first and line is not None:
-                line = line.removeprefix(BOM)
-            first = False
-            waiting.append(line)
-            size += length if line is not None else 0
-            if len(waiting) == _MAX_PART_ROWS or size >= _MAX_PART_BYTES:
-                yield StreamedLines(waiting)
-                waiting, size = [], 0
-    except (OSError, EOFError, zlib.error) as error:
-        broken = error
-    if waiting:
-        yield StreamedLines(waiting)
-    if broken is not None:  # only after the rows before the break
-        raise broken
+    lines = limited_lines(file, options.max_bytes)
+    sized = ((line, 0 if line is None else length) for line, length in lines)
+    is_first = True
+    for part in _collected(sized, _MAX_PART_ROWS):
+        if is_first and part[0] is not None:
+            part[0] = part[0].removeprefix(BOM)
+        is_first = False
+        yield StreamedLines(part)
 
 
 def _csv(file: IO[bytes], options: Options) -> Iterator[Payload]:
-    waiting: list[tuple[int, dict[str, Any] | str]] = []
-    size, before, last = 0, 0, 0
-    broken: Exception | None = None
     buffered = io.BufferedReader(cast("io.RawIOBase", file))
+    lines = csv_lines(cast("IO[bytes]", buffered), options.max_bytes)
+    sized = ((line, sum(map(len, line.values.values()))) for line in lines)
+    before = 0
     try:
-        for line in csv_lines(cast("IO[bytes]", buffered), options.max_bytes):
-            waiting.append((line.number - before, line.problem or line.values))
-            last = line.number
-            size += sum(map(len, line.values.values()))
-            if len(waiting) == _MAX_PART_ROWS or size >= _MAX_PART_BYTES:
-                yield Values(waiting)
-                waiting, size, before = [], 0, last
-    except (OSError, EOFError, zlib.error) as error:
-        broken = error
+        for part in _collected(sized, _MAX_PART_ROWS):
+            yield Values([(line.number - before, line.problem or line.values) for line in part])
+            before = part[-1].number
     finally:
         buffered.detach()
+
+
+def _collected(items: Iterable[tuple[_Item, int]], max_items: int) -> Iterator[list[_Item]]:
+    """Collect items into parts; where they break off, the ones before come first.
+
+    Args:
+        items: each with its size in bytes.
+        max_items: of a part.
+    """
+    waiting: list[_Item] = []
+    size = 0
+    broken: Exception | None = None
+    try:
+        for item, item_bytes in items:
+            waiting.append(item)
+            size += item_bytes
+            if len(waiting) == max_items or size >= _MAX_PART_BYTES:
+                yield waiting
+                waiting, size = [], 0
+    except (OSError, EOFError, zlib.error, ArchiveError) as error:
+        broken = error
     if waiting:
-        yield Values(waiting)
+        yield waiting
     if broken is not None:
         raise broken
 
@@ -267,22 +272,10 @@ def _parquet(path: Path) -> Iterator[tuple[Payload, float | None]]:
 
 
 def _archive(path: Path, options: Options) -> Iterator[tuple[Payload, float | None]]:
-    waiting: list[SavedPage | SkippedPage] = []
-    size = 0
-    broken: Exception | None = None
-    try:
-        for page in read_archive(path, max_bytes=options.max_bytes):
-            waiting.append(page)
-            size += len(page.body) if isinstance(page, SavedPage) else 0
-            if len(waiting) == _MAX_PART_PAGES or size >= _MAX_PART_BYTES:
-                yield Pages(waiting), None
-                waiting, size = [], 0
-    except ArchiveError as error:
-        broken = error
-    if waiting:
-        yield Pages(waiting), None
-    if broken is not None:
-        raise broken
+    pages = read_archive(path, max_bytes=options.max_bytes)
+    sized = ((page, len(page.body) if isinstance(page, SavedPage) else 0) for page in pages)
+    for part in _collected(sized, _MAX_PART_PAGES):
+        yield Pages(part), None
 
 
 def _query(url: str, options: Options) -> Source:
