@@ -32,8 +32,13 @@ _MARKERS = {
         "repository/packaging/test_wheel.py",
     ),
     "slow": (
-        "bulk/test_spark.py",
+        "bulk/",
+        "cli/test_exchange_commands.py",
         "repository/benchmarks/",
+        "store/backends/test_atomic.py",
+        "store/backends/test_races.py",
+        "store/decide/test_methods_reference.py",
+        "store/decide/test_reference.py",
     ),
 }
 _FIXTURES = {"crawl": {"project", "user_python"}, "data": {"data"}, "postgres": {"postgres"}}
