@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from shingling.methods import METHODS
 from shingling.similarity import (
     distance as simhash_distance,
     equal_supershingles,
     nearest,
     standard_error,
 )
+from shingling.store.model import is_template, words_left
 from shingling.store.templates import LIKELY_COPY, LONG_TEXT
 from shingling.text import differ_in_numbers_only, has_same_headline, title_key, title_parts
 
@@ -212,8 +214,8 @@ def are_one(a: Row, b: Row, batch: Batch) -> bool:
 def _is_template(row: Row, batch: Batch) -> bool:
     """Whether too little is left of a page without its site's template."""
     parted = batch.texts.parted(row)
-    return parted is not None and parted.is_template(
-        row.words, batch.rules.min_words, batch.scheme.canonical
+    return parted is not None and is_template(
+        parted, row.words, batch.rules.min_words, batch.scheme.canonical
     )
 
 
@@ -228,7 +230,7 @@ def least_estimate(rules: Rules) -> float:
 
 def _least(rules: Rules) -> float:
     """Resemblance that a method asks for."""
-    return rules.threshold if "minhash" in rules.method else 0.0
+    return rules.threshold if METHODS[rules.method].threshold else 0.0
 
 
 def _margin(rules: Rules) -> float:
@@ -238,15 +240,21 @@ def _margin(rules: Rules) -> float:
 
 def _accepted(row: Row, candidates: Sequence[Row], rules: Rules) -> Sequence[Row]:
     """Candidates that a method accepts by their signatures alone."""
-    if rules.method == "megashingle":
-        return [other for other in candidates if equal_supershingles(row.minima, other.minima) > 1]
-    if "simhash" in rules.method:
-        return [
+    method = METHODS[rules.method]
+    accepted = candidates
+    if method.supershingles:
+        accepted = [
             other
-            for other in candidates
+            for other in accepted
+            if equal_supershingles(row.minima, other.minima) >= method.supershingles
+        ]
+    if method.distance:
+        accepted = [
+            other
+            for other in accepted
             if simhash_distance(row.simhash, other.simhash) <= rules.simhash_distance
         ]
-    return candidates
+    return accepted
 
 
 def _measure(row: Row, other: Row, least: float, batch: Batch) -> tuple[float, float]:
@@ -267,4 +275,4 @@ def _measure(row: Row, other: Row, least: float, batch: Batch) -> tuple[float, f
 def _words_left(row: Row, batch: Batch) -> int:
     """Words of a page without its site's template."""
     parted = batch.texts.parted(row)
-    return row.words if parted is None else parted.words_left(row.words, batch.scheme.canonical)
+    return row.words if parted is None else words_left(parted, row.words, batch.scheme.canonical)

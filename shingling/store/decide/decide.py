@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from shingling.methods import METHODS
 from shingling.similarity import distance as simhash_distance, nearest
 from shingling.store.decide.alike import are_one, choose, choose_exact, contained
 from shingling.store.decide.decision import Decision
 from shingling.store.decide.groups import follow, leave
-from shingling.store.model import DAY, Verdict
+from shingling.store.model import DAY, Verdict, fetched_at, is_template
 from shingling.store.templates import COPY, MAX_COPIES
 from shingling.text import title_key
 
@@ -53,7 +54,7 @@ def decide(
     # 3. to 5. The same text, candidates, or new.
     met = batch.meet(row)
     _learn(row, former, met, batch)
-    decision = place(row, page.fetched_at, batch, met)
+    decision = place(row, fetched_at(page), batch, met)
     row.last_verdict = decision.status
     if decision.status == "new":
         row.last_verdict = "new" if former is None else "changed"
@@ -148,8 +149,8 @@ def place(row: Row, now: int, batch: Batch, met: Met | None = None) -> Decision:
     parted = batch.texts.parted(row)
     # What other pages of its site show too says nothing of a page, except that it is the same as
     # one with its title.
-    only_template = parted is not None and parted.is_template(
-        row.words, batch.rules.min_words, batch.scheme.canonical
+    only_template = parted is not None and is_template(
+        parted, row.words, batch.rules.min_words, batch.scheme.canonical
     )
     case = _Case(row, now, batch, met or batch.meet(row), only_template)
     decision = (
@@ -184,7 +185,8 @@ def _same_text(case: _Case) -> Decision | None:
 def _nothing_to_measure(case: _Case) -> Decision | None:
     """Skip a short text, which is a duplicate only of the same text."""
     rules = case.batch.rules
-    if case.row.words < rules.min_words or (case.is_template and rules.method == "exact"):
+    finds_near = METHODS[rules.method].keys is not None
+    if case.row.words < rules.min_words or (case.is_template and not finds_near):
         return Decision("skipped", reason="template" if case.is_template else "short")
     return None
 
@@ -201,7 +203,7 @@ def _nearest_candidate(case: _Case) -> Decision | None:
         return None
     head, resemblance, containment = choice.best
     distance = None
-    if "simhash" in batch.rules.method:
+    if METHODS[batch.rules.method].distance:
         distance = simhash_distance(row.simhash, head.simhash)
     count = len(case.looked_at)
     return Decision("near", head, resemblance, containment, candidates=count, distance=distance)

@@ -14,6 +14,7 @@ def traces() -> dict[str, Trace]:
     return trace_pages()
 
 
+# The way of a near-duplicate is the whole way: it is learned from, looked up and measured.
 @pytest.mark.parametrize(
     "kind", ["new", "exact", "near", "unchanged", "changed", "skipped", "batch"]
 )
