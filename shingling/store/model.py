@@ -62,11 +62,6 @@ class Page:
         for name, value in cleaned.items():
             object.__setattr__(self, name, value)
 
-    @property
-    def fetched_at(self) -> int:
-        """When it was fetched, in whole seconds since 1970, UTC."""
-        return int(time.time() if self.fetched is None else self.fetched)
-
 
 class Parted(NamedTuple):
     """A main text, parted into what is compared and the blocks that are its site's template."""
@@ -79,22 +74,6 @@ class Parted(NamedTuple):
         """Share of template, by characters."""
         gone = sum(map(len, self.template))
         return gone / (gone + len(self.left.replace("\n", ""))) if gone else 0.0
-
-    def words_left(self, words: int, canonical: Canonicaliser) -> int:
-        """Words without the template, of a text that has so many with it."""
-        return len(canonical.words(self.left)) if self.template else words
-
-    def is_template(self, words: int, min_words: int, canonical: Canonicaliser) -> bool:
-        """Whether a page with so many words is of no worth without the template.
-
-        A page that has `min_words` with it must have as many without, a shorter one a word.
-        """
-        if not self.template:
-            return False
-        fewest = min_words if words >= min_words else 1
-        if len(canonical.words(self.left[:_CHARACTERS_COUNTED])) >= fewest:
-            return False
-        return len(canonical.words(self.left)) < fewest
 
 
 @dataclass(frozen=True)
@@ -290,3 +269,26 @@ class Review:
 def from_seconds(seconds: int) -> datetime:
     """Return a stored time."""
     return datetime.fromtimestamp(seconds, UTC)
+
+
+def fetched_at(page: Page) -> int:
+    """When a page was fetched, in whole seconds since 1970, UTC."""
+    return int(time.time() if page.fetched is None else page.fetched)
+
+
+def words_left(parted: Parted, words: int, canonical: Canonicaliser) -> int:
+    """Words of a text without its template, if it has so many with it."""
+    return len(canonical.words(parted.left)) if parted.template else words
+
+
+def is_template(parted: Parted, words: int, min_words: int, canonical: Canonicaliser) -> bool:
+    """Whether too little is left of a text with so many words without its template.
+
+    Of a text of `min_words` or more, as many must be left; of a shorter one, a word.
+    """
+    if not parted.template:
+        return False
+    fewest = min_words if words >= min_words else 1
+    if len(canonical.words(parted.left[:_CHARACTERS_COUNTED])) >= fewest:
+        return False
+    return len(canonical.words(parted.left)) < fewest

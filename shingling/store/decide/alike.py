@@ -17,6 +17,7 @@ from shingling.similarity import (
     nearest,
     standard_error,
 )
+from shingling.store.model import is_template, words_left
 from shingling.store.templates import LIKELY_COPY, LONG_TEXT
 from shingling.text import differ_in_numbers_only, has_same_headline, title_key, title_parts
 
@@ -212,8 +213,8 @@ def are_one(a: Row, b: Row, batch: Batch) -> bool:
 def _is_template(row: Row, batch: Batch) -> bool:
     """Whether too little is left of a page without its site's template."""
     parted = batch.texts.parted(row)
-    return parted is not None and parted.is_template(
-        row.words, batch.rules.min_words, batch.scheme.canonical
+    return parted is not None and is_template(
+        parted, row.words, batch.rules.min_words, batch.scheme.canonical
     )
 
 
@@ -267,4 +268,4 @@ def _measure(row: Row, other: Row, least: float, batch: Batch) -> tuple[float, f
 def _words_left(row: Row, batch: Batch) -> int:
     """Words of a page without its site's template."""
     parted = batch.texts.parted(row)
-    return row.words if parted is None else parted.words_left(row.words, batch.scheme.canonical)
+    return row.words if parted is None else words_left(parted, row.words, batch.scheme.canonical)

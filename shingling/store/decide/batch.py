@@ -12,6 +12,7 @@ from sqlalchemy import bindparam, exists, or_, select
 from shingling.store.decide.decision import Arrival, Met
 from shingling.store.decide.texts import Texts
 from shingling.store.index.lookup import Lookup
+from shingling.store.model import fetched_at
 from shingling.store.schema.rows import Row, row_from, url_key
 from shingling.store.schema.statements import VALUES, chunked
 from shingling.store.schema.tables import LIVE, reviews
@@ -292,7 +293,7 @@ class Batch:
             self.texts.put(row, kept_text, page.body_key)
             return Arrival(row)
         row = self._rows[page_id]
-        row.last_seen = max(row.last_seen, page.fetched_at)
+        row.last_seen = max(row.last_seen, fetched_at(page))
         row.source = page.source
         self.touched[row.id] = row
         if row.text_hash == signature.text_hash:

@@ -9,7 +9,7 @@ from shingling.similarity import distance as simhash_distance, nearest
 from shingling.store.decide.alike import are_one, choose, choose_exact, contained
 from shingling.store.decide.decision import Decision
 from shingling.store.decide.groups import follow, leave
-from shingling.store.model import DAY, Verdict
+from shingling.store.model import DAY, Verdict, fetched_at, is_template
 from shingling.store.templates import COPY, MAX_COPIES
 from shingling.text import title_key
 
@@ -53,7 +53,7 @@ def decide(
     # 3. to 5. The same text, candidates, or new.
     met = batch.meet(row)
     _learn(row, former, met, batch)
-    decision = place(row, page.fetched_at, batch, met)
+    decision = place(row, fetched_at(page), batch, met)
     row.last_verdict = decision.status
     if decision.status == "new":
         row.last_verdict = "new" if former is None else "changed"
@@ -148,8 +148,8 @@ def place(row: Row, now: int, batch: Batch, met: Met | None = None) -> Decision:
     parted = batch.texts.parted(row)
     # What other pages of its site show too says nothing of a page, except that it is the same as
     # one with its title.
-    only_template = parted is not None and parted.is_template(
-        row.words, batch.rules.min_words, batch.scheme.canonical
+    only_template = parted is not None and is_template(
+        parted, row.words, batch.rules.min_words, batch.scheme.canonical
     )
     case = _Case(row, now, batch, met or batch.meet(row), only_template)
     decision = (

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
+from shingling.store.model import fetched_at
 from shingling.store.schema.tables import pages
 from shingling.store.urls import site_of
 
@@ -76,8 +77,8 @@ class Row:
             original_id=None,
             resemblance=None,
             containment=None,
-            first_seen=page.fetched_at,
-            last_seen=page.fetched_at,
+            first_seen=fetched_at(page),
+            last_seen=fetched_at(page),
             run_id=run,
             source=page.source,
             stored=False,
