@@ -23,9 +23,6 @@ DEFAULT_EXTRACTOR = "trafilatura"
 DEFAULT_SHINGLE_SIZE = 5
 """Words in a shingle."""
 
-METHODS = ("minhash", "megashingle", "simhash", "minhash+simhash", "exact")
-"""What can decide whether two pages are near-duplicates."""
-
 MAX_BYTES = 10_000_000
 """Size of a page above which it is not read."""
 

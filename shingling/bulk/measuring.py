@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from shingling.extraction.processes import Worker
+from shingling.methods import METHODS
 from shingling.similarity import Overlap, overlap
 from shingling.sketch import FUNCTIONS, SUPERSHINGLES, text_fingerprints
 
@@ -82,10 +83,11 @@ def worth_measuring(
     """
     counts = np.count_nonzero(equal, axis=1)
     taken: NDArray[np.bool_] = counts / FUNCTIONS >= ranking.worth
-    if rules.method == "megashingle":
+    method = METHODS[rules.method]
+    if method.supershingles:
         parts = equal.reshape(len(equal), SUPERSHINGLES, FUNCTIONS // SUPERSHINGLES)
-        taken &= parts.all(axis=2).sum(axis=1) > 1
-    elif rules.method == "minhash+simhash":
+        taken &= parts.all(axis=2).sum(axis=1) >= method.supershingles
+    if method.distance:
         taken &= np.bitwise_count(simhashes ^ others) <= rules.simhash_distance
     return taken, counts
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from shingling.defaults import MAX_BYTES
 from shingling.errors import BulkError
+from shingling.methods import COLLECTION_METHODS, METHODS
 from shingling.sketch import Scheme
 from shingling.store import Rules
 
@@ -71,10 +72,12 @@ class Options:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rules", replace(self.rules, templates=False, window_days=None))
-        if self.rules.method == "simhash":
+        method = METHODS[self.rules.method]
+        if not method.suits_collections:
+            *others, last = COLLECTION_METHODS
             raise BulkError(
-                "the method simhash looks up neighbours, which whole collections have too many of:"
-                " take minhash, minhash+simhash, megashingle or exact"
+                f"the method {method.name} looks up neighbours, which whole collections have too"
+                f" many of: take {', '.join(others)} or {last}"
             )
         if self.rules.containment is not None:
             raise BulkError(

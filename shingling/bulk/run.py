@@ -22,6 +22,7 @@ from shingling.bulk.signing.inputs import sign_all
 from shingling.bulk.sorting import NO_ROW, find_shared_keys, first_of_equal
 from shingling.bulk.storing import put_into_store
 from shingling.errors import BulkError
+from shingling.methods import METHODS
 from shingling.sketch.banding import Banding
 from shingling.store import Index
 from shingling.text import plain_line
@@ -110,7 +111,7 @@ class _Run:
         self._sources = sources_of(inputs, options)
         index = Index.for_rules(options.rules, options.scheme).keys_of
         self._banding = None
-        if options.rules.method != "exact":
+        if METHODS[options.rules.method].keys is not None:
             assert isinstance(index, Banding)
             self._banding = index
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from shingling.methods import METHODS, Keys
 from shingling.plugin.settings import store_url
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ def open_session(options: argparse.Namespace, settings: DedupSettings) -> Sessio
 def rules_for(store: Store, settings: DedupSettings) -> Rules | None:
     """Rules of the settings, where the store is indexed for such; else None."""
     rules, indexed = settings.rules, store.index.usual_rules()
-    same_keys = (rules.method == "simhash") == (indexed.method == "simhash")
+    halves = Keys.SIMHASH_HALVES
+    same_keys = (METHODS[rules.method].keys is halves) == (METHODS[indexed.method].keys is halves)
     same_samples = (rules.containment is None) == (indexed.containment is None)
     return rules if same_keys and same_samples else None

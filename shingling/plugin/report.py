@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from shingling.defaults import FEW_WORDS
 from shingling.kernel import COMPILED
+from shingling.methods import METHODS
 from shingling.plugin.duplicate import describe_duplicate
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class Report:
         """Say how the crawl is deduplicated."""
         settings = self._settings
         decided = f"method {settings.method}"
-        if "minhash" in settings.method:
+        if METHODS[settings.method].threshold:
             decided += f", threshold {settings.threshold:g}"
         workers = f"{settings.workers} worker processes at most" if settings.workers else "a thread"
         logger.info(
@@ -103,7 +104,7 @@ class Report:
         if verdict.contains is not None:
             stats.inc_value("dedup/contains")
         stats.inc_value("dedup/candidates", verdict.candidates)
-        if words is not None and words < FEW_WORDS and "simhash" in self._settings.method:
+        if words is not None and words < FEW_WORDS and METHODS[self._settings.method].distance:
             stats.inc_value("dedup/short_for_simhash")
             self.warn_once(
                 "short_for_simhash",

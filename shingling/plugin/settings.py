@@ -21,11 +21,11 @@ from shingling.defaults import (
     DEFAULT_SIMHASH_DISTANCE,
     DEFAULT_THRESHOLD,
     MAX_BYTES,
-    METHODS,
     MOST_DISTANCE,
 )
 from shingling.errors import SettingsError, ShinglingError, StoreError
 from shingling.extraction.extractors import BUILT_IN
+from shingling.methods import DEFAULT_METHOD, METHODS
 from shingling.plugin.setting_values import (
     FILLABLE,
     boolean,
@@ -265,7 +265,7 @@ SETTINGS: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
         "a whole number of bytes, 1 to 1000000000",
         whole_number(1, 1_000_000_000),
     ),
-    "DEDUP_METHOD": ("minhash", ", ".join(METHODS), choice(*METHODS)),
+    "DEDUP_METHOD": (DEFAULT_METHOD, ", ".join(METHODS), choice(*METHODS)),
     "DEDUP_MIN_WORDS": (
         DEFAULT_MIN_WORDS,
         "a whole number of words, 0 to 1000000",

@@ -9,10 +9,10 @@ from shingling.defaults import (
     DEFAULT_MIN_WORDS,
     DEFAULT_SIMHASH_DISTANCE,
     DEFAULT_THRESHOLD,
-    METHODS,
     MOST_DISTANCE,
 )
 from shingling.errors import SettingsError
+from shingling.methods import DEFAULT_METHOD, METHODS
 
 
 @dataclass(frozen=True)
@@ -23,9 +23,7 @@ class Rules:
         threshold: resemblance at or above which a page is a near-duplicate, 0 < t <= 1, for
             the methods that measure it.
         min_words: shorter texts match only exactly, and under the same title.
-        method: one of `METHODS`: `minhash` by resemblance, `megashingle` by two of six equal
-            supershingles, `simhash` by distance, `minhash+simhash` where both agree, `exact`
-            for exact duplicates only.
+        method: name of one of `shingling.methods.METHODS`, which say how each decides.
         simhash_distance: bits in which the SimHashes of near-duplicates differ at most, 0 to 7.
         containment: share of a page's shingles from which on it is a piece of another; None
             does not look for pieces.
@@ -40,7 +38,7 @@ class Rules:
 
     threshold: float = DEFAULT_THRESHOLD
     min_words: int = DEFAULT_MIN_WORDS
-    method: str = "minhash"
+    method: str = DEFAULT_METHOD
     window_days: float | None = None
     store_text: bool = True
     simhash_distance: int = DEFAULT_SIMHASH_DISTANCE
@@ -72,8 +70,10 @@ class Rules:
                 "containment (DEDUP_CONTAINMENT) is measured on stored texts: it needs store_text"
                 " (DEDUP_STORE_TEXT = True)"
             )
-        if self.method == "exact":
-            raise SettingsError("containment (DEDUP_CONTAINMENT) needs a method other than exact")
+        if METHODS[self.method].keys is None:
+            raise SettingsError(
+                f"containment (DEDUP_CONTAINMENT) needs a method other than {self.method}"
+            )
 
     @classmethod
     def given(cls, rules: Rules | None, single: RuleValues) -> Rules | None:

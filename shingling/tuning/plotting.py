@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shingling.errors import TuningError
+from shingling.methods import METHODS
 from shingling.tuning.settings import sizes
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ def _drawn(report: Report) -> Result:
 
 def _title(result: Result) -> str:
     scheme = result.setting.scheme
-    if result.setting.method == "simhash":
+    if not METHODS[result.setting.method].threshold:
         return "SimHash"
     joined = f", SimHash distance {result.distance}" if result.distance is not None else ""
     return f"Shingles of {scheme.shingle_size} {scheme.unit}{joined}"

@@ -10,6 +10,7 @@ import numpy as np
 
 from shingling.defaults import MOST_DISTANCE
 from shingling.errors import TuningError
+from shingling.methods import DEFAULT_METHOD, METHODS
 from shingling.sketch import Banding
 from shingling.tuning.evaluation import Flags, folds_of, gap_error
 from shingling.tuning.measuring import Measures
@@ -118,7 +119,7 @@ def tune_on(
     present: Scheme,
     threshold: float,
     *,
-    method: str = "minhash",
+    method: str = DEFAULT_METHOD,
     distance: int = 3,
     folds: int = 5,
     unlabelled: int = 0,
@@ -253,7 +254,7 @@ def _named(result: Result) -> str:
         rule.append(f"threshold {result.threshold:g}")
     if result.distance is not None:
         rule.append(f"distance {result.distance}")
-    shingles = "shingles of " if setting.method in ("minhash", "minhash+simhash") else ""
+    shingles = "shingles of " if METHODS[setting.method].threshold else ""
     return f"{shingles}{setting.name}{' at ' if rule else ''}{' and '.join(rule)}"
 
 
@@ -283,7 +284,7 @@ def _warnings(same: Flags, present: Result, recommended: Result, *, by_title: bo
             " threshold from the curve"
         )
     method, threshold = recommended.setting.method, recommended.threshold
-    if "minhash" in method and threshold is not None and recommended is not present:
+    if METHODS[method].threshold and threshold is not None and recommended is not present:
         banding = Banding.for_threshold(threshold)
         if banding.bands > _MAX_KEYS_PER_PAGE:
             found.append(
@@ -312,7 +313,7 @@ def _warnings(same: Flags, present: Result, recommended: Result, *, by_title: bo
 def _out_of_reach(results: Sequence[Result]) -> list[str]:
     """Warn if SimHash would do best at more bits than a store looks up."""
     for result in results:
-        if result.setting.method != "simhash" or result.curve is None:
+        if result.curve is None or result.curve.by != "distance":
             continue
         f1 = result.curve.f1
         best = max(f1)

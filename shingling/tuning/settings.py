@@ -11,6 +11,7 @@ import numpy as np
 
 from shingling.defaults import MOST_DISTANCE
 from shingling.errors import SchemeError
+from shingling.methods import DEFAULT_METHOD, METHODS
 from shingling.tuning.evaluation import (
     Choice,
     Flags,
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 IDF_FILE = "the file that you have.json"
 SIZES = (1, 2, 3, 4, 5, 7, 10)
 THRESHOLDS = np.arange(1, 101) / 100
-_SUPERSHINGLES_OF_MEGASHINGLE = 2.0  # that are equal if a megashingle is
 _CHARACTER_SHINGLE_SIZE = 9
 _CYRILLIC = re.compile(r"[\u0400-\u04ff]{3}")
 _MIN_RUSSIAN_SHARE = 0.1  # of texts with Russian letters, for Russian lemmas
@@ -51,7 +51,7 @@ class Setting:
 
     name: str
     scheme: Scheme
-    method: str = "minhash"
+    method: str = DEFAULT_METHOD
 
 
 @dataclass(frozen=True)
@@ -215,25 +215,27 @@ def at_present(
 ) -> Result:
     """Evaluate a setting at a given threshold and distance."""
     scorings = _scorings(setting, measures)
-    choice = {
-        "minhash": Choice(0, threshold),
-        "minhash+simhash": Choice(distance, threshold),
-        "simhash": Choice(0, -float(distance)),
-        "megashingle": Choice(0, _SUPERSHINGLES_OF_MEGASHINGLE),
-    }[setting.method]
+    method = METHODS[setting.method]
+    if method.threshold:
+        choice = Choice(distance if method.distance else 0, threshold)
+    elif method.distance:
+        choice = Choice(0, -float(distance))
+    else:
+        choice = Choice(0, float(method.supershingles))
     decided = scorings[choice.scoring].scores >= choice.cutoff
     return _result(setting, scorings, choice, decided, same)
 
 
 def _scorings(setting: Setting, measures: Measures) -> Sequence[Scoring]:
     scheme = setting.scheme
-    if setting.method == "megashingle":
-        return [Scoring(measures.supershingles(scheme), np.array([_SUPERSHINGLES_OF_MEGASHINGLE]))]
-    if setting.method == "simhash":
+    method = METHODS[setting.method]
+    if method.supershingles:
+        return [Scoring(measures.supershingles(scheme), np.array([float(method.supershingles)]))]
+    if not method.threshold:
         every = -np.arange(scheme.simhash.bits, -1, -1, dtype=np.float64)
         return [Scoring(-measures.distances(scheme), every, MOST_DISTANCE + 1)]
     resemblances = measures.resemblances(scheme)
-    if setting.method == "minhash":
+    if not method.distance:
         return [Scoring(resemblances, THRESHOLDS)]
     distances = measures.distances(scheme)
     return [
@@ -246,15 +248,14 @@ def _result(
     setting: Setting, scorings: Sequence[Scoring], choice: Choice, decided: Flags, same: Flags
 ) -> Result:
     scoring = scorings[choice.scoring]
-    threshold, distance = {
-        "minhash": (choice.cutoff, None),
-        "minhash+simhash": (choice.cutoff, choice.scoring),
-        "simhash": (None, round(-choice.cutoff)),
-        "megashingle": (None, None),
-    }[setting.method]
+    method = METHODS[setting.method]
+    by_distance = method.distance and not method.threshold
+    threshold = choice.cutoff if method.threshold else None
+    distance = None
+    if method.distance:
+        distance = round(-choice.cutoff) if by_distance else choice.scoring
     curve = None
-    if setting.method != "megashingle":
-        by_distance = setting.method == "simhash"
+    if by_distance or method.threshold:
         step = -1 if by_distance else 1
         lines = scoring.curve(same)[:, ::step].tolist()
         at = (step * scoring.cutoffs[::step]).tolist()

@@ -23,6 +23,7 @@ from shingling.bulk.spark.rounds import Rounds
 from shingling.bulk.spark.signing import SIGNED, Signing, sign_rows
 from shingling.bulk.spark.work import Work, hadoop
 from shingling.errors import BulkError
+from shingling.methods import METHODS
 from shingling.sketch.banding import Banding
 from shingling.store import (
     MAX_CANDIDATES_MEASURED,
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
 _ROW, _FILE, _LINE, _INPUT = (f"shingling_{name}" for name in ("row", "file", "line", "input"))
-METHODS = ("minhash", "megashingle", "minhash+simhash", "exact")
 _EXPORT_COLUMNS = {"id", "url", "text", "text_hash", "simhash", "minima", "original_id"}
 _RESULT_FOLDERS = ("kept", "removed", "groups", "bad", "summary")
 
@@ -216,7 +216,7 @@ def _decided(rows: DataFrame, options: Options, order: Sequence[str], work: Work
     if options.strict:
         _refuse_bad(marked, places)
     near, rounds = work.empty(CHOSEN), 0
-    if seen["rows"] and options.rules.method != "exact":
+    if seen["rows"] and METHODS[options.rules.method].keys is not None:
         texts = numbered.select(row, _column(options.fields.text).alias("text"))
         deciding = Rounds(texts, _deciding(options), work)
         long_enough = marked.where("long_enough AND first IS NULL").select("row")
@@ -254,7 +254,11 @@ def _signed(numbered: DataFrame, row: Column, options: Options) -> DataFrame:
     place = f.concat(f.col(_FILE), f.lit(":"), f.col(_LINE).cast("string"))
     columns = row, place.alias("place"), f.struct(*map(_column, sorted(names))).alias("values")
     index = Index.for_rules(options.rules, options.scheme).keys_of
-    banding = index if options.rules.method != "exact" and isinstance(index, Banding) else None
+    banding = (
+        index
+        if METHODS[options.rules.method].keys is not None and isinstance(index, Banding)
+        else None
+    )
     signing = Signing(options.scheme, banding, fields, options.max_bytes)
     return numbered.select(*columns).mapInArrow(partial(sign_rows, signing=signing), SIGNED)
 

@@ -14,6 +14,7 @@ from shingling.cli.progress import progress_bar
 from shingling.cli.subcommand import Subcommand
 from shingling.errors import BulkError
 from shingling.extraction.cpus import usable_cpus
+from shingling.methods import COLLECTION_METHODS
 
 if TYPE_CHECKING:
     import argparse
@@ -39,7 +40,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--method",
-        choices=["minhash", "megashingle", "minhash+simhash", "exact"],
+        choices=COLLECTION_METHODS,
         help="how duplicates are found (default: DEDUP_METHOD)",
     )
     for name in ("text", "html"):

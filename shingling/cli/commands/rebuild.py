@@ -14,6 +14,7 @@ from shingling.cli.output import FOUND, NOT_FOUND, print_json, print_table
 from shingling.cli.progress import progress_bar
 from shingling.cli.subcommand import Subcommand
 from shingling.defaults import DEFAULT_CONTAINMENT, MOST_DISTANCE
+from shingling.methods import INDEXED_METHODS, METHODS, Keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,7 +31,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--method",
-        choices=["minhash", "megashingle", "simhash", "minhash+simhash"],
+        choices=INDEXED_METHODS,
         help="method that the index is for (default: DEDUP_METHOD)",
     )
     parser.add_argument(
@@ -127,7 +128,7 @@ def _rules_to_index_for(
     from shingling.store import Rules
 
     method = options.method or settings.method
-    if method == "exact":  # needs no index of its own
+    if METHODS[method].keys is None:  # needs no index of its own
         method = store.index.usual_rules().method
     sampled = store.index.sampled if options.containment is None else options.containment
     return Rules(
@@ -148,7 +149,7 @@ def _print_index(options: argparse.Namespace, index: Index, rules: Rules) -> int
 
     if options.json:
         shown: dict[str, Any] = index.columns()
-        if isinstance(index.keys_of, Banding) and "minhash" in rules.method:
+        if isinstance(index.keys_of, Banding) and METHODS[rules.method].threshold:
             shown["recall"] = round(index.keys_of.recall(rules.threshold), 4)
         return print_json(shown)
     print(f"{index}, which find {_found(index, rules)}")
@@ -161,7 +162,7 @@ def _found(index: Index, rules: Rules) -> str:
 
     if not isinstance(index.keys_of, Banding):
         return f"all pairs within {MOST_DISTANCE} bits"
-    if rules.method == "megashingle":
+    if METHODS[rules.method].keys is Keys.SUPERSHINGLES:
         return "all pairs with an equal megashingle"
     return f"{index.keys_of.recall(rules.threshold):.1%} of the pairs at {rules.threshold:g}"
 

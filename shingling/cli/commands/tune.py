@@ -12,6 +12,7 @@ from shingling.cli.opening import open_store
 from shingling.cli.output import FOUND, print_json, print_table
 from shingling.cli.subcommand import Subcommand
 from shingling.errors import NoStoreError, TuningError
+from shingling.methods import DEFAULT_METHOD, METHODS
 from shingling.plugin.settings import project_folder
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def tune(options: argparse.Namespace, store: Store | None, present: Scheme, rule
             labelled.pairs,
             present,
             rules.threshold,
-            method="minhash" if rules.method == "exact" else rules.method,
+            method=rules.method if METHODS[rules.method].keys else DEFAULT_METHOD,
             distance=rules.simhash_distance,
             folds=options.folds,
             unlabelled=labelled.unlabelled,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from shingling.methods import METHODS
 from shingling.similarity import (
     distance as simhash_distance,
     equal_supershingles,
@@ -229,7 +230,7 @@ def least_estimate(rules: Rules) -> float:
 
 def _least(rules: Rules) -> float:
     """Resemblance that a method asks for."""
-    return rules.threshold if "minhash" in rules.method else 0.0
+    return rules.threshold if METHODS[rules.method].threshold else 0.0
 
 
 def _margin(rules: Rules) -> float:
@@ -239,15 +240,21 @@ def _margin(rules: Rules) -> float:
 
 def _accepted(row: Row, candidates: Sequence[Row], rules: Rules) -> Sequence[Row]:
     """Candidates that a method accepts by their signatures alone."""
-    if rules.method == "megashingle":
-        return [other for other in candidates if equal_supershingles(row.minima, other.minima) > 1]
-    if "simhash" in rules.method:
-        return [
+    method = METHODS[rules.method]
+    accepted = candidates
+    if method.supershingles:
+        accepted = [
             other
-            for other in candidates
+            for other in accepted
+            if equal_supershingles(row.minima, other.minima) >= method.supershingles
+        ]
+    if method.distance:
+        accepted = [
+            other
+            for other in accepted
             if simhash_distance(row.simhash, other.simhash) <= rules.simhash_distance
         ]
-    return candidates
+    return accepted
 
 
 def _measure(row: Row, other: Row, least: float, batch: Batch) -> tuple[float, float]:

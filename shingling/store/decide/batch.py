@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from sqlalchemy import bindparam, exists, or_, select
 
+from shingling.methods import METHODS
 from shingling.store.decide.decision import Arrival, Met
 from shingling.store.decide.texts import Texts
 from shingling.store.index.lookup import Lookup
@@ -184,13 +185,17 @@ class Batch:
                 )
             )
         found: set[int] = set()
-        if long_enough and self.rules.method != "exact":
+        if long_enough and self._finds_near:
             found = self.lookup.fetch(long_enough)
             if self.rules.containment is not None:
                 samples = [self.texts.sample(scope, text) for scope, text in pieces]
                 found |= self.lookup.fetch_pieces(samples)
         self._read(self._ask.by_id_in_scopes, found - self._rows.keys(), scopes=in_scopes)
         self._load_originals()
+
+    @property
+    def _finds_near(self) -> bool:
+        return METHODS[self.rules.method].keys is not None
 
     @property
     def _ask(self) -> _Queries:
@@ -288,7 +293,17 @@ class Batch:
         kept_text = page.text if self.rules.store_text else None
         page_id = self._by_url.get((page.scope, url_key(page.url)))
         if page_id is None:
-            row = Row.of(page, signature, self._new_ids.pop(), run)
+            row = Row.new(
+                self._new_ids.pop(),
+                signature,
+                url=page.url,
+                scope=page.scope,
+                title=page.title,
+                language=page.language,
+                source=page.source,
+                seen=fetched_at(page),
+                run=run,
+            )
             self.admit(row)
             self.texts.put(row, kept_text, page.body_key)
             return Arrival(row)
@@ -312,7 +327,7 @@ class Batch:
     def meet(self, row: Row) -> Met:
         """Look up what a page, which is in no group, is to be compared with."""
         candidates: list[Row] = []
-        if self.rules.method != "exact":
+        if self._finds_near:
             candidates = self._originals(row, sorted(self.lookup.candidates(row)))
         return Met(
             [self.head(other) for other in self.reviewed_pairs(row, same=True)],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from shingling.methods import METHODS
 from shingling.similarity import distance as simhash_distance, nearest
 from shingling.store.decide.alike import are_one, choose, choose_exact, contained
 from shingling.store.decide.decision import Decision
@@ -184,7 +185,8 @@ def _same_text(case: _Case) -> Decision | None:
 def _nothing_to_measure(case: _Case) -> Decision | None:
     """Skip a short text, which is a duplicate only of the same text."""
     rules = case.batch.rules
-    if case.row.words < rules.min_words or (case.is_template and rules.method == "exact"):
+    finds_near = METHODS[rules.method].keys is not None
+    if case.row.words < rules.min_words or (case.is_template and not finds_near):
         return Decision("skipped", reason="template" if case.is_template else "short")
     return None
 
@@ -201,7 +203,7 @@ def _nearest_candidate(case: _Case) -> Decision | None:
         return None
     head, resemblance, containment = choice.best
     distance = None
-    if "simhash" in batch.rules.method:
+    if METHODS[batch.rules.method].distance:
         distance = simhash_distance(row.simhash, head.simhash)
     count = len(case.looked_at)
     return Decision("near", head, resemblance, containment, candidates=count, distance=distance)

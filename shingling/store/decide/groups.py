@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shingling.methods import METHODS
 from shingling.sketch import FUNCTIONS
 from shingling.store.decide.alike import are_two, choose, contained, least_estimate
 from shingling.store.decide.decision import Decision
@@ -147,7 +148,7 @@ def _nearest(
     batch: Batch,
 ) -> tuple[Row, float, float] | None:
     rules = batch.rules
-    if rules.method == "exact" or not heads:
+    if METHODS[rules.method].keys is None or not heads:
         return None
     estimates = (minima[: len(heads)] == row.minima).mean(axis=1)
     likely = np.flatnonzero(estimates >= least_estimate(rules)).tolist()

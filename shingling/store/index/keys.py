@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from shingling.defaults import DEFAULT_CONTAINMENT
 from shingling.errors import BandingError
+from shingling.methods import DEFAULT_METHOD, METHODS, Keys
 from shingling.sketch import FUNCTIONS, SUPERSHINGLES, Banding, Halves
 from shingling.store.rules import Rules
 
@@ -45,9 +46,10 @@ class Index:
     def for_rules(cls, rules: Rules, scheme: Scheme) -> Index:
         """Return the cheapest index that finds what these rules look for."""
         keys_of: Banding | Halves
-        if rules.method == "simhash":
+        keys = METHODS[rules.method].keys
+        if keys is Keys.SIMHASH_HALVES:
             keys_of = Halves(scheme.simhash.bits)
-        elif rules.method == "megashingle":
+        elif keys is Keys.SUPERSHINGLES:
             keys_of = Banding(SUPERSHINGLES, FUNCTIONS // SUPERSHINGLES)
         else:
             keys_of = Banding.for_threshold(rules.threshold)
@@ -97,7 +99,8 @@ class Index:
 
     def usual_rules(self) -> Rules:
         """Return the default rules of the method that the index is for."""
-        method = "minhash" if isinstance(self.keys_of, Banding) else "simhash"
+        keys = Keys.BANDS if isinstance(self.keys_of, Banding) else Keys.SIMHASH_HALVES
+        method = next(name for name, one in METHODS.items() if one.keys is keys)
         return Rules(method=method, containment=DEFAULT_CONTAINMENT if self.sampled else None)
 
     def require(self, rules: Rules) -> None:
@@ -108,27 +111,28 @@ class Index:
         """
         problem = self._problem(rules)
         if problem:
-            same = isinstance(self.keys_of, Banding) and rules.method == "minhash"
+            same = isinstance(self.keys_of, Banding) and rules.method == DEFAULT_METHOD
             options = "" if same else f" --method {rules.method}"
-            if "minhash" in rules.method:
+            if METHODS[rules.method].threshold:
                 options += f" --threshold {rules.threshold:g}"
             if self.sampled or rules.containment is not None:
                 options += " --containment"
             raise BandingError(f"{problem}: run `scrapy dedup rebuild{options}` once")
 
     def _problem(self, rules: Rules) -> str | None:
-        if rules.method == "exact":
+        keys = METHODS[rules.method].keys
+        if keys is None:
             return None
         if rules.containment is not None and not self.sampled:
             return "the store has no samples of its pages, which DEDUP_CONTAINMENT looks up"
         if isinstance(self.keys_of, Halves):
-            if rules.method != "simhash":
+            if keys is not Keys.SIMHASH_HALVES:
                 return f"the store is indexed by SimHash, not for the method {rules.method}"
             return None
-        if rules.method == "simhash":
-            return "the store is indexed by minima, not for the method simhash"
+        if keys is Keys.SIMHASH_HALVES:
+            return f"the store is indexed by minima, not for the method {rules.method}"
         banding = self.keys_of
-        if rules.method == "megashingle":
+        if keys is Keys.SUPERSHINGLES:
             if banding.finds_supershingles:
                 return None
             return f"bands of {banding.rows} minima do not find all equal supershingles"

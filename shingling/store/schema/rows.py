@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
-from shingling.store.model import fetched_at
 from shingling.store.schema.tables import pages
 from shingling.store.urls import site_of
 
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from sqlalchemy import RowMapping
 
     from shingling.sketch import Minima, Signature
-    from shingling.store.model import Page
 
 COLUMNS: tuple[str, ...] = tuple(pages.columns.keys())
 
@@ -58,16 +56,28 @@ class Row:
     indexed: Keyed | None
 
     @classmethod
-    def of(cls, page: Page, signature: Signature, page_id: int, run: int | None) -> Self:
+    def new(
+        cls,
+        page_id: int,
+        signature: Signature,
+        *,
+        url: str,
+        scope: str,
+        title: str | None,
+        language: str | None,
+        source: str | None,
+        seen: int,
+        run: int | None,
+    ) -> Self:
         """Row of a page that is not stored yet, as an original."""
         return cls(
             id=page_id,
-            scope=page.scope,
-            url=page.url,
-            url_key=url_key(page.url),
-            site=site_of(page.url),
-            title=page.title,
-            language=page.language,
+            scope=scope,
+            url=url,
+            url_key=url_key(url),
+            site=site_of(url),
+            title=title,
+            language=language,
             words=signature.words,
             text_hash=signature.text_hash,
             minima=signature.minima,
@@ -77,10 +87,10 @@ class Row:
             original_id=None,
             resemblance=None,
             containment=None,
-            first_seen=fetched_at(page),
-            last_seen=fetched_at(page),
+            first_seen=seen,
+            last_seen=seen,
             run_id=run,
-            source=page.source,
+            source=source,
             stored=False,
             indexed=None,
         )
