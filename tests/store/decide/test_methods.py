@@ -11,6 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 from shingling import Page, Rules, Scheme, Signature, Store, sign
 from shingling.errors import BandingError
+from shingling.methods import METHODS, Keys, Method
 from shingling.similarity import distance, equal_supershingles
 from shingling.sketch import Banding, Halves, SimhashFeatures
 from tests.support.invariants import beginning, ending, entries_of, jaccard, text, verify, words
@@ -53,6 +54,24 @@ def test_megashingles_take_pages_with_two_equal_supershingles(file: Path) -> Non
                 assert verdict.resemblance == jaccard(base, main_text)
                 assert verdict.distance is None
     verify(file)
+
+
+def test_a_method_is_an_entry_of_the_table_and_nothing_else(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    method = Method("supershingle3", "by three of six", Keys.SUPERSHINGLES, supershingles=3)
+    monkeypatch.setitem(METHODS, method.name, method)
+    base = text(BASE)
+    found = []
+    with Store.open(url_of(file), method=method.name) as store:
+        store.check([Page("https://a.example/", base)])
+        for changed in range(1, 30):
+            other = text(ending(BASE, "other", changed))
+            equal = equal_supershingles(sign(base).minima, sign(other).minima)
+            [verdict] = store.check([Page("https://a.example/other", other)], dry_run=True)
+            assert (verdict.status == "near") == (equal >= 3), changed
+            found.append(equal)
+    assert {2, 3} <= {*found}
 
 
 def test_one_equal_supershingle_is_not_enough_for_megashingles(file: Path) -> None:
