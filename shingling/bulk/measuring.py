@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from shingling.extraction.processes import Worker
-from shingling.methods import METHODS
+from shingling.rules.methods import METHODS
 from shingling.similarity import Overlap, overlap
 from shingling.sketch import FUNCTIONS, SUPERSHINGLES, fingerprint_set
 

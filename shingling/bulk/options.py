@@ -9,9 +9,9 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from shingling.defaults import MAX_BYTES
 from shingling.errors import BulkError
-from shingling.methods import COLLECTION_METHODS, METHODS
+from shingling.rules.defaults import MAX_BYTES
+from shingling.rules.methods import COLLECTION_METHODS, METHODS
 from shingling.sketch import Scheme
 from shingling.store import Rules
 

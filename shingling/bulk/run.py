@@ -22,7 +22,7 @@ from shingling.bulk.signing.inputs import sign_all
 from shingling.bulk.sorting import NO_ROW, find_shared_keys, first_of_equal
 from shingling.bulk.storing import put_into_store
 from shingling.errors import BulkError
-from shingling.methods import METHODS
+from shingling.rules.methods import METHODS
 from shingling.sketch.banding import Banding
 from shingling.store import Index
 from shingling.text import plain_line

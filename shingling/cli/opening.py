@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shingling.methods import METHODS, Keys
 from shingling.plugin.settings import store_url
+from shingling.rules.methods import METHODS, Keys
 
 if TYPE_CHECKING:
     import argparse
@@ -46,9 +46,9 @@ def open_session(options: argparse.Namespace, settings: DedupSettings) -> Sessio
     return Session.open(chosen_url(options, settings), create=False)
 
 
-def rules_for(store: Store, settings: DedupSettings) -> Rules | None:
+def rules_for(session: Session, settings: DedupSettings) -> Rules | None:
     """Rules of the settings, where the store is indexed for such; else None."""
-    rules, indexed = settings.rules, store.index.usual_rules()
+    rules, indexed = settings.rules, session.index.usual_rules()
     halves = Keys.SIMHASH_HALVES
     same_keys = (METHODS[rules.method].keys is halves) == (METHODS[indexed.method].keys is halves)
     same_samples = (rules.containment is None) == (indexed.containment is None)

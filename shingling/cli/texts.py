@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shingling.defaults import MAX_FILE_BYTES
 from shingling.errors import ExtractionError, ShinglingError
 from shingling.extraction.html import decode, extract_page, sniff_html
+from shingling.rules.defaults import MAX_FILE_BYTES
 from shingling.text import plain_line
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from functools import cache
 from importlib import import_module, metadata
 from typing import TYPE_CHECKING, TypeAlias
 
-from shingling.defaults import DEFAULT_EXTRACTOR
 from shingling.errors import SettingsError
+from shingling.rules.defaults import DEFAULT_EXTRACTOR
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

@@ -12,9 +12,9 @@ from lxml.etree import LxmlError
 from lxml.html import HTMLParser, document_fromstring
 from w3lib.encoding import html_to_unicode, resolve_encoding
 
-from shingling.defaults import MAX_BYTES
 from shingling.errors import ExtractionError
 from shingling.extraction.extractors import Extracted
+from shingling.rules.defaults import MAX_BYTES
 from shingling.text import canonical_words, clean, plain_line
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from shingling.defaults import DEFAULT_EXTRACTOR, MAX_BYTES
 from shingling.errors import ExtractionError
 from shingling.extraction.extractors import BUILT_IN, Extractor
 from shingling.extraction.html import EXTRACTION_VERSION, extract_head, extract_page
+from shingling.rules.defaults import DEFAULT_EXTRACTOR, MAX_BYTES
 from shingling.sketch import sign
 from shingling.text import clean
 

@@ -6,10 +6,10 @@ import logging
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from shingling.defaults import FEW_WORDS
 from shingling.kernel import COMPILED
-from shingling.methods import METHODS
 from shingling.plugin.duplicate import describe_duplicate
+from shingling.rules.defaults import FEW_WORDS
+from shingling.rules.methods import METHODS
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

@@ -14,18 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.utils.conf import closest_scrapy_cfg
 
-from shingling.defaults import (
-    DEFAULT_EXTRACTOR,
-    DEFAULT_MIN_WORDS,
-    DEFAULT_SHINGLE_SIZE,
-    DEFAULT_SIMHASH_DISTANCE,
-    DEFAULT_THRESHOLD,
-    MAX_BYTES,
-    MOST_DISTANCE,
-)
 from shingling.errors import SettingsError, ShinglingError, StoreError
 from shingling.extraction.extractors import BUILT_IN
-from shingling.methods import DEFAULT_METHOD, METHODS
 from shingling.plugin.setting_values import (
     FILLABLE,
     boolean,
@@ -39,6 +29,16 @@ from shingling.plugin.setting_values import (
     scheme_dict,
     whole_number,
 )
+from shingling.rules.defaults import (
+    DEFAULT_EXTRACTOR,
+    DEFAULT_MIN_WORDS,
+    DEFAULT_SHINGLE_SIZE,
+    DEFAULT_SIMHASH_DISTANCE,
+    DEFAULT_THRESHOLD,
+    MAX_BYTES,
+    MOST_DISTANCE,
+)
+from shingling.rules.methods import DEFAULT_METHOD, METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

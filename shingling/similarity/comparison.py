@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from shingling.defaults import FEW_WORDS
+from shingling.rules.defaults import FEW_WORDS
 from shingling.similarity.common_runs import longest_common_run
 from shingling.similarity.measures import (
     cosine,

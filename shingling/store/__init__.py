@@ -1,5 +1,6 @@
 """The signature store: tables, candidate search, the atomic check-and-insert."""
 
+from shingling.rules.rules import Rules
 from shingling.store.admin.rebuild import Change, Changes
 from shingling.store.admin.records import PAGE_FIELDS, Header, Record, checked
 from shingling.store.admin.store_admin import StoreAdmin
@@ -12,6 +13,7 @@ from shingling.store.index.postings import MOST
 from shingling.store.model import (
     STATUSES,
     Group,
+    IndexShape,
     Match,
     Page,
     Parted,
@@ -21,7 +23,6 @@ from shingling.store.model import (
     StoreStatus,
     Verdict,
 )
-from shingling.store.rules import Rules
 from shingling.store.runs import Run
 from shingling.store.session import look_at_store
 from shingling.store.store import Store
@@ -37,6 +38,7 @@ __all__ = [
     "Group",
     "Header",
     "Index",
+    "IndexShape",
     "Match",
     "Page",
     "Parted",

@@ -12,7 +12,6 @@ from shingling.text import clean
 
 if TYPE_CHECKING:
     from shingling.sketch import Scheme, Signature
-    from shingling.store.index.keys import Index
     from shingling.text import Canonicaliser
 
 DAY = 86_400  # seconds
@@ -207,6 +206,27 @@ class RunRecord:
         return {**asdict(self), "started": self.started.isoformat(), "finished": finished}
 
 
+class IndexShape(NamedTuple):
+    """What the originals of a store are found by.
+
+    Args:
+        indexed: `minima` or `simhash`.
+        bands: parts of a signature, each of which is a key.
+        rows: minima, or bits of the SimHash, in a band.
+        sampled: whether pieces of pages are found as well, by samples of their shingles.
+    """
+
+    indexed: str
+    bands: int
+    rows: int
+    sampled: bool
+
+    def __str__(self) -> str:
+        unit = "bits of SimHashes" if self.indexed == "simhash" else "minima"
+        samples = ", and samples" if self.sampled else ""
+        return f"{self.bands} x {self.rows} {unit}{samples}"
+
+
 @dataclass(frozen=True)
 class StoreStatus:
     """What a store holds.
@@ -238,7 +258,7 @@ class StoreStatus:
     rebuilding: bool
     scheme: Scheme
     exact_means: str
-    index: Index
+    index: IndexShape
     revision: str
 
     def as_dict(self) -> dict[str, Any]:
@@ -247,7 +267,7 @@ class StoreStatus:
         return {
             **{name: getattr(self, name) for name in names},
             "scheme": {"id": self.scheme.id, **self.scheme.describe()},
-            "index": self.index.columns(),
+            "index": self.index._asdict(),
         }
 
 

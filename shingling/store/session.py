@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Self, TypeVar
 from sqlalchemy import insert, select
 
 from shingling.errors import NoStoreError, SchemeError, StoreError
+from shingling.rules.rules import Rules
 from shingling.sketch import Scheme
 from shingling.store.backends.base import AgainError, Trouble
 from shingling.store.backends.engine import database_of, parse_url
 from shingling.store.backends.sqlite import sqlite_path
 from shingling.store.index.keys import Index
-from shingling.store.rules import Rules
 from shingling.store.schema.migrate import HEAD, current_revision, refuse_newer, upgrade
 from shingling.store.schema.tables import LIVE, scheme as scheme_table
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 from sqlalchemy import select
 
 from shingling.errors import StoreError
+from shingling.rules.rules import Rules
 from shingling.store.admin import queries
 from shingling.store.admin.events import event_groups
 from shingling.store.admin.rebuild import read_plan
@@ -15,7 +16,6 @@ from shingling.store.admin.store_admin import StoreAdmin
 from shingling.store.decide.check import check_batch, require_scheme
 from shingling.store.decide.texts import read_text
 from shingling.store.model import Match, Page, RunRecord, StoreStatus, Verdict
-from shingling.store.rules import Rules
 from shingling.store.runs import end_run, insert_run
 from shingling.store.schema.migrate import HEAD
 from shingling.store.schema.tables import pages
@@ -27,10 +27,9 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from shingling.rules.rules import RuleValues
     from shingling.sketch import Scheme, Signature
-    from shingling.store.index.keys import Index
     from shingling.store.model import Group, Parted, StoredPage
-    from shingling.store.rules import RuleValues
     from shingling.store.runs import Run
 
     Progress = Callable[[int, int], None]
@@ -108,11 +107,6 @@ class Store:
         return self._session.scheme
 
     @property
-    def index(self) -> Index:
-        """What the originals are found by."""
-        return self._session.index
-
-    @property
     def rules(self) -> Rules:
         """How pages are decided where a call does not say otherwise."""
         return self._session.rules
@@ -169,7 +163,7 @@ class Store:
         Raises:
             BandingError: it does not; the message names the command that changes it.
         """
-        self.index.require(rules)
+        self._session.index.require(rules)
 
     def similar(
         self,
@@ -320,7 +314,7 @@ class Store:
                 rebuilding=plan is not None and not plan.dry_run,
                 scheme=self.scheme,
                 exact_means=_EXACT_MEANS[self.scheme.version],
-                index=self.index,
+                index=self._session.index.shape,
                 revision=HEAD,
                 **queries.counts(connection),
             )

@@ -7,9 +7,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from shingling.defaults import MAX_FILE_BYTES
 from shingling.errors import ExtractionError, TuningError
 from shingling.extraction.html import extract_page, sniff_html
+from shingling.rules.defaults import MAX_FILE_BYTES
 from shingling.text import clean, plain_line
 
 if TYPE_CHECKING:

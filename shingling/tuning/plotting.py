@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shingling.errors import TuningError
-from shingling.methods import METHODS
+from shingling.rules.methods import METHODS
 from shingling.tuning.settings import sizes
 
 if TYPE_CHECKING:

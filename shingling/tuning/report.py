@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shingling.defaults import MOST_DISTANCE
 from shingling.errors import TuningError
-from shingling.methods import DEFAULT_METHOD, METHODS
+from shingling.rules.defaults import MOST_DISTANCE
+from shingling.rules.methods import DEFAULT_METHOD, METHODS
 from shingling.sketch import Banding
 from shingling.tuning.evaluation import Flags, folds_of, gap_error
 from shingling.tuning.measuring import Measures

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shingling.defaults import MOST_DISTANCE
 from shingling.errors import SchemeError
-from shingling.methods import DEFAULT_METHOD, METHODS
+from shingling.rules.defaults import MOST_DISTANCE
+from shingling.rules.methods import DEFAULT_METHOD, METHODS
 from shingling.tuning.evaluation import (
     Choice,
     Flags,

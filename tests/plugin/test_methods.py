@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from shingling.defaults import FEW_WORDS
+from shingling.rules.defaults import FEW_WORDS
 from shingling.sketch import Idf
 from tests.support.pages import article, html
 from tests.support.serving import serving

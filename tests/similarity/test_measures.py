@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from shingling import Scheme, compare
-from shingling.defaults import FEW_WORDS
+from shingling.rules.defaults import FEW_WORDS
 from shingling.similarity import (
     cosine,
     equal_supershingles,

@@ -10,7 +10,7 @@ import io
 import json
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
-from shingling.defaults import MAX_FILE_BYTES
+from shingling.rules.defaults import MAX_FILE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

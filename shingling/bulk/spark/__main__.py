@@ -11,9 +11,9 @@ from pyspark.sql import SparkSession
 
 from shingling.bulk.options import Fields, Options
 from shingling.bulk.spark.deduplicate import deduplicate_parquet
-from shingling.defaults import DEFAULT_MIN_WORDS, DEFAULT_THRESHOLD
 from shingling.errors import ShinglingError
-from shingling.methods import COLLECTION_METHODS, DEFAULT_METHOD
+from shingling.rules.defaults import DEFAULT_MIN_WORDS, DEFAULT_THRESHOLD
+from shingling.rules.methods import COLLECTION_METHODS, DEFAULT_METHOD
 from shingling.store import Rules
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from shingling.cli.progress import progress_bar
 from shingling.cli.subcommand import Subcommand
 from shingling.errors import BulkError
 from shingling.extraction.cpus import usable_cpus
-from shingling.methods import COLLECTION_METHODS
+from shingling.rules.methods import COLLECTION_METHODS
 
 if TYPE_CHECKING:
     import argparse

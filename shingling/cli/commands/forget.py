@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.exceptions import UsageError
 
-from shingling.cli.opening import open_store, rules_for
+from shingling.cli.opening import open_session, rules_for
 from shingling.cli.output import FOUND, NOT_FOUND, counted, print_json
 from shingling.cli.subcommand import Subcommand
 
@@ -53,7 +53,10 @@ def _prune(options: argparse.Namespace, settings: DedupSettings) -> int:
 def _remove(
     options: argparse.Namespace, settings: DedupSettings, chosen: dict[str, Any], done: str
 ) -> int:
-    with open_store(options, settings) as store:
+    from shingling.store import Store
+
+    with open_session(options, settings) as session:
+        store = Store(session)
         number = store.admin.forget(**chosen, dry_run=True)
         question = f"Remove {counted(number, 'page')} from the store?"
         if number and not options.yes and not _confirmed(question):
@@ -63,7 +66,7 @@ def _remove(
                 print(f"nothing was {done}")
             return NOT_FOUND
         if number:
-            number = store.admin.forget(**chosen, rules=rules_for(store, settings))
+            number = store.admin.forget(**chosen, rules=rules_for(session, settings))
     if options.json:
         print_json({done: number})
     else:

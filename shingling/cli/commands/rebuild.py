@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.exceptions import UsageError
 
-from shingling.cli.opening import open_store
+from shingling.cli.opening import open_session
 from shingling.cli.output import FOUND, NOT_FOUND, print_json, print_table
 from shingling.cli.progress import progress_bar
 from shingling.cli.subcommand import Subcommand
-from shingling.defaults import DEFAULT_CONTAINMENT, MOST_DISTANCE
-from shingling.methods import INDEXED_METHODS, METHODS, Keys
+from shingling.rules.defaults import DEFAULT_CONTAINMENT, MOST_DISTANCE
+from shingling.rules.methods import INDEXED_METHODS, METHODS, Keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from shingling.plugin.settings import DedupSettings
-    from shingling.store import Changes, Index, Rules, Store
+    from shingling.store import Changes, Index, IndexShape, Rules
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
@@ -59,9 +59,12 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _rebuild(options: argparse.Namespace, settings: DedupSettings) -> int:
+    from shingling.store import Store
+
     threshold = settings.threshold if options.threshold is None else options.threshold
     _check(options, threshold)
-    with open_store(options, settings) as store:
+    with open_session(options, settings) as session:
+        store = Store(session)
         if options.abandon:
             return _print_abandoned(options, store.admin.abandon_rebuild())
         changes: Changes | None = None
@@ -80,9 +83,9 @@ def _rebuild(options: argparse.Namespace, settings: DedupSettings) -> int:
                 changes = store.admin.redecide(
                     rules, scheme=scheme, dry_run=options.dry_run, progress=progress
                 )
-            index = store.index
+            index = session.index.shape
         else:
-            rules = _rules_to_index_for(options, settings, store, threshold)
+            rules = _rules_to_index_for(options, settings, session.index, threshold)
             with _progress("indexing") as progress:
                 index = store.admin.rebuild(rules=rules, progress=progress)
     if changes is None:
@@ -122,15 +125,15 @@ def _rules_to_decide_by(
 
 
 def _rules_to_index_for(
-    options: argparse.Namespace, settings: DedupSettings, store: Store, threshold: float
+    options: argparse.Namespace, settings: DedupSettings, index: Index, threshold: float
 ) -> Rules:
     """Rules that a new index is for; what nothing is said of stays as in the present one."""
     from shingling.store import Rules
 
     method = options.method or settings.method
     if METHODS[method].keys is None:  # needs no index of its own
-        method = store.index.usual_rules().method
-    sampled = store.index.sampled if options.containment is None else options.containment
+        method = index.usual_rules().method
+    sampled = index.sampled if options.containment is None else options.containment
     return Rules(
         threshold=threshold, method=method, containment=DEFAULT_CONTAINMENT if sampled else None
     )
@@ -144,32 +147,33 @@ def _print_abandoned(options: argparse.Namespace, begun: bool) -> int:
     return FOUND if begun else NOT_FOUND
 
 
-def _print_index(options: argparse.Namespace, index: Index, rules: Rules) -> int:
+def _print_index(options: argparse.Namespace, index: IndexShape, rules: Rules) -> int:
     from shingling.sketch import Banding
 
     if options.json:
-        shown: dict[str, Any] = index.columns()
-        if isinstance(index.keys_of, Banding) and METHODS[rules.method].threshold:
-            shown["recall"] = round(index.keys_of.recall(rules.threshold), 4)
+        shown: dict[str, Any] = index._asdict()
+        if index.indexed == "minima" and METHODS[rules.method].threshold:
+            shown["recall"] = round(Banding(index.bands, index.rows).recall(rules.threshold), 4)
         return print_json(shown)
     print(f"{index}, which find {_found(index, rules)}")
     return FOUND
 
 
-def _found(index: Index, rules: Rules) -> str:
+def _found(index: IndexShape, rules: Rules) -> str:
     """Pairs that an index finds."""
     from shingling.sketch import Banding
 
-    if not isinstance(index.keys_of, Banding):
+    if index.indexed != "minima":
         return f"all pairs within {MOST_DISTANCE} bits"
     if METHODS[rules.method].keys is Keys.SUPERSHINGLES:
         return "all pairs with an equal megashingle"
-    return f"{index.keys_of.recall(rules.threshold):.1%} of the pairs at {rules.threshold:g}"
+    recall = Banding(index.bands, index.rows).recall(rules.threshold)
+    return f"{recall:.1%} of the pairs at {rules.threshold:g}"
 
 
-def _print_changes(options: argparse.Namespace, changes: Changes, index: Index) -> int:
+def _print_changes(options: argparse.Namespace, changes: Changes, index: IndexShape) -> int:
     if options.json:
-        shown = {**changes.as_dict(), "dry_run": options.dry_run, "index": index.columns()}
+        shown = {**changes.as_dict(), "dry_run": options.dry_run, "index": index._asdict()}
         return print_json(shown)
     before, after = changes.originals
     print_table(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.exceptions import UsageError
 
-from shingling.cli.opening import open_store, rules_for
+from shingling.cli.opening import open_session, open_store, rules_for
 from shingling.cli.output import FOUND, NOT_FOUND, print_json, print_table
 from shingling.cli.subcommand import Subcommand
 
@@ -49,13 +49,15 @@ def _review(options: argparse.Namespace, settings: DedupSettings) -> int:
         raise UsageError("--note goes with --same or --different", print_help=False)
     if not reviewing:
         return _list_reviews(options, settings)
+    from shingling.store import Store
     from shingling.text import plain_line
 
     a, b = options.url
-    with open_store(options, settings) as store:
+    with open_session(options, settings) as session:
+        store = Store(session)
         stored = [bool(store.find(url)) for url in (a, b)]
         reviewed_before = store.admin.review(
-            a, b, same=options.same, note=options.note, rules=rules_for(store, settings)
+            a, b, same=options.same, note=options.note, rules=rules_for(session, settings)
         )
         pages = [page for url in (a, b) for page in store.find(url)]
     if options.json:

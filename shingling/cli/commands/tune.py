@@ -12,8 +12,8 @@ from shingling.cli.opening import open_store
 from shingling.cli.output import FOUND, print_json, print_table
 from shingling.cli.subcommand import Subcommand
 from shingling.errors import NoStoreError, TuningError
-from shingling.methods import DEFAULT_METHOD, METHODS
 from shingling.plugin.settings import project_folder
+from shingling.rules.methods import DEFAULT_METHOD, METHODS
 
 if TYPE_CHECKING:
     import argparse

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlalchemy import bindparam, func, or_, select, text
 
-from shingling.defaults import MOST_DISTANCE
+from shingling.rules.defaults import MOST_DISTANCE
 from shingling.similarity import distance as simhash_distance, overlap
 from shingling.sketch import Banding, Signature, fingerprint_set
 from shingling.store.decide.texts import estimated_containment, read_text, unzip

@@ -18,6 +18,7 @@ import numpy as np
 from sqlalchemy import delete, func, or_, select, update
 
 from shingling.errors import BandingError, SchemeError, StoreError
+from shingling.rules.rules import Rules
 from shingling.sketch import Scheme, shingle_text, sign
 from shingling.store.decide.batch import Batch
 from shingling.store.decide.decide import place
@@ -25,7 +26,6 @@ from shingling.store.decide.texts import read_texts
 from shingling.store.decide.write import write_batch
 from shingling.store.index.keys import Index
 from shingling.store.index.lookup import keys_of_sample
-from shingling.store.rules import Rules
 from shingling.store.schema.rows import Keyed, row_from
 from shingling.store.schema.tables import (
     LIVE,

@@ -22,11 +22,10 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from shingling.rules.rules import Rules
     from shingling.sketch import Scheme
     from shingling.store.admin.rebuild import Changes
-    from shingling.store.index.keys import Index
-    from shingling.store.model import Review
-    from shingling.store.rules import Rules
+    from shingling.store.model import IndexShape, Review
     from shingling.store.session import Session
 
     Progress = Callable[[int, int], None]
@@ -143,7 +142,7 @@ class StoreAdmin:
         *,
         rules: Rules | None = None,
         progress: Progress | None = None,
-    ) -> Index:
+    ) -> IndexShape:
         """Make a new index from the stored minima, SimHashes and texts; nothing is decided again.
 
         What was made before an interruption is used when it is called again. Meanwhile nobody
@@ -199,7 +198,7 @@ class StoreAdmin:
 
     def resume_rebuild(
         self, progress: Progress | None = None
-    ) -> tuple[Index, Changes | None] | None:
+    ) -> tuple[IndexShape, Changes | None] | None:
         """Go on with a rebuild that was interrupted; return None where there is none."""
         plan = self._session.database.read(read_plan)
         return None if plan is None or plan.dry_run else self._rebuild(plan, progress)
@@ -214,11 +213,11 @@ class StoreAdmin:
 
         return self._session.database.write(forget_it, alone=True)
 
-    def _rebuild(self, plan: Plan, progress: Progress | None) -> tuple[Index, Changes | None]:
+    def _rebuild(self, plan: Plan, progress: Progress | None) -> tuple[IndexShape, Changes | None]:
         index, changes = Rebuild(self._session.database, self._session.scheme, plan).run(progress)
         if not plan.dry_run:
             self._session.index, self._session.scheme = index, plan.scheme
-        return index, changes
+        return index.shape, changes
 
     def vacuum(self) -> tuple[int, int]:
         """Give back the space of what was removed; return the bytes before and after."""

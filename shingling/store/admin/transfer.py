@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import BindParameter, Connection, Table
 
+    from shingling.rules.rules import Rules
     from shingling.store.backends.base import Database
-    from shingling.store.rules import Rules
     from shingling.store.session import Session
 
 _READ, _WRITTEN = 256, 1000  # pages at a time

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from shingling.methods import METHODS
+from shingling.rules.methods import METHODS
 from shingling.similarity import (
     distance as simhash_distance,
     equal_supershingles,
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from shingling.rules.rules import Rules
     from shingling.similarity import Overlap
     from shingling.store.decide.batch import Batch
-    from shingling.store.rules import Rules
     from shingling.store.schema.rows import Row
 
 MAX_CANDIDATES_MEASURED = 32  # the most alike first

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from sqlalchemy import bindparam, exists, or_, select
 
-from shingling.methods import METHODS
+from shingling.rules.methods import METHODS
 from shingling.store.decide.decision import Arrival, Met
 from shingling.store.decide.texts import Texts
 from shingling.store.index.lookup import Lookup
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
     from sqlalchemy import BindParameter, Connection, RowMapping, Select
 
+    from shingling.rules.rules import Rules
     from shingling.sketch import Scheme, Signature
     from shingling.store.backends.base import Database
     from shingling.store.decide.decision import Decision
     from shingling.store.index.keys import Index
     from shingling.store.model import Page
-    from shingling.store.rules import Rules
     from shingling.store.schema.tables import Tables
     from shingling.store.session import Session
     from shingling.store.templates import SiteCache

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from shingling.rules.rules import Rules
     from shingling.sketch import Scheme, Signature
     from shingling.store.model import Page, Verdict
-    from shingling.store.rules import Rules
     from shingling.store.runs import Run
     from shingling.store.session import Session
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from shingling.methods import METHODS
+from shingling.rules.methods import METHODS
 from shingling.similarity import distance as simhash_distance, nearest
 from shingling.store.decide.alike import are_one, choose, choose_exact, contained
 from shingling.store.decide.decision import Decision

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shingling.methods import METHODS
+from shingling.rules.methods import METHODS
 from shingling.sketch import FUNCTIONS
 from shingling.store.decide.alike import are_two, choose, contained, least_estimate
 from shingling.store.decide.decision import Decision

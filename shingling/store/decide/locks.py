@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from shingling.rules.rules import Rules
     from shingling.sketch import Minima, Signature
     from shingling.store.model import Page
-    from shingling.store.rules import Rules
     from shingling.store.session import Session
 
 _COLUMNS = (

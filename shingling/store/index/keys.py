@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
-from shingling.defaults import DEFAULT_CONTAINMENT
 from shingling.errors import BandingError
-from shingling.methods import DEFAULT_METHOD, METHODS, Keys
+from shingling.rules.defaults import DEFAULT_CONTAINMENT
+from shingling.rules.methods import DEFAULT_METHOD, METHODS, Keys
+from shingling.rules.rules import Rules
 from shingling.sketch import FUNCTIONS, SUPERSHINGLES, Banding, Halves
-from shingling.store.rules import Rules
+from shingling.store.model import IndexShape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,19 +62,16 @@ class Index:
         """Index that the columns of the table `scheme` tell."""
         return cls(Halves(2 * rows) if of == "simhash" else Banding(bands, rows), sampled)
 
-    def columns(self) -> dict[str, str | int | bool]:
-        """Return what the table `scheme` keeps of it."""
+    @property
+    def shape(self) -> IndexShape:
+        """What the table `scheme` keeps of it."""
         if isinstance(self.keys_of, Halves):
-            of, bands, rows = "simhash", 2, self.keys_of.width
-        else:
-            of, bands, rows = "minima", self.keys_of.bands, self.keys_of.rows
-        return {"indexed": of, "bands": bands, "rows": rows, "sampled": self.sampled}
+            return IndexShape("simhash", 2, self.keys_of.width, self.sampled)
+        return IndexShape("minima", self.keys_of.bands, self.keys_of.rows, self.sampled)
 
-    def __str__(self) -> str:
-        shown = self.columns()
-        unit = "bits of SimHashes" if shown["indexed"] == "simhash" else "minima"
-        samples = ", and samples" if self.sampled else ""
-        return f"{shown['bands']} x {shown['rows']} {unit}{samples}"
+    def columns(self) -> dict[str, str | int | bool]:
+        """Columns of the table `scheme`."""
+        return self.shape._asdict()
 
     def keys(self, pages: Sequence[Signed]) -> list[list[int]]:
         """Return the keys that pages are stored under."""

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Table
 
+    from shingling.rules.rules import Rules
     from shingling.sketch import Fingerprints, Minima
     from shingling.store.index.keys import Index, Signed
     from shingling.store.index.postings import Entry, Postings
-    from shingling.store.rules import Rules
     from shingling.store.schema.rows import Row
     from shingling.store.schema.tables import Tables
 

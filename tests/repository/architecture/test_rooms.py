@@ -17,13 +17,12 @@ MAX_LINES = 400
 MAX_IN_FOLDER = 12  # modules and packages, besides those of Python and pytest themselves
 _NOT_COUNTED = {"__init__", "conftest"}
 
-_GROUND = {"defaults", "errors", "kernel", "methods"}
+_GROUND = {"errors", "kernel", "rules"}
 
 ROOMS = {
-    "defaults": set[str](),
     "errors": set[str](),
     "kernel": set[str](),
-    "methods": set[str](),
+    "rules": {"errors"},
     "text": _GROUND,
     "sketch": _GROUND | {"text"},
     "similarity": _GROUND | {"text", "sketch"},
@@ -38,7 +37,7 @@ ROOMS = {
 """What each room may import besides itself."""
 
 STORE_LAYERS = [
-    {"model", "rules", "runs", "schema", "templates", "urls"},
+    {"model", "runs", "schema", "templates", "urls"},
     {"index"},
     {"backends"},
     {"session"},

@@ -501,8 +501,8 @@ def test_after_a_rebuild_the_store_is_that_of_the_new_threshold(file: Path) -> N
     old, new = file.with_stem("old"), file.with_stem("new")
     with Store.open(url_of(old), threshold=0.8) as store:
         store.check(pages, 0.8)
-        before = store._session.index
-        assert store.admin.rebuild(0.5) == store._session.index != before
+        before = store.status().index
+        assert store.admin.rebuild(0.5) == store.status().index != before
     with Store.open(url_of(new), threshold=0.5) as store:
         store.check(pages)
     query = "SELECT bands, rows FROM scheme"

@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 from shingling import Page, Rules, Scheme, Signature, Store, sign
 from shingling.errors import BandingError
-from shingling.methods import METHODS, Keys, Method
+from shingling.rules.methods import METHODS, Keys, Method
 from shingling.similarity import distance, equal_supershingles
 from shingling.sketch import Banding, Halves, SimhashFeatures
 from tests.support.invariants import beginning, ending, entries_of, jaccard, text, verify, words

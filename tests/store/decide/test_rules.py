@@ -77,7 +77,7 @@ def test_upkeep_follows_the_rules_of_the_open_store(file: Path) -> None:
         assert statuses(store, A, *others) == ["new", "near", "near", "near"]
     with Store.open(url_of(file), threshold=0.9) as store:
         assert store.admin.redecide(dry_run=True).to_original == 3
-        index = store._session.index
+        index = store.status().index
         assert store.admin.rebuild() != index
         # The others are less alike than it asks for, and do not follow one another.
         assert store.admin.forget([f"0: {A[:9]}"]) == 1

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypedDict
 
-from shingling.defaults import (
+from shingling.errors import SettingsError
+from shingling.rules.defaults import (
     DEFAULT_MIN_WORDS,
     DEFAULT_SIMHASH_DISTANCE,
     DEFAULT_THRESHOLD,
     MOST_DISTANCE,
 )
-from shingling.errors import SettingsError
-from shingling.methods import DEFAULT_METHOD, METHODS
+from shingling.rules.methods import DEFAULT_METHOD, METHODS
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Rules:
         threshold: resemblance at or above which a page is a near-duplicate, 0 < t <= 1, for
             the methods that measure it.
         min_words: shorter texts match only exactly, and under the same title.
-        method: name of one of `shingling.methods.METHODS`, which say how each decides.
+        method: name of one of `shingling.rules.methods.METHODS`, which say how each decides.
         simhash_distance: bits in which the SimHashes of near-duplicates differ at most, 0 to 7.
         containment: share of a page's shingles from which on it is a piece of another; None
             does not look for pieces.

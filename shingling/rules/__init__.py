@@ -1,0 +1,1 @@
+"""How pages are decided: rules, methods and default values, which cost nothing to import."""
