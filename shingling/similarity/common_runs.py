@@ -21,7 +21,7 @@ class Run(NamedTuple):
 
 
 def longest_common_run(a: Sequence[str], b: Sequence[str]) -> Run:
-    """Return the longest run of words in both texts; the first one in `a` among equals.
+    """Longest run of words in both texts; the first one in `a` among equals.
 
     Runs of 1, 2, 4, 8, ... words are numbered by what they say (prefix doubling; Karp,
     Miller and Rosenberg 1972), and the longest is put together from these:
@@ -69,7 +69,7 @@ def _numbered(words: Sequence[str], numbers: dict[str, int]) -> Ranks:
 
 
 def _joined(a: Ranks, a_next: Ranks, b: Ranks, b_next: Ranks) -> tuple[Ranks, Ranks]:
-    """Return a number for each pair of neighbouring runs of both texts; equal ones have one."""
+    """Ranks of the pairs of neighbouring runs of both texts; equal ones have one."""
     most = int(max(a_next.max(), b_next.max())) + 1
     pairs = np.concatenate([a * most + a_next, b * most + b_next])
     ranks = np.unique(pairs, return_inverse=True)[1]

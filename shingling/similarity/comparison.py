@@ -17,8 +17,6 @@ from shingling.similarity.measures import (
 )
 from shingling.sketch import Scheme, fingerprint_set_of_words, sign_words
 
-"""In shorter texts one changed word moves too many bits of a SimHash (docs/algorithms.md)."""
-
 
 @dataclass(frozen=True)
 class Comparison:
@@ -63,7 +61,7 @@ class Comparison:
     exact: bool
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the measures by name."""
+        """Measures by name."""
         return asdict(self)
 
     @property
@@ -77,7 +75,7 @@ class Comparison:
 
 
 def compare(a: str, b: str, scheme: Scheme | None = None) -> Comparison:
-    """Return every measure of two texts.
+    """Every measure of two texts.
 
     Where a text has no words, the texts have nothing in common: all measures are 0, and the
     distance is that of the most differing SimHashes.
@@ -93,9 +91,9 @@ def compare(a: str, b: str, scheme: Scheme | None = None) -> Comparison:
     sets = overlap(*(fingerprint_set_of_words(part, scheme) for part in words))
     resemblance = sets.resemblance
     bits = scheme.simhash.bits
-    told = bool(first.words and second.words)
-    equal = equal_supershingles(first.minima, second.minima) if told else 0
-    differing = distance(first.simhash, second.simhash) if told else bits
+    have_words = bool(first.words and second.words)
+    equal = equal_supershingles(first.minima, second.minima) if have_words else 0
+    differing = distance(first.simhash, second.simhash) if have_words else bits
     return Comparison(
         words_a=first.words,
         words_b=second.words,

@@ -12,7 +12,7 @@ from shingling.text import UNSPACED, canonical_words
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_MOST_PAIRS = 20_000_000  # of words, that are compared one by one: about three seconds
+_MAX_WORD_PAIRS = 20_000_000  # of words, that are compared one by one: about three seconds
 
 # A letter of a script without spaces with the marks after it, or a word; with the blanks after.
 _LETTERS = "".join(f"{chr(low)}-{chr(high)}" for low, high in UNSPACED)
@@ -29,7 +29,7 @@ class Change(NamedTuple):
 
 
 def word_diff(a: str, b: str) -> list[Change]:
-    """Return two texts as stretches that are the same and stretches that differ, in order.
+    """Two texts as stretches that are the same and stretches that differ, in order.
 
     Words are the same where their canonical forms are: case and punctuation do not count.
     Sentences are matched first, and words within those that differ (Ratcliff and Obershelp
@@ -42,7 +42,7 @@ def word_diff(a: str, b: str) -> list[Change]:
             _append(changes, True, own, other)
             continue
         words = [_tokens(written_words("".join(t for t, _ in part))) for part in (own, other)]
-        if len(words[0]) * len(words[1]) > _MOST_PAIRS:
+        if len(words[0]) * len(words[1]) > _MAX_WORD_PAIRS:
             _append(changes, False, own, other)
             continue
         for equal, first, second in _matched(*words):
@@ -51,7 +51,7 @@ def word_diff(a: str, b: str) -> list[Change]:
 
 
 def written_words(text: str) -> list[str]:
-    """Return the words of a text as they are written, each with the blanks after it.
+    """Words of a text as they are written, each with the blanks after it.
 
     In scripts without spaces, every letter is a word.
     """
@@ -62,7 +62,7 @@ _Token = tuple[str, str]  # as it is written, and its canonical form
 
 
 def _tokens(parts: Sequence[str]) -> list[_Token]:
-    """Return parts with their canonical forms; those without a word say nothing."""
+    """Parts with their canonical forms; those without a word say nothing."""
     canonical = cache(lambda part: " ".join(canonical_words(part)))
     return [(part, form) for part in parts if (form := canonical(part))]
 

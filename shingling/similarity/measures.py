@@ -44,19 +44,19 @@ class Overlap:
 
 
 def overlap(a: Fingerprints, b: Fingerprints) -> Overlap:
-    """Return what two sets of fingerprints share; each sorted, without repeats."""
+    """Overlap of two sets of fingerprints; each sorted, without repeats."""
     both = np.sort(np.concatenate((a, b)))
     shared = int(np.count_nonzero(both[1:] == both[:-1]))
     return Overlap(shared, len(a), len(b))
 
 
 def standard_error(resemblance: float) -> float:
-    """Return the standard error of a resemblance estimated from 84 minima."""
+    """Sampling error of a resemblance estimated from 84 minima."""
     return sqrt(max(resemblance * (1 - resemblance), 0.0) / FUNCTIONS)
 
 
 def estimate(a: Signature, b: Signature) -> float:
-    """Return the resemblance of two texts as their minima show it: equal minima / 84.
+    """Resemblance of two texts as their minima show it: equal minima / 84.
 
     0.0 where a text has no words.
 
@@ -89,7 +89,7 @@ def nearest(
 
 
 def equal_supershingles(a: Minima, b: Minima) -> int:
-    """Return how many of the 6 groups of 14 minima are equal (Broder 2000).
+    """Supershingles, of 6 groups of 14 minima, that are equal (Broder 2000).
 
     Where m of them are, m (m - 1) / 2 of the 15 megashingles are (Fetterly, Manasse and
     Najork 2003).
@@ -98,12 +98,12 @@ def equal_supershingles(a: Minima, b: Minima) -> int:
 
 
 def distance(a: int, b: int) -> int:
-    """Return the Hamming distance of two SimHashes: how many bits differ."""
+    """Hamming distance of two SimHashes: how many bits differ."""
     return (a ^ b).bit_count()
 
 
 def cosine(a: Sequence[str], b: Sequence[str], idf: Idf | None = None) -> float:
-    """Return the tf-idf cosine of two texts' canonical words (Salton and McGill 1983).
+    """Tf-idf cosine of two texts' canonical words (Salton and McGill 1983).
 
     A word weighs its count times its inverse document frequency: that of the table, or
     1 + ln(3 / (1 + d)) where only these two texts are known and d of them have the word.

@@ -24,11 +24,11 @@ class Signed(Protocol):
 
     @property
     def minima(self) -> Minima:
-        """Return the minima: uint32[84]."""
+        """Minima: uint32[84]."""
 
     @property
     def simhash(self) -> int:
-        """Return the SimHash, without a sign."""
+        """SimHash, without a sign."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Index:
 
     @classmethod
     def for_rules(cls, rules: Rules, scheme: Scheme) -> Index:
-        """Return the cheapest index that finds what these rules look for."""
+        """Cheapest index that finds what these rules look for."""
         keys_of: Banding | Halves
         keys = METHODS[rules.method].keys
         if keys is Keys.SIMHASH_HALVES:
@@ -74,7 +74,7 @@ class Index:
         return self.shape._asdict()
 
     def keys(self, pages: Sequence[Signed]) -> list[list[int]]:
-        """Return the keys that pages are stored under."""
+        """Keys that pages are stored under."""
         if isinstance(self.keys_of, Halves):
             keys = self.keys_of.keys([page.simhash for page in pages])
         else:
@@ -84,11 +84,11 @@ class Index:
 
     @property
     def probes_are_keys(self) -> bool:
-        """Return whether pages are looked up under the keys that they are stored under."""
+        """Whether pages are looked up under the keys that they are stored under."""
         return isinstance(self.keys_of, Banding)
 
     def probes(self, pages: Sequence[Signed], rules: Rules) -> list[list[int]]:
-        """Return the keys under which pages find those that may be like them."""
+        """Keys under which pages find those that may be like them."""
         if not isinstance(self.keys_of, Halves):
             return self.keys(pages)
         simhashes = [page.simhash for page in pages]
@@ -96,7 +96,7 @@ class Index:
         return probes
 
     def usual_rules(self) -> Rules:
-        """Return the default rules of the method that the index is for."""
+        """Default rules of the method that the index is for."""
         keys = Keys.BANDS if isinstance(self.keys_of, Banding) else Keys.SIMHASH_HALVES
         method = next(name for name, one in METHODS.items() if one.keys is keys)
         return Rules(method=method, containment=DEFAULT_CONTAINMENT if self.sampled else None)
