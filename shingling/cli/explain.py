@@ -17,35 +17,35 @@ if TYPE_CHECKING:
 
     from shingling.similarity import Change
     from shingling.sketch import Scheme
-    from shingling.store import Parted
+    from shingling.store import SplitText
 
 _CONTEXT_WORDS = 8  # shown around what differs
 _MAX_BLOCKS_SHOWN = 10  # of those left out, of each page
 _MAX_LINE_CHARACTERS = 100
 
 
-def explained(a: Parted, b: Parted, scheme: Scheme) -> dict[str, Any]:
+def explained(a: SplitText, b: SplitText, scheme: Scheme) -> dict[str, Any]:
     """Measures of two pages without the templates of their sites, and passages, as JSON."""
-    both = overlap(*(fingerprint_set(one.left, scheme) for one in (a, b)))
+    both = overlap(*(fingerprint_set(one.compared, scheme) for one in (a, b)))
     return {
         "resemblance": round(both.resemblance, 4),
         "containment": round(both.containment, 4),
-        "template": {"a": round(a.share, 4), "b": round(b.share, 4)},
+        "template": {"a": round(a.template_share, 4), "b": round(b.template_share, 4)},
         "left_out": {"a": list(a.template), "b": list(b.template)},
-        "passages": [change._asdict() for change in word_diff(a.left, b.left)],
+        "passages": [change._asdict() for change in word_diff(a.compared, b.compared)],
     }
 
 
-def print_explained(a: Parted, b: Parted, scheme: Scheme) -> None:
+def print_explained(a: SplitText, b: SplitText, scheme: Scheme) -> None:
     """Print what is measured, the shared and the differing passages, and what was left out."""
     shown = explained(a, b, scheme)
     print(
-        f"Left out as template of their sites: {a.share:.0%} of A, {b.share:.0%} of B.\n"
+        f"Left out as template of their sites: {a.template_share:.0%} of A, {b.template_share:.0%} of B.\n"
         f"What is left: resemblance {shown['resemblance']:.3f},"
         f" containment {shown['containment']:.3f}."
     )
     print()
-    print_diff(word_diff(a.left, b.left))
+    print_diff(word_diff(a.compared, b.compared))
     for name, one in (("A", a), ("B", b)):
         if not one.template:
             continue

@@ -62,17 +62,17 @@ class Page:
             object.__setattr__(self, name, value)
 
 
-class Parted(NamedTuple):
-    """A main text, parted into what is compared and the blocks that are its site's template."""
+class SplitText(NamedTuple):
+    """A main text, split into what is compared and the blocks of its site's template."""
 
-    left: str
+    compared: str
     template: tuple[str, ...]
 
     @property
-    def share(self) -> float:
+    def template_share(self) -> float:
         """Share of template, by characters."""
         gone = sum(map(len, self.template))
-        return gone / (gone + len(self.left.replace("\n", ""))) if gone else 0.0
+        return gone / (gone + len(self.compared.replace("\n", ""))) if gone else 0.0
 
 
 @dataclass(frozen=True)
@@ -296,19 +296,19 @@ def fetched_at(page: Page) -> int:
     return int(time.time() if page.fetched is None else page.fetched)
 
 
-def words_left(parted: Parted, words: int, canonical: Canonicaliser) -> int:
+def words_left(split: SplitText, words: int, canonical: Canonicaliser) -> int:
     """Words of a text without its template, if it has so many with it."""
-    return len(canonical.words(parted.left)) if parted.template else words
+    return len(canonical.words(split.compared)) if split.template else words
 
 
-def is_template(parted: Parted, words: int, min_words: int, canonical: Canonicaliser) -> bool:
+def is_template(split: SplitText, words: int, min_words: int, canonical: Canonicaliser) -> bool:
     """Whether too little is left of a text with so many words without its template.
 
     Of a text of `min_words` or more, as many must be left; of a shorter one, a word.
     """
-    if not parted.template:
+    if not split.template:
         return False
     fewest = min_words if words >= min_words else 1
-    if len(canonical.words(parted.left[:_CHARACTERS_COUNTED])) >= fewest:
+    if len(canonical.words(split.compared[:_CHARACTERS_COUNTED])) >= fewest:
         return False
-    return len(canonical.words(parted.left)) < fewest
+    return len(canonical.words(split.compared)) < fewest

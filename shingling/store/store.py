@@ -20,7 +20,7 @@ from shingling.store.runs import end_run, insert_run
 from shingling.store.schema.migrate import HEAD
 from shingling.store.schema.tables import pages
 from shingling.store.session import Session
-from shingling.store.templates import part_page
+from shingling.store.templates import split_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from shingling.rules.rules import RuleValues
     from shingling.sketch import Scheme, Signature
-    from shingling.store.model import Group, Parted, StoredPage
+    from shingling.store.model import Group, SplitText, StoredPage
     from shingling.store.runs import Run
 
     Progress = Callable[[int, int], None]
@@ -235,14 +235,14 @@ class Store:
         with self._session.reading() as connection:
             return read_text(connection, page.id)
 
-    def parted(self, page: StoredPage) -> Parted | None:
-        """Return the text of a stored page, parted into what is compared and its site's template.
+    def split_text(self, page: StoredPage) -> SplitText | None:
+        """Split the text of a stored page into what is compared and its site's template.
 
         By what the store knows of the site now; None where texts are not kept.
         """
         with self._session.reading() as connection:
             text = read_text(connection, page.id)
-            return None if text is None else part_page(connection, page.site, text)
+            return None if text is None else split_page(connection, page.site, text)
 
     def signature(self, page: StoredPage) -> Signature:
         """Return the signature of a stored page.

@@ -24,7 +24,7 @@ import numpy as np
 from sqlalchemy import bindparam, delete, insert, select
 
 from shingling.similarity import nearest
-from shingling.store.model import Parted
+from shingling.store.model import SplitText
 from shingling.store.schema.site_entries import TEMPLATE, merge_entries, pack_entries, pack_newest
 from shingling.store.schema.statements import VALUES, chunked
 from shingling.store.schema.tables import site_blocks
@@ -134,14 +134,14 @@ class Site:
             if not self.is_template(part ^ _PART_KEYS[-1])
         }
 
-    def part(self, text: str, lines: Sequence[str], blocks: BlockKeys) -> Parted:
+    def split(self, text: str, lines: Sequence[str], blocks: BlockKeys) -> SplitText:
         """Part a text, given with its blocks and their keys."""
         mask = self._mask(blocks)
         if not mask.any():
-            return Parted(text, ())
+            return SplitText(text, ())
         gone = mask.tolist()
         left = (line for line, out in zip(lines, gone, strict=True) if not out)
-        return Parted("\n".join(left), tuple(compress(lines, gone)))
+        return SplitText("\n".join(left), tuple(compress(lines, gone)))
 
     def _mask(self, blocks: BlockKeys) -> Mask:
         """Which of the blocks are template: bool[n]."""
@@ -214,9 +214,9 @@ class Templates:
                 known = _Known(rows[site]) if site in rows else self.cache[site]
                 self._sites[site] = Site(known)
 
-    def part(self, site: str, text: str, lines: Sequence[str], blocks: BlockKeys) -> Parted:
+    def split(self, site: str, text: str, lines: Sequence[str], blocks: BlockKeys) -> SplitText:
         """Part a text of a site, given with its blocks and their keys."""
-        return self.site(site).part(text, lines, blocks)
+        return self.site(site).split(text, lines, blocks)
 
     def title_parts(self, row: Row) -> dict[int, int]:
         """Keys of the parts of a page's title, but for those that its site has in many titles."""
@@ -313,9 +313,9 @@ class Templates:
             self.cache.popitem(last=False)
 
 
-def part_page(connection: Connection, site: str, text: str) -> Parted:
+def split_page(connection: Connection, site: str, text: str) -> SplitText:
     """Part a main text of a site, by what is known now."""
-    return Templates(connection, OrderedDict()).part(site, text, *split_blocks(text))
+    return Templates(connection, OrderedDict()).split(site, text, *split_blocks(text))
 
 
 def _number(row: Row, title: int) -> int:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from shingling.plugin.settings import DedupSettings
     from shingling.sketch import Scheme
-    from shingling.store import Parted
+    from shingling.store import SplitText
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +51,7 @@ def _compare(options: argparse.Namespace, settings: DedupSettings) -> int:
         if options.diff:
             shown["diff"] = [change._asdict() for change in changes]
         if options.explain:
-            shown["explained"] = explained(a.parted, b.parted, scheme)
+            shown["explained"] = explained(a.split, b.split, scheme)
         return print_json(shown)
     measures = comparison.as_dict()
     standard_error = measures.pop("standard_error")
@@ -72,7 +72,7 @@ def _compare(options: argparse.Namespace, settings: DedupSettings) -> int:
         print_diff(changes)
     if options.explain:
         print()
-        print_explained(a.parted, b.parted, scheme)
+        print_explained(a.split, b.split, scheme)
     return FOUND
 
 
@@ -80,18 +80,18 @@ class _Compared(NamedTuple):
     """One of the two texts; `scheme` is that of the store that it comes from."""
 
     text: str
-    parted: Parted
+    split: SplitText
     scheme: Scheme | None
 
 
 def _compared(what: str, options: argparse.Namespace, settings: DedupSettings) -> _Compared:
     from shingling.cli.texts import stored_page, text_of_file
-    from shingling.store import Parted
+    from shingling.store import SplitText
     from shingling.text import plain_line
 
     text = text_of_file(what)
     if text is not None:
-        return _Compared(text, Parted(text, ()), None)
+        return _Compared(text, SplitText(text, ()), None)
     try:
         store = open_store(options, settings)
     except NoStoreError:
@@ -103,8 +103,8 @@ def _compared(what: str, options: argparse.Namespace, settings: DedupSettings) -
         text = store.text(page)
         if text is None:
             raise ShinglingError(f"{plain_line(what)}: its text is not stored (DEDUP_STORE_TEXT)")
-        parted = store.parted(page) if options.explain and settings.templates else None
-        return _Compared(text, parted or Parted(text, ()), store.scheme)
+        split = store.split_text(page) if options.explain and settings.templates else None
+        return _Compared(text, split or SplitText(text, ()), store.scheme)
 
 
 def _cell(value: float | bool) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from shingling.plugin.settings import DedupSettings
     from shingling.sketch import Scheme
-    from shingling.store import Parted, Store, StoredPage
+    from shingling.store import SplitText, Store, StoredPage
 
 
 def _add_show_options(parser: argparse.ArgumentParser) -> None:
@@ -37,12 +37,12 @@ class _Shown:
     page: StoredPage
     duplicates: list[StoredPage]
     text: str | None
-    parted: Parted | None
-    original: Parted | None
+    split: SplitText | None
+    original: SplitText | None
 
     @property
     def columns(self) -> dict[str, Any]:
-        template = {} if self.parted is None else {"template": round(self.parted.share, 4)}
+        template = {} if self.split is None else {"template": round(self.split.template_share, 4)}
         return {**self.page.as_dict(), **template}
 
     def as_dict(self, scheme: Scheme, *, with_text: bool) -> dict[str, Any]:
@@ -52,8 +52,8 @@ class _Shown:
         shown = {**page, "duplicates": [one.as_dict() for one in self.duplicates], **self.columns}
         if with_text:
             shown["text"] = self.text
-        if self.parted is not None and self.original is not None:
-            shown["explained"] = explained(self.parted, self.original, scheme)
+        if self.split is not None and self.original is not None:
+            shown["explained"] = explained(self.split, self.original, scheme)
         return shown
 
 
@@ -66,7 +66,7 @@ def _show(options: argparse.Namespace, settings: DedupSettings) -> int:
                 page,
                 store.duplicates(page),
                 store.text(page) if options.text else None,
-                store.parted(page),
+                store.split_text(page),
                 _original_of(page, store) if options.explain else None,
             )
             for page in store.find(options.url)
@@ -98,9 +98,9 @@ def _print_page(shown: _Shown, scheme: Scheme) -> None:
     if shown.text is not None:
         print()
         print("\n".join(plain_line(line) for line in shown.text.splitlines()))
-    if shown.parted is not None and shown.original is not None:
+    if shown.split is not None and shown.original is not None:
         print(f"\nBeside its original (B), {plain_line(shown.page.original or '')}:")
-        print_explained(shown.parted, shown.original, scheme)
+        print_explained(shown.split, shown.original, scheme)
 
 
 def _cell(name: str, value: Any) -> str:
@@ -112,10 +112,10 @@ def _cell(name: str, value: Any) -> str:
     return str(value)
 
 
-def _original_of(page: StoredPage, store: Store) -> Parted | None:
+def _original_of(page: StoredPage, store: Store) -> SplitText | None:
     """Text of a page's original, where it has one and its text is stored."""
     found = store.find(page.original) if page.original is not None else []
-    return next((store.parted(one) for one in found if one.scope == page.scope), None)
+    return next((store.split_text(one) for one in found if one.scope == page.scope), None)
 
 
 def _add_list_options(parser: argparse.ArgumentParser) -> None:

@@ -213,9 +213,9 @@ def are_one(a: Row, b: Row, batch: Batch) -> bool:
 
 def _is_template(row: Row, batch: Batch) -> bool:
     """Whether too little is left of a page without its site's template."""
-    parted = batch.texts.parted(row)
-    return parted is not None and is_template(
-        parted, row.words, batch.rules.min_words, batch.scheme.canonical
+    split = batch.texts.split(row)
+    return split is not None and is_template(
+        split, row.words, batch.rules.min_words, batch.scheme.canonical
     )
 
 
@@ -274,5 +274,5 @@ def _measure(row: Row, other: Row, least: float, batch: Batch) -> tuple[float, f
 
 def _words_left(row: Row, batch: Batch) -> int:
     """Words of a page without its site's template."""
-    parted = batch.texts.parted(row)
-    return row.words if parted is None else words_left(parted, row.words, batch.scheme.canonical)
+    split = batch.texts.split(row)
+    return row.words if split is None else words_left(split, row.words, batch.scheme.canonical)

@@ -146,11 +146,11 @@ def place(row: Row, now: int, batch: Batch, met: Met | None = None) -> Decision:
         batch: has read all that the page can meet.
         met: what it meets; None looks it up.
     """
-    parted = batch.texts.parted(row)
+    split = batch.texts.split(row)
     # What other pages of its site show too says nothing of a page, except that it is the same as
     # one with its title.
-    only_template = parted is not None and is_template(
-        parted, row.words, batch.rules.min_words, batch.scheme.canonical
+    only_template = split is not None and is_template(
+        split, row.words, batch.rules.min_words, batch.scheme.canonical
     )
     case = _Case(row, now, batch, met or batch.meet(row), only_template)
     decision = (
@@ -163,7 +163,7 @@ def place(row: Row, now: int, batch: Batch, met: Met | None = None) -> Decision:
         or _new(case)
     )
     batch.place(row, decision)
-    return replace(decision, template=None if parted is None else parted.share)
+    return replace(decision, template=None if split is None else split.template_share)
 
 
 def _reviewed(case: _Case) -> Decision | None:

@@ -1,4 +1,4 @@
-"""The main texts of the pages of a batch: kept, parted from templates, and measured."""
+"""The main texts of the pages of a batch: kept, split from templates, and measured."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from shingling.sketch import Fingerprints, Scheme
-    from shingling.store.model import Parted
+    from shingling.store.model import SplitText
     from shingling.store.schema.rows import Row
     from shingling.store.templates import Templates
     from shingling.text import BlockKeys
@@ -92,12 +92,12 @@ class Texts:
             self._kept[row.id] = read_text(self.connection, row.id)
         return self._kept[row.id]
 
-    def parted(self, row: Row) -> Parted | None:
-        """Text of a page, parted from its site's template; None where it is not known."""
+    def split(self, row: Row) -> SplitText | None:
+        """Text of a page, split from its site's template; None where it is not known."""
         main_text = self.of(row)
         if main_text is None or self.templates is None:
             return None
-        return self.templates.part(row.site, main_text, *self._split(row, main_text))
+        return self.templates.split(row.site, main_text, *self._split(row, main_text))
 
     def blocks(self, row: Row) -> list[int]:
         """Keys of the blocks of a page's text; none where it is not kept."""
@@ -129,8 +129,8 @@ class Texts:
 
     def _fingerprints_of(self, row: Row, whole: bool) -> Fingerprints | None:
         compared = self.of(row)
-        if not whole and (parted := self.parted(row)) is not None:
-            compared = parted.left
+        if not whole and (split := self.split(row)) is not None:
+            compared = split.compared
         if compared is None:
             return None
         if row.id not in self._fingerprints or self._fingerprints[row.id][0] != compared:
