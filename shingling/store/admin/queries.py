@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,14 @@ from shingling.sketch import Banding, Signature, text_fingerprints
 from shingling.store.decide.texts import estimated_containment, read_text, unzip
 from shingling.store.index.lookup import some
 from shingling.store.model import Group, Match, Page, RunRecord, StoredPage, from_seconds
-from shingling.store.schema.rows import read_minima, url_key
+from shingling.store.schema import fields as kinds
+from shingling.store.schema.rows import (
+    EXPORTED_FIELDS,
+    ORIGINS,
+    PAGE_FIELDS,
+    read_minima,
+    url_key,
+)
 from shingling.store.schema.tables import full, pages, reviews, runs, texts
 from shingling.store.urls import safe_url
 
@@ -28,9 +36,9 @@ if TYPE_CHECKING:
     from shingling.store.index.postings import Postings
     from shingling.store.session import Session
 
-_ROWS = 2000  # rows of minima looked at together in a scan
+_ROWS_READ_AT_ONCE = 2000
 
-_TELLING = select(pages.c.id, pages.c.original_id).where(
+_NOT_EXACT_COPIES = select(pages.c.id, pages.c.original_id).where(
     pages.c.text_hash == bindparam("text_hash"), text("pages.status <> 'exact'")
 )
 _HEADS: BindParameter[Any] = bindparam("heads", expanding=True)
@@ -47,31 +55,23 @@ _BY_URL = _READ.join_from(pages, texts, isouter=True).where(
 )
 
 _original = pages.alias("original")
-_shown = select(pages, _original.c.url.label("original_url")).join_from(
+_shown = select(pages, _original.c.url.label("original")).join_from(
     pages, _original, pages.c.original_id == _original.c.id, isouter=True
 )
+
+_COLUMN_OF = {one.exported_as or name: name for name, one in PAGE_FIELDS.items()}
+_SHOWN_COLUMNS = {one.name: _COLUMN_OF.get(one.name, one.name) for one in fields(StoredPage)}
+_CONVERTERS = {
+    name: convert for name in _SHOWN_COLUMNS if (convert := EXPORTED_FIELDS[name].kind.shown)
+}
 
 
 def stored_page(row: RowMapping) -> StoredPage:
     """Return a row of `_shown`."""
-    return StoredPage(
-        id=row["id"],
-        url=row["url"],
-        site=row["site"],
-        scope=row["scope"],
-        title=row["title"],
-        language=row["language"],
-        words=row["words"],
-        status=row["status"],
-        last_verdict=row["last_verdict"],
-        original=row["original_url"],
-        resemblance=row["resemblance"],
-        containment=row["containment"],
-        first_seen=from_seconds(row["first_seen"]),
-        last_seen=from_seconds(row["last_seen"]),
-        run=row["run_id"],
-        source=row["source"],
-    )
+    values = {name: row[column] for name, column in _SHOWN_COLUMNS.items()}
+    for name, convert in _CONVERTERS.items():
+        values[name] = convert(values[name])
+    return StoredPage(**values)
 
 
 def find_url(connection: Connection, url: str) -> list[RowMapping]:
@@ -146,7 +146,7 @@ def list_pages(
     if limit is not None:
         query = query.limit(limit)
     # Closed also where nobody reads to the end.
-    with connection.execute(query, execution_options={"yield_per": _ROWS}) as result:
+    with connection.execute(query, execution_options={"yield_per": _ROWS_READ_AT_ONCE}) as result:
         for row in result.mappings():
             yield stored_page(row)
 
@@ -290,8 +290,7 @@ def _checked_page(row: RowMapping, scheme: Scheme) -> Page:
         url=row["url"],
         text=None if row["zlib"] is None else unzip(row["zlib"]),
         signature=signature_of(row, scheme),
-        title=row["title"],
-        language=row["language"],
+        **{name: row[name] for name in ORIGINS["extracted"]},
         scope=row["scope"],
         body_key=row["body_key"],
     )
@@ -301,7 +300,7 @@ def signature_of(row: RowMapping, scheme: Scheme) -> Signature:
     """Return the signature in a row of `pages`."""
     return Signature(
         minima=read_minima(row["minima"]),
-        simhash=row["simhash"] % (1 << 64),
+        simhash=kinds.SIGNED.read(row["simhash"]),
         text_hash=row["text_hash"],
         words=row["words"],
         scheme=scheme.id,
@@ -312,7 +311,7 @@ def _with_same_text(connection: Connection, signature: Signature) -> Iterator[in
     """Yield the ids of the pages that have the same text."""
     # The index has no exact duplicates; those are in the groups of the others.
     bound = {"text_hash": signature.text_hash}
-    heads = {row.original_id or row.id for row in connection.execute(_TELLING, bound)}
+    heads = {row.original_id or row.id for row in connection.execute(_NOT_EXACT_COPIES, bound)}
     for part in some(heads):
         yield from connection.scalars(_SAME_TEXT, {**bound, "heads": part})
 
@@ -346,7 +345,8 @@ def within(
     found: list[tuple[int, float, int]] = []
     for part in _some_within(bands, signature, index, distance):
         chosen = query if part is None else query.where(part)
-        for page_id, value, raw in connection.execute(chosen.execution_options(yield_per=_ROWS)):
+        streamed = chosen.execution_options(yield_per=_ROWS_READ_AT_ONCE)
+        for page_id, value, raw in connection.execute(streamed):
             apart = simhash_distance(signature.simhash, value % (1 << 64))
             if apart <= distance:
                 estimate = float(np.mean(read_minima(raw) == signature.minima))
@@ -399,7 +399,7 @@ def _estimate_by_bands(
 
 
 def _estimate_all(connection: Connection, signature: Signature) -> dict[int, float]:
-    query = select(pages.c.id, pages.c.minima).execution_options(yield_per=_ROWS)
+    query = select(pages.c.id, pages.c.minima).execution_options(yield_per=_ROWS_READ_AT_ONCE)
     found: dict[int, float] = {}
     for part in connection.execute(query).partitions():
         minima = np.frombuffer(b"".join(raw for _, raw in part), dtype="<u4").reshape(len(part), -1)

@@ -24,7 +24,7 @@ from shingling.store.decide.verdict import place
 from shingling.store.index.keys import Index
 from shingling.store.index.lookup import keys_of_sample
 from shingling.store.rules import Rules
-from shingling.store.schema.rows import Keyed, row_from
+from shingling.store.schema.rows import ORIGINS, Keyed, row_from
 from shingling.store.schema.tables import (
     LIVE,
     NEXT,
@@ -47,13 +47,11 @@ if TYPE_CHECKING:
 
     Ids = np.ndarray[tuple[int], np.dtype[np.int64]]
 
-_BATCH = 500  # pages in one transaction
-_STREAMED = 10_000  # ids
-_EXAMPLES = 20
+_PAGES_PER_TRANSACTION = 500
+_IDS_READ_AT_ONCE = 10_000
+_MAX_EXAMPLES = 20
 
 _ORDER = select(pages.c.id).order_by(pages.c.first_seen, pages.c.id)
-_DECIDED = ("status", "last_verdict", "original_id", "resemblance", "containment")
-_SIGNED = ("words", "text_hash", "minima", "simhash")
 
 
 class Change(NamedTuple):
@@ -163,7 +161,7 @@ class Rebuild:
         order = self._database.read(self._order)
         done = -1
         while done < len(order):
-            at = self._database.write(lambda connection: self._some(connection, order))
+            at = self._database.write(lambda connection: self._advance(connection, order))
             if progress is not None and at != done:
                 progress(at, len(order))
             done = at
@@ -196,7 +194,7 @@ class Rebuild:
 
     def _order(self, connection: Connection) -> Ids:
         """Return the ids of all pages, those that were seen first first."""
-        ids = connection.scalars(_ORDER, execution_options={"yield_per": _STREAMED})
+        ids = connection.scalars(_ORDER, execution_options={"yield_per": _IDS_READ_AT_ONCE})
         return np.fromiter(ids, np.int64)
 
     def _state(self, connection: Connection) -> dict[str, Any]:
@@ -206,11 +204,11 @@ class Rebuild:
             raise StoreError("another rebuild has ended this one, or taken its place")
         return state
 
-    def _some(self, connection: Connection, order: Ids) -> int:
+    def _advance(self, connection: Connection, order: Ids) -> int:
         """Do the next pages, and return how many are done."""
         state = self._state(connection)
         done: int = state["done"]
-        ids: list[int] = order[done : done + _BATCH].tolist()
+        ids: list[int] = order[done : done + _PAGES_PER_TRANSACTION].tolist()
         if ids:
             found = connection.execute(select(pages).where(pages.c.id.in_(ids))).mappings()
             rows = {row["id"]: row_from(row, 0) for row in found}
@@ -228,9 +226,7 @@ class Rebuild:
         if scheme != self._stored:
             kept = read_texts(connection, [row.id for row in chunk])
             for row in chunk:
-                signature = sign(kept[row.id], scheme)
-                row.words, row.text_hash = signature.words, signature.text_hash
-                row.minima, row.simhash = signature.minima, signature.simhash
+                row.take("signature", sign(kept[row.id], scheme))
         for row in chunk:
             row.original_id = row.resemblance = row.containment = row.indexed = None
             row.status, row.stored = "new", False
@@ -268,7 +264,7 @@ class Rebuild:
             )
             .where(was.is_distinct_from(now))
             .order_by(old.c.first_seen, old.c.id)
-            .limit(_EXAMPLES)
+            .limit(_MAX_EXAMPLES)
         )
         return Changes(
             pages=count(),
@@ -284,7 +280,8 @@ class Rebuild:
         self._state(connection)
         scheme = self._plan.scheme
         if self._plan.decide:
-            names = _DECIDED if scheme == self._stored else (*_DECIDED, *_SIGNED)
+            signed = () if scheme == self._stored else ORIGINS["signature"]
+            names = (*ORIGINS["decision"], *signed)
             new = NEXT.pages
             differs = or_(*(pages.c[name].is_distinct_from(new.c[name]) for name in names))
             connection.execute(
@@ -330,7 +327,8 @@ def _take_over(database: Database, connection: Connection, live: Table, made: Ta
 def index_all(database: Database, connection: Connection, scheme: Scheme, index: Index) -> None:
     """Index all originals of a store that has no index, within the caller's transaction."""
     query = select(pages).where(pages.c.original_id.is_(None)).order_by(pages.c.id)
-    with connection.execute(query, execution_options={"yield_per": _BATCH}) as streamed:
+    query = query.execution_options(yield_per=_PAGES_PER_TRANSACTION)
+    with connection.execute(query) as streamed:
         for part in streamed.mappings().partitions():
             _index(database, connection, scheme, index, [row_from(row, 0) for row in part], LIVE)
 

@@ -14,9 +14,8 @@ from shingling.store.backends.base import insert_rows
 from shingling.store.decide.texts import Texts, delete_texts, read_text
 from shingling.store.decide.titles import same_title
 from shingling.store.index.lookup import Changes, Lookup, some
-from shingling.store.schema.rows import COLUMNS, Keyed, Row, row_from, url_key
+from shingling.store.schema.rows import COLUMNS, Keyed, Row, extracted, row_from, row_of, url_key
 from shingling.store.schema.tables import LIVE, Tables, full as full_keys, reviews
-from shingling.store.urls import site_of
 from shingling.text import title_key
 
 if TYPE_CHECKING:
@@ -299,31 +298,7 @@ class WorkingSet:
 
     def add(self, page: Page, signature: Signature, run: int | None, keep_text: bool) -> Row:
         """Return a row for a page whose URL is not known."""
-        seen = seconds(page)
-        row = Row(
-            id=self._ids.pop(),
-            scope=page.scope,
-            url=page.url,
-            url_key=url_key(page.url),
-            site=site_of(page.url),
-            title=page.title,
-            language=page.language,
-            words=signature.words,
-            text_hash=signature.text_hash,
-            minima=signature.minima,
-            simhash=signature.simhash,
-            status="new",
-            last_verdict="new",
-            original_id=None,
-            resemblance=None,
-            containment=None,
-            first_seen=seen,
-            last_seen=seen,
-            run_id=run,
-            source=page.source,
-            stored=False,
-            indexed=None,
-        )
+        row = row_of(page, signature, page_id=self._ids.pop(), seen=seconds(page), run=run)
         self._know(row)
         self._texts.put(row, page.text if keep_text else None, page.body_key)
         return row
@@ -331,16 +306,16 @@ class WorkingSet:
     def replace(self, row: Row, page: Page, signature: Signature, keep_text: bool) -> None:
         """Give a known page its new text and signature."""
         self._lookup.drop(row.id)
-        row.title, row.language, row.source = page.title, page.language, page.source
-        row.words, row.text_hash = signature.words, signature.text_hash
-        row.minima, row.simhash = signature.minima, signature.simhash
+        row.take("extracted", page)
+        row.take("signature", signature)
+        row.source = page.source
         self._know(row)
         self._texts.put(row, page.text if keep_text else None, page.body_key)
 
     def read_again(self, row: Row, page: Page) -> None:
         """Note the body of a page that has not changed, if all that is read from it is the same."""
         row.source = page.source
-        if page.body_key is not None and (page.title, page.language) == (row.title, row.language):
+        if page.body_key is not None and extracted(page) == extracted(row):
             self._texts.read_from(row, page.text, page.body_key)
 
     def former(self, row: Row) -> Row:
