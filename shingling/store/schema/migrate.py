@@ -93,7 +93,7 @@ def _newer(revision: str) -> StoreVersionError:
 
 
 def alembic_config(connection: Connection) -> Config:
-    """Configuration of Alembic's commands on this connection."""
+    """Configure Alembic's commands to use this connection."""
     from alembic.config import Config
 
     config = Config()
