@@ -1,8 +1,8 @@
-"""Make the index, the groups or the signatures of a store anew from what is stored.
+"""Rebuild the index, the groups or the signatures of a store from what is stored.
 
-Everything is made in tables of its own, some pages in each transaction, and takes the place of
-the old at the end, all at once. What is done is noted in the store: a rebuild that was
-interrupted goes on where it was.
+The results are written into tables of their own, some pages in each transaction, and replace the
+old ones at the end, all at once. The store notes how far it is, so that a rebuild which was
+interrupted can be resumed.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True)
 class Changes:
-    """What deciding all pages again changes.
+    """Changes by deciding all pages again.
 
     Args:
         pages: that were decided.
@@ -83,7 +83,7 @@ class Changes:
     examples: tuple[Change, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Convert the changes to values that JSON has."""
         before, after = self.originals
         shown = {**asdict(self), "originals": {"before": before, "now": after}}
         return {**shown, "examples": [one._asdict() for one in self.examples]}
@@ -91,13 +91,13 @@ class Changes:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a rebuild makes.
+    """What a rebuild is to do.
 
     Args:
         decide: whether pages are decided again; else only the index is made.
-        rules: that pages are decided by, and that the index serves.
-        scheme: of the signatures; where it is another one, texts are signed again.
-        dry_run: whether the result is only looked at.
+        rules: that pages are decided by, and that the index is for.
+        scheme: of the signatures; if it is another one than the store has, texts are signed again.
+        dry_run: whether the result is thrown away.
     """
 
     decide: bool
@@ -107,19 +107,19 @@ class Plan:
 
     @classmethod
     def stored(cls, raw: str) -> Plan:
-        """Return the plan of a rebuild that has begun."""
+        """Plan of a rebuild that has begun."""
         shown = json.loads(raw)
         scheme = Scheme.from_json(json.dumps(shown["scheme"]))
         return cls(shown["decide"], Rules(**shown["rules"]), scheme, shown["dry_run"])
 
     def shown(self) -> dict[str, Any]:
-        """Return the plan as the store keeps it."""
+        """Plan as the store keeps it."""
         shown = {"decide": self.decide, "rules": asdict(self.rules), "dry_run": self.dry_run}
         return {**shown, "scheme": json.loads(self.scheme.to_json())}
 
 
 def read_plan(connection: Connection) -> Plan | None:
-    """Return what a rebuild that has not ended makes, or None."""
+    """Plan of a rebuild that has not ended, or None."""
     raw = connection.scalar(select(scheme_table.c.rebuilding))
     return None if raw is None else Plan.stored(raw)
 
@@ -130,7 +130,7 @@ class Rebuild:
     Args:
         database: of the store.
         stored: the scheme of its signatures as they are.
-        plan: what is made.
+        plan: what it is to do.
     """
 
     def __init__(self, database: Database, stored: Scheme, plan: Plan) -> None:
@@ -144,13 +144,13 @@ class Rebuild:
     def run(
         self, progress: Callable[[int, int], None] | None = None
     ) -> tuple[Index, Changes | None]:
-        """Do it, or what is left of it.
+        """Run it, or what is left of it.
 
         Args:
-            progress: is told how many pages of how many are done.
+            progress: is called with the numbers of pages that are done, and of all pages.
 
         Returns:
-            The index, and what was decided otherwise.
+            The index, and what changed by deciding pages again.
 
         Raises:
             StoreError: another rebuild is under way, or took this one's place.
@@ -193,7 +193,7 @@ class Rebuild:
         connection.execute(update(scheme_table).values(rebuilding=noted))
 
     def _order(self, connection: Connection) -> Ids:
-        """Return the ids of all pages, those that were seen first first."""
+        """Ids of all pages, in the order in which they were first seen."""
         ids = connection.scalars(_ORDER, execution_options={"yield_per": _IDS_READ_AT_ONCE})
         return np.fromiter(ids, np.int64)
 
@@ -205,7 +205,7 @@ class Rebuild:
         return state
 
     def _advance(self, connection: Connection, order: Ids) -> int:
-        """Do the next pages, and return how many are done."""
+        """Do the next pages; the number of those that are done."""
         state = self._state(connection)
         done: int = state["done"]
         ids: list[int] = order[done : done + _PAGES_PER_TRANSACTION].tolist()
@@ -276,7 +276,7 @@ class Rebuild:
         )
 
     def _finish(self, connection: Connection) -> None:
-        """Put what was made in the place of what was."""
+        """Replace the old by what was made."""
         self._state(connection)
         scheme = self._plan.scheme
         if self._plan.decide:
@@ -304,7 +304,7 @@ class Rebuild:
 
 
 def abandon(database: Database, connection: Connection) -> None:
-    """Forget what a rebuild has made so far."""
+    """Throw away what a rebuild has made so far."""
     _clear(database, connection)
     connection.execute(update(scheme_table).values(rebuilding=None))
 
@@ -317,7 +317,7 @@ def _clear(database: Database, connection: Connection) -> None:
 
 
 def _take_over(database: Database, connection: Connection, live: Table, made: Table) -> None:
-    """Put the entries of one table of keys in the place of another's."""
+    """Replace the entries of a table of keys by those of another one."""
     database.postings(connection, live).take_over(made)
     connection.execute(delete(full_keys).where(full_keys.c.owner == live.name))
     moved = update(full_keys).where(full_keys.c.owner == made.name)

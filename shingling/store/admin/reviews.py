@@ -1,4 +1,4 @@
-"""A person's word on two pages, which goes before every measure."""
+"""Reviews: a person says that two pages are the same or different, which overrides measures."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 def write_review(
     connection: Connection, a: str, b: str, same: bool | None, note: str | None
 ) -> bool:
-    """Note what is said of two URLs, in place of what was said before; None takes it back.
+    """Store a review of two URLs in place of an earlier one; None only removes that.
 
     Returns:
-        Whether something was said before.
+        Whether there was an earlier one.
 
     Raises:
         StoreError: the URLs are one and the same.
@@ -60,12 +60,12 @@ def write_review(
 def apply_review(
     working: WorkingSet, a: str, b: str, same: bool | None, rules: Rules, scheme: Scheme
 ) -> None:
-    """Have the groups of two stored pages follow what was just said, in every scope.
+    """Change the groups of two stored pages as their review says, in every scope.
 
-    Said to be the same, the younger one joins the older one's group, or the other way round
-    where that holds a page that is said to be different. Said to be different, the younger
-    one leaves a group that they share and is decided again. So it is where a word is taken back,
-    unless it leads a group of its own.
+    If they are the same, the younger page joins the group of the older one, or the older one that
+    of the younger where a review forbids the former. If they are different, the younger page
+    leaves a group that they share and is decided again. When a review is removed, the younger page
+    is decided again as well, unless it has duplicates.
     """
     others = {row.scope: row for row in working.load_url(b)}
     for first in working.load_url(a):
@@ -101,7 +101,7 @@ def _decide_again(row: Row, rules: Rules, scheme: Scheme, working: WorkingSet) -
 
 
 def find_reviews(connection: Connection, url: str | None) -> Iterator[Review]:
-    """Yield what was said of a URL, or of all, the last word first."""
+    """Yield the reviews of a URL, or all of them, newest first."""
     where: list[ColumnElement[bool]] = []
     if url is not None:
         key = url_key(safe_url(url))
