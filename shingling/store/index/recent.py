@@ -99,11 +99,8 @@ class Recent:
         if (epoch, written) == (self.epoch, self.written):
             return
         # A transaction that failed has left entries here that are stored nowhere.
-        if (
-            epoch != self.epoch
-            or written < self.written
-            or self.sizes.sum() > 2 * MAX_RECENT_ENTRIES
-        ):
+        too_many = self.sizes.sum() > 2 * MAX_RECENT_ENTRIES
+        if epoch != self.epoch or written < self.written or too_many:
             self.forget()
         rows: list[Row[Any]] = []
         if self.written == 0:
@@ -291,9 +288,7 @@ class RecentPostings(Postings):
         bound = {"owner": self._recent.owner, "made": made.name}
         for statement in _MOVE:
             self._connection.execute(statement, bound)
-        self._connection.execute(
-            _CONTINUE_NUMBERS, bound
-        )  # no batch may have the number of one of those
+        self._connection.execute(_CONTINUE_NUMBERS, bound)  # no number of a batch is used twice
         self._restart()
 
     def _insert(self, entries: Sequence[Entry]) -> None:
