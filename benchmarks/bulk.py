@@ -39,7 +39,7 @@ from rich.table import Table
 
 from benchmarks.data import data_folder
 from benchmarks.splice import Splicer
-from shingling.bulk import MEMORY, Options, deduplicate
+from shingling.bulk import DEFAULT_MEMORY_BYTES, Options, deduplicate
 from shingling.similarity import overlap
 from shingling.sketch import text_fingerprints
 
@@ -173,7 +173,7 @@ def main() -> None:
     parser.add_argument("--only", default="this,datatrove,datasketch")
     parser.add_argument("--data", help="folder of the labelled data (default: DEDUP_DATA)")
     parser.add_argument("--folder", type=Path, help="for the rows and all that is made of them")
-    parser.add_argument("--memory", type=int, default=MEMORY, help="bytes, of this")
+    parser.add_argument("--memory", type=int, default=DEFAULT_MEMORY_BYTES, help="bytes, of this")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--contestant", choices=CONTESTANTS, help=argparse.SUPPRESS)
     parser.add_argument("--file", type=Path, help=argparse.SUPPRESS)

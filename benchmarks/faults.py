@@ -30,10 +30,11 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.table import Table
 
-from tests.crawling import article, html
-from tests.faults.crawls import Crawling, query
-from tests.faults.postgres import Server, broken, started
-from tests.store.invariants import verify
+from tests.support.crawls import Crawling
+from tests.support.invariants import broken, verify
+from tests.support.pages import article, html
+from tests.support.postgres import Server, own_server
+from tests.support.stores import rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -127,7 +128,7 @@ class InSqlite(Place):
     def rows(self, statement: str) -> list[tuple[Any, ...]]:
         """Return what a statement finds."""
         try:
-            return query(self._file, statement) if self._file.exists() else []
+            return rows_of(self._file, statement) if self._file.exists() else []
         except sqlite3.OperationalError as error:
             if "no such table" in str(error) or "locked" in str(error):
                 return []
@@ -336,7 +337,7 @@ def main() -> None:
                 write_pages(folder / str(version), version)
             place: Place
             if database == "postgres":
-                place = InPostgres(stack.enter_context(started()))
+                place = InPostgres(stack.enter_context(own_server()))
             elif database == "sqlite":
                 place = InSqlite(folder)
             else:

@@ -36,7 +36,7 @@ from rich.table import Table
 
 from benchmarks.data import data_folder
 from shingling.errors import ExtractionError
-from shingling.extraction.html import read_html
+from shingling.extraction.html import extract_page
 from shingling.store import Page, Store
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def symbols(text: str | None) -> list[str]:
 def _read(page: tuple[str, bytes]) -> Read:
     file, body = page
     try:
-        main = read_html(body)
+        main = extract_page(body)
     except ExtractionError:
         return Read(file, None, None)
     return Read(file, main.title, main.text)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from shingling.errors import ShinglingError as ShinglingError
+    from shingling.extraction.extractors import Extracted as Extracted
     from shingling.extraction.html import extract as extract
     from shingling.plugin.addon import Addon as Addon
     from shingling.plugin.duplicate import DuplicatePage as DuplicatePage
@@ -57,6 +58,7 @@ _MODULE_OF = {
     "Comparison": "similarity",
     "DedupPipeline": "plugin.pipeline",
     "DuplicatePage": "plugin.duplicate",
+    "Extracted": "extraction.extractors",
     "Group": "store",
     "Idf": "sketch",
     "Index": "store",

@@ -4,17 +4,52 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from filelock import FileLock
 from hypothesis import settings
 
-from tests.crawling import SPIDER, Project
-from tests.wheel import ROOT as ROOT, install_wheel
+from tests.support.crawls import Project
+from tests.support.installed import ROOT, install_wheel
+from tests.support.postgres import Database, shared_database
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # How long an example takes says more of the machine than of the code.
 settings.register_profile("any machine", deadline=None)
 settings.load_profile("any machine")
+
+# Folders and modules by what their tests do. A fixture says it for tests elsewhere.
+_MARKERS = {
+    "crawl": (
+        "cli/test_bulk_command.py",
+        "extraction/test_workers.py",
+        "plugin/faults/",
+        "plugin/projects/",
+        "repository/crawler/",
+        "repository/packaging/test_wheel.py",
+    ),
+    "slow": (
+        "bulk/test_spark.py",
+        "repository/benchmarks/",
+    ),
+}
+_FIXTURES = {"crawl": {"project", "user_python"}, "data": {"data"}, "postgres": {"postgres"}}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests by what they need; those that need nothing are `fast`."""
+    for item in items:
+        assert isinstance(item, pytest.Function)
+        path = item.path.relative_to(ROOT / "tests").as_posix()
+        databases = item.callspec.params.values() if hasattr(item, "callspec") else ()
+        needs = {name for name, paths in _MARKERS.items() if path.startswith(paths)}
+        needs |= {name for name, fixtures in _FIXTURES.items() if fixtures & {*item.fixturenames}}
+        needs |= {"postgres"} & {value for value in databases if isinstance(value, str)}
+        for name in needs or {"fast"}:
+            item.add_marker(name)
 
 
 @pytest.fixture(scope="session")
@@ -39,10 +74,14 @@ def user_python(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Pat
     return Path(made.read_text())
 
 
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Database]:
+    """A database of a server; tests that need one are skipped where there is none."""
+    with shared_database() as database:
+        yield database
+
+
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
     """A user's project with one spider."""
-    made = Project(tmp_path)
-    made.write("shop/spiders/__init__.py", "")
-    made.write("shop/spiders/spider.py", SPIDER)
-    return made
+    return Project(tmp_path)

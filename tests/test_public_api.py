@@ -1,6 +1,6 @@
 """The public API is what `tests/public_api.txt` says, and every class in it is public.
 
-`python -m tests.test_public_api` writes down a change that is meant; CHANGELOG.md tells users of it.
+`python -m tests.test_public_api` writes down a change that is meant; CHANGELOG.md tells users.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pytest
 import shingling
 import shingling.bulk
 import shingling.errors
-from tests.conftest import ROOT
+from tests.support.installed import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,7 +12,7 @@ from scrapy.http import HtmlResponse
 
 from crawler.arguments import ArgumentError
 from crawler.limit import LimitedSpider
-from shingling.bulk.files.archives import ArchiveError, LeftOut, SavedPage, read_archive
+from shingling.bulk.files.archives import ArchiveError, SavedPage, SkippedPage, read_archive
 from shingling.text import plain_line
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class ArchiveSpider(LimitedSpider):
                 page = await asyncio.to_thread(next, pages, None)
                 if page is None:
                     break
-                if isinstance(page, LeftOut):
+                if isinstance(page, SkippedPage):
                     self.logger.warning("%s: %s", plain_line(page.name), page.reason)
                     continue
                 number += 1

@@ -18,16 +18,16 @@ from shingling.similarity import Overlap, overlap
 from shingling.sketch import FUNCTIONS, SUPERSHINGLES, text_fingerprints
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from shingling.bulk.chunks import Signed
+    from shingling.bulk.signed_rows import SignedRows
     from shingling.sketch import Fingerprints, Scheme
     from shingling.store import Ranking, Rules
 
-_REMEMBERED = 1 << 26  # bytes of fingerprints
-_FEW = 1 << 8  # pairs that are measured sooner than workers are asked
+_FINGERPRINTS_BYTES = 1 << 26  # remembered
+_MIN_PAIRS_FOR_WORKERS = 1 << 8  # fewer are measured sooner than workers are asked
 
 
 class Pairs(NamedTuple):
@@ -36,6 +36,11 @@ class Pairs(NamedTuple):
     rows: NDArray[np.int64]
     originals: NDArray[np.int64]
     equal: NDArray[np.int64]  # minima
+
+    @classmethod
+    def none(cls) -> Pairs:
+        """No pairs."""
+        return cls(*(np.empty(0, np.int64) for _ in cls._fields))
 
     def by_row(self) -> Iterator[tuple[int, slice]]:
         """Yield each row, and where its pairs are."""
@@ -94,13 +99,17 @@ class Measurer:
         ranking: of candidates.
     """
 
-    def __init__(self, signed: Signed, scheme: Scheme, ranking: Ranking) -> None:
+    def __init__(self, signed: SignedRows, scheme: Scheme, ranking: Ranking) -> None:
         self._signed = signed
         self._scheme = scheme
         self._ranking = ranking
         self._measured: dict[tuple[int, int], Overlap] = {}
         self._fingerprints: OrderedDict[int, Fingerprints] = OrderedDict()
         self._size = 0
+
+    def prepare(self) -> Callable[[Pairs], NDArray[np.int64]]:
+        """Make a worker process ready that measures pairs."""
+        return self.measure
 
     def choose(
         self, row: int, originals: Sequence[int], equal: Sequence[int]
@@ -134,7 +143,7 @@ class Measurer:
             BulkError: a file has changed meanwhile.
         """
         self._measured.clear()
-        self._signed.will_read(np.union1d(pairs.rows, pairs.originals))
+        self._signed.prefetch(np.union1d(pairs.rows, pairs.originals))
         for row, part in pairs.by_row():
             self.choose(row, pairs.originals[part].tolist(), pairs.equal[part].tolist())
         found = [(*pair, *astuple(both)) for pair, both in self._measured.items()]
@@ -161,7 +170,7 @@ class Measurer:
         made = text_fingerprints(self._signed.text(row), self._scheme)
         self._fingerprints[row] = made
         self._size += made.nbytes
-        while self._size > _REMEMBERED and len(self._fingerprints) > 1:
+        while self._size > _FINGERPRINTS_BYTES and len(self._fingerprints) > 1:
             self._size -= self._fingerprints.popitem(last=False)[1].nbytes
         return made
 
@@ -182,7 +191,7 @@ class MeasuringPool:
 
     def measure(self, pairs: Pairs) -> None:
         """Let the measurer know what choosing for some rows has to measure."""
-        if not self._workers or len(pairs.rows) < _FEW:
+        if not self._workers or len(pairs.rows) < _MIN_PAIRS_FOR_WORKERS:
             self._measurer.learn(np.empty((0, 5), np.int64))
             return
         with ThreadPoolExecutor(len(self._workers)) as threads:
@@ -200,15 +209,12 @@ class MeasuringPool:
         try:
             worker = self._workers[place]
             if worker is None:
-                worker = self._workers[place] = Worker("shingling.bulk.signing.worker")
+                worker = self._workers[place] = Worker()
                 worker.ask(self._measurer)
-            answer = worker.ask(pairs)
-        except (EOFError, OSError):
+            measured: NDArray[np.int64] = worker.ask(pairs)
+        except Exception:  # it died, or a row is at fault, of which measuring it here tells
             worker, self._workers[place] = self._workers[place], None
             if worker is not None:
                 worker.end()
-            answer = None
-        if isinstance(answer, np.ndarray):
-            return answer
-        # An error comes again, where it is the fault of a row.
-        return np.empty((0, 5), np.int64)
+            return np.empty((0, 5), np.int64)
+        return measured

@@ -1,4 +1,7 @@
-"""What a collection is deduplicated by, and what comes of it."""
+"""Options, progress and summary of a run: the values that users of `bulk` pass and get.
+
+Every other module of `bulk` may use them; they use none of those.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +14,18 @@ from shingling.errors import BulkError
 from shingling.sketch import Scheme
 from shingling.store import Rules
 
-FORMATS = ("jsonl", "csv", "parquet", "warc", "html", "sql")
-OUTPUTS = ("jsonl", "parquet")
-MEMORY = 1 << 30
+INPUT_FORMATS = ("jsonl", "csv", "parquet", "warc", "html", "sql")
+OUTPUT_FORMATS = ("jsonl", "parquet")
+DEFAULT_MEMORY_BYTES = 1 << 30
 
 
 class Fields(NamedTuple):
-    """The names of a row's fields.
+    """Names of the fields that are read from a row.
 
-    `text` counts before `html`. Without a name for the id, it is `id` or `url`, whichever comes
-    first and is there, else the row's file and line.
+    Args:
+        text: field with the text.
+        html: field with HTML to extract the text from, if the row has no text.
+        id: field with the id; None takes `id`, then `url`, then the row's file and line.
     """
 
     text: str = "text"
@@ -33,21 +38,22 @@ class Options:
     """How a collection is deduplicated.
 
     Args:
-        rules: what decides; templates of sites are not learned from rows.
-        scheme: to sign with.
-        extractor: of main texts from HTML, as `DEDUP_EXTRACTOR`.
-        fields: of the rows.
-        format: of all inputs, one of `FORMATS`; None goes by their names.
-        query: for inputs that are SQLAlchemy URLs.
-        output: of what is written, one of `OUTPUTS`.
-        workers: processes that read and sign; 0 is a thread of this one.
+        rules: what is a duplicate; `templates` and `window_days` do not apply to rows and are
+            switched off.
+        scheme: how texts are signed.
+        extractor: takes main texts out of HTML, as `DEDUP_EXTRACTOR`.
+        fields: names of the rows' fields.
+        format: of all inputs, one of `INPUT_FORMATS`; None goes by the names of the files.
+        query: SQL for inputs that are SQLAlchemy URLs.
+        output: format of the files that are written, one of `OUTPUT_FORMATS`.
+        workers: number of processes that read, sign and measure; 0 uses a thread of this one.
         memory: bytes that sorting may use in this process.
-        max_bytes: of a row or a page; longer ones are not read.
-        timeout: seconds after which a row is given up.
+        max_bytes: largest row or page; larger ones are bad rows.
+        timeout: seconds that a row may take in a worker process; slower ones are bad rows.
         strict: stop at the first bad row.
 
     Raises:
-        BulkError: rules that bulk does not know.
+        BulkError: the method `simhash` or containment, or a format that is not known.
     """
 
     rules: Rules = field(default_factory=Rules)
@@ -58,7 +64,7 @@ class Options:
     query: str | None = None
     output: str = "jsonl"
     workers: int = 1
-    memory: int = MEMORY
+    memory: int = DEFAULT_MEMORY_BYTES
     max_bytes: int = MAX_BYTES
     timeout: float = 30.0
     strict: bool = False
@@ -75,18 +81,18 @@ class Options:
                 "pieces (DEDUP_CONTAINMENT) are not looked for in whole collections:"
                 " use `scrapy dedup import` for them"
             )
-        if self.output not in OUTPUTS:
-            raise BulkError(f"output {self.output!r} is not known: {' or '.join(OUTPUTS)}")
-        if self.format is not None and self.format not in FORMATS:
-            raise BulkError(f"format {self.format!r} is not known: {', '.join(FORMATS)}")
+        if self.output not in OUTPUT_FORMATS:
+            raise BulkError(f"output {self.output!r} is not known: {' or '.join(OUTPUT_FORMATS)}")
+        if self.format is not None and self.format not in INPUT_FORMATS:
+            raise BulkError(f"format {self.format!r} is not known: {', '.join(INPUT_FORMATS)}")
 
     @property
-    def fewest_words(self) -> int:
-        """Return how many words a row must have to be a duplicate: rows are without titles."""
+    def min_exact_words(self) -> int:
+        """Number of words from which on rows with the same text are exact duplicates."""
         return max(self.scheme.fewest_words, self.rules.min_words)
 
-    def shown(self) -> dict[str, Any]:
-        """Return what decides the result: a run goes on only under the same."""
+    def as_dict(self) -> dict[str, Any]:
+        """Options that decide the result: an interrupted run continues only with equal ones."""
         rules = self.rules
         return {
             "scheme": self.scheme.id,
@@ -103,7 +109,13 @@ class Options:
 
 
 class Problem(NamedTuple):
-    """A row that could not be taken: its file, its line there, and why."""
+    """A bad row.
+
+    Args:
+        file: path or URL of the input.
+        line: number of its line or row there, from 1 on.
+        reason: why it is bad, in a few words.
+    """
 
     file: str
     line: int
@@ -112,19 +124,21 @@ class Problem(NamedTuple):
 
 @dataclass
 class Summary:
-    """What came of a collection.
+    """Counts of a run.
 
     Args:
-        total: rows that were decided: `unique` + `repeated`.
+        total: number of rows that were decided: `unique` + `repeated`.
         unique: rows that are kept.
         repeated: rows that are removed: `exact` + `near`.
-        exact, near: duplicates with the same text, or with much of its words.
-        short: of the unique rows, those too short to be compared.
-        bad: rows that could not be taken.
-        reasons: how many of them for what reason.
-        problems: the first of them.
-        seconds: of this run and of those that it went on from.
-        stored: verdicts of a store that the rows were put into, by status.
+        exact: duplicates with the same text.
+        near: duplicates with a similar text.
+        short: unique rows that are too short for near-duplicates.
+        bad: rows that could not be read or signed, or have the id of an earlier row.
+        seconds: duration, with that of interrupted runs before.
+        reasons: number of bad rows by reason.
+        problems: the first bad rows.
+        stored: number of verdicts by status, of the store that the rows were put into; None
+            without a store.
     """
 
     total: int = 0
@@ -140,7 +154,7 @@ class Summary:
     stored: Counter[str] | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the summary for machines, with the shares of unique and repeated rows."""
+        """Summary as JSON has it, with the shares (0 to 1) of unique and repeated rows."""
         total = self.total or 1
         return {
             "total": self.total,
@@ -160,12 +174,12 @@ class Summary:
 
 
 class Progress(NamedTuple):
-    """How far a run has come.
+    """Progress of a run.
 
     Args:
         phase: `signing`, `sorting`, `deciding`, `storing` or `writing`.
-        rows: done in this phase.
-        share: of this phase, 0 to 1, or None where nobody knows.
+        rows: number of rows that are done in this phase.
+        share: of the phase that is done, 0 to 1; None if the size of an input is not known.
     """
 
     phase: str

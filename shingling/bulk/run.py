@@ -1,4 +1,4 @@
-"""A whole run: sign, sort, decide, write; each step goes on where it was interrupted."""
+"""A run: sign, sort, decide, write; each step continues where it was interrupted."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import json
 import os
 import shutil
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shingling.bulk.bands import NONE, find_meetings, first_of_equal
-from shingling.bulk.chunks import Signed
-from shingling.bulk.files.output import DUPLICATE_ID, Outcome
 from shingling.bulk.files.sources import sources_of
 from shingling.bulk.greedy import Greedy
 from shingling.bulk.options import Options, Progress, Summary
+from shingling.bulk.output import REPEATED_ID_REASON, Output
+from shingling.bulk.signed_rows import SignedRows
 from shingling.bulk.signing.inputs import sign_all
+from shingling.bulk.sorting import NO_ROW, find_shared_keys, first_of_equal
 from shingling.bulk.storing import put_into_store
 from shingling.errors import BulkError
 from shingling.sketch.banding import Banding
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from shingling.bulk.bands import Meetings
+    from shingling.bulk.sorting import SharedKeys
     from shingling.store import Store
 
-WORK = ".bulk"
-"""The folder of a run that has not ended, within that of its output."""
+WORK_FOLDER = ".bulk"
+"""Folder, inside the output folder, of a run that has not finished."""
 
 _SUMMARY = "summary.json"
-_LAYOUT = 1  # of the work folder
+_WORK_LAYOUT = 1  # version of the work folder's files: runs under another one are not continued
 
 
 def deduplicate(
@@ -51,28 +51,31 @@ def deduplicate(
     restart: bool = False,
     progress: Callable[[Progress], None] | None = None,
 ) -> Summary:
-    """Deduplicate a collection: the result is that of feeding it to `Store.check`, row by row.
+    """Remove the duplicates from a collection, as `Store.check` would find them row by row.
 
-    A run that was interrupted goes on where it was, when it is called again with the same
-    arguments.
+    Rows are decided greedily in their order: a row is a duplicate of the most similar original
+    before it, never of another duplicate. Candidates share the key of a band of minima (Indyk and
+    Motwani 1998), and their texts are compared exactly. An interrupted run continues where it was
+    when the function is called again with the same arguments.
 
     Args:
-        inputs: files of JSON lines or CSV (plain, or packed by gzip or Zstandard) or Parquet,
+        inputs: files of JSON lines or CSV (plain, or compressed by gzip or Zstandard), Parquet,
             WARC and tar files, folders of HTML, SQLAlchemy URLs, or `-` for standard input.
-        out: folder for `kept`, `removed` and `groups`, `.jsonl` or `.parquet`, for `bad.jsonl`
-            and `summary.json`; it is made.
-        options: what decides, and what the run may use.
-        store: where the rows are put besides, with their ids as URLs; of the version of the
-            scheme, the store's own holds.
-        restart: begin anew, whatever is in the folder from another run.
-        progress: is told how far the run has come.
+        out: folder for `kept`, `removed` and `groups` (`.jsonl` or `.parquet`), `bad.jsonl` and
+            `summary.json`; it is created if necessary.
+        options: what decides, and which resources the run may use.
+        store: also gets all rows, with their ids as URLs; the version of its scheme goes before
+            that of the options.
+        restart: start again, whatever an earlier run has left in `out`.
+        progress: called with each step of progress.
 
     Returns:
-        What came of the collection.
+        The counts of the run, which `summary.json` has too.
 
     Raises:
-        BulkError: an input cannot be read, a disk is full, or the folder holds another run.
-        StoreError: the store cannot be written, or does not find what the rules ask for.
+        BulkError: an input cannot be read, a disk is full, `out` has another run, or, with
+            `Options.strict`, a row is bad.
+        StoreError: the store cannot be written, or its index does not fit the rules.
     """
     options = options or Options()
     if store is not None:
@@ -101,7 +104,7 @@ class _Run:
     ) -> None:
         self._store = store
         self._out = out
-        self._work = out / WORK
+        self._work = out / WORK_FOLDER
         self._options = options
         self._progress = progress
         self._sources = sources_of(inputs, options)
@@ -113,15 +116,15 @@ class _Run:
 
     @contextmanager
     def locked(self, restart: bool) -> Iterator[None]:
-        """Hold the work folder of this run; make it, or take it up.
+        """Lock the work folder of this run; create it, or continue with it.
 
         Raises:
-            BulkError: there is another run's, or another process is at it.
+            BulkError: the folder is another run's, or another process is writing there.
         """
         plan = {
-            "layout": _LAYOUT,
+            "layout": _WORK_LAYOUT,
             "inputs": [[source.name, source.identity] for source in self._sources],
-            "options": self._options.shown(),
+            "options": self._options.as_dict(),
         }
         self._out.mkdir(parents=True, exist_ok=True)
         file = self._work / "plan.json"
@@ -146,117 +149,112 @@ class _Run:
             yield
 
     def run(self) -> Summary:
-        """Do what is left to be done."""
-        began = time.monotonic() - self._spent()
+        """Do all steps, or those that an interrupted run has left."""
+        began = time.monotonic() - self._seconds_before()
         try:
-            chunks = self._sign()
             names = [source.name for source in self._sources]
-            signed = Signed(self._work / "signed", chunks, names, self._options.fields.text)
-            try:
-                greedy = self._decide(signed)
+            chunks = self._sign()
+            signed = SignedRows(self._work / "signed", chunks, names, self._options.fields.text)
+            with closing(signed):
+                greedy = self._sort(signed)
+                greedy.run(self._report("deciding", len(signed)))
                 stored = self._put_into_store(signed, greedy)
-                form = self._options.output
-                outcome = Outcome(signed, greedy.decided, self._out, form)
-                summary = outcome.write(self._noted("writing", len(signed)))
-            finally:
-                signed.close()
+                output = Output(signed, greedy.decided, self._out, self._options.output)
+                summary = output.write(self._report("writing", len(signed)))
         finally:
-            self._note_spent(time.monotonic() - began)
+            self._save_seconds(time.monotonic() - began)
         summary.stored = stored
         summary.seconds = time.monotonic() - began
-        shown = json.dumps(summary.as_dict(), ensure_ascii=False, indent=2)
-        (self._out / _SUMMARY).write_text(shown + "\n", encoding="utf-8")
+        text = json.dumps(summary.as_dict(), ensure_ascii=False, indent=2)
+        (self._out / _SUMMARY).write_text(text + "\n", encoding="utf-8")
         shutil.rmtree(self._work)
         return summary
 
-    def _spent(self) -> float:
-        """Return the seconds that interrupted runs have taken."""
+    def _seconds_before(self) -> float:
+        """Seconds that interrupted runs have taken."""
         try:
             return float((self._work / "seconds").read_text(encoding="ascii"))
         except (OSError, ValueError):
             return 0.0
 
-    def _note_spent(self, seconds: float) -> None:
-        try:
+    def _save_seconds(self, seconds: float) -> None:
+        # An error that ends the run is more important than one from here.
+        with suppress(OSError):
             (self._work / "seconds").write_text(f"{seconds:.3f}", encoding="ascii")
-        except OSError:  # the error that ends the run is the one to tell
-            return
 
-    def _noted(self, phase: str, total: int) -> Callable[[int], None]:
+    def _report(self, phase: str, total: int) -> Callable[[int], None]:
         return lambda done: self._progress(Progress(phase, done, done / max(total, 1)))
 
     def _sign(self) -> int:
-        """Sign all inputs; return the number of chunks."""
+        """Sign all inputs, unless that is done.
+
+        Returns:
+            The number of chunks.
+        """
         folder = self._work / "signed"
         marker = self._work / "signed.json"
         if marker.exists():
-            number: int = json.loads(marker.read_text(encoding="utf-8"))
-            return number
+            chunks: int = json.loads(marker.read_text(encoding="utf-8"))
+            return chunks
         folder.mkdir(exist_ok=True)
-        number = sign_all(self._sources, self._options, self._banding, folder, self._progress)
-        marker.write_text(json.dumps(number), encoding="utf-8")
-        return number
+        chunks = sign_all(self._sources, self._options, self._banding, folder, self._progress)
+        marker.write_text(json.dumps(chunks), encoding="utf-8")
+        return chunks
 
-    def _decide(self, signed: Signed) -> Greedy:
+    def _sort(self, signed: SignedRows) -> Greedy:
+        """Find rows with equal ids, texts and keys: all that deciding needs."""
         rows = len(signed)
-        if rows >= int(NONE):
+        if rows >= int(NO_ROW):
             raise BulkError(f"{rows:,} rows are more than one run takes: use Spark")
-        options, memory = self._options, self._options.memory
+        options = self._options
         self._progress(Progress("sorting", 0, 0.0))
-        nobody = np.zeros(rows, bool)
-        left_out = first_of_equal(signed, "id", nobody, memory) != NONE
-        if options.strict and left_out.any():
-            name, line = signed.place(int(left_out.argmax()))
-            raise BulkError(f"{plain_line(name)}, line {line:,}: {DUPLICATE_ID} (--strict)")
-        twins = self._twins(signed, left_out, memory)
-        meetings = None
+        nothing = np.zeros(rows, bool)
+        repeated_id = first_of_equal(signed, "id", nothing, options.memory) != NO_ROW
+        if options.strict and repeated_id.any():
+            name, line = signed.position(int(repeated_id.argmax()))
+            raise BulkError(f"{plain_line(name)}, line {line:,}: {REPEATED_ID_REASON} (--strict)")
+        ignored = repeated_id | self._shorter_than(options.min_exact_words, signed)
+        same_text = first_of_equal(signed, "text", ignored, options.memory)
+        shared = None
         if self._banding is not None:
-            meetings = self._meetings(signed, left_out, twins)
-        greedy = Greedy(signed, twins, left_out, meetings, options, self._work)
-        greedy.run(self._noted("deciding", rows))
-        return greedy
+            too_short = self._shorter_than(options.scheme.fewest_words, signed)
+            compared = ~repeated_id & (same_text == NO_ROW) & ~too_short
+            shared = self._shared_keys(signed, compared, self._banding.bands)
+        return Greedy(signed, same_text, repeated_id, shared, options, self._work)
 
-    def _put_into_store(self, signed: Signed, greedy: Greedy) -> Counter[str] | None:
-        if self._store is None:
-            return None
-        note = self._noted("storing", len(signed))
-        return put_into_store(self._store, signed, greedy, self._options, note)
+    def _shorter_than(self, words: int, signed: SignedRows) -> NDArray[np.bool_]:
+        """Rows with fewer words."""
+        is_short = np.empty(len(signed), bool)
+        for chunk, start, stop in signed.chunks():
+            is_short[start:stop] = signed.load(chunk, "rows")["words"] < words
+        return is_short
 
-    def _twins(
-        self, signed: Signed, left_out: NDArray[np.bool_], memory: int
-    ) -> NDArray[np.uint32]:
-        """Return the first row with the same text; rows that are too short have none."""
-        fewest = self._options.fewest_words
-        ignored = left_out.copy()
-        for number, start, stop in signed.chunks():
-            ignored[start:stop] |= signed.load(number, "rows")["words"] < fewest
-        return first_of_equal(signed, "text", ignored, memory)
-
-    def _meetings(
-        self, signed: Signed, left_out: NDArray[np.bool_], twins: NDArray[np.uint32]
-    ) -> Meetings:
-        assert self._banding is not None
-        able = ~left_out & (twins == NONE)
-        fewest = self._options.scheme.fewest_words
-        for number, start, stop in signed.chunks():
-            able[start:stop] &= signed.load(number, "rows")["words"] >= fewest
-        folder = self._work / "meetings"
+    def _shared_keys(
+        self, signed: SignedRows, compared: NDArray[np.bool_], bands: int
+    ) -> SharedKeys:
+        folder = self._work / "shared-keys"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         rows = len(signed)
 
-        def note(share: float) -> None:
+        def report(share: float) -> None:
             self._progress(Progress("sorting", int(share * rows), share))
 
-        return find_meetings(signed, able, self._banding.bands, folder, self._options.memory, note)
+        return find_shared_keys(signed, compared, bands, folder, self._options.memory, report)
+
+    def _put_into_store(self, signed: SignedRows, greedy: Greedy) -> Counter[str] | None:
+        if self._store is None:
+            return None
+        report = self._report("storing", len(signed))
+        return put_into_store(self._store, signed, greedy, self._options, report)
 
 
 @contextmanager
 def _lock(out: Path) -> Iterator[None]:
-    """Keep other processes from a folder, where the system knows locks.
+    """Keep other processes out of a folder; without file locks (Windows), do nothing.
 
     Raises:
-        BulkError: another process is at it.
+        BulkError: another process is writing there.
     """
     try:
         import fcntl

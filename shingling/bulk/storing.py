@@ -1,4 +1,4 @@
-"""The rows of a collection, put into a store, where later crawls find them."""
+"""The rows of a collection, put into a store for later crawls: an optional last step."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shingling.bulk.greedy import LEFT_OUT
+from shingling.bulk.greedy import REPEATED_ID
 from shingling.sketch import Signature
 from shingling.store import Page
 from shingling.text import clean
@@ -17,46 +17,46 @@ from shingling.text import clean
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from shingling.bulk.chunks import Signed
     from shingling.bulk.greedy import Greedy
     from shingling.bulk.options import Options
+    from shingling.bulk.signed_rows import SignedRows
     from shingling.store import Store
 
-_BATCH = 256  # rows in one transaction
+_ROWS_PER_TRANSACTION = 256
 
 
 def put_into_store(
     store: Store,
-    signed: Signed,
+    signed: SignedRows,
     greedy: Greedy,
     options: Options,
-    note: Callable[[int], None],
+    report: Callable[[int], None],
 ) -> Counter[str]:
-    """Check every row against a store, in their order; done again, it changes nothing.
+    """Check every row against a store, in order; rows that are stored already change nothing.
 
     Args:
-        store: of the same scheme.
+        store: with the scheme that the rows are signed with.
         signed: the rows.
-        greedy: their decisions.
+        greedy: has decided them.
         options: what decides.
-        note: is told how many rows are done.
+        report: called with the number of rows that are done.
 
     Returns:
-        Verdicts by their status: of an empty store, those of the run itself.
+        Number of verdicts by status; if the store was empty, they are those of the run.
 
     Raises:
-        StoreError: it cannot be written.
+        StoreError: the store cannot be written.
     """
     counts: Counter[str] = Counter()
-    run = store.start_run("bulk", options.shown())
+    run = store.start_run("bulk", options.as_dict())
     outcome = "failed"
     try:
-        for number, start, stop in signed.chunks():
-            pages = _pages(number, start, signed, greedy, options)
-            while batch := [*islice(pages, _BATCH)]:
+        for chunk, start, stop in signed.chunks():
+            pages = _pages(chunk, start, signed, greedy, options)
+            while batch := [*islice(pages, _ROWS_PER_TRANSACTION)]:
                 verdicts = store.check(batch, rules=options.rules, run=run)
                 counts.update(verdict.status for verdict in verdicts)
-            note(stop)
+            report(stop)
         outcome = "finished"
     finally:
         store.finish_run(run, outcome)
@@ -64,15 +64,15 @@ def put_into_store(
 
 
 def _pages(
-    number: int, start: int, signed: Signed, greedy: Greedy, options: Options
+    chunk: int, start: int, signed: SignedRows, greedy: Greedy, options: Options
 ) -> Iterator[Page]:
-    """Yield the rows of a chunk as pages, with their signatures."""
-    records, minima = signed.load(number, "rows"), signed.load(number, "minima")
+    """Yield the good rows of a chunk as pages with their signatures."""
+    records, minima = signed.load(chunk, "rows"), signed.load(chunk, "minima")
     states = greedy.decided(start, start + len(records))["state"]
     names = signed.ids(np.arange(start, start + len(records)))
-    lines = signed.lines(number, np.arange(len(records)))
+    lines = signed.lines(chunk, np.arange(len(records)))
     for place, (name, line) in enumerate(zip(names, lines, strict=True)):
-        if states[place] == LEFT_OUT:
+        if states[place] == REPEATED_ID:
             continue
         record = records[place]
         values = json.loads(line)

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from shingling.sketch import Scheme
     from shingling.store import Parted
 
-_CONTEXT = 8  # words shown around what differs
-_BLOCKS = 10  # that were left out, shown of each page
-_LINE = 100  # characters
+_CONTEXT_WORDS = 8  # shown around what differs
+_MAX_BLOCKS_SHOWN = 10  # of those left out, of each page
+_MAX_LINE_CHARACTERS = 100
 
 
 def explained(a: Parted, b: Parted, scheme: Scheme) -> dict[str, Any]:
-    """Return what is measured without the templates of two pages' sites, and passages, as JSON."""
+    """Measures of two pages without the templates of their sites, and passages, as JSON."""
     both = overlap(*(text_fingerprints(one.left, scheme) for one in (a, b)))
     return {
         "resemblance": round(both.resemblance, 4),
@@ -50,11 +50,12 @@ def print_explained(a: Parted, b: Parted, scheme: Scheme) -> None:
         if not one.template:
             continue
         print(f"\nTemplate in {name}:")
-        for line in one.template[:_BLOCKS]:
+        for line in one.template[:_MAX_BLOCKS_SHOWN]:
             plain = plain_line(line)
-            print(f"  {plain[:_LINE]}{'…' if len(plain) > _LINE else ''}")
-        if len(one.template) > _BLOCKS:
-            print(f"  and {len(one.template) - _BLOCKS:,} more")
+            cut = "…" if len(plain) > _MAX_LINE_CHARACTERS else ""
+            print(f"  {plain[:_MAX_LINE_CHARACTERS]}{cut}")
+        if len(one.template) > _MAX_BLOCKS_SHOWN:
+            print(f"  and {len(one.template) - _MAX_BLOCKS_SHOWN:,} more")
 
 
 def print_diff(changes: Sequence[Change]) -> None:
@@ -66,12 +67,12 @@ def print_diff(changes: Sequence[Change]) -> None:
         if change.same:
             words = written_words(change.a)
             before, after = place > 0, place < len(changes) - 1
-            if len(words) > _CONTEXT * (before + after) + 1:
-                left_out = f"[… {len(words) - _CONTEXT * (before + after):,} words …]"
+            if len(words) > _CONTEXT_WORDS * (before + after) + 1:
+                left_out = f"[… {len(words) - _CONTEXT_WORDS * (before + after):,} words …]"
                 parts = [
-                    *(["".join(words[:_CONTEXT]).strip()] if before else []),
+                    *(["".join(words[:_CONTEXT_WORDS]).strip()] if before else []),
                     left_out,
-                    *(["".join(words[-_CONTEXT:]).strip()] if after else []),
+                    *(["".join(words[-_CONTEXT_WORDS:]).strip()] if after else []),
                 ]
                 shown.append(plain_line(" ".join(parts)), style="dim")
             else:

@@ -5,29 +5,49 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shingling.plugin.settings import store_url
-from shingling.store import Store
-from shingling.store.session import Session
 
 if TYPE_CHECKING:
     import argparse
 
     from shingling.plugin.settings import DedupSettings
+    from shingling.store import Rules, Store
+    from shingling.store.session import Session
+
+
+def chosen_url(options: argparse.Namespace, settings: DedupSettings) -> str:
+    """URL of the store: `--store`, else the setting.
+
+    Raises:
+        StoreError: `--store` is not a URL of a store.
+    """
+    return store_url(options.store) if options.store else settings.store_url
 
 
 def open_store(options: argparse.Namespace, settings: DedupSettings) -> Store:
-    """Return the store; one that is not there is not made.
+    """Open the store; one that does not exist is not created.
 
     Raises:
-        StoreError: it is not there, or cannot be opened.
+        StoreError: it does not exist, or cannot be opened.
     """
+    from shingling.store import Store
+
     return Store(open_session(options, settings))
 
 
 def open_session(options: argparse.Namespace, settings: DedupSettings) -> Session:
-    """Return the store for what `Store` does not offer: to copy and to merge it.
+    """Open the store for what `Store` does not offer: to copy and to merge it.
 
     Raises:
-        StoreError: it is not there, or cannot be opened.
+        StoreError: it does not exist, or cannot be opened.
     """
-    url = store_url(options.store) if options.store else settings.store_url
-    return Session.open(url, create=False)
+    from shingling.store.session import Session
+
+    return Session.open(chosen_url(options, settings), create=False)
+
+
+def rules_for(store: Store, settings: DedupSettings) -> Rules | None:
+    """Rules of the settings, where the store is indexed for such; else None."""
+    rules, indexed = settings.rules, store.index.usual_rules()
+    same_keys = (rules.method == "simhash") == (indexed.method == "simhash")
+    same_samples = (rules.containment is None) == (indexed.containment is None)
+    return rules if same_keys and same_samples else None

@@ -7,22 +7,21 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
-from shingling.text import plain_line
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from shingling.store import StoredPage
 
 FOUND, NOT_FOUND, FAILED = 0, 1, 2
+"""Exit statuses."""
 
 
 def print_json(value: Any) -> int:
-    """Print JSON, and return the exit status for what was found."""
+    """Print JSON.
+
+    Returns:
+        The exit status for what was found.
+    """
     print(json.dumps(value, ensure_ascii=False, indent=2))
     return FOUND
 
@@ -31,6 +30,12 @@ def print_table(
     columns: Sequence[str], rows: Sequence[Sequence[str]], *, header: bool = True
 ) -> None:
     """Print a table; long cells are folded, never cut, and no cell is read as markup."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from shingling.text import plain_line
+
     table = Table(box=None, show_header=header, pad_edge=False, header_style="bold")
     for column in columns:
         table.add_column(column, overflow="fold")
@@ -62,10 +67,6 @@ def print_pages(pages: Iterable[StoredPage]) -> None:
     )
 
 
-def shown_value(name: str, value: Any) -> str:
-    """Return a column of a stored page as a person reads it."""
-    if isinstance(value, float):
-        return f"{value:.3f}"
-    if name in ("first_seen", "last_seen"):
-        return str(value).replace("T", " ").removesuffix("+00:00")
-    return str(value)
+def counted(number: int, noun: str) -> str:
+    """Say a number with its noun: `1 page`, `1,204 pages`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

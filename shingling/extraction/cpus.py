@@ -11,7 +11,7 @@ _OWN = Path("/proc/self/cgroup")
 
 
 def usable_cpus() -> int:
-    """Return how many CPUs this process may use: as its affinity and its container allow."""
+    """Count the CPUs that this process may use: by its affinity and the limit of its container."""
     cpus = os.cpu_count() or 1
     if hasattr(os, "sched_getaffinity"):
         cpus = len(os.sched_getaffinity(0))
@@ -20,7 +20,7 @@ def usable_cpus() -> int:
 
 
 def cpu_quota(cgroups: Path, own: Path) -> float | None:
-    """Return the CPUs that control groups of Linux leave to this process; None is all.
+    """CPUs that control groups of Linux leave to this process; None is all.
 
     Args:
         cgroups: where they are mounted, version 2 or 1.
@@ -44,7 +44,7 @@ def cpu_quota(cgroups: Path, own: Path) -> float | None:
 
 
 def _limit(folder: Path, *, new: bool) -> tuple[int, int]:
-    """Return microseconds of CPU and of the period that they are for; 0 or less is no limit."""
+    """Microseconds of CPU, and of the period that they are for; 0 or less is no limit."""
     if new:
         parts = _read(folder / "cpu.max").split()
     else:

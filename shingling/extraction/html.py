@@ -14,19 +14,26 @@ from w3lib.encoding import html_to_unicode, resolve_encoding
 
 from shingling.defaults import MAX_BYTES
 from shingling.errors import ExtractionError
+from shingling.extraction.extractors import Extracted
 from shingling.text import canonical_words, clean, plain_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from lxml.html import HtmlElement
 
-_HEAD_BYTES = 1 << 18  # of a page, in which its head is looked for
-_TITLE_LENGTH = 500
-_FEWEST = 80  # words; shorter texts may lack what is between two headings
-_LONG = 2000  # characters that need not be counted
-_SMALL = 15_000  # characters of a page, in which other extractors find little else
-_MOST = 0.4  # of the words of a small page, from which on they are not asked
+    from shingling.extraction.extractors import ExtractorFunction
+
+EXTRACTION_VERSION = "3"
+"""Version of what `extract_page` gives: raise it when pages give another text, title or language.
+
+Bodies that a store knows are then extracted again.
+"""
+
+_HEAD_BYTES = 1 << 18  # at the beginning of a page, in which its head is looked for
+_MAX_TITLE_CHARACTERS = 500
+_ENOUGH_WORDS = 80  # a shorter text may lack what is between two headings
+_ENOUGH_CHARACTERS = 2000  # of which the words need not be counted
+_SMALL_PAGE_CHARACTERS = 15_000  # in a smaller page, other extractors find little else
+_ENOUGH_WORDS_FRACTION = 0.4  # of the words of a small page; above, they are not asked
 
 _BINARY = (
     b"%PDF",
@@ -50,18 +57,18 @@ _FRAGMENT = re.compile(r"\s*<(?!html|head|body|title|meta|frameset)[a-z][^<]*>",
 _REFERENCE = re.compile(r"&#(?:x([0-9a-f]{1,6})|([0-9]{1,7}));?", re.IGNORECASE)
 # What single-page applications keep the data of a page in.
 _STATE = re.compile(r"__(?:(?:INITIAL|PRELOADED|APOLLO|REDUX)_STATE|NEXT_DATA|NUXT|DATA)__")
-_LOST = "\ufffd"
+_REPLACEMENT = "\ufffd"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass(frozen=True)
 class MainText:
-    """What was read from a page.
+    """The main text of a page, and what belongs to it.
 
     Args:
         text: the main text.
-        title: of `<title>`, or None.
-        language: that it declares, or None.
+        title: from `<title>` or the extractor, or None.
+        language: ISO 639 code that the page declares or the extractor gives, or None.
         is_app: whether the text is short and the page has data for scripts, which show more of it.
     """
 
@@ -80,7 +87,7 @@ class Head(NamedTuple):
 
 
 def sniff_html(body: bytes) -> bool:
-    """Return whether bytes look like an HTML page, whatever they are called."""
+    """Whether bytes look like an HTML page, whatever content type they were sent with."""
     if body.startswith(_UTF16):
         body = body[:8192].decode("utf-16", "replace").encode()
     start = body.removeprefix(b"\xef\xbb\xbf")[:8192].lstrip()
@@ -90,7 +97,7 @@ def sniff_html(body: bytes) -> bool:
 
 
 def decode(body: bytes, encoding: str | None = None) -> str:
-    """Return the characters of an HTML body; what cannot be decoded becomes U+FFFD.
+    """Decode an HTML body; what cannot be decoded becomes U+FFFD.
 
     Valid UTF-8 is UTF-8, whatever is declared: declarations are often wrong, and other text
     is hardly ever valid UTF-8. Else, in this order: a byte order mark, `encoding` (of the
@@ -108,14 +115,14 @@ def decode(body: bytes, encoding: str | None = None) -> str:
     except (LookupError, ValueError):  # a codec of Python that is not for text, as base64
         declared = body.decode("utf-8", "replace")
     # Two pages that are mostly U+FFFD would be alike in what is left of them.
-    if 2 * declared.count(_LOST) > len(declared) - len(declared.encode("ascii", "ignore")):
+    if 2 * declared.count(_REPLACEMENT) > len(declared) - len(declared.encode("ascii", "ignore")):
         guessed = body.decode(_guess_encoding(body) or "windows-1252", "replace")
-        return min(declared, guessed, key=lambda text: text.count(_LOST))
+        return min(declared, guessed, key=lambda text: text.count(_REPLACEMENT))
     return declared
 
 
 def _without_control(reference: re.Match[str]) -> str:
-    """Return a character reference, or nothing where XML has no such character."""
+    """Character reference, or nothing if XML has no such character."""
     code = int(reference[1], 16) if reference[1] else int(reference[2])
     control = 0 < code < 0x20 and code not in (0x09, 0x0A, 0x0D)
     return "" if control or code in (0xFFFE, 0xFFFF) else reference[0]
@@ -127,22 +134,22 @@ def _guess_encoding(body: bytes) -> str | None:
     return next(filter(None, map(resolve_encoding, detect_encoding(body))), None)
 
 
-def read_html(
+def extract_page(
     html: bytes | str,
     url: str | None = None,
     *,
     encoding: str | None = None,
     max_bytes: int = MAX_BYTES,
-    extractor: Callable[[str, str | None], str | None] | None = None,
+    extractor: ExtractorFunction | None = None,
 ) -> MainText:
-    """Return the main text, title and language of an HTML page.
+    """Extract the main text, title and language of an HTML page.
 
     Args:
         html: the page.
         url: where it came from; helps the extractor.
         encoding: as the HTTP header declares it; see `decode`.
         max_bytes: longer pages, in bytes (or characters of a str), are refused.
-        extractor: takes the HTML and the URL and returns the main text; trafilatura if None.
+        extractor: of the main text; None is trafilatura.
 
     Raises:
         ExtractionError: with reason `too_large`, `not_html`, `no_main_text` or
@@ -165,27 +172,42 @@ def read_html(
         whole = f"<html><body>{html}</body></html>" if _FRAGMENT.match(html) else html
         tree = trafilatura.load_html(whole)
         if extractor:
-            text = extractor(html, url)
+            own = _checked(extractor(html, url))
         elif tree is None:
-            text = None
+            own = Extracted(None)
         else:
-            text = _main_text(tree, url, small=len(html) < _SMALL)
-        title, language = (None, None) if tree is None else (_title(tree), _language(tree))
+            small = len(html) < _SMALL_PAGE_CHARACTERS
+            own = Extracted(_main_text(tree, url, small=small))
+        title, language = _plain_title(clean(own.title or "")), _language_code(own.language)
+        if tree is not None:
+            title, language = title or _title(tree), language or _language(tree)
     except ExtractionError:
         raise
     except Exception as error:  # a page must never stop a crawl, whatever the parser trips on
         raise ExtractionError("extraction_failed", type(error).__name__) from error
-    if text is not None and not isinstance(text, str):
-        raise ExtractionError("extraction_failed", f"a text of type {type(text).__name__}")
-    text = clean(text or "")
+    text = clean(own.text or "")
     if not text.strip():
         raise ExtractionError("no_main_text", "no main text in it")
     is_app = tree is not None and not _is_enough(text) and _has_data(tree)
     return MainText(text, title, language, is_app)
 
 
-def read_head(html: bytes | str, url: str | None = None, *, encoding: str | None = None) -> Head:
-    """Return what an HTML page says of itself, near its beginning; a page never raises.
+def _checked(returned: object) -> Extracted:
+    """Check what an extractor function has returned.
+
+    Raises:
+        ExtractionError: it is of another type than it should be.
+    """
+    own = returned if isinstance(returned, Extracted) else Extracted(returned)  # type: ignore[arg-type]
+    for name in ("text", "title", "language"):
+        value = getattr(own, name)
+        if value is not None and not isinstance(value, str):
+            raise ExtractionError("extraction_failed", f"a {name} of type {type(value).__name__}")
+    return own
+
+
+def extract_head(html: bytes | str, url: str | None = None, *, encoding: str | None = None) -> Head:
+    """Extract what an HTML page says of itself, near its beginning; a page never raises.
 
     Args:
         html: the page.
@@ -212,7 +234,7 @@ def _canonical(tree: HtmlElement, url: str | None) -> str | None:
 
 
 def _main_text(tree: HtmlElement, url: str | None, *, small: bool) -> str | None:
-    """Return what trafilatura is sure of; of pages where that is little, what it takes for text.
+    """Extract what trafilatura is sure of; if that is little, what it takes for text.
 
     Where its own rules have found a text, its comparison with other extractors changes little,
     and takes half of the time. In small pages they are asked only where most words are left out.
@@ -236,7 +258,7 @@ def _main_text(tree: HtmlElement, url: str | None, *, small: bool) -> str | None
 
 
 def _has_data(tree: HtmlElement) -> bool:
-    """Return whether a page has data for scripts: JSON, or the state of a framework."""
+    """Whether a page has data for scripts: JSON, or the state of a framework."""
     for script in tree.iter("script"):
         if "json" in script.get("type", "").lower() or _STATE.search(script.text or ""):
             return True
@@ -244,25 +266,32 @@ def _has_data(tree: HtmlElement) -> bool:
 
 
 def _is_enough(text: str | None) -> bool:
-    return text is not None and (len(text) > _LONG or len(canonical_words(text)) >= _FEWEST)
+    return text is not None and (
+        len(text) > _ENOUGH_CHARACTERS or len(canonical_words(text)) >= _ENOUGH_WORDS
+    )
 
 
 def _is_most(text: str | None, tree: HtmlElement) -> bool:
-    """Return whether a text has most of a page's words: there is little else to be found."""
+    """Whether a text has enough of a page's words: there is little else to be found."""
     if not text:
         return False
     shown = tree.xpath("//body//text()[not(parent::script or parent::style or parent::noscript)]")
-    return len(canonical_words(text)) >= _MOST * len(canonical_words(" ".join(shown)))
+    least = _ENOUGH_WORDS_FRACTION * len(canonical_words(" ".join(shown)))
+    return len(canonical_words(text)) >= least
 
 
 def extract(html: bytes | str, url: str | None = None) -> str | None:
-    """Return the main text of an HTML page, or None where it has none.
+    """Extract the main text of an HTML page; None if it has none.
 
-    None also for pages of more than 10 MB and for what is no HTML; `read_html` tells which.
-    The text depends on nothing but the arguments.
+    None also for pages of more than 10 MB and for what is not HTML. The text depends on nothing
+    but the arguments.
+
+    Args:
+        html: the page; bytes are decoded by what the page declares, or else by a guess.
+        url: where it came from; helps the extractor.
     """
     try:
-        return read_html(html, url).text
+        return extract_page(html, url).text
     except ExtractionError:
         return None
 
@@ -273,10 +302,20 @@ def _title(tree: HtmlElement) -> str | None:
         element = tree.find(".//title")
     if element is None:
         return None
-    return plain_line(str(element.text_content())[: 4 * _TITLE_LENGTH])[:_TITLE_LENGTH] or None
+    return _plain_title(str(element.text_content()))
+
+
+def _plain_title(title: str) -> str | None:
+    return plain_line(title[: 4 * _MAX_TITLE_CHARACTERS])[:_MAX_TITLE_CHARACTERS] or None
 
 
 def _language(tree: HtmlElement) -> str | None:
-    declared = tree.get("lang") or tree.get("{http://www.w3.org/XML/1998/namespace}lang") or ""
-    match = re.match(r"([a-zA-Z]{2,3})(?![a-zA-Z])", declared.strip())
+    return _language_code(
+        tree.get("lang") or tree.get("{http://www.w3.org/XML/1998/namespace}lang")
+    )
+
+
+def _language_code(declared: str | None) -> str | None:
+    """ISO 639 code at the beginning of a language tag, as `en` of `en-GB`."""
+    match = re.match(r"([a-zA-Z]{2,3})(?![a-zA-Z])", (declared or "").strip())
     return match[1].lower() if match else None

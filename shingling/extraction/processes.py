@@ -1,9 +1,14 @@
-"""Worker processes of this package: how they are started, and how messages go to and fro."""
+"""Worker processes, seen from the parent: started, asked, watched, and started again.
+
+Two pools are built of them, since they share no more than this. `extraction.pool` takes single
+pages from the event loop, each with a time limit of its own, and starts a process when one is
+needed. `bulk.signing.pool` takes parts of files from a bounded queue, has a part repeated without
+the row at which a worker ended, and loses no row.
+"""
 
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import pickle
 import struct
@@ -12,9 +17,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
-
-from shingling.errors import BulkError
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,30 +26,44 @@ _LENGTH = struct.Struct("<Q")
 _WINDOWS_FLAGS = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0) | getattr(
     subprocess, "BELOW_NORMAL_PRIORITY_CLASS", 0
 )
-_LOOK = 1.0  # seconds between two looks for the parent
+
+
+class Work(Protocol):
+    """What worker processes do; it is pickled on its way to them."""
+
+    def prepare(self) -> Callable[[Any], Any]:
+        """Make the process ready; returns the function that answers its messages."""
+
+
+class WorkerDiedError(Exception):
+    """A worker process has ended in place of answering."""
+
+
+class WorkerTimeoutError(WorkerDiedError):
+    """A worker process was ended, since its answer took too long."""
 
 
 class Worker:
-    """A module of this package that runs in a process of its own, and answers messages.
+    """A process of its own that answers messages: `extraction.worker` is its program.
 
-    It imports this package only: not the user's main module, which may lack the guard that
-    multiprocessing needs.
+    It imports this package, and what messages need: not the user's main module, which may lack
+    the guard that multiprocessing needs.
 
     Args:
-        module: to be run; what it does is `serve`, or the like.
+        modules: that it imports while it waits for its first message, which is a `Work`.
 
     Raises:
         OSError: it cannot be started.
     """
 
-    def __init__(self, module: str) -> None:
+    def __init__(self, *modules: str) -> None:
         if getattr(sys, "frozen", False):
             raise OSError("a frozen program cannot start workers")
         environment = dict(os.environ)
         environment["PYTHONPATH"] = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)
         self._process = subprocess.Popen(  # noqa: S603 (our own module)
             # -P: the working directory is imported from only where our sys.path has it.
-            [sys.executable, "-P", "-m", module],
+            [sys.executable, "-P", "-m", "shingling.extraction.worker", *modules],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=environment,
@@ -56,48 +73,33 @@ class Worker:
         )
 
     @property
-    def pid(self) -> int:
-        """Return the number of the process."""
-        return self._process.pid
-
-    @property
     def is_dead(self) -> bool:
-        """Return whether the process has ended."""
+        """Whether the process has ended."""
         return self._process.poll() is not None
 
-    def send(self, message: Any) -> None:
-        """Hand in a message.
+    def ask(self, message: Any) -> Any:
+        """Send a message and wait for its answer; raise it if it is an exception.
 
         Raises:
-            OSError: the process is dead.
+            WorkerDiedError: the process has ended.
         """
         assert self._process.stdin is not None
-        send(self._process.stdin, message)
-
-    def receive(self) -> Any:
-        """Return the next answer.
-
-        Raises:
-            EOFError: the process is dead.
-        """
         assert self._process.stdout is not None
-        return receive(self._process.stdout)
-
-    def ask(self, message: Any) -> Any:
-        """Return the answer to a message.
-
-        Raises:
-            EOFError, OSError: the process is dead.
-        """
-        self.send(message)
-        return self.receive()
+        try:
+            send(self._process.stdin, message)
+            answer = receive(self._process.stdout)
+        except (EOFError, OSError) as error:
+            raise WorkerDiedError("a worker process has ended") from error
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
     def kill(self) -> None:
         """End the process, whatever it does."""
         self._process.kill()
 
     def end(self) -> None:
-        """End the process, and let go of what is its."""
+        """End the process, and close its pipes."""
         self.kill()
         for pipe in (self._process.stdin, self._process.stdout):
             assert pipe is not None
@@ -106,47 +108,119 @@ class Worker:
         self._process.wait()
 
 
-def serve(prepare: Callable[[Any], Callable[[Any], Any]]) -> None:
-    """Answer messages until the parent closes the pipe, or is gone; the answer may be an error.
+class WatchedWorker:
+    """A worker process with a time limit, which can be started again after its end.
+
+    One thread starts and asks it; another one, a `Watchdog`, looks at it.
 
     Args:
-        prepare: makes of the first message what answers those behind it.
+        work: what it does.
+        timeout: seconds without progress after which it is ended.
+        progress: how far it has come with an answer; by default the limit is for the whole of it.
     """
-    source, target = pipes_of_worker()
-    logging.disable()
-    try:
-        answer = prepare(receive(source))
-        send(target, None)  # ready
-        while True:
-            message = receive(source)
-            try:
-                send(target, answer(message))
-            except (OSError, BulkError) as error:
-                send(target, error)
-            except Exception as error:  # a fault of ours: the parent says which
-                logging.disable(logging.NOTSET)
-                logging.getLogger(__name__).exception("A worker process has failed")
-                send(target, RuntimeError(f"{type(error).__name__}: {error}"))
-    except (EOFError, BrokenPipeError):
-        os._exit(0)  # the parent is gone; there is nobody left to flush to
+
+    def __init__(self, work: Work, timeout: float, progress: Callable[[], int] = lambda: 0) -> None:
+        self._work = work
+        self._timeout = timeout
+        self._progress = progress
+        self._lock = threading.Lock()
+        self._worker: Worker | None = None
+        self._asked: tuple[int, float] | None = None  # progress, and since when it is that
+        self._took_too_long = False
+        self.is_killed = False
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the process has ended, or is about to."""
+        return self._worker is None or self._took_too_long or self._worker.is_dead
+
+    def start(self, worker: Worker) -> None:
+        """Take a new process in place of the one before, and wait until it is ready.
+
+        Raises:
+            WorkerDiedError: it has ended before.
+        """
+        self.end()
+        with self._lock:
+            self._worker, self._took_too_long = worker, False
+            if self.is_killed:
+                worker.kill()
+        worker.ask(self._work)
+
+    def ask(self, message: Any) -> Any:
+        """Send a message and wait for its answer.
+
+        Raises:
+            WorkerTimeoutError: the process was ended, since it took too long.
+            WorkerDiedError: the process has ended.
+        """
+        worker = self._worker
+        assert worker is not None
+        with self._lock:
+            self._asked = self._progress(), time.monotonic()
+        try:
+            return worker.ask(message)
+        except WorkerDiedError as error:
+            worker.end()  # its pipe may be closed a moment before the process has ended
+            if self._took_too_long:
+                raise WorkerTimeoutError("an answer took too long") from error
+            raise
+        finally:
+            with self._lock:
+                self._asked = None
+
+    def look(self) -> None:
+        """End the process if it takes too long; a watchdog calls this."""
+        with self._lock:
+            if self._asked is None or self._took_too_long or self._worker is None:
+                return
+            before, since = self._asked
+            now = self._progress()
+            if now != before:
+                self._asked = now, time.monotonic()
+            elif time.monotonic() - since > self._timeout:
+                self._took_too_long = True
+                self._worker.kill()
+
+    def kill(self) -> None:
+        """End the process for good, also one that is just being started."""
+        with self._lock:
+            self.is_killed = True
+            if self._worker is not None:
+                self._worker.kill()
+
+    def end(self) -> None:
+        """End the process, and close its pipes."""
+        with self._lock:
+            worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.end()
 
 
-def pipes_of_worker() -> tuple[IO[bytes], IO[bytes]]:
-    """Return where a worker's messages come from and go to; it ends when its parent has ended."""
-    if hasattr(os, "getppid"):
-        threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
-    source = sys.stdin.buffer
-    # Whatever else writes to standard output must not get between the messages.
-    target = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    return source, target
+class Watchdog:
+    """A thread that calls a function again and again.
 
+    Args:
+        name: of the thread.
+        seconds: between two calls.
+        look: is called.
+    """
 
-def _end_with(parent: int) -> None:
-    """End this process when its parent has ended, also in the middle of its work."""
-    while os.getppid() == parent:
-        time.sleep(_LOOK)
-    os._exit(0)
+    def __init__(self, name: str, seconds: float, look: Callable[[], None]) -> None:
+        self._seconds = seconds
+        self._look = look
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while not self._stopped.wait(self._seconds):
+            self._look()
+
+    def stop(self) -> None:
+        """End the thread, after a call that is under way."""
+        self._stopped.set()
+        self._thread.join()
 
 
 def send(pipe: IO[bytes], message: Any) -> None:

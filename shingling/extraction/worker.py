@@ -1,33 +1,77 @@
-"""The worker process: messages come on standard input and go to standard output."""
+"""The program of a worker process: messages come on standard input, answers go to standard output.
+
+    python -m shingling.extraction.worker [MODULE ...]
+
+The modules are imported while it waits for its first message, the `Work` that it is to do.
+"""
 
 from __future__ import annotations
 
 import logging
 import os
+import sys
+import threading
+import time
+from importlib import import_module
+from typing import IO, TYPE_CHECKING
 
-import trafilatura  # noqa: F401 (this and the next are imported while the crawl opens its store)
+from shingling.errors import ShinglingError
+from shingling.extraction.processes import receive, send
 
-import shingling.extraction.reader  # noqa: TC001 (the reader that comes is of it)
-from shingling.extraction.processes import pipes_of_worker, receive, send
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-_NICE = 5  # below the crawl's own process: its event loop does not wait for a core
+    from shingling.extraction.processes import Work
+
+logger = logging.getLogger(__name__)
+
+_PARENT_CHECK_SECONDS = 1.0
 
 
-def main() -> None:
-    """Read contents until the parent closes the pipe, or is gone."""
-    source, target = pipes_of_worker()
+def main(modules: Sequence[str]) -> None:
+    """Answer messages until the parent closes the pipe, or has ended.
+
+    An answer may be an exception, which the parent raises.
+    """
+    source, target = _pipes()
     logging.disable()
     try:
-        reader: shingling.extraction.reader.Reader = receive(source)
-        reader.warm_up()
+        for module in modules:
+            import_module(module)
+        work: Work = receive(source)
+        answer = work.prepare()
         send(target, None)  # ready
-        if hasattr(os, "nice"):  # the first page of a crawl waited for the start
-            os.nice(_NICE)
         while True:
-            send(target, reader.read(receive(source)))
+            message = receive(source)
+            try:
+                send(target, answer(message))
+            except (OSError, ShinglingError) as error:
+                send(target, error)
+            except Exception as error:  # a fault of ours
+                logging.disable(logging.NOTSET)
+                logger.exception("A worker process has failed")
+                send(target, RuntimeError(f"{type(error).__name__}: {error}"))
     except (EOFError, BrokenPipeError):
-        os._exit(0)  # the parent is gone; there is nobody left to flush to
+        os._exit(0)  # the parent has ended; there is nobody left to flush to
+
+
+def _pipes() -> tuple[IO[bytes], IO[bytes]]:
+    """Where messages come from and answers go to; from now on this ends with its parent."""
+    if hasattr(os, "getppid"):
+        threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    source = sys.stdin.buffer
+    # Whatever else writes to standard output must not get between the messages.
+    target = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    return source, target
+
+
+def _end_with(parent: int) -> None:
+    """End this process when its parent has ended, also in the middle of its work."""
+    while os.getppid() == parent:
+        time.sleep(_PARENT_CHECK_SECONDS)
+    os._exit(0)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

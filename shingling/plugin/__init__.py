@@ -1,1 +1,1 @@
-"""The Scrapy side: add-on, pipeline, spider middleware, commands."""
+"""The Scrapy plugin: add-on, pipeline, spider middleware, settings."""

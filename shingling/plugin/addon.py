@@ -15,7 +15,7 @@ logger = logging.getLogger(__name__)
 PIPELINE_ORDER = 250  # before pipelines that write or replace items
 SOURCE_ORDER = -1_000_000  # before all pipelines
 MIDDLEWARE_ORDER = 10  # the last to see an item before the pipelines
-_OFF = ("0", "false", "no", "off")
+_FALSE_VALUES = ("0", "false", "no", "off")
 
 
 class Addon:
@@ -28,14 +28,14 @@ class Addon:
             SettingsError: a `DEDUP_*` setting is not accepted; the crawl does not start.
         """
         # Nothing else is imported for a crawl that has it switched off.
-        if str(settings.get("DEDUP_ENABLED", True)).lower() in _OFF:
+        if str(settings.get("DEDUP_ENABLED", True)).lower() in _FALSE_VALUES:
             return
         from shingling.plugin.middleware import SourceMiddleware, SourcePipeline
         from shingling.plugin.pipeline import DedupPipeline
         from shingling.plugin.settings import DedupSettings
 
         try:
-            DedupSettings.read(settings)
+            DedupSettings.from_settings(settings)
         except SettingsError as error:
             logger.error("%s", error)
             raise

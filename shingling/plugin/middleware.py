@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-_MOST_WITHOUT_RESPONSE = 1000  # items of `start()` on their way to the pipelines
+_MAX_ITEMS_OF_START = 1000  # of `Spider.start()`, on their way to the pipelines
 
 
 class Source(NamedTuple):
@@ -42,7 +42,7 @@ _current: ContextVar[Source | None] = ContextVar("source", default=None)
 
 
 def current_source() -> Source | None:
-    """Return the source of the item that the pipelines work on; None where it is not known."""
+    """Source of the item that the pipelines work on; None where it is not known."""
     return _current.get()
 
 
@@ -58,7 +58,7 @@ class SourceMiddleware(BaseSpiderMiddleware):
         # Scrapy holds a response until all its items have left the pipelines, so that nothing is
         # kept for longer of items that never reach them.
         self._items: WeakKeyDictionary[Response, list[tuple[Any, bool]]] = WeakKeyDictionary()
-        self._without_response: deque[Any] = deque(maxlen=_MOST_WITHOUT_RESPONSE)
+        self._without_response: deque[Any] = deque(maxlen=_MAX_ITEMS_OF_START)
         self._parsed: Response | None = None  # by `scrapy parse`
         self._parsed_items = 0
 
@@ -112,7 +112,7 @@ class SourceMiddleware(BaseSpiderMiddleware):
         self._items.setdefault(response, []).append((item, is_only_item))
 
     def take(self, item: Any) -> Source | None:
-        """Return the source of an item, and forget it; None where it is not known."""
+        """Source of an item, which is then forgotten; None where it is not known."""
         for response, noted in self._items.items():
             for place, (one, is_only_item) in enumerate(noted):
                 if one is item:
@@ -127,7 +127,7 @@ class SourceMiddleware(BaseSpiderMiddleware):
         return None
 
     async def take_parsed(self) -> Source | None:
-        """Return the source of an item of `scrapy parse`; None in a crawl."""
+        """Source of an item of `scrapy parse`; None in a crawl."""
         if self._parsed is None:
             return None
         self._parsed_items += 1
@@ -185,6 +185,6 @@ class SourcePipeline:
 
 
 def is_parse_command(spider: Spider | None) -> bool:
-    """Return whether `scrapy parse` runs the spider: it puts a `start` of its own in its place."""
+    """Whether `scrapy parse` runs the spider: it puts a `start` of its own in its place."""
     start = getattr(type(spider), "start", None)
     return getattr(start, "__module__", None) == "scrapy.commands.parse"

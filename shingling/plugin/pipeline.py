@@ -12,7 +12,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import is_asyncio_available
 
 from shingling.errors import SettingsError, ShinglingError
-from shingling.extraction.pool import spare_worker
+from shingling.extraction.pool import start_worker
 from shingling.plugin.middleware import SourceMiddleware, current_source, is_parse_command
 from shingling.plugin.report import CLOSE_REASON, Report
 from shingling.plugin.settings import DedupSettings
@@ -20,14 +20,14 @@ from shingling.plugin.settings import DedupSettings
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-    from shingling.plugin.items import ItemDecider
+    from shingling.plugin.items.decider import ItemDecider
     from shingling.plugin.middleware import Source
 
 logger = logging.getLogger(__name__)
 
 
 class DedupPipeline:
-    """Decides the document of every item against the signature store.
+    """Drops or tags items by the verdicts of the signature store on their documents.
 
     Nothing is opened, started or imported for it before the first item comes.
     """
@@ -37,10 +37,10 @@ class DedupPipeline:
         self._settings = settings
         self._report = Report(crawler, settings)
         self._decider: ItemDecider | None = None
-        self._gate = asyncio.Lock()
-        self._look: asyncio.Task[ShinglingError | None] | None = None
+        self._loading = asyncio.Lock()
+        self._store_look: asyncio.Task[ShinglingError | None] | None = None
         self._closing: asyncio.Task[None] | None = None
-        self._under_way = 0  # items
+        self._items_under_way = 0
         self._idle: asyncio.Future[None] | None = None
 
     @classmethod
@@ -52,7 +52,7 @@ class DedupPipeline:
             NotConfigured: `DEDUP_ENABLED` is False.
         """
         try:
-            settings = DedupSettings.read(crawler.settings)
+            settings = DedupSettings.from_settings(crawler.settings)
             if settings.enabled and not is_asyncio_available():
                 raise SettingsError(
                     "scrapy-shingling needs asyncio: leave TWISTED_REACTOR at its default,"
@@ -69,13 +69,13 @@ class DedupPipeline:
         return pipeline
 
     async def open_spider(self) -> None:
-        """Say how the crawl is deduplicated, and begin to look at a store that is there."""
+        """Log how the crawl is deduplicated, and begin to look at a store that is there."""
         self._report.start()
         if self._settings.is_store_file:
-            self._look = asyncio.create_task(self._look_at_store())
+            self._store_look = asyncio.create_task(self._look_at_store())
 
     async def _look_at_store(self) -> ShinglingError | None:
-        """Return why a store that is there cannot be used with these settings."""
+        """Error that says why a store cannot be used with these settings; None if it can."""
         try:
             await asyncio.to_thread(look_at_store, self._settings)
         except ShinglingError as error:
@@ -83,11 +83,11 @@ class DedupPipeline:
         return None
 
     def _engine_started(self) -> None:
-        if self._look is not None:  # it is not waited for: the crawl begins meanwhile
-            self._closing = asyncio.create_task(self._close_if_unusable(self._look))
+        if self._store_look is not None:  # it is not waited for: the crawl begins meanwhile
+            self._closing = asyncio.create_task(self._close_if_unusable(self._store_look))
 
     async def _close_if_unusable(self, look: asyncio.Task[ShinglingError | None]) -> None:
-        """End a crawl that has no use of its store before it has gone far."""
+        """End a crawl that cannot use its store before it has gone far."""
         error, engine = await look, self._crawler.engine
         if error is not None and engine is not None and engine.spider is not None:
             self._report.error_once(str(error))
@@ -100,9 +100,9 @@ class DedupPipeline:
             DuplicatePage: the document is a duplicate, and `DEDUP_ACTION` is `drop`.
         """
         source = self._source(item)
-        self._under_way += 1
+        self._items_under_way += 1
         try:
-            async with self._gate:  # which lets items through in their order
+            async with self._loading:  # it lets items through in their order
                 if self._decider is None:
                     self._decider = await self._load()
             return await self._decider.decide(item, source)
@@ -111,14 +111,19 @@ class DedupPipeline:
             self._report.error_once(f"Dedup cannot start, items are kept: {error}")
             return item
         finally:
-            self._under_way -= 1
-            if self._idle is not None and not self._under_way:
+            self._items_under_way -= 1
+            if self._idle is not None and not self._items_under_way:
                 self._idle.set_result(None)
 
     async def _load(self) -> ItemDecider:
         """Import what takes long beside the event loop, while the first worker starts."""
-        first = spare_worker() if self._settings.workers else None
-        module = await asyncio.to_thread(import_module, "shingling.plugin.items")
+        first = start_worker() if self._settings.workers else None
+        try:
+            module = await asyncio.to_thread(import_module, "shingling.plugin.items.decider")
+        except BaseException:
+            if first is not None:
+                first.end()
+            raise
         action = self._settings.action
         if action == "drop" and is_parse_command(self._crawler.spider):
             action = "tag"  # nobody would see a verdict on an item that is gone
@@ -128,7 +133,7 @@ class DedupPipeline:
         return decider
 
     def _source(self, item: Any) -> Source | None:
-        """Return where the item came from, as the first pipeline noted it."""
+        """Where the item came from, as the first pipeline noted it."""
         source = current_source()
         if source is None:  # a project that registers the components by itself
             middleware = self._crawler.get_spider_middleware(SourceMiddleware)
@@ -136,10 +141,10 @@ class DedupPipeline:
         return source
 
     async def close_spider(self) -> None:
-        """Wait for the items that are under way, end the workers, and say what became of all."""
-        if self._look is not None:
-            await self._look
-        if self._under_way:  # `scrapy parse` does not wait for its items
+        """Wait for the items that are under way, end the workers, and log what became of all."""
+        if self._store_look is not None:
+            await self._store_look
+        if self._items_under_way:  # `scrapy parse` does not wait for its items
             self._idle = asyncio.get_running_loop().create_future()
             await self._idle
         if self._decider is not None:
@@ -157,7 +162,7 @@ class DedupPipeline:
 
 
 def look_at_store(settings: DedupSettings) -> None:
-    """See whether the store can be used; it takes some time to import what looks.
+    """Check that the store can be used; importing what does this takes some time.
 
     Raises:
         StoreError, SchemeError, BandingError: it cannot.

@@ -1,4 +1,4 @@
-"""What a crawl says of its dedup: one line at its start, one at its end, warnings, and stats."""
+"""The log and stats of a crawl: a line at its start, one at its end, warnings, counts."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ logger = logging.getLogger(__name__)
 CLOSE_REASON = "dedup_error"
 """Why a spider is closed that cannot be deduplicated."""
 
-_KEPT = ("new", "unchanged", "changed")
-_MOST = 0.5  # of the items of a crawl, above which a reason to skip them is worth a warning
+_KEPT_STATUSES = ("new", "unchanged", "changed")
+_WARN_ABOVE_FRACTION = 0.5  # of the items of a crawl, skipped for the same reason
 
 # What to do where most items are skipped for a reason.
 ADVICE = {
@@ -41,14 +41,15 @@ ADVICE = {
     " same text under the same title",
     "template": "their texts are what other pages of their site have as well: give them a text of"
     " their own (DEDUP_TEXT_FIELD), or set DEDUP_TEMPLATES = False",
-    "timeout": "reading them takes longer than DEDUP_TIMEOUT",
+    "timeout": "extracting their text takes longer than DEDUP_TIMEOUT",
     "too_large": "they are larger than DEDUP_MAX_BYTES",
-    "worker_died": "the worker processes end while they read them: look at the log of the system",
+    "worker_died": "worker processes end while they extract their text: look at the log of the"
+    " system",
 }
 
 
 class Report:
-    """Counts what becomes of items and documents, and tells it.
+    """Counts what becomes of items and documents, and logs it.
 
     Args:
         crawler: whose stats and log.
@@ -75,8 +76,8 @@ class Report:
             decided += f", threshold {settings.threshold:g}"
         workers = f"{settings.workers} worker processes at most" if settings.workers else "a thread"
         logger.info(
-            "Dedup: store %s, action %s, %s, pages read in %s, %s kernel",
-            settings.shown_store_url,
+            "Dedup: store %s, action %s, %s, pages extracted in %s, %s kernel",
+            settings.store_url_without_password,
             settings.action,
             decided,
             workers,
@@ -157,7 +158,7 @@ class Report:
         """Say what became of the items, and warn where dedup had hardly anything to compare."""
         total = self._items.total()
         parts = [f"{self._items['dropped']} dropped{_listed(self._dropped)}"]
-        parts += [f"{self._items[status]} {status}" for status in _KEPT]
+        parts += [f"{self._items[status]} {status}" for status in _KEPT_STATUSES]
         duplicates = self._items["exact"] + self._items["near"]
         if duplicates:
             parts.append(f"{duplicates} duplicates kept")
@@ -165,7 +166,7 @@ class Report:
         parts.append(f"{self._items['error']} errors")
         logger.info("Dedup: %d items: %s", total, ", ".join(parts), extra=self._extra)
         for reason, number in self._skipped.most_common(1):
-            if number > _MOST * total and reason in ADVICE:
+            if number > _WARN_ABOVE_FRACTION * total and reason in ADVICE:
                 self.warn_once(
                     f"most {reason}",
                     f"Dedup did not compare {number} of {total} items ({reason}): {ADVICE[reason]}",

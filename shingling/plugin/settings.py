@@ -6,9 +6,7 @@ What takes long to import is imported where a setting needs it: most projects se
 from __future__ import annotations
 
 import difflib
-import json
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -27,7 +25,20 @@ from shingling.defaults import (
     MOST_DISTANCE,
 )
 from shingling.errors import SettingsError, ShinglingError, StoreError
-from shingling.extraction.cpus import usable_cpus
+from shingling.extraction.extractors import BUILT_IN
+from shingling.plugin.setting_values import (
+    FILLABLE,
+    boolean,
+    choice,
+    extractor_name,
+    field_name,
+    fillable_names,
+    number,
+    number_of_workers,
+    optional,
+    scheme_dict,
+    whole_number,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,16 +48,13 @@ if TYPE_CHECKING:
     from shingling.sketch import Scheme
     from shingling.store import Rules
 
-_TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 _PLAIN_SQLITE = re.compile(r"sqlite:///([\w./ -]+)")  # as SQLAlchemy would read it
-FILLABLE = ("text", "title", "language")
-_FIELDS = {"DEDUP_SCHEME": "scheme_parameters"}  # where they are not named as their setting
-_MOST_WORKERS = 8  # what one event loop can feed
+_ATTRIBUTES = {"DEDUP_SCHEME": "scheme_parameters"}  # that are not named as their setting
 
 
 @dataclass(frozen=True)
 class DedupSettings:
-    """The settings of one crawl; docs/settings.md says what each means."""
+    """Settings of one crawl; the documentation of settings says what each means."""
 
     enabled: bool
     store_url: str
@@ -78,7 +86,7 @@ class DedupSettings:
 
     @cached_property
     def scheme(self) -> Scheme:
-        """Return the scheme of the signatures.
+        """Scheme of the signatures.
 
         Raises:
             SettingsError: the file of document frequencies that it names cannot be read.
@@ -101,7 +109,7 @@ class DedupSettings:
 
     @property
     def is_store_file(self) -> bool:
-        """Return whether the store is a SQLite file that is there, or that cannot be made."""
+        """Whether the store is a SQLite file that is there, or that cannot be made."""
         plain = _PLAIN_SQLITE.fullmatch(self.store_url)
         if plain is None:
             return self.store_url.startswith("sqlite")
@@ -109,22 +117,22 @@ class DedupSettings:
         return path.exists() or not path.parent.is_dir()
 
     @property
-    def shown_store_url(self) -> str:
-        """Return the URL of the store without its password."""
+    def store_url_without_password(self) -> str:
+        """URL of the store, as it may be logged."""
         if _PLAIN_SQLITE.fullmatch(self.store_url):
             return self.store_url
         from shingling.store import parse_url
 
         return str(parse_url(self.store_url).render_as_string())
 
-    def shown(self) -> dict[str, Any]:
-        """Return what a run keeps of the settings that its pages were decided by."""
+    def for_run(self) -> dict[str, Any]:
+        """Take the settings that pages are decided by, which the store keeps with a run."""
         names = ("threshold", "method", "simhash_distance", "containment", "min_words", "scope")
         return {name: getattr(self, name) for name in (*names, "templates", "extractor")}
 
     @cached_property
     def rules(self) -> Rules:
-        """Return how a page is decided."""
+        """How a page is decided."""
         from shingling.store import Rules
 
         return Rules(
@@ -139,7 +147,7 @@ class DedupSettings:
         )
 
     @classmethod
-    def read(cls, settings: BaseSettings, *, crawl: bool = True) -> DedupSettings:
+    def from_settings(cls, settings: BaseSettings, *, crawl: bool = True) -> DedupSettings:
         """Read and check settings.
 
         Args:
@@ -156,7 +164,7 @@ class DedupSettings:
         for name, (default, accepted, parse) in SETTINGS.items():
             value = settings.get(name, default)
             try:
-                values[_FIELDS.get(name, name.removeprefix("DEDUP_").lower())] = parse(value)
+                values[_ATTRIBUTES.get(name, name.removeprefix("DEDUP_").lower())] = parse(value)
             except (ValueError, TypeError, StoreError) as error:
                 # A database URL may hold a password: it is not repeated.
                 shown = "" if name == "DEDUP_STORE_URL" else f" = {value!r}"[:100]
@@ -164,19 +172,19 @@ class DedupSettings:
                 raise SettingsError(
                     f"{name}{shown} is not accepted{detail}; accepted: {accepted}"
                 ) from None
-        read = cls(**values)
-        if not read.enabled and crawl:
-            return read
+        made = cls(**values)
+        if not made.enabled and crawl:
+            return made
         try:
-            if read.containment is not None:  # the only one that may contradict others
-                _ = read.rules
-            if crawl and read.scheme_parameters:
-                _check_language(read.scheme)
+            if made.containment is not None:  # the only one that may contradict others
+                _ = made.rules
+            if crawl and made.scheme_parameters:
+                _check_language(made.scheme)
         except SettingsError:
             raise
         except ShinglingError as error:
             raise SettingsError(f"DEDUP_SCHEME: {error}") from None
-        return read
+        return made
 
 
 def _check_language(scheme: Scheme) -> None:
@@ -196,114 +204,14 @@ def _unknown(name: str) -> str:
     return f"{name} is not a setting of scrapy-shingling; {hint}"
 
 
-def _bool(value: Any) -> bool:
-    if isinstance(value, bool):
-        return value
-    text = str(value).lower()
-    if text not in _TRUE + _FALSE:
-        raise ValueError
-    return text in _TRUE
-
-
-def _choice(*choices: str) -> Callable[[Any], str]:
-    def parse(value: Any) -> str:
-        if value not in choices:
-            raise ValueError
-        return str(value)
-
-    return parse
-
-
-def _number(low: float, high: float, *, above: bool = False) -> Callable[[Any], float]:
-    def parse(value: Any) -> float:
-        if isinstance(value, bool):
-            raise TypeError
-        number = float(value)
-        if not low <= number <= high or (above and number == low):
-            raise ValueError
-        return number
-
-    return parse
-
-
-def _whole(low: int, high: int) -> Callable[[Any], int]:
-    def parse(value: Any) -> int:
-        if isinstance(value, (bool, float)):
-            raise TypeError
-        number = int(value)
-        if not low <= number <= high:
-            raise ValueError
-        return number
-
-    return parse
-
-
-def _optional(parse: Callable[[Any], float]) -> Callable[[Any], float | None]:
-    return lambda value: None if value in (None, "", "None") else parse(value)
-
-
-def _name(value: Any) -> str:
-    if not isinstance(value, str) or not value:
-        raise ValueError
-    return value
-
-
-def _extractor(value: Any) -> str:
-    if _name(value) != DEFAULT_EXTRACTOR:
-        from shingling.extraction.reader import load_extractor
-
-        load_extractor(value)
-    return str(value)
-
-
-def _workers(value: Any) -> int:
-    if value == "auto":
-        cpus = usable_cpus()
-        return 0 if cpus < 2 else min(cpus, _MOST_WORKERS)
-    return _whole(0, 256)(value)
-
-
-def _fill_fields(value: Any) -> tuple[str, ...]:
-    names = value.split(",") if isinstance(value, str) else list(value)
-    chosen = tuple(str(name).strip() for name in names if str(name).strip())
-    if not set(chosen) <= set(FILLABLE):
-        raise ValueError
-    return chosen
-
-
-def _scheme(value: Any) -> dict[str, Any]:
-    """Return the parameters of a scheme; `idf` is still the name of a file."""
-    try:
-        parameters = json.loads(value) if isinstance(value, str) else value
-    except ValueError as error:
-        raise SettingsError(f"not JSON: {error}") from None
-    if not isinstance(parameters, Mapping):
-        raise TypeError
-    chosen = dict(parameters)
-    if not chosen:
-        return chosen
-    if "shingle_size" in chosen:
-        raise SettingsError("shingle_size is set by DEDUP_SHINGLE_SIZE")
-    for name in ("canonical", "simhash"):
-        if isinstance(chosen.get(name), Mapping):
-            chosen[name] = dict(chosen[name])
-    checked = dict(chosen)
-    if isinstance(checked.get("simhash"), dict) and isinstance(checked["simhash"].get("idf"), str):
-        checked["simhash"] = {**checked["simhash"], "idf": None}
-    from shingling.sketch import Scheme
-
-    Scheme.from_dict(checked)
-    return chosen
-
-
 def project_folder() -> Path:
-    """Return the folder of the nearest `scrapy.cfg`, or the working directory."""
+    """Folder of the nearest `scrapy.cfg`, or the working directory."""
     config = closest_scrapy_cfg()
     return Path(config).parent.absolute() if config else Path.cwd()
 
 
 def store_url(value: Any) -> str:
-    """Return a database URL in which a relative SQLite path starts at the project's folder.
+    """Database URL in which a relative SQLite path starts at the project's folder.
 
     That is the folder of the nearest `scrapy.cfg`, or the working directory outside of a
     project.
@@ -311,7 +219,7 @@ def store_url(value: Any) -> str:
     Raises:
         StoreError: not a URL of a supported database.
     """
-    plain = _PLAIN_SQLITE.fullmatch(_name(value))
+    plain = _PLAIN_SQLITE.fullmatch(field_name(value))
     if plain:
         made = f"sqlite:///{project_folder() / plain[1]}"
         if _PLAIN_SQLITE.fullmatch(made):
@@ -331,81 +239,81 @@ SETTINGS: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
     "DEDUP_ACTION": (
         "drop",
         "drop, tag or observe",
-        _choice("drop", "tag", "observe"),
+        choice("drop", "tag", "observe"),
     ),
     "DEDUP_CONTAINMENT": (
         None,
         "None, or a number above 0, at most 1",
-        _optional(_number(0, 1, above=True)),
+        optional(number(0, 1, above=True)),
     ),
-    "DEDUP_DEBUG": (False, "True or False", _bool),
-    "DEDUP_ENABLED": (True, "True or False", _bool),
+    "DEDUP_DEBUG": (False, "True or False", boolean),
+    "DEDUP_ENABLED": (True, "True or False", boolean),
     "DEDUP_EXTRACTOR": (
         DEFAULT_EXTRACTOR,
-        "trafilatura, resiliparse, or the import path of a function",
-        _extractor,
+        f"{', '.join(BUILT_IN)}, a name offered by a package, or the import path of a function",
+        extractor_name,
     ),
     "DEDUP_FILL_FIELDS": (
         (),
-        "a list of names among text, title and language",
-        _fill_fields,
+        f"a list of names among {', '.join(FILLABLE)}",
+        fillable_names,
     ),
-    "DEDUP_HTML_FIELD": ("html", "the name of an item's field", _name),
-    "DEDUP_LISTS": ("keep", "keep or drop", _choice("keep", "drop")),
+    "DEDUP_HTML_FIELD": ("html", "the name of an item's field", field_name),
+    "DEDUP_LISTS": ("keep", "keep or drop", choice("keep", "drop")),
     "DEDUP_MAX_BYTES": (
         MAX_BYTES,
         "a whole number of bytes, 1 to 1000000000",
-        _whole(1, 1_000_000_000),
+        whole_number(1, 1_000_000_000),
     ),
-    "DEDUP_METHOD": ("minhash", ", ".join(METHODS), _choice(*METHODS)),
+    "DEDUP_METHOD": ("minhash", ", ".join(METHODS), choice(*METHODS)),
     "DEDUP_MIN_WORDS": (
         DEFAULT_MIN_WORDS,
         "a whole number of words, 0 to 1000000",
-        _whole(0, 1_000_000),
+        whole_number(0, 1_000_000),
     ),
-    "DEDUP_ON_ERROR": ("keep", "keep or close", _choice("keep", "close")),
-    "DEDUP_RESULT_FIELD": ("dedup", "the name of an item's field", _name),
-    "DEDUP_SCHEME": ({}, _SCHEME_ACCEPTS, _scheme),
-    "DEDUP_SCOPE": ("all", "all, site or spider", _choice("all", "site", "spider")),
+    "DEDUP_ON_ERROR": ("keep", "keep or close", choice("keep", "close")),
+    "DEDUP_RESULT_FIELD": ("dedup", "the name of an item's field", field_name),
+    "DEDUP_SCHEME": ({}, _SCHEME_ACCEPTS, scheme_dict),
+    "DEDUP_SCOPE": ("all", "all, site or spider", choice("all", "site", "spider")),
     "DEDUP_SHINGLE_SIZE": (
         DEFAULT_SHINGLE_SIZE,
         "a whole number of words, 1 to 100",
-        _whole(1, 100),
+        whole_number(1, 100),
     ),
     "DEDUP_SIMHASH_DISTANCE": (
         DEFAULT_SIMHASH_DISTANCE,
         f"a whole number of bits, 0 to {MOST_DISTANCE}",
-        _whole(0, MOST_DISTANCE),
+        whole_number(0, MOST_DISTANCE),
     ),
-    "DEDUP_STORE_TEXT": (True, "True or False", _bool),
+    "DEDUP_STORE_TEXT": (True, "True or False", boolean),
     "DEDUP_STORE_URL": (
         "sqlite:///dedup.db",
         "a database URL such as sqlite:///dedup.db",
         store_url,
     ),
-    "DEDUP_TEMPLATES": (True, "True or False", _bool),
-    "DEDUP_TEXT_FIELD": ("text", "the name of an item's field", _name),
+    "DEDUP_TEMPLATES": (True, "True or False", boolean),
+    "DEDUP_TEXT_FIELD": ("text", "the name of an item's field", field_name),
     "DEDUP_THRESHOLD": (
         DEFAULT_THRESHOLD,
         "a number above 0, at most 1",
-        _number(0, 1, above=True),
+        number(0, 1, above=True),
     ),
     "DEDUP_TIMEOUT": (
         30.0,
         "a number of seconds above 0, at most 3600",
-        _number(0, 3600, above=True),
+        number(0, 3600, above=True),
     ),
-    "DEDUP_TITLE_FIELD": ("title", "the name of an item's field", _name),
-    "DEDUP_URL_FIELD": ("url", "the name of an item's field", _name),
+    "DEDUP_TITLE_FIELD": ("title", "the name of an item's field", field_name),
+    "DEDUP_URL_FIELD": ("url", "the name of an item's field", field_name),
     "DEDUP_WINDOW_DAYS": (
         None,
         "None, or a number of days above 0",
-        _optional(_number(0, 1_000_000, above=True)),
+        optional(number(0, 1_000_000, above=True)),
     ),
     "DEDUP_WORKERS": (
         "auto",
         "auto, 0 for a thread, or a number of processes up to 256",
-        _workers,
+        number_of_workers,
     ),
 }
 """Every setting: its default, what it accepts, and what reads a value of it."""

@@ -9,6 +9,7 @@ from shingling.similarity.measures import (
     distance,
     equal_supershingles,
     estimate,
+    nearest,
     overlap,
     standard_error,
 )
@@ -23,6 +24,7 @@ __all__ = [
     "equal_supershingles",
     "estimate",
     "longest_common_run",
+    "nearest",
     "overlap",
     "standard_error",
     "word_diff",

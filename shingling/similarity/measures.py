@@ -70,6 +70,24 @@ def estimate(a: Signature, b: Signature) -> float:
     return float(np.mean(a.minima == b.minima))
 
 
+def nearest(
+    minima: Minima, others: Sequence[Minima], least: float, limit: int
+) -> list[tuple[int, float]]:
+    """Places of the signatures that look most alike, and their estimates, the nearest first.
+
+    Args:
+        minima: of one text.
+        others: of the others; among equals the first one comes first.
+        least: estimated resemblance.
+        limit: at most so many.
+    """
+    if not others:
+        return []
+    estimates = (np.stack(others) == minima).mean(axis=1)
+    order = np.argsort(-estimates, kind="stable")[:limit].tolist()
+    return [(at, float(estimates[at])) for at in order if estimates[at] >= least]
+
+
 def equal_supershingles(a: Minima, b: Minima) -> int:
     """Return how many of the 6 groups of 14 minima are equal (Broder 2000).
 

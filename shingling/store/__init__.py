@@ -5,7 +5,7 @@ from shingling.store.admin.records import PAGE_FIELDS, Header, Record, checked
 from shingling.store.admin.store_admin import StoreAdmin
 from shingling.store.admin.transfer import Restored
 from shingling.store.backends.engine import file_of, parse_url
-from shingling.store.decide.ranking import MEASURED, Ranking
+from shingling.store.decide.alike import MAX_CANDIDATES_MEASURED, Ranking
 from shingling.store.index.keys import Index
 from shingling.store.index.postings import MOST
 from shingling.store.model import (
@@ -13,6 +13,7 @@ from shingling.store.model import (
     Group,
     Match,
     Page,
+    Parted,
     Review,
     RunRecord,
     StoredPage,
@@ -23,11 +24,10 @@ from shingling.store.rules import Rules
 from shingling.store.runs import Run
 from shingling.store.session import look_at_store
 from shingling.store.store import Store
-from shingling.store.templates import Parted
 from shingling.store.urls import safe_url, site_of
 
 __all__ = [
-    "MEASURED",
+    "MAX_CANDIDATES_MEASURED",
     "MOST",
     "PAGE_FIELDS",
     "STATUSES",

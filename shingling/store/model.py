@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,8 +13,10 @@ from shingling.text import clean
 if TYPE_CHECKING:
     from shingling.sketch import Scheme, Signature
     from shingling.store.index.keys import Index
+    from shingling.text import Canonicaliser
 
 DAY = 86_400  # seconds
+_CHARACTERS_COUNTED = 2000  # they mostly hold enough words
 
 STATUSES = ("new", "exact", "near", "unchanged", "changed", "skipped")
 """Every status of a verdict. A stored page stands as new, exact, near or skipped (short)."""
@@ -58,6 +61,40 @@ class Page:
         }
         for name, value in cleaned.items():
             object.__setattr__(self, name, value)
+
+    @property
+    def fetched_at(self) -> int:
+        """When it was fetched, in whole seconds since 1970, UTC."""
+        return int(time.time() if self.fetched is None else self.fetched)
+
+
+class Parted(NamedTuple):
+    """A main text, parted into what is compared and the blocks that are its site's template."""
+
+    left: str
+    template: tuple[str, ...]
+
+    @property
+    def share(self) -> float:
+        """Share of template, by characters."""
+        gone = sum(map(len, self.template))
+        return gone / (gone + len(self.left.replace("\n", ""))) if gone else 0.0
+
+    def words_left(self, words: int, canonical: Canonicaliser) -> int:
+        """Words without the template, of a text that has so many with it."""
+        return len(canonical.words(self.left)) if self.template else words
+
+    def is_template(self, words: int, min_words: int, canonical: Canonicaliser) -> bool:
+        """Whether a page with so many words is of no worth without the template.
+
+        A page that has `min_words` with it must have as many without, a shorter one a word.
+        """
+        if not self.template:
+            return False
+        fewest = min_words if words >= min_words else 1
+        if len(canonical.words(self.left[:_CHARACTERS_COUNTED])) >= fewest:
+            return False
+        return len(canonical.words(self.left)) < fewest
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import logging
 import time
+from collections import OrderedDict
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from sqlalchemy import insert, select
 
@@ -19,16 +20,18 @@ from shingling.store.index.keys import Index
 from shingling.store.rules import Rules
 from shingling.store.schema.migrate import HEAD, current_revision, refuse_newer, upgrade
 from shingling.store.schema.tables import LIVE, scheme as scheme_table
-from shingling.store.templates import Templates
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from sqlalchemy import Connection
 
     from shingling.store.backends.base import Database
     from shingling.store.index.postings import Postings
+    from shingling.store.templates import SiteCache
 
+
+_T = TypeVar("_T")
 
 logger = logging.getLogger(__name__)
 
@@ -50,6 +53,10 @@ class Session:
         scheme: of its signatures.
         index: that its originals are found by, as the last transaction has read it.
         rules: that it was opened with; None where nobody gave any.
+
+    Attributes:
+        rules: how pages are decided where a call does not say otherwise.
+        site_cache: what the last transactions knew of sites.
     """
 
     def __init__(
@@ -58,8 +65,9 @@ class Session:
         self.database = database
         self.scheme = scheme
         self.index = index
-        self.templates = Templates()
-        self._rules = rules
+        self.rules = rules or Rules()
+        self.site_cache: SiteCache = OrderedDict()
+        self._given_rules = rules
 
     @classmethod
     def open(
@@ -113,14 +121,9 @@ class Session:
         self.close()
 
     @property
-    def rules(self) -> Rules:
-        """How pages are decided where a call does not say otherwise."""
-        return self._rules or Rules()
-
-    @property
     def fitting_rules(self) -> Rules:
         """Rules that the store was opened with, or the usual ones of its index."""
-        return self._rules or self.index.usual_rules()
+        return self._given_rules or self.index.usual_rules()
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -129,13 +132,23 @@ class Session:
             self.index = read_index(connection)  # another process may have made a new one
             yield connection
 
-    def read_index(self, connection: Connection) -> None:
-        """Read the index anew, before pages are changed.
+    def write(self, action: Callable[[Connection], _T], *, alone: bool = False) -> _T:
+        """Return what an action does in one transaction, by the index as it is now.
+
+        Args:
+            action: must bear to be called again with a new transaction.
+            alone: whether no other transaction may write meanwhile.
 
         Raises:
-            StoreError: they must not be, because a rebuild has begun and not ended.
+            StoreUnavailableError: the database stayed locked or away.
+            StoreError: it failed, or a rebuild has begun and not ended.
         """
-        self.index = read_index(connection, writing=True)
+
+        def with_index(connection: Connection) -> _T:
+            self.index = read_index(connection, writing=True)
+            return action(connection)
+
+        return self.database.write(with_index, alone=alone)
 
     def bands(self, connection: Connection) -> Postings:
         """Table of the keys that originals are found by."""

@@ -29,10 +29,9 @@ if TYPE_CHECKING:
 
     from shingling.sketch import Scheme, Signature
     from shingling.store.index.keys import Index
-    from shingling.store.model import Group, StoredPage
+    from shingling.store.model import Group, Parted, StoredPage
     from shingling.store.rules import RuleValues
     from shingling.store.runs import Run
-    from shingling.store.templates import Parted
 
     Progress = Callable[[int, int], None]
 
@@ -149,7 +148,7 @@ class Store:
             StoreUnavailableError: the database was locked or away for a minute.
             StoreError: it failed, or the store is being rebuilt; nothing of the batch is stored.
         """
-        rules = rules or self.rules
+        rules = rules or self._session.rules
         if threshold is not None:
             rules = replace(rules, threshold=threshold)
         return check_batch(self._session, batch, rules, run=run, dry_run=dry_run)
@@ -335,10 +334,9 @@ class Store:
         """Record that a crawl or import has begun."""
 
         def begin(connection: Connection) -> Run:
-            self._session.read_index(connection)
             return insert_run(connection, spider, settings or {})
 
-        return self._session.database.write(begin)
+        return self._session.write(begin)
 
     def finish_run(self, run: Run, outcome: str) -> None:
         """Record that a run has ended, and why."""

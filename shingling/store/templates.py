@@ -1,53 +1,65 @@
 """What the pages of a site have in common: its template, learned from the pages as they come.
 
 Pages whose URLs have no host (files) are of one site.
-A block of text that was seen on pages of a site with different titles is template. Of a block
-seen under one title so far, the store keeps that title. Entries are added in rows, a row for
-each batch that has met something new; many rows of a site are merged into one, in which the
-oldest blocks that have not become template give way.
+
+A block of text that pages with different titles show is template. Of a block seen under one
+title so far, the store keeps that title. So that a copy of an article does not turn its
+paragraphs into template, a page teaches nothing by what it shares with one that it is a copy of:
+one with much the same text and the same headline in its title. A long text under another headline
+may be a copy as well (an edited headline) or not (a notice in place of the article): its blocks
+become template under a third headline only.
+
+Entries are added in rows, one for each batch that has met something new; many rows of a site are
+merged into one, in which the oldest blocks that have not become template give way.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from itertools import compress, groupby
-from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, field
+from itertools import compress
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from sqlalchemy import bindparam, delete, insert, select
 
-from shingling.store.index.lookup import some
+from shingling.similarity import nearest
+from shingling.store.model import Parted
+from shingling.store.schema.site_entries import TEMPLATE, merge_entries, pack_entries, pack_newest
+from shingling.store.schema.statements import VALUES, chunked
 from shingling.store.schema.tables import site_blocks
-from shingling.text import split_blocks
+from shingling.text import has_same_headline, split_blocks, title_key, title_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-    from typing import Any
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
-    from sqlalchemy import BindParameter, Connection
+    from sqlalchemy import Connection
 
+    from shingling.store.schema.rows import Row
     from shingling.text import Blocks
 
     Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
-    Entries = np.ndarray[tuple[int], np.dtype[np.void]]  # of `_ENTRY`
 
-MOST_TEMPLATE = 32_768  # blocks of a site
-MOST_OTHER = 8192  # that may become template
-_ROWS = 32  # of a site, from which on they are merged
-_RECENT = 2048  # entries in them, from which on they are merged
-_HOST = 253  # characters in a host's name at most
-_READ = 64  # rows at a time
-_SITES = 128  # held in memory
-_TEMPLATE = 0  # in place of a title
-_SECOND = 1 << 63  # what tells the key of a second title
+LONG_TEXT = 200  # words from which on a text says more than its title
+LIKELY_COPY = 0.9  # resemblance from which on long texts may be copies under two headlines
+COPY = 0.5  # resemblance from which on pages with one title are copies
+MAX_COPIES = 32  # of a page that are looked at
 
-_ENTRY = np.dtype([("block", "<u8"), ("title", "<u4")])
-_IN: BindParameter[Any] = bindparam("some", expanding=True)
-_IDS = select(site_blocks.c.site, site_blocks.c.id).where(site_blocks.c.site.in_(_IN))
-_ROWS_OF = (
+# A key becomes template after two titles; three chained keys mean six titles are needed: the
+# site's name is in all titles, a headline only in those of some versions of a page.
+_PART_KEYS = (1, 2, 3)
+_TITLE_KEYS = (4, 5, 6)
+
+_MAX_ROWS = 32  # of a site, from which on they are merged
+_MAX_RECENT = 2048  # entries in them, from which on they are merged
+_MAX_HOST = 253  # characters
+_MAX_SITES = 128  # held in memory
+_SECOND_TITLE = 1 << 63  # added to a block, it is the key of its second title
+
+_IDS = select(site_blocks.c.site, site_blocks.c.id).where(site_blocks.c.site.in_(VALUES))
+_ROWS = (
     select(site_blocks.c.site, site_blocks.c.id, site_blocks.c.entries)
-    .where(site_blocks.c.site.in_(_IN))
+    .where(site_blocks.c.site.in_(VALUES))
     .order_by(site_blocks.c.site, site_blocks.c.id)
 )
 _INSERT = insert(site_blocks).returning(site_blocks.c.id, sort_by_parameter_order=True)
@@ -58,28 +70,19 @@ _MERGE = (
 )
 
 
-class Parted(NamedTuple):
-    """A main text, parted into what is compared and the blocks that are its site's template."""
-
-    left: str
-    template: tuple[str, ...]
-
-    @property
-    def share(self) -> float:
-        """Return the share of template, by characters."""
-        gone = sum(map(len, self.template))
-        return gone / (gone + len(self.left.replace("\n", ""))) if gone else 0.0
-
-
 class _Known:
-    """What is known of a site: the title of each block, in sorted arrays and a small dict."""
+    """What is stored of a site: the title of each block, in sorted arrays and a small dict."""
 
     def __init__(self, rows: Sequence[tuple[int, bytes]]) -> None:
         self.ids = {row_id for row_id, _ in rows}
-        entries = _merged(raw for _, raw in rows)
+        entries = merge_entries(raw for _, raw in rows)
         order = np.argsort(entries["block"])
         self.blocks, self.titles = entries["block"][order], entries["title"][order]
         self.recent: dict[int, int] = {}
+
+
+SiteCache: TypeAlias = OrderedDict[str, _Known]
+"""What is stored of the sites that were met last, from one transaction to the next."""
 
 
 class Site:
@@ -99,43 +102,53 @@ class Site:
         for block, before in zip(blocks, self._titles(blocks), strict=True):
             if before is None:
                 self.fresh[block] = title
-            elif before not in (title, _TEMPLATE):
+            elif before not in (title, TEMPLATE):
                 if block in doubtful and not self._is_third(block, title):
                     continue
-                self.fresh[block] = _TEMPLATE
+                self.fresh[block] = TEMPLATE
 
     def _is_third(self, block: int, title: int) -> bool:
-        """Return whether a block was seen under another second title; note this one if not."""
-        second = block ^ _SECOND
+        """Whether a block was seen under another second title; note this one if not."""
+        second = block ^ _SECOND_TITLE
         before = self._title(second)
         if before is None:
             self.fresh[second] = title
         return before not in (None, title)
 
-    def __bool__(self) -> bool:
-        """Return whether anything is known."""
-        return bool(self.fresh or self.known.recent or len(self.known.blocks))
+    def learn_chained(self, key: int, chain: Sequence[int], title: int) -> None:
+        """Note a title under the first of a key's chained keys that is not yet template."""
+        for step in chain:
+            if not self.is_template(key ^ step):
+                self.learn([key ^ step], title)
+                break
 
     def is_template(self, block: int) -> bool:
-        """Return whether a block is template."""
-        return self._title(block) == _TEMPLATE
+        """Whether a block is template."""
+        return self._title(block) == TEMPLATE
 
-    def mask(self, blocks: Blocks) -> Mask:
-        """Return which of the blocks are template: bool[n]."""
-        titles = self._titles(blocks.tolist())
-        return np.fromiter((title == _TEMPLATE for title in titles), np.bool_, len(titles))
+    def title_parts(self, title: str) -> dict[int, int]:
+        """Keys of the parts of a title, but for those that the site has in many titles."""
+        return {
+            part: bare
+            for part, bare in title_parts(title).items()
+            if not self.is_template(part ^ _PART_KEYS[-1])
+        }
 
     def part(self, text: str, lines: Sequence[str], blocks: Blocks) -> Parted:
-        """Return a text, given with its blocks and their keys, in parts."""
-        mask = self.mask(blocks)
+        """Part a text, given with its blocks and their keys."""
+        mask = self._mask(blocks)
         if not mask.any():
             return Parted(text, ())
         gone = mask.tolist()
         left = (line for line, out in zip(lines, gone, strict=True) if not out)
         return Parted("\n".join(left), tuple(compress(lines, gone)))
 
+    def _mask(self, blocks: Blocks) -> Mask:
+        """Which of the blocks are template: bool[n]."""
+        titles = self._titles(blocks.tolist())
+        return np.fromiter((title == TEMPLATE for title in titles), np.bool_, len(titles))
+
     def _title(self, block: int) -> int | None:
-        """Return what is known of a block."""
         for learned in (self.fresh, self.known.recent):
             if block in learned:
                 return learned[block]
@@ -146,7 +159,6 @@ class Site:
         return None
 
     def _titles(self, blocks: Sequence[int]) -> list[int | None]:
-        """Return what is known of blocks."""
         found: list[int | None] = [None] * len(blocks)
         known = self.known
         if blocks and len(known.blocks):
@@ -160,53 +172,98 @@ class Site:
         return found
 
 
+@dataclass
 class Templates:
-    """The templates of the sites that were met last, from one transaction to the next."""
+    """The templates of sites within one transaction.
 
-    def __init__(self) -> None:
-        self._known: OrderedDict[str, _Known] = OrderedDict()
+    Args:
+        connection: of the transaction.
+        cache: what earlier transactions have left, and this one leaves by `keep`.
+        expected: sites that the transaction may ask for: they are read together.
+    """
 
-    def open(self, connection: Connection) -> OpenTemplates:
-        """Return the templates as a transaction sees them."""
-        return OpenTemplates(connection, self._known)
+    connection: Connection
+    cache: SiteCache
+    expected: set[str] = field(default_factory=set)
+    _sites: dict[str, Site] = field(default_factory=dict)
+    _added: dict[str, int] = field(default_factory=dict)  # ids of rows
+    _merged: dict[str, _Known] = field(default_factory=dict)
 
+    def site(self, name: str) -> Site:
+        """Template of a site; one with an impossible name has none."""
+        if name not in self._sites:
+            self._read({name} | self.expected)
+            self.expected.clear()
+            self._sites.setdefault(name, Site(_Known([])))
+        return self._sites[name]
 
-class OpenTemplates:
-    """Templates within one transaction."""
-
-    def __init__(self, connection: Connection, known: OrderedDict[str, _Known]) -> None:
-        self._connection = connection
-        self._cache = known
-        self._sites: dict[str, Site] = {}
-        self._added: dict[str, int] = {}  # ids of rows
-        self._merged: dict[str, _Known] = {}
-
-    def load(self, sites: Iterable[str]) -> None:
-        """Read what is known of sites, at once."""
-        missing = {site for site in sites if len(site) <= _HOST} - self._sites.keys()
-        for part in some(missing):
+    def _read(self, sites: Iterable[str]) -> None:
+        missing = {site for site in sites if len(site) <= _MAX_HOST} - self._sites.keys()
+        for part in chunked(missing):
             ids: dict[str, set[int]] = {site: set() for site in part}
-            for site, row_id in self._connection.execute(_IDS, {"some": part}):
+            for site, row_id in self.connection.execute(_IDS, {"values": part}):
                 ids[site].add(row_id)
             stale = [
-                site
-                for site in part
-                if site not in self._cache or self._cache[site].ids != ids[site]
+                site for site in part if site not in self.cache or self.cache[site].ids != ids[site]
             ]
             rows: dict[str, list[tuple[int, bytes]]] = {site: [] for site in stale}
             if any(ids[site] for site in stale):
-                for site, row_id, raw in self._connection.execute(_ROWS_OF, {"some": stale}):
+                for site, row_id, raw in self.connection.execute(_ROWS, {"values": stale}):
                     rows[site].append((row_id, raw))
             for site in part:
-                known = _Known(rows[site]) if site in rows else self._cache[site]
+                known = _Known(rows[site]) if site in rows else self.cache[site]
                 self._sites[site] = Site(known)
 
-    def site(self, name: str) -> Site:
-        """Return the template of a site; one with an impossible name has none."""
-        if name not in self._sites:
-            self.load([name])
-            self._sites.setdefault(name, Site(_Known([])))
-        return self._sites[name]
+    def part(self, site: str, text: str, lines: Sequence[str], blocks: Blocks) -> Parted:
+        """Part a text of a site, given with its blocks and their keys."""
+        return self.site(site).part(text, lines, blocks)
+
+    def title_parts(self, row: Row) -> dict[int, int]:
+        """Keys of the parts of a page's title, but for those that its site has in many titles."""
+        return self.site(row.site).title_parts(row.title or "")
+
+    def learn(
+        self,
+        row: Row,
+        others: Sequence[Row],
+        blocks_of: Callable[[Row], Collection[int]],
+        former: Row | None = None,
+    ) -> None:
+        """Learn from the blocks and the title of a page that is new or has changed.
+
+        Args:
+            row: the page, which has a title.
+            others: pages that it may be a copy of.
+            blocks_of: gives the keys of the blocks of a page's text.
+            former: the page before it changed.
+        """
+        site, key = self.site(row.site), title_key(row.title or "")
+        says_nothing = site.is_template(key ^ _TITLE_KEYS[-1])
+        blocks, parts = blocks_of(row), site.title_parts(row.title or "")
+        shared = set() if former is None else {*blocks_of(former)}
+        doubtful: set[int] = set()
+        is_copy = False
+        others = [other for other in others if other.site == row.site]
+        for at, estimate in nearest(row.minima, [o.minima for o in others], COPY, MAX_COPIES):
+            other = others[at]
+            if title_key(other.title or "") == key:
+                shared.update(blocks_of(other))
+            elif has_same_headline(parts, site.title_parts(other.title or "")):
+                shared.update(blocks_of(other))
+                is_copy = True
+            elif estimate >= LIKELY_COPY and min(row.words, other.words) >= LONG_TEXT:
+                doubtful.update(blocks_of(other))
+        title = _number(row, key) if says_nothing else (key >> 32) or 1
+        site.learn([block for block in blocks if block not in shared], title, doubtful)
+        if not is_copy:
+            for part in title_parts(row.title or ""):
+                site.learn_chained(part, _PART_KEYS, (key >> 32) or 1)
+
+    def learn_title(self, row: Row) -> None:
+        """Learn that a page is like no other: a title of many such pages says nothing."""
+        key = title_key(row.title or "")
+        if key:
+            self.site(row.site).learn_chained(key, _TITLE_KEYS, _number(row, 0))
 
     def write(self) -> None:
         """Write what was learned."""
@@ -214,16 +271,18 @@ class OpenTemplates:
         learned = {
             name: site
             for name, site in sorted(self._sites.items())
-            if site.fresh and len(name) <= _HOST
+            if site.fresh and len(name) <= _MAX_HOST
         }
         if not learned:
             return
-        rows = [{"site": name, "entries": _packed(site.fresh)} for name, site in learned.items()]
-        ids = self._connection.scalars(_INSERT, rows).all()
+        rows = [
+            {"site": name, "entries": pack_entries(site.fresh)} for name, site in learned.items()
+        ]
+        ids = self.connection.scalars(_INSERT, rows).all()
         for (name, site), row_id in zip(learned.items(), ids, strict=True):
             known = site.known
             recent = len(known.recent) + len(site.fresh)
-            if len(known.ids) >= _ROWS or recent >= _RECENT:
+            if len(known.ids) >= _MAX_ROWS or recent >= _MAX_RECENT:
                 self._merged[name] = self._merge(name)
             else:
                 self._added[name] = row_id
@@ -231,15 +290,15 @@ class OpenTemplates:
     def _merge(self, name: str) -> _Known:
         """Put one row in the place of a site's rows."""
         # Another transaction may merge them too: what this one takes out is what it puts in.
-        rows = sorted(map(tuple, self._connection.execute(_MERGE, {"of": name})))
-        raw = _bounded(_merged(raw for _, raw in rows)).tobytes()
-        (row_id,) = self._connection.scalars(_INSERT, [{"site": name, "entries": raw}])
+        rows = sorted(map(tuple, self.connection.execute(_MERGE, {"of": name})))
+        raw = pack_newest(raw for _, raw in rows)
+        (row_id,) = self.connection.scalars(_INSERT, [{"site": name, "entries": raw}])
         return _Known([(row_id, raw)])
 
     def keep(self) -> None:
-        """Have later transactions know what this one, which is committed, has read and learned."""
+        """Leave what this transaction, which is committed, has read and learned to later ones."""
         for name, site in self._sites.items():
-            if len(name) > _HOST:
+            if len(name) > _MAX_HOST:
                 continue
             if name in self._merged:
                 known = self._merged[name]
@@ -248,57 +307,17 @@ class OpenTemplates:
                 known.recent.update(site.fresh)
                 if name in self._added:
                     known.ids.add(self._added[name])
-            self._cache[name] = known
-            self._cache.move_to_end(name)
-        while len(self._cache) > _SITES:
-            self._cache.popitem(last=False)
+            self.cache[name] = known
+            self.cache.move_to_end(name)
+        while len(self.cache) > _MAX_SITES:
+            self.cache.popitem(last=False)
 
 
 def part_page(connection: Connection, site: str, text: str) -> Parted:
-    """Return a main text of a site in parts, by what is known now."""
-    return Templates().open(connection).site(site).part(text, *split_blocks(text))
+    """Part a main text of a site, by what is known now."""
+    return Templates(connection, OrderedDict()).part(site, text, *split_blocks(text))
 
 
-def are_entries(raw: bytes) -> bool:
-    """Return whether bytes may be what the store keeps of a site."""
-    return len(raw) > 0 and len(raw) % _ENTRY.itemsize == 0
-
-
-def export_templates(connection: Connection) -> Iterator[tuple[str, bytes]]:
-    """Yield the sites that something is known of, and what."""
-    query = select(site_blocks.c.site, site_blocks.c.entries)
-    ordered = query.order_by(site_blocks.c.site, site_blocks.c.id)
-    with connection.execute(ordered.execution_options(yield_per=_READ)) as result:
-        for site, rows in groupby(result, key=itemgetter(0)):
-            yield site, _bounded(_merged(raw for _, raw in rows)).tobytes()
-
-
-def forget_site(connection: Connection, site: str) -> None:
-    """Forget the template of a site."""
-    connection.execute(delete(site_blocks).where(site_blocks.c.site == site))
-
-
-def _packed(entries: dict[int, int]) -> bytes:
-    return np.array([*entries.items()], dtype=_ENTRY).tobytes()
-
-
-def _merged(rows: Iterable[bytes]) -> Entries:
-    """Return one entry a block, the block seen first first; one with two titles is template."""
-    entries = np.frombuffer(b"".join(rows), dtype=_ENTRY)
-    order = np.argsort(entries["block"], kind="stable")
-    grouped = entries[order]
-    is_first = np.ones(len(grouped), np.bool_)
-    is_first[1:] = grouped["block"][1:] != grouped["block"][:-1]
-    merged = grouped[is_first]
-    group = np.cumsum(is_first) - 1
-    differs = grouped["title"] != merged["title"][group]
-    merged["title"][group[differs]] = _TEMPLATE
-    return merged[np.argsort(order[is_first])]
-
-
-def _bounded(entries: Entries) -> Entries:
-    """Return the entries without the oldest of too many."""
-    is_template = entries["title"] == _TEMPLATE
-    template, other = np.flatnonzero(is_template), np.flatnonzero(~is_template)
-    gone = np.concatenate([template[:-MOST_TEMPLATE], other[:-MOST_OTHER]])
-    return np.delete(entries, gone)
+def _number(row: Row, title: int) -> int:
+    """Title that stands for a page whose own says nothing: its text under that title."""
+    return int.from_bytes(row.text_hash[:4], "little") ^ (title >> 32) or 1

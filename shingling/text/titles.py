@@ -47,6 +47,21 @@ def title_parts(title: str) -> dict[int, int]:
     return bare
 
 
+def has_same_headline(a: dict[int, int], b: dict[int, int]) -> bool:
+    """Whether two titles have one headline, and one has all that the other has besides.
+
+    Numbers do not count but in the headline: the longest part.
+
+    Args:
+        a: parts of a title, by `title_parts`, without those that the site has in many titles.
+        b: those of the other.
+    """
+    if not a or not b or next(iter(a)) != next(iter(b)):
+        return False
+    first, second = {*a.values()}, {*b.values()}
+    return first <= second or second <= first
+
+
 def differ_in_numbers_only(a: str, b: str) -> bool:
     """Return whether two titles or texts have the same words, but for numbers and symbols."""
     return _letters(a) == _letters(b)

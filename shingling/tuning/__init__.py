@@ -1,4 +1,9 @@
-"""Settings from labelled pairs: what to call a near-duplicate, measured."""
+"""Settings recommended by labelled pairs of texts.
+
+Pairs come from a file (`pairs`) or are drawn from a store (`sampling`). `report.tune_on` tries
+settings on them (`settings`): `measuring` compares the texts of the pairs, `evaluation` chooses
+cutoffs and computes their quality, and `plotting` draws the result.
+"""
 
 from shingling.tuning.pairs import LabelledPair, LabelledPairs, read_pairs, require_pairs
 from shingling.tuning.plotting import plot, require_plot

@@ -1,4 +1,7 @@
-"""Precision, recall and F1 of a rule that parts pairs, and how sure they are."""
+"""Cutoffs of scores: their precision, recall and F1, the choice of one, and standard errors.
+
+The statistics that `settings` and `report` need.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +21,13 @@ if TYPE_CHECKING:
 Flags: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
 Folds: TypeAlias = np.ndarray[tuple[int], np.dtype[np.int64]]
 
-_FLAT = 0.002  # of F1: thresholds that lose no more are as good as the best
-_RESAMPLES = 2000
+_F1_TOLERANCE = 0.002  # a cutoff that loses no more is as good as the best
+_BOOTSTRAP_RESAMPLES = 2000
 _SEED = 84
 
 
 class Quality(NamedTuple):
-    """Precision, recall and F1 (van Rijsbergen 1979), 0 to 1; 0 where one is not defined."""
+    """Precision, recall and F1 (van Rijsbergen 1979), 0 to 1; 0 if one is not defined."""
 
     precision: float
     recall: float
@@ -32,15 +35,15 @@ class Quality(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Ladder:
-    """Scores of all pairs, and the cutoffs that may part them.
+class Scoring:
+    """A score for every pair, and the cutoffs for it.
 
-    A pair is taken for the same where its score is at or above the cutoff.
+    A pair is decided to be the same if its score is at or above the cutoff.
 
     Args:
-        scores: float64[n], the higher the more alike.
-        cutoffs: float64[m], rising.
-        choosable: how many of the cutoffs, the last ones, a setting may have; None is all.
+        scores: the higher, the more similar: float64[n].
+        cutoffs: rising: float64[m].
+        choosable: number of cutoffs, the last ones, that a setting can have; None for all.
     """
 
     scores: Scores
@@ -48,7 +51,7 @@ class Ladder:
     choosable: int | None = None
 
     def curve(self, same: Flags) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-        """Return precision, recall and F1 at every cutoff: float64[3, m]."""
+        """Compute precision, recall and F1 at every cutoff: float64[3, m]."""
         size = len(self.cutoffs)
         passed = np.searchsorted(self.cutoffs, self.scores, side="right")
         counts = [
@@ -57,38 +60,38 @@ class Ladder:
         ]
         return _quality(counts[0], counts[1], np.int64(same.sum()) - counts[0])
 
-    def of(self, part: Flags) -> Ladder:
-        """Return the ladder of some of the pairs."""
-        return Ladder(self.scores[part], self.cutoffs, self.choosable)
+    def of(self, part: Flags) -> Scoring:
+        """Restrict the scores to some of the pairs."""
+        return Scoring(self.scores[part], self.cutoffs, self.choosable)
 
 
 class Choice(NamedTuple):
-    """A cutoff of one of several ladders."""
+    """A cutoff of one of several scorings."""
 
-    ladder: int
+    scoring: int
     cutoff: float
 
 
-def choose(ladders: Sequence[Ladder], same: Flags) -> Choice:
-    """Return the cutoff with the highest F1: the middle of the widest stretch of such ones.
+def choose(scorings: Sequence[Scoring], same: Flags) -> Choice:
+    """Choose the cutoff with the highest F1: the middle of the widest stretch of such cutoffs.
 
-    The middle, because pairs yet unseen lie to both sides of those that were. Among ladders,
-    the best one; among equals, that with the widest stretch.
+    The middle, because scores of unseen pairs may lie on either side. Among scorings the best one
+    is chosen, and among equally good ones that with the widest stretch.
     """
     found = []
-    for place, ladder in enumerate(ladders):
-        start = len(ladder.cutoffs) - (ladder.choosable or len(ladder.cutoffs))
-        f1 = ladder.curve(same)[2, start:]
+    for place, scoring in enumerate(scorings):
+        start = len(scoring.cutoffs) - (scoring.choosable or len(scoring.cutoffs))
+        f1 = scoring.curve(same)[2, start:]
         middle, width = _widest(f1)
         found.append((round(float(f1.max()), 9), width, place, start + middle))
     _, _, place, middle = max(found)
-    return Choice(place, float(ladders[place].cutoffs[middle]))
+    return Choice(place, float(scorings[place].cutoffs[middle]))
 
 
 def _widest(f1: Scores) -> tuple[int, int]:
-    """Return middle and width of the widest stretch that has a best F1 and is flat."""
+    """Middle and width of the widest stretch of cutoffs with the best F1, within the tolerance."""
     best = f1.max()
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], f1 >= best - _FLAT, [False]])))
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], f1 >= best - _F1_TOLERANCE, [False]])))
     stretches = [
         (int(end - start), -int(start))
         for start, end in edges.reshape(-1, 2)
@@ -99,34 +102,31 @@ def _widest(f1: Scores) -> tuple[int, int]:
 
 
 def folds_of(pairs: Sequence[LabelledPair], number: int) -> Folds:
-    """Return the fold of each pair, int64[n]: stratified, by a hash of the two texts."""
+    """Assign each pair a fold, stratified by label, by a hash of its texts: int64[n]."""
     folds = np.zeros(len(pairs), dtype=np.int64)
-    lots = [
+    hashes = [
         hashlib.blake2b(f"{pair.a}\0{pair.b}".encode("utf-8", "replace")).digest() for pair in pairs
     ]
     for label in (True, False):
         places = [place for place, pair in enumerate(pairs) if pair.same is label]
-        places.sort(key=lambda place: (lots[place], place))
+        places.sort(key=lambda place: (hashes[place], place))
         folds[places] = np.arange(len(places)) % number
     return folds
 
 
-def held_out(ladders: Sequence[Ladder], same: Flags, folds: Folds) -> Flags:
-    """Return for each pair whether it is taken for the same, by what the other folds tell.
-
-    The cutoff of a fold is chosen without its pairs (cross-validation; Kohavi 1995).
-    """
-    taken = np.zeros(len(same), dtype=np.bool_)
+def cross_validated(scorings: Sequence[Scoring], same: Flags, folds: Folds) -> Flags:
+    """Decide each pair by a cutoff that is chosen on the other folds (Kohavi 1995): bool[n]."""
+    decided = np.zeros(len(same), dtype=np.bool_)
     for fold in np.unique(folds):
         left_out = folds == fold
-        choice = choose([ladder.of(~left_out) for ladder in ladders], same[~left_out])
-        taken[left_out] = ladders[choice.ladder].scores[left_out] >= choice.cutoff
-    return taken
+        choice = choose([scoring.of(~left_out) for scoring in scorings], same[~left_out])
+        decided[left_out] = scorings[choice.scoring].scores[left_out] >= choice.cutoff
+    return decided
 
 
-def quality(taken: Flags, same: Flags) -> Quality:
-    """Return precision, recall and F1 of decisions."""
-    counts = (taken & same).sum(), (taken & ~same).sum(), (~taken & same).sum()
+def quality(decided: Flags, same: Flags) -> Quality:
+    """Compute precision, recall and F1 of decisions."""
+    counts = (decided & same).sum(), (decided & ~same).sum(), (~decided & same).sum()
     precision, recall, f1 = _quality(*(np.array([count]) for count in counts))[:, 0].tolist()
     return Quality(precision, recall, f1)
 
@@ -146,9 +146,9 @@ def _quality(
 
 
 def area_under_curve(scores: Scores, same: Flags) -> float:
-    """Return the probability that a pair which is the same scores above one which is not.
+    """Compute the probability that a pair which is the same scores above one which is not.
 
-    Ties count half (Mann and Whitney 1947; Hanley and McNeil 1982). 0.5 where all pairs
+    Ties count half (Mann and Whitney 1947; Hanley and McNeil 1982). 0.5 if all pairs
     have one label.
     """
     ranks = np.unique(scores, return_inverse=True)[1]
@@ -158,19 +158,21 @@ def area_under_curve(scores: Scores, same: Flags) -> float:
     return float((same_at * (below + other_at / 2)).sum() / number) if number else 0.5
 
 
-def f1_error(taken: Flags, same: Flags) -> float:
-    """Return the standard error of F1 by the bootstrap (Efron 1979)."""
-    return gap_error(taken, np.zeros_like(taken), same)
+def f1_error(decided: Flags, same: Flags) -> float:
+    """Estimate the standard error of F1 by the bootstrap (Efron 1979)."""
+    return gap_error(decided, np.zeros_like(decided), same)
 
 
 def gap_error(a: Flags, b: Flags, same: Flags) -> float:
-    """Return the standard error of the difference in F1 of two sets of decisions.
+    """Estimate the standard error of the difference in F1 of two sets of decisions.
 
-    Pairs are resampled; as F1 only counts them, their eight kinds are.
+    Pairs are resampled by drawing the counts of their eight kinds, on which alone F1 depends.
     """
     kinds = np.bincount(4 * same + 2 * a + b, minlength=8)
     total = int(kinds.sum())
-    draws = np.random.default_rng(_SEED).multinomial(total, kinds / total, size=_RESAMPLES)
+    draws = np.random.default_rng(_SEED).multinomial(
+        total, kinds / total, size=_BOOTSTRAP_RESAMPLES
+    )
     by_kind = draws.reshape(-1, 2, 2, 2)  # resample, same, a, b
     f1 = []
     for summed in (by_kind.sum(axis=3), by_kind.sum(axis=2)):

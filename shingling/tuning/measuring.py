@@ -1,4 +1,4 @@
-"""How alike the texts of many pairs are, under one scheme after another."""
+"""Similarity of the texts of labelled pairs, under one scheme after another."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Scores: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 
 class Measures:
-    """The measures of labelled pairs; each distinct text is read once a scheme.
+    """Measures of labelled pairs; each distinct text is split into words once for each scheme.
 
     Args:
-        pairs: in the order in which all measures come.
+        pairs: in the order of all measures.
     """
 
     def __init__(self, pairs: Sequence[LabelledPair]) -> None:
@@ -37,13 +37,13 @@ class Measures:
         self._signed: tuple[Scheme, list[Signature]] | None = None
 
     def resemblances(self, scheme: Scheme) -> Scores:
-        """Return the exact resemblance of each pair: float64[n], 0 to 1."""
+        """Exact resemblance of each pair: float64[n], 0 to 1."""
         shingles = [fingerprints_of(words, scheme) for words in self._words_of(scheme.canonical)]
         found = (overlap(shingles[a], shingles[b]).resemblance for a, b in self._pairs)
         return np.fromiter(found, np.float64, len(self._pairs))
 
     def distances(self, scheme: Scheme) -> Scores:
-        """Return the SimHash distance of each pair in bits; all bits where a text is empty."""
+        """SimHash distance of each pair in bits, all bits if a text is empty: float64[n]."""
         signed = self._signatures(scheme)
         found = (
             distance(signed[a].simhash, signed[b].simhash)
@@ -54,7 +54,7 @@ class Measures:
         return np.fromiter(found, np.float64, len(self._pairs))
 
     def supershingles(self, scheme: Scheme) -> Scores:
-        """Return how many supershingles of each pair are equal: 0 to 6; 0 of an empty text."""
+        """Count the equal supershingles of each pair, 0 to 6, 0 if a text is empty: float64[n]."""
         signed = self._signatures(scheme)
         found = (
             equal_supershingles(signed[a].minima, signed[b].minima)

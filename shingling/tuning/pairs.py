@@ -1,4 +1,4 @@
-"""Pairs of texts of which a person has said whether they are the same page."""
+"""Labelled pairs: two texts each, and whether they are the same page."""
 
 from __future__ import annotations
 
@@ -9,21 +9,27 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shingling.defaults import MAX_FILE_BYTES
 from shingling.errors import ExtractionError, TuningError
-from shingling.extraction.html import read_html, sniff_html
+from shingling.extraction.html import extract_page, sniff_html
 from shingling.text import clean, plain_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-LEAST_PAIRS = 10
-LEAST_OF_A_LABEL = 2
+MIN_PAIRS = 10
+MIN_PAIRS_PER_LABEL = 2
 _URL = re.compile(r"https?://\S+", re.IGNORECASE)
-_SHOWN = 80  # characters of a value in a message
+_MAX_VALUE_CHARACTERS = 80  # in a message
 
 
 @dataclass(frozen=True)
 class LabelledPair:
-    """Two main texts, and whether they count as the same page."""
+    """A pair of texts with its label.
+
+    Args:
+        a: main text of a page.
+        b: main text of the other page.
+        same: whether they count as the same page.
+    """
 
     a: str
     b: str
@@ -31,22 +37,27 @@ class LabelledPair:
 
 
 class LabelledPairs(NamedTuple):
-    """The pairs of a file, and how many of its lines had no label."""
+    """The pairs of a file.
+
+    Args:
+        pairs: those with a label.
+        unlabelled: number of pairs without one.
+    """
 
     pairs: tuple[LabelledPair, ...]
     unlabelled: int = 0
 
 
 def read_pairs(lines: Iterable[str], look_up: Callable[[str], str | None]) -> LabelledPairs:
-    """Read labelled pairs, a JSON object a line: `{"a": ..., "b": ..., "same": true}`.
+    """Read labelled pairs from JSON lines such as `{"a": ..., "b": ..., "same": true}`.
 
     Args:
-        lines: of the file; blank ones are passed over. `a` and `b` are a text, the HTML of a
-            page, or a URL; `same` is true, false, or null for pairs without a label.
-        look_up: returns the main text of a URL, or None where it is not known.
+        lines: of the file; blank lines are skipped. `a` and `b` are each a text, the HTML of a
+            page, or a URL; `same` is true, false, or null for a pair without a label.
+        look_up: gives the main text of a URL, or None if it is not known.
 
     Raises:
-        TuningError: a line that cannot be used, named by its number; or too few pairs.
+        TuningError: a line cannot be used (the message has its number), or there are too few pairs.
     """
     pairs = []
     unlabelled = 0
@@ -67,17 +78,17 @@ def read_pairs(lines: Iterable[str], look_up: Callable[[str], str | None]) -> La
 
 
 def require_pairs(pairs: Sequence[LabelledPair]) -> None:
-    """Check that there are enough pairs to learn from.
+    """Check that there are enough pairs.
 
     Raises:
-        TuningError: fewer than 10, or fewer than 2 of one label.
+        TuningError: fewer than 10 pairs, or fewer than 2 of either label.
     """
     same = sum(pair.same for pair in pairs)
     different = len(pairs) - same
-    if len(pairs) < LEAST_PAIRS or min(same, different) < LEAST_OF_A_LABEL:
+    if len(pairs) < MIN_PAIRS or min(same, different) < MIN_PAIRS_PER_LABEL:
         raise TuningError(
             f"{len(pairs)} labelled pairs, {same} the same and {different} different, are too"
-            f" few: at least {LEAST_PAIRS}, and {LEAST_OF_A_LABEL} of either label"
+            f" few: at least {MIN_PAIRS}, and {MIN_PAIRS_PER_LABEL} of either label"
         )
 
 
@@ -92,30 +103,30 @@ def _fields(line: str) -> dict[str, Any]:
         if name not in fields:
             raise TuningError(f'the field "{name}" is missing')
     if fields["same"] is not None and not isinstance(fields["same"], bool):
-        raise TuningError(f'"same" is {_shown(fields["same"])}: it takes true, false or null')
+        raise TuningError(f'"same" is {_quoted(fields["same"])}: it takes true, false or null')
     return fields
 
 
 def _text(name: str, value: Any, look_up: Callable[[str], str | None]) -> str:
-    """Return the main text that a value stands for."""
+    """Take the main text of a value: itself, that of its HTML, or of the page at its URL."""
     if not isinstance(value, str):
-        raise TuningError(f'"{name}" is {_shown(value)}: it takes a text, HTML or a URL')
+        raise TuningError(f'"{name}" is {_quoted(value)}: it takes a text, HTML or a URL')
     content = clean(value)
     if _URL.fullmatch(content.strip()):
         text = look_up(content.strip())
         if text is None:
             raise TuningError(
-                f'"{name}": {plain_line(content)[:_SHOWN]} is not stored, or its text is not'
-                " (DEDUP_STORE_TEXT)"
+                f'"{name}": {plain_line(content)[:_MAX_VALUE_CHARACTERS]} is not stored, or its'
+                " text is not (DEDUP_STORE_TEXT)"
             )
         return text
     if not sniff_html(content.encode()):
         return content
     try:
-        return read_html(content, max_bytes=MAX_FILE_BYTES).text
+        return extract_page(content, max_bytes=MAX_FILE_BYTES).text
     except ExtractionError as error:
         raise TuningError(f'"{name}": no text could be had from the HTML ({error})') from None
 
 
-def _shown(value: Any) -> str:
-    return plain_line(json.dumps(value))[:_SHOWN]
+def _quoted(value: Any) -> str:
+    return plain_line(json.dumps(value))[:_MAX_VALUE_CHARACTERS]

@@ -1,4 +1,4 @@
-"""The curves of a report as a picture."""
+"""The curves of a report, drawn by matplotlib."""
 
 from __future__ import annotations
 
@@ -15,9 +15,13 @@ if TYPE_CHECKING:
     from shingling.tuning.settings import Curve, Result
 
 SUFFIXES = (".svg", ".png", ".pdf")
-# The colours of Okabe and Ito (2008), which people who see few colours can tell apart.
-_LINES = (("precision", "#0072B2", "--"), ("recall", "#E69F00", "-."), ("f1", "#000000", "-"))
-_OTHERS = "viridis"
+# Colours of Okabe and Ito (2008), which colour-blind people can distinguish.
+_CURVE_STYLES = (
+    ("precision", "#0072B2", "--"),
+    ("recall", "#E69F00", "-."),
+    ("f1", "#000000", "-"),
+)
+_SIZES_COLOURMAP = "viridis"
 
 
 def require_plot(path: str | Path) -> None:
@@ -30,7 +34,7 @@ def require_plot(path: str | Path) -> None:
     if suffix not in SUFFIXES:
         raise TuningError(f"a picture is {', '.join(SUFFIXES)}: {suffix or 'no suffix'} is none")
     try:
-        import matplotlib  # noqa: F401 (only whether it is there)
+        import matplotlib  # noqa: F401 (only to see whether it is installed)
     except ImportError:
         raise TuningError(
             'the picture needs matplotlib: pip install "scrapy-shingling[plot]"'
@@ -38,9 +42,13 @@ def require_plot(path: str | Path) -> None:
 
 
 def plot(report: Report, path: str | Path) -> None:
-    """Draw precision, recall and F1 against the threshold, as SVG, PNG or PDF by suffix.
+    """Draw precision, recall and F1 against the threshold.
 
-    Thick: the recommended setting. Thin: F1 of the others.
+    Thick lines are the recommended setting, thin ones F1 of the others.
+
+    Args:
+        report: of `tune_on`.
+        path: of the file; its suffix says whether it is SVG, PNG or PDF.
 
     Raises:
         TuningError: see `require_plot`.
@@ -66,7 +74,7 @@ def plot(report: Report, path: str | Path) -> None:
     # Shingle sizes go from dark to light; what else was tried is dotted.
     plain = tuple(sizes(report.present.setting.scheme))
     sized = sum(result.setting in plain for result, _ in others)
-    shades = colormaps[_OTHERS](np.linspace(0.0, 0.95, max(sized, 1)))
+    shades = colormaps[_SIZES_COLOURMAP](np.linspace(0.0, 0.95, max(sized, 1)))
     for number, (result, other) in enumerate(others):
         axes.plot(
             other.at,
@@ -77,9 +85,9 @@ def plot(report: Report, path: str | Path) -> None:
             label=f"F1: {result.setting.name}",
             drawstyle=_drawstyle(other),
         )
-    # Where none of the pairs that are the same is found, precision tells nothing.
+    # Precision means nothing where no pair is found.
     nothing = np.array(curve.precision) + np.array(curve.recall) == 0
-    for name, colour, style in _LINES:
+    for name, colour, style in _CURVE_STYLES:
         values = np.array(getattr(curve, name))
         axes.plot(
             curve.at,
@@ -128,7 +136,7 @@ def plot(report: Report, path: str | Path) -> None:
 
 
 def _drawn(report: Report) -> Result:
-    """Return the recommended result, or the present one where it has no curve."""
+    """Recommended result, or the present one if that has no curve."""
     return report.recommended if report.recommended.curve is not None else report.present
 
 

@@ -1,4 +1,4 @@
-"""Try settings on labelled pairs, and recommend some."""
+"""The settings that are tried on labelled pairs, and the recommended ones, with the reason."""
 
 from __future__ import annotations
 
@@ -32,30 +32,31 @@ if TYPE_CHECKING:
     from shingling.sketch import Scheme
     from shingling.tuning.pairs import LabelledPair
 
-MOST_FOLDS = 20
-_NOISE = 2.0  # standard errors that a setting must be better by
-_LEAST_GAIN = 0.02  # of F1, for which it is worth while to make a new store
-_FEW_PAIRS, _FEW_OF_A_LABEL = 100, 30
-_MANY_WRONG = 0.1  # of the pairs taken for the same
-_LITTLE = 0.3  # a resemblance below which texts are no copies of each other
-_MANY_KEYS = 28  # a page; a threshold of 0.5 needs as many
+MAX_FOLDS = 20
+_MIN_GAIN_ERRORS = 2.0  # standard errors
+_MIN_F1_GAIN = 0.02  # for less, nobody wants to make a new store
+_ENOUGH_PAIRS, _ENOUGH_PAIRS_PER_LABEL = 100, 30  # fewer are warned of
+_MAX_WRONG_SHARE = 0.1  # of the pairs that are decided to be the same; more are warned of
+_MIN_COPY_RESEMBLANCE = 0.3  # texts below are no copies of each other
+_MAX_KEYS_PER_PAGE = 28  # as many as a threshold of 0.5 needs; more are warned of
 
 
 @dataclass(frozen=True)
 class Report:
-    """What was tried on the pairs, and what is recommended.
+    """Results of all settings, and a recommendation.
 
     Args:
-        pairs, same: how many pairs there are, and how many of them are the same.
-        unlabelled: pairs of the file that have no label.
-        by_title: the labels are those of titles, not of a person.
+        pairs: number of labelled pairs.
+        same: number of those that are the same.
+        unlabelled: number of pairs of the file without a label.
+        by_title: the labels come from titles, not from a person.
         folds: of the cross-validation.
-        present: what the present settings do.
+        present: result of the present settings.
         results: of all settings tried, the shingle sizes first.
         recommended: the present settings, or one of the results.
-        reason: why, in a sentence or two.
-        warnings: what to mind.
-        left_out: settings that were not tried, with the reason.
+        reason: for the recommendation, in a sentence or two.
+        warnings: reasons to be careful with it.
+        left_out: settings that were not tried, each with the reason.
     """
 
     pairs: int
@@ -72,7 +73,7 @@ class Report:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Return the recommended settings by name."""
+        """Recommended settings, by name."""
         setting = self.recommended.setting
         found: dict[str, Any] = {
             "DEDUP_METHOD": setting.method,
@@ -89,11 +90,11 @@ class Report:
 
     @property
     def lines(self) -> list[str]:
-        """Return the recommended settings as lines of settings.py."""
+        """Recommended settings, as lines of settings.py."""
         return [f"{name} = {as_python(value)}" for name, value in self.settings.items()]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the report for machines."""
+        """Report as JSON has it."""
         return {
             "pairs": self.pairs,
             "same": self.same,
@@ -123,36 +124,36 @@ def tune_on(
     unlabelled: int = 0,
     by_title: bool = False,
 ) -> Report:
-    """Try methods, shingle sizes and ways to read a text on labelled pairs.
+    """Try methods, shingle sizes and ways to take words from a text on labelled pairs.
 
     Args:
         pairs: at least 10, and 2 of either label.
         present: the scheme in use; what it does to a text is kept in all that is tried.
         threshold: the resemblance in use.
         method: the method in use, `minhash`, `megashingle`, `simhash` or `minhash+simhash`.
-        distance: bits, in use.
+        distance: SimHash distance in use, in bits.
         folds: of the cross-validation, 2 to 20.
-        unlabelled: pairs without a label, which are only counted.
+        unlabelled: number of pairs without a label, for the report.
         by_title: the labels come from `pairs_from`.
 
     Raises:
-        TuningError: too few pairs, or a number of folds that is not accepted.
-        SchemeError: a pack that the present scheme needs is not installed.
+        TuningError: there are too few pairs, or the number of folds is not accepted.
+        SchemeError: a package that the present scheme needs is not installed.
     """
-    if not 2 <= folds <= MOST_FOLDS:
-        raise TuningError(f"{folds} folds are not accepted: a whole number, 2 to {MOST_FOLDS}")
+    if not 2 <= folds <= MAX_FOLDS:
+        raise TuningError(f"{folds} folds are not accepted: a whole number, 2 to {MAX_FOLDS}")
     require_pairs(pairs)
     same = np.array([pair.same for pair in pairs], dtype=np.bool_)
-    own_folds = folds_of(pairs, folds)
+    fold_of_pair = folds_of(pairs, folds)
     measures = Measures(pairs)
     setting = Setting("present settings", present, method)
     now = at_present(setting, threshold, distance, measures, same)
-    results = [evaluate(size, measures, same, own_folds) for size in sizes(present)]
-    best = _least_change(now, results, same).setting.scheme
+    results = [evaluate(size, measures, same, fold_of_pair) for size in sizes(present)]
+    best = _smallest_change(now, results, same).setting.scheme
     others = [*methods(present, best)]
-    read_otherwise, left_out = variants(best, [pair.a for pair in pairs])
-    others += read_otherwise
-    results += [evaluate(other, measures, same, own_folds) for other in others]
+    other_readings, left_out = variants(best, [pair.a for pair in pairs])
+    others += other_readings
+    results += [evaluate(other, measures, same, fold_of_pair) for other in others]
     recommended, reason = _recommend(now, results, same)
     return Report(
         pairs=len(pairs),
@@ -173,9 +174,9 @@ def tune_on(
 
 
 def _recommend(present: Result, results: Sequence[Result], same: Flags) -> tuple[Result, str]:
-    """Return the least change that brings all that can be told from the noise, and why."""
+    """Choose the smallest change that is as good as the best one, and give the reason."""
     best = _best(results)
-    chosen = _least_change(present, results, same)
+    chosen = _smallest_change(present, results, same)
     number = len(results)
     if chosen is present:
         if best.quality.f1 <= present.quality.f1:
@@ -184,14 +185,14 @@ def _recommend(present: Result, results: Sequence[Result], same: Flags) -> tuple
                 " settings tried does better on pairs that it was not chosen on."
             )
         gap = best.quality.f1 - present.quality.f1
-        error = gap_error(best.taken, present.taken, same)
+        error = gap_error(best.decided, present.decided, same)
         return present, (
             f"The present settings reach F1 {_figure(present)}. The best of the {number} settings"
             f" tried, {_named(best)}, reaches {_figure(best)}: {gap:.3f} ± {error:.3f} more, which"
             " is small or chance."
         )
     gain = chosen.quality.f1 - present.quality.f1
-    error = gap_error(chosen.taken, present.taken, same)
+    error = gap_error(chosen.decided, present.decided, same)
     named = _named(chosen)
     reason = (
         f"{named[0].upper()}{named[1:]}: F1 rises from"
@@ -211,17 +212,19 @@ def _best(results: Sequence[Result]) -> Result:
     return max(results, key=lambda result: result.quality.f1)
 
 
-def _least_change(present: Result, results: Sequence[Result], same: Flags) -> Result:
-    """Return the least change among the results that cannot be told from the best.
+def _smallest_change(present: Result, results: Sequence[Result], same: Flags) -> Result:
+    """Choose the smallest change among the results that are not significantly worse than the best.
 
-    That is the rule of Breiman et al. (1984, section 3.4.3), with the noise of the difference
-    on the same pairs. What is not better than the present settings by more than that noise,
-    and by 0.02, does not count.
+    That is the rule of Breiman et al. (1984, section 3.4.3), with the standard error of the
+    difference on the same pairs. A result must also be better than the present settings by two
+    such errors, and by 0.02.
     """
 
     def better(result: Result, other: Result) -> bool:
         gap = result.quality.f1 - other.quality.f1
-        return gap > max(_LEAST_GAIN, _NOISE * gap_error(result.taken, other.taken, same))
+        return gap > max(
+            _MIN_F1_GAIN, _MIN_GAIN_ERRORS * gap_error(result.decided, other.decided, same)
+        )
 
     best = _best(results)
     good = [result for result in results if better(result, present) and not better(best, result)]
@@ -233,7 +236,7 @@ def _least_change(present: Result, results: Sequence[Result], same: Flags) -> Re
 
 
 def _change(result: Result, present: Result) -> tuple[int, float]:
-    """Return how much a result would change: the threshold, the method or size, the words."""
+    """Rank what a result changes: the threshold, the size, the method, or the words or shingles."""
     own, now = result.setting.scheme, present.setting.scheme
     size = abs(log(own.shingle_size / now.shingle_size))
     if replace(own, shingle_size=now.shingle_size) != now:
@@ -266,13 +269,14 @@ def _warnings(same: Flags, present: Result, recommended: Result, *, by_title: bo
             " others for different; pairs that a person has labelled tell more"
         )
     rarer = int(min(same.sum(), (~same).sum()))
-    if len(same) < _FEW_PAIRS or rarer < _FEW_OF_A_LABEL:
+    if len(same) < _ENOUGH_PAIRS or rarer < _ENOUGH_PAIRS_PER_LABEL:
         found.append(
             f"few pairs ({len(same)}, and {rarer} of the rarer label): figures may be off by"
-            f" {_NOISE * recommended.error:.2f} or more; label {_FEW_PAIRS} pairs or more"
+            f" {_MIN_GAIN_ERRORS * recommended.error:.2f} or more; label {_ENOUGH_PAIRS} pairs"
+            " or more"
         )
     wrong = 1 - recommended.quality.precision
-    if wrong > _MANY_WRONG:
+    if wrong > _MAX_WRONG_SHARE:
         found.append(
             f"{wrong:.0%} of the pairs taken for the same are labelled different: set"
             ' DEDUP_ACTION = "tag" and look at the pages before you drop any, or take a higher'
@@ -281,13 +285,13 @@ def _warnings(same: Flags, present: Result, recommended: Result, *, by_title: bo
     method, threshold = recommended.setting.method, recommended.threshold
     if "minhash" in method and threshold is not None and recommended is not present:
         banding = Banding.for_threshold(threshold)
-        if banding.bands > _MANY_KEYS:
+        if banding.bands > _MAX_KEYS_PER_PAGE:
             found.append(
                 f"a threshold of {threshold:g} takes {banding.bands} keys a page to find pairs"
                 f" ({banding.recall(threshold):.0%} of those at it are found): the store grows"
                 " and slows down with them"
             )
-        if threshold < _LITTLE:
+        if threshold < _MIN_COPY_RESEMBLANCE:
             found.append(
                 f"texts labelled the same share little (threshold {threshold:g}): they may tell of"
                 " the same thing, but they are no near-duplicates"
@@ -306,13 +310,13 @@ def _warnings(same: Flags, present: Result, recommended: Result, *, by_title: bo
 
 
 def _out_of_reach(results: Sequence[Result]) -> list[str]:
-    """Say where SimHash would do best at more bits than a store looks up."""
+    """Warn if SimHash would do best at more bits than a store looks up."""
     for result in results:
         if result.setting.method != "simhash" or result.curve is None:
             continue
         f1 = result.curve.f1
         best = max(f1)
-        if best > max(f1[: MOST_DISTANCE + 1]) + _LEAST_GAIN:
+        if best > max(f1[: MOST_DISTANCE + 1]) + _MIN_F1_GAIN:
             warning = (
                 f"SimHash would do best at {f1.index(best)} bits (F1 {best:.3f} on all pairs), but"
                 f" a store finds pairs of at most {MOST_DISTANCE}"

@@ -1,4 +1,4 @@
-"""The settings that are tried, and what each does on labelled pairs."""
+"""The settings that are tried, and the quality of each on labelled pairs."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from shingling.tuning.evaluation import (
     Choice,
     Flags,
     Folds,
-    Ladder,
     Quality,
+    Scoring,
     area_under_curve,
     choose,
+    cross_validated,
     f1_error,
-    held_out,
     quality,
 )
 
@@ -33,18 +33,18 @@ if TYPE_CHECKING:
 IDF_FILE = "the file that you have.json"
 SIZES = (1, 2, 3, 4, 5, 7, 10)
 THRESHOLDS = np.arange(1, 101) / 100
-_MEGASHINGLE = 2.0  # equal supershingles, which make one equal megashingle
-_CHARACTERS = 9
+_SUPERSHINGLES_OF_MEGASHINGLE = 2.0  # that are equal if a megashingle is
+_CHARACTER_SHINGLE_SIZE = 9
 _CYRILLIC = re.compile(r"[\u0400-\u04ff]{3}")
-_SHARE = 0.1  # of the texts in Russian letters, from which on the lemmas are those for Russian
+_MIN_RUSSIAN_SHARE = 0.1  # of texts with Russian letters, for Russian lemmas
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A method and the scheme that its signatures are made under.
+    """A method with the scheme of its signatures.
 
     Args:
-        name: of the setting, in a few words.
+        name: a few words.
         scheme: of the signatures.
         method: `minhash`, `megashingle`, `simhash` or `minhash+simhash`.
     """
@@ -59,9 +59,11 @@ class Curve:
     """Precision, recall and F1 on all pairs, at every threshold or distance.
 
     Args:
-        by: what `at` is, `threshold` or `distance`.
-        at: rising.
-        precision, recall, f1: at each.
+        by: `threshold` (resemblance) or `distance` (bits).
+        at: rising thresholds or distances.
+        precision: at each of them, 0 to 1.
+        recall: likewise.
+        f1: likewise.
     """
 
     by: str
@@ -73,17 +75,17 @@ class Curve:
 
 @dataclass(frozen=True)
 class Result:
-    """What a setting does on the pairs.
+    """Quality of a setting on the pairs.
 
     Args:
-        setting: what was tried.
-        threshold: resemblance, chosen on all pairs; None where the method has none.
-        distance: bits, likewise.
+        setting: that was tried.
+        threshold: resemblance, chosen on all pairs; None if the method has none.
+        distance: SimHash distance in bits, likewise.
         quality: of decisions on pairs that the threshold was not chosen on.
         error: standard error of F1.
         auc: area under the ROC curve.
-        taken: those decisions.
-        curve: over all thresholds; None where there is none.
+        decided: those decisions, bool[pairs].
+        curve: quality at all thresholds; None if the method has none.
     """
 
     setting: Setting
@@ -92,11 +94,11 @@ class Result:
     quality: Quality
     error: float
     auc: float
-    taken: Flags = field(repr=False, compare=False)
+    decided: Flags = field(repr=False, compare=False)
     curve: Curve | None = field(repr=False)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what there is to tell, without the decisions."""
+        """Represent the result as JSON has it, without the decisions."""
         curve = None
         if self.curve is not None:
             curve = {
@@ -120,9 +122,9 @@ class Result:
 
 
 def changed_scheme(scheme: Scheme) -> dict[str, Any]:
-    """Return what DEDUP_SCHEME has to say of a scheme: what is not the default.
+    """Value of DEDUP_SCHEME for a scheme: what differs from the default.
 
-    Of a table of document frequencies, a scheme does not know the file that it came from.
+    A scheme does not know the file of its document frequencies: `IDF_FILE` is in its place.
     """
     shown = scheme.as_dict()
     for name in ("shingle_size", "version"):
@@ -133,7 +135,7 @@ def changed_scheme(scheme: Scheme) -> dict[str, Any]:
 
 
 def as_python(value: Any) -> str:
-    """Return a value as settings.py has it."""
+    """Write a value as settings.py has it."""
     if isinstance(value, dict):
         return (
             f"{{{', '.join(f'{as_python(key)}: {as_python(own)}' for key, own in value.items())}}}"
@@ -144,7 +146,7 @@ def as_python(value: Any) -> str:
 
 
 def sizes(present: Scheme) -> Iterable[Setting]:
-    """Return the shingle sizes that are tried, that of the present scheme among them."""
+    """Shingle sizes that are tried, with that of the present scheme."""
     words = replace(present, unit="words")
     schemes = [replace(words, shingle_size=size) for size in SIZES]
     if present not in schemes:
@@ -154,13 +156,13 @@ def sizes(present: Scheme) -> Iterable[Setting]:
 
 
 def size_name(scheme: Scheme) -> str:
-    """Return the shingles of a scheme in words."""
+    """Describe the shingles of a scheme."""
     order = "" if scheme.ordered else ", unordered"
     return f"{scheme.shingle_size} {scheme.unit[: None if scheme.shingle_size > 1 else -1]}{order}"
 
 
 def methods(present: Scheme, best: Scheme) -> Iterable[Setting]:
-    """Return the other methods, by the present scheme, and by the best shingle size."""
+    """Other methods, with the present scheme and with the best shingle size."""
     for scheme in (present, best) if best != present else (present,):
         name = size_name(scheme)
         yield Setting(f"{name}, and SimHash", scheme, "minhash+simhash")
@@ -169,13 +171,14 @@ def methods(present: Scheme, best: Scheme) -> Iterable[Setting]:
 
 
 def variants(best: Scheme, texts: Sequence[str]) -> tuple[list[Setting], list[str]]:
-    """Return other ways to read a text at the best shingle size, and those left out.
+    """Other ways to take words or shingles from a text, at the best shingle size.
 
-    Left out is what needs a pack that is not installed.
+    Returns:
+        The settings, and the reasons for those that need a package which is not installed.
     """
     canonical = best.canonical
     russian = sum(_CYRILLIC.search(text) is not None for text in texts)
-    lemmas = "pymorphy3" if russian > _SHARE * len(texts) else "simplemma"
+    lemmas = "pymorphy3" if russian > _MIN_RUSSIAN_SHARE * len(texts) else "simplemma"
     tried = [
         ("without stop words", replace(canonical, stop_words=True)),
         (f"lemmas ({lemmas})", replace(canonical, lemmas=lemmas)),
@@ -192,58 +195,60 @@ def variants(best: Scheme, texts: Sequence[str]) -> tuple[list[Setting], list[st
         scheme = replace(best, canonical=changed)
         found.append(Setting(f"{size_name(best)}, {name}", scheme))
     others = [replace(best, ordered=False)] if best.shingle_size > 1 else []
-    others.append(replace(best, unit="characters", shingle_size=_CHARACTERS, ordered=True))
+    others.append(
+        replace(best, unit="characters", shingle_size=_CHARACTER_SHINGLE_SIZE, ordered=True)
+    )
     found += [Setting(size_name(scheme), scheme) for scheme in others if scheme != best]
     return found, left_out
 
 
 def evaluate(setting: Setting, measures: Measures, same: Flags, folds: Folds) -> Result:
-    """Return what a setting does: its cutoff from all pairs, its quality by cross-validation."""
-    ladders = _ladders(setting, measures)
-    taken = held_out(ladders, same, folds)
-    choice = choose(ladders, same)
-    return _result(setting, ladders, choice, taken, same)
+    """Evaluate a setting: its cutoff on all pairs, its quality by cross-validation."""
+    scorings = _scorings(setting, measures)
+    decided = cross_validated(scorings, same, folds)
+    choice = choose(scorings, same)
+    return _result(setting, scorings, choice, decided, same)
 
 
 def at_present(
     setting: Setting, threshold: float, distance: int, measures: Measures, same: Flags
 ) -> Result:
-    """Return what a setting does at a threshold and a distance that are given, not chosen."""
-    ladders = _ladders(setting, measures)
+    """Evaluate a setting at a given threshold and distance."""
+    scorings = _scorings(setting, measures)
     choice = {
         "minhash": Choice(0, threshold),
         "minhash+simhash": Choice(distance, threshold),
         "simhash": Choice(0, -float(distance)),
-        "megashingle": Choice(0, _MEGASHINGLE),
+        "megashingle": Choice(0, _SUPERSHINGLES_OF_MEGASHINGLE),
     }[setting.method]
-    taken = ladders[choice.ladder].scores >= choice.cutoff
-    return _result(setting, ladders, choice, taken, same)
+    decided = scorings[choice.scoring].scores >= choice.cutoff
+    return _result(setting, scorings, choice, decided, same)
 
 
-def _ladders(setting: Setting, measures: Measures) -> Sequence[Ladder]:
+def _scorings(setting: Setting, measures: Measures) -> Sequence[Scoring]:
     scheme = setting.scheme
     if setting.method == "megashingle":
-        return [Ladder(measures.supershingles(scheme), np.array([_MEGASHINGLE]))]
+        return [Scoring(measures.supershingles(scheme), np.array([_SUPERSHINGLES_OF_MEGASHINGLE]))]
     if setting.method == "simhash":
         every = -np.arange(scheme.simhash.bits, -1, -1, dtype=np.float64)
-        return [Ladder(-measures.distances(scheme), every, MOST_DISTANCE + 1)]
+        return [Scoring(-measures.distances(scheme), every, MOST_DISTANCE + 1)]
     resemblances = measures.resemblances(scheme)
     if setting.method == "minhash":
-        return [Ladder(resemblances, THRESHOLDS)]
+        return [Scoring(resemblances, THRESHOLDS)]
     distances = measures.distances(scheme)
     return [
-        Ladder(np.where(distances <= most, resemblances, -1.0), THRESHOLDS)
+        Scoring(np.where(distances <= most, resemblances, -1.0), THRESHOLDS)
         for most in range(MOST_DISTANCE + 1)
     ]
 
 
 def _result(
-    setting: Setting, ladders: Sequence[Ladder], choice: Choice, taken: Flags, same: Flags
+    setting: Setting, scorings: Sequence[Scoring], choice: Choice, decided: Flags, same: Flags
 ) -> Result:
-    ladder = ladders[choice.ladder]
+    scoring = scorings[choice.scoring]
     threshold, distance = {
         "minhash": (choice.cutoff, None),
-        "minhash+simhash": (choice.cutoff, choice.ladder),
+        "minhash+simhash": (choice.cutoff, choice.scoring),
         "simhash": (None, round(-choice.cutoff)),
         "megashingle": (None, None),
     }[setting.method]
@@ -251,16 +256,16 @@ def _result(
     if setting.method != "megashingle":
         by_distance = setting.method == "simhash"
         step = -1 if by_distance else 1
-        lines = ladder.curve(same)[:, ::step].tolist()
-        at = (step * ladder.cutoffs[::step]).tolist()
+        lines = scoring.curve(same)[:, ::step].tolist()
+        at = (step * scoring.cutoffs[::step]).tolist()
         curve = Curve("distance" if by_distance else "threshold", tuple(at), *map(tuple, lines))
     return Result(
         setting=setting,
         threshold=threshold,
         distance=distance,
-        quality=quality(taken, same),
-        error=f1_error(taken, same),
-        auc=area_under_curve(ladder.scores, same),
-        taken=taken,
+        quality=quality(decided, same),
+        error=f1_error(decided, same),
+        auc=area_under_curve(scoring.scores, same),
+        decided=decided,
         curve=curve,
     )

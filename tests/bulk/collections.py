@@ -1,4 +1,4 @@
-"""Rows of known kinds, and what the store says of them one by one."""
+"""Rows of known kinds, and the decisions of a run and of a store on them."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Removed = dict[str, tuple[str, str, float, float]]
-"""Original, status, resemblance and containment of rows, by their ids."""
+"""Original, status, resemblance and containment of removed rows, by their ids."""
 
 
 class Result(NamedTuple):
-    """Ids that stay, and the rows that go."""
+    """Ids of the kept rows, and the removed rows."""
 
     kept: list[str]
     removed: Removed
 
 
 def families(seed: int, rows: int, texts: Sequence[str], words: int = 60) -> list[dict[str, str]]:
-    """Return rows: texts with some words changed, cut, or as they are."""
+    """Make rows of texts that are unchanged, cut, or have some words replaced."""
     rnd = random.Random(seed)
     made = []
     for number in range(rows):
@@ -40,7 +40,7 @@ def families(seed: int, rows: int, texts: Sequence[str], words: int = 60) -> lis
 
 
 def random_texts(seed: int, number: int, words: int = 60) -> list[str]:
-    """Return texts that have nothing in common."""
+    """Make texts that have nothing in common."""
     rnd = random.Random(seed)
     return [" ".join(f"t{rnd.randrange(10**9)}" for _ in range(words)) for _ in range(number)]
 
@@ -53,7 +53,7 @@ def write_lines(file: Path, rows: Iterable[Any]) -> Path:
 
 
 def warc_record(url: str, html: str) -> bytes:
-    """Return a record of a WARC file: the response that a page came with."""
+    """Make the response record of a page in a WARC file."""
     block = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n" + html.encode()
     return (
         b"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: %s\r\n"
@@ -68,13 +68,13 @@ def read_lines(file: Path) -> list[dict[str, Any]]:
 
 
 def bulk(file: Path, out: Path, **options: Any) -> Result:
-    """Return what a run keeps and removes."""
+    """Deduplicate a file."""
     deduplicate([str(file)], out, Options(**{"workers": 0, **options}))
     return result_of(out)
 
 
 def result_of(out: Path) -> Result:
-    """Return what a run has written."""
+    """Read the result that a run has written."""
     removed = {
         row["id"]: (row["original"], row["status"], row["resemblance"], row["containment"])
         for row in read_lines(out / "removed.jsonl")
@@ -86,7 +86,7 @@ def result_of(out: Path) -> Result:
 def one_by_one(
     rows: Iterable[dict[str, str]], store: Path, rules: Rules, scheme: Scheme | None = None
 ) -> Result:
-    """Return what a store keeps and removes that is given the rows in their order."""
+    """Check the rows against a store, in their order."""
     rules = replace(rules, templates=False)
     kept: list[str] = []
     removed: Removed = {}

@@ -1,4 +1,4 @@
-"""Extractors of a user's that do what they should not."""
+"""Extractors that crash, hang, or are slow."""
 
 from __future__ import annotations
 
@@ -22,6 +22,6 @@ def deadly(html: str, _: str | None) -> str:
 
 
 def slow(html: str, _: str | None) -> str:
-    """Take so long that a run can be interrupted."""
+    """Take long enough that a run can be interrupted."""
     time.sleep(0.02)
     return html

@@ -10,7 +10,7 @@ import pytest
 
 from shingling.bulk import Fields, Options, Summary, deduplicate
 from shingling.errors import BulkError
-from tests.crawling import article, html
+from tests.support.pages import article, html
 
 from .collections import read_lines, result_of, warc_record, write_lines
 
@@ -58,7 +58,7 @@ def test_every_bad_row_is_named_by_its_line(tmp_path: Path) -> None:
 def test_a_strict_run_stops_at_the_first(
     tmp_path: Path, bad: bytes, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shingling.bulk.files.sources._STEP", 100)  # a part for each row
+    monkeypatch.setattr("shingling.bulk.files.sources._FILE_PART_BYTES", 100)  # a part for each row
     file = tmp_path / "rows.jsonl"
     lines = [json.dumps(row).encode() for row in GOOD]
     file.write_bytes(b"\n".join([*lines, bad, bad.replace(b'"1"', b'"2"'), b""]))

@@ -16,7 +16,7 @@ import pytest
 
 from shingling import ShinglingError
 from shingling.bulk import Fields, Options, deduplicate
-from tests.crawling import article, html
+from tests.support.pages import article, html
 
 from .collections import (
     Result,
@@ -136,7 +136,7 @@ def test_several_inputs_are_one_collection(tmp_path: Path, expected: Result) -> 
 def test_lines_of_a_large_file_are_read_in_parts(
     tmp_path: Path, expected: Result, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shingling.bulk.files.sources._STEP", 700)
+    monkeypatch.setattr("shingling.bulk.files.sources._FILE_PART_BYTES", 700)
     assert run(str(write_lines(tmp_path / "rows.jsonl", ROWS)), tmp_path) == expected
 
 

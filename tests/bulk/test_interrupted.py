@@ -8,21 +8,23 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psutil
 import pytest
 
 from shingling.bulk import Options, Summary, deduplicate
-from shingling.bulk.files.output import Outcome
 from shingling.bulk.greedy import Greedy
+from shingling.bulk.output import Output
 from shingling.errors import BulkError
-from tests.crawling import article
+from tests.support.installed import ROOT
+from tests.support.pages import article
 
 from .collections import bulk, families, random_texts, read_lines, result_of, write_lines
 
-ROOT = Path(__file__).parents[2]
+if TYPE_CHECKING:
+    from pathlib import Path
+
 ROWS = families(8, 600, random_texts(7, 20))
 FEW = ROWS[:150]
 
@@ -30,7 +32,7 @@ PROGRAM = """
 import sys
 import shingling.bulk.files.sources
 from shingling.bulk import Options, deduplicate
-shingling.bulk.files.sources._STEP = 5_000
+shingling.bulk.files.sources._FILE_PART_BYTES = 5_000
 deduplicate([sys.argv[1]], sys.argv[2], Options(workers=2, extractor="tests.bulk.hostile.slow"))
 """
 
@@ -64,8 +66,8 @@ class StopError(Exception):
 def test_a_run_goes_on_from_every_phase(
     tmp_path: Path, phase: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shingling.bulk.files.sources._STEP", 5_000)
-    monkeypatch.setattr("shingling.bulk.greedy._BLOCK", 100)
+    monkeypatch.setattr("shingling.bulk.files.sources._FILE_PART_BYTES", 5_000)
+    monkeypatch.setattr("shingling.bulk.greedy._MAX_BLOCK_ROWS", 100)
     file = write_lines(tmp_path / "rows.jsonl", ROWS)
     stop_at = random.Random(phase).randint(1, 5)
 
@@ -91,12 +93,13 @@ def test_what_was_done_is_not_done_again(tmp_path: Path, monkeypatch: pytest.Mon
         raise StopError
 
     with monkeypatch.context() as patch:
-        patch.setattr(Outcome, "write", fails)
+        patch.setattr(Output, "write", fails)
         with pytest.raises(StopError):
             deduplicate([str(file)], tmp_path / "out", Options(workers=0))
     monkeypatch.setattr("shingling.bulk.run.sign_all", fails)
-    monkeypatch.setattr(Greedy, "_decide", fails)
-    monkeypatch.setattr("shingling.bulk.greedy._BLOCK", len(ROWS))  # else the last is not whole
+    monkeypatch.setattr(Greedy, "_decide_block", fails)
+    # The last block is only kept if it is whole.
+    monkeypatch.setattr("shingling.bulk.greedy._MAX_BLOCK_ROWS", len(ROWS))
     deduplicate([str(file)], tmp_path / "out", Options(workers=0))
     monkeypatch.undo()
     assert result_of(tmp_path / "out") == bulk(file, tmp_path / "at once")
@@ -184,7 +187,7 @@ def test_a_row_that_takes_too_long_is_left_out(tmp_path: Path) -> None:
 
 def is_worker(process: psutil.Process) -> bool:
     try:
-        return "shingling.bulk.signing.worker" in process.cmdline()
+        return "shingling.extraction.worker" in process.cmdline()
     except psutil.Error:  # it is gone, or was not waited for yet
         return False
 
@@ -201,7 +204,7 @@ def test_a_worker_that_is_killed_loses_no_row(tmp_path: Path) -> None:
             killed.append(workers[0].pid)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("shingling.bulk.files.sources._STEP", 2_000)
+        patch.setattr("shingling.bulk.files.sources._FILE_PART_BYTES", 2_000)
         deduplicate(
             [str(file)],
             tmp_path / "out",

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import shingling.bulk.bands
-import shingling.bulk.cells
+import shingling.bulk.buckets
 import shingling.bulk.greedy
 import shingling.bulk.measuring
+import shingling.bulk.sorting
 import shingling.store.index.lookup
 import shingling.store.index.postings
 import shingling.store.index.recent
@@ -68,17 +68,17 @@ def test_a_scheme_of_characters_decides_as_the_store_does(tmp_path: Path) -> Non
 
 
 @pytest.fixture
-def few(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Have everything that is done some at a time be done a few at a time."""
+def low_limits(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Lower all limits of what is done at once."""
     block, window, pairs, most = request.param
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shingling.bulk.greedy, "_BLOCK", block)
-        patch.setattr(shingling.bulk.cells, "_WINDOW", window)
-        patch.setattr(shingling.bulk.greedy, "_PAIRS", pairs)
+        patch.setattr(shingling.bulk.greedy, "_MAX_BLOCK_ROWS", block)
+        patch.setattr(shingling.bulk.buckets, "_MAX_WINDOW_SIZE", window)
+        patch.setattr(shingling.bulk.buckets, "_MAX_PAIRS_COMPARED", pairs)
         for module in (
             shingling.bulk.greedy,
-            shingling.bulk.cells,
-            shingling.bulk.bands,
+            shingling.bulk.buckets,
+            shingling.bulk.sorting,
             shingling.store.index.lookup,
             shingling.store.index.postings,
             shingling.store.index.recent,
@@ -89,11 +89,11 @@ def few(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.mark.parametrize(
-    "few",
+    "low_limits",
     [(64, 50, 100, 128), (17, 10, 7, 3), (100, 4000, 1000, 2), (7, 1000, 10, 1)],
     indirect=True,
 )
-@pytest.mark.usefixtures("few")
+@pytest.mark.usefixtures("low_limits")
 def test_blocks_parts_and_full_keys_change_nothing(tmp_path: Path) -> None:
     rows = families(5, 600, random_texts(3, 4))
     file = write_lines(tmp_path / "rows.jsonl", rows)
@@ -105,8 +105,8 @@ def test_blocks_parts_and_full_keys_change_nothing(tmp_path: Path) -> None:
 def test_measuring_ahead_in_workers_of_which_some_die_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shingling.bulk.greedy, "_BLOCK", 100)
-    monkeypatch.setattr(shingling.bulk.measuring, "_FEW", 1)
+    monkeypatch.setattr(shingling.bulk.greedy, "_MAX_BLOCK_ROWS", 100)
+    monkeypatch.setattr(shingling.bulk.measuring, "_MIN_PAIRS_FOR_WORKERS", 1)
     learned: list[int] = []
     learn, ask = Measurer.learn, Worker.ask
 
@@ -138,15 +138,15 @@ def test_a_template_that_all_rows_share_takes_no_quadratic_work(
         for number in range(700)
     ]
     compared = 0
-    taken = shingling.bulk.greedy.Greedy.taken
+    select = shingling.bulk.buckets.Candidates.select
 
     def counted(self: object, equal: object, *others: object) -> object:
         nonlocal compared
         compared += len(equal)  # type: ignore[arg-type]
-        return taken(self, equal, *others)  # type: ignore[arg-type]
+        return select(self, equal, *others)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(shingling.bulk.greedy.Greedy, "taken", counted)
-    monkeypatch.setattr(shingling.bulk.greedy, "_BLOCK", 128)
+    monkeypatch.setattr(shingling.bulk.buckets.Candidates, "select", counted)
+    monkeypatch.setattr(shingling.bulk.greedy, "_MAX_BLOCK_ROWS", 128)
     found = bulk(write_lines(tmp_path / "rows.jsonl", rows), tmp_path / "out")
     assert found == one_by_one(rows, tmp_path / "dedup.db", Rules())
     assert not found.removed

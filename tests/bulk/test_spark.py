@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import shingling.bulk.bands
-import shingling.bulk.cells
+import shingling.bulk.buckets
 import shingling.bulk.greedy
-import shingling.store.decide.ranking
+import shingling.bulk.sorting
+import shingling.store.decide.alike
 from shingling import Rules, Scheme, Store, sign
 from shingling.bulk import Fields, Options, deduplicate
 from shingling.errors import BulkError
@@ -33,16 +33,17 @@ pytest.importorskip("pyspark", reason="no PySpark")
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+import shingling.bulk.spark.deduplicate
 from shingling.bulk import spark
-from shingling.bulk.spark import meeting, rounds
+from shingling.bulk.spark import candidates, rounds
 from shingling.bulk.spark.__main__ import main
+from tests.support.installed import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from pyspark.sql import SparkSession
 
-ROOT = Path(__file__).parents[2]
 QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # to start with
 
 ALONE = Options(workers=0)
@@ -95,7 +96,7 @@ def edited(base: Sequence[str], times: int, rnd: random.Random) -> str:
 
 
 def collection(seed: int, size: int) -> list[dict[str, Any]]:
-    """Return rows of every kind, mixed; each has its place in `at`."""
+    """Make rows of every kind, mixed; each has its place in `at`."""
     rnd = random.Random(seed)
     base, template, page = (text.split() for text in random_texts(seed, 3, 90))
     bodies = [text.split() for text in random_texts(seed + 1, size // 5, 50)]
@@ -174,7 +175,7 @@ def test_the_program_decides_the_export_of_a_store_as_one_machine_does(
 
 @pytest.fixture
 def adaptive(session: SparkSession) -> Iterator[SparkSession]:
-    """Have Spark replace joins while it runs, and read shuffles where they lie."""
+    """Let Spark replace joins at run time, and read shuffles where they are."""
     settings = {
         "spark.sql.adaptive.enabled": "true",
         "spark.sql.adaptive.coalescePartitions.enabled": "false",
@@ -208,12 +209,23 @@ def test_what_spark_replaces_while_it_runs_changes_nothing(
 def test_full_keys_few_pivots_and_many_tasks_change_nothing(
     session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (shingling.bulk.bands, shingling.bulk.cells, shingling.bulk.greedy, spark):
+    for module in (
+        shingling.bulk.buckets,
+        shingling.bulk.greedy,
+        shingling.bulk.sorting,
+        shingling.bulk.spark.deduplicate,
+    ):
         monkeypatch.setattr(module, "MOST", 4)
-    monkeypatch.setattr(shingling.store.decide.ranking, "MEASURED", 3)
-    monkeypatch.setattr(spark, "MEASURED", 3)
-    changed = {"FIRST_PIVOTS": 1, "GROWTH": 64, "ONE_TASK": 0, "_LOOKED_AT": 2, "_BUCKET_BITS": 4}
-    for name, value in {**changed, "_FEW": 10**6}.items():
+    monkeypatch.setattr(shingling.store.decide.alike, "MAX_CANDIDATES_MEASURED", 3)
+    monkeypatch.setattr(shingling.bulk.spark.deduplicate, "MAX_CANDIDATES_MEASURED", 3)
+    changed = {
+        "FIRST_PIVOTS": 1,
+        "PIVOT_GROWTH": 64,
+        "MAX_ROWS_IN_ONE_TASK": 0,
+        "_MAX_MEASURED_EARLY": 2,
+        "_BLOCK_BITS": 4,
+    }
+    for name, value in {**changed, "_WAITING_PER_LIKELY": 10**6}.items():
         monkeypatch.setattr(rounds, name, value)
     settled = []
     whole = rounds.Rounds._settled
@@ -244,7 +256,7 @@ def test_full_keys_few_pivots_and_many_tasks_change_nothing(
 
 
 def members(rnd: random.Random) -> list[tuple[int, int, bool, int, int, bytes]]:
-    """Return members of keys as `meet` takes them: some keys with one row, one with many."""
+    """Make rows with keys as `find_candidates` takes them: keys with one row, and one with many."""
     near = random_texts(rnd.randrange(10**9), 1, 60)[0].split()
     signed = [sign(edited(near, rnd.randint(0, 4), rnd)) for _ in range(60)]
     rows = []
@@ -258,10 +270,10 @@ def members(rnd: random.Random) -> list[tuple[int, int, bool, int, int, bytes]]:
     return rows
 
 
-def met_one_by_one(
+def candidates_one_by_one(
     rows: list[tuple[int, int, bool, int, int, bytes]], rules: Rules, most: int, pivots: int
 ) -> set[tuple[Any, ...]]:
-    """Return what `meet` finds, found by looking at all pairs of rows of a key."""
+    """Find the candidates by looking at all pairs of rows of a key."""
     found: set[tuple[Any, ...]] = set()
     worth = Ranking.of(rules).worth
     for key, row, undecided, _, simhash, raw in rows:
@@ -293,17 +305,19 @@ def met_one_by_one(
 
 @pytest.mark.parametrize("method", ["minhash", "megashingle", "minhash+simhash"])
 @pytest.mark.parametrize(("most", "pivots"), [(MOST, 4), (7, 2), (9, 0), (2, 1)])
-def test_rows_meet_under_a_key_in_batches_of_any_size(method: str, most: int, pivots: int) -> None:
+def test_candidates_under_a_key_are_found_in_batches_of_any_size(
+    method: str, most: int, pivots: int
+) -> None:
     rnd = random.Random(most)
     rules = Rules(0.6, 20, method, simhash_distance=7)
-    deciding = meeting.Deciding(Scheme(), Ranking.of(rules), rules, most, 32)
+    deciding = candidates.Deciding(Scheme(), Ranking.of(rules), rules, most, 32)
     rows = members(rnd)
     names = "key", "row", "undecided", "words", "simhash", "minima"
     whole = pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
-    expected = met_one_by_one(rows, rules, most, pivots)
+    expected = candidates_one_by_one(rows, rules, most, pivots)
     assert expected
     for size in (1, 7, 1000):
-        batches = meeting.meet(whole.to_batches(size), deciding, pivots)
+        batches = candidates.find_candidates(whole.to_batches(size), deciding, pivots)
         found = [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
         assert {*found} == expected
 

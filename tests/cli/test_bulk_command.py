@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.crawling import article, html, run_scrapy
+from tests.support.crawls import run_scrapy
+from tests.support.pages import article, html
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,6 +7,8 @@ import json
 import os
 import subprocess
 import sys
+from importlib import import_module
+from pkgutil import iter_modules
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +17,11 @@ from scrapy.cmdline import execute
 from scrapy.settings import Settings
 
 from shingling import Page, Rules, Store, sign
-from shingling.cli.command import COMMANDS
+from shingling.cli import commands
+from shingling.cli.commands import all_commands
 from shingling.errors import BandingError
 from shingling.store.schema.migrate import HEAD
-from tests.crawling import article, html
+from tests.support.pages import article, html
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -226,11 +229,20 @@ def test_a_store_that_is_not_there_is_named_and_not_made(
     assert not file.exists()
 
 
-def test_the_command_module_imports_nothing_heavy() -> None:
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import shingling.cli.command",
+        "from shingling.cli.commands import all_commands; all_commands()",
+    ],
+)
+def test_the_command_and_the_declarations_of_all_commands_import_nothing_heavy(
+    statement: str,
+) -> None:
     code = (
         "import sys, scrapy.commands\n"
         "before = set(sys.modules)\n"
-        "import shingling.cli.command\n"
+        f"{statement}\n"
         "new = {name for name in set(sys.modules) - before if not name.startswith('shingling')}\n"
         "print(sorted(name for name in new if name.partition('.')[0] in\n"
         "    {'numpy', 'sqlalchemy', 'trafilatura', 'alembic', 'rich', 'lxml', 'crcmod'}))"
@@ -239,7 +251,17 @@ def test_the_command_module_imports_nothing_heavy() -> None:
     assert done.stdout == "[]\n"
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+def test_no_two_commands_have_one_name_or_place() -> None:
+    modules = (
+        import_module(f"shingling.cli.commands.{module.name}")
+        for module in iter_modules(commands.__path__)
+    )
+    declared = [command for module in modules for command in module.COMMANDS]
+    assert len({command.name for command in declared}) == len(declared) == len(all_commands())
+    assert len({command.order for command in declared}) == len(declared)
+
+
+@pytest.mark.parametrize("name", all_commands())
 def test_every_command_has_help_with_an_example(dedup: Any, name: str) -> None:
     code, out, _ = dedup(name, "-h")
     assert code == 0

@@ -25,14 +25,16 @@ from shingling.sketch import Banding
 from shingling.store import Index
 from shingling.store.admin.records import PAGE_FIELDS, Header, Record, checked
 from shingling.store.admin.transfer import export_records, merge_reviews
-from tests.cli.exchanging import Done, dedup_command
-from tests.conftest import ROOT
-from tests.crawling import article
-from tests.store.databases import Server, started, url_of
-from tests.store.invariants import verify
+from tests.support.commands import Done, dedup_command
+from tests.support.installed import ROOT
+from tests.support.invariants import verify
+from tests.support.pages import article
+from tests.support.stores import url_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+    from tests.support.postgres import Database
 
 TEXT = article(1)
 EDITED = TEXT.replace(TEXT.split()[150], "edited", 1)
@@ -53,13 +55,6 @@ SUFFIXES = ("jsonl", "jsonl.gz", "csv", "csv.gz", "parquet")
 def dedup(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Done]:
     """Scrapy's command line in this process; without standard input, at a terminal."""
     return partial(dedup_command, monkeypatch)
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[Server]:
-    """A server; tests that need one are skipped where there is none."""
-    with started() as server:
-        yield server
 
 
 @pytest.fixture
@@ -148,7 +143,7 @@ def test_a_store_moves_through_a_pipe(source: str, target: str) -> None:
 
 
 def test_a_store_moves_to_postgresql_and_back(
-    dedup: Any, source: str, target: str, postgres: Server, tmp_path: Path
+    dedup: Any, source: str, target: str, postgres: Database, tmp_path: Path
 ) -> None:
     between = url_of(tmp_path / "between.pg")
     for here, there in ((source, between), (between, target)):
@@ -551,4 +546,5 @@ def test_whatever_a_store_holds_comes_through_every_format(records: list[Record]
 def test_progress_is_shown_on_a_terminal(dedup: Any, source: str, tmp_path: Path) -> None:
     done = dedup("export", "--store", source, str(tmp_path / "store.csv"), stdin=None)
     assert done.code == 0
-    assert "6/6" in done.err
+    assert "100%" in done.err
+    assert "6 pages" in done.err

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from shingling import Page, Scheme, Store
-from tests.cli.exchanging import Done, dedup_command
-from tests.crawling import article, html
-from tests.store.invariants import verify
+from tests.support.commands import Done, dedup_command
+from tests.support.invariants import verify
+from tests.support.pages import article, html
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -170,7 +170,7 @@ def test_a_terminal_is_no_feed(dedup: Any, target: str) -> None:
 def test_an_import_that_fails_ends_its_run(
     dedup: Any, target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shingling.cli.formats.feeds._BATCH", 1)
+    monkeypatch.setattr("shingling.cli.formats.feeds._PAGES_PER_BATCH", 1)
     check = Store.check
 
     def failing(self: Store, batch: Sequence[Page], **given: Any) -> Any:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from shingling import Page, Rules, Store
-from tests.cli.exchanging import Done, dedup_command
-from tests.crawling import article
+from tests.support.commands import Done, dedup_command
+from tests.support.pages import article
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -136,7 +136,7 @@ def test_an_interrupted_rebuild_is_shown_resumed_or_abandoned(
     assert originals(url)["https://b.example/edited"] == "https://a.example/1"
 
 
-def test_a_persons_word_is_kept_through_a_rebuild(dedup: Callable[..., Done], url: str) -> None:
+def test_a_review_is_kept_through_a_rebuild(dedup: Callable[..., Done], url: str) -> None:
     pair = "https://a.example/1", "https://c.example/copy"
     said = dedup("review", *pair, "--different", "--note", "another\x1b[31m edition")
     assert said.out.splitlines() == ["https://a.example/1: new", "https://c.example/copy: new"]
@@ -152,7 +152,7 @@ def test_a_persons_word_is_kept_through_a_rebuild(dedup: Callable[..., Done], ur
     assert dedup("review").code == 1
 
 
-def test_a_word_on_a_page_that_is_not_stored_holds_when_it_is(
+def test_a_review_of_a_page_that_is_not_stored_applies_once_it_is(
     dedup: Callable[..., Done], url: str
 ) -> None:
     said = dedup("review", "https://a.example/other", "https://d.example/", "--same")

@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 
 from shingling import canonical_words, extract
 from shingling.errors import ExtractionError
-from shingling.extraction.html import MainText, decode, read_html, sniff_html
+from shingling.extraction.html import MainText, decode, extract_page, sniff_html
 from shingling.text import plain_line
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def _page(text: str, *, head: str = "", attributes: str = 'lang="en"', times: in
 
 def _reason(html: bytes | str) -> str:
     with pytest.raises(ExtractionError) as caught:
-        read_html(html)
+        extract_page(html)
     assert "\n" not in str(caught.value)
     assert extract(html) is None
     return caught.value.reason
@@ -65,7 +65,7 @@ def _data_pages(path: Path, *, count: int, part: str = "") -> list[_DataPage]:
 
 
 def test_the_main_text_is_the_article_without_what_surrounds_it() -> None:
-    main = read_html(_page(_ENGLISH), "https://example.com/bridge")
+    main = extract_page(_page(_ENGLISH), "https://example.com/bridge")
 
     assert canonical_words(main.text) == canonical_words("Bridge " + _ENGLISH * 6)
     assert main.title == "Bridge"
@@ -75,7 +75,7 @@ def test_the_main_text_is_the_article_without_what_surrounds_it() -> None:
 
 
 def test_extract_returns_the_text_of_read_html() -> None:
-    assert extract(_page(_ENGLISH)) == read_html(_page(_ENGLISH)).text
+    assert extract(_page(_ENGLISH)) == extract_page(_page(_ENGLISH)).text
     assert extract(_page(_ENGLISH).encode(), "https://example.com/") == extract(_page(_ENGLISH))
 
 
@@ -116,7 +116,7 @@ def test_real_pages_of_a_manual_have_its_title_and_script(
 ) -> None:
     pages = _data_pages(data / "installation-guide", count=8, part=f"/{folder}/")
     for page in pages:
-        main = read_html(page.html)
+        main = extract_page(page.html)
         letters = [char for char in main.text if char.isalpha()]
 
         assert page.title is not None
@@ -154,7 +154,7 @@ def test_bytes_are_read_as_their_meta_element_declares(text: str, encoding: str)
     page = _page(text, head=f'<meta charset="{declared}">')
 
     assert decode(page.encode(encoding)) == page
-    assert read_html(page.encode(encoding)) == read_html(page)
+    assert extract_page(page.encode(encoding)) == extract_page(page)
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_bytes_are_read_as_their_http_header_declares(text: str, encoding: str) 
     page = _page(text)
 
     assert decode(page.encode(encoding), encoding) == page
-    assert read_html(page.encode(encoding), encoding=encoding) == read_html(page)
+    assert extract_page(page.encode(encoding), encoding=encoding) == extract_page(page)
 
 
 def test_the_http_header_wins_over_the_meta_element() -> None:
@@ -190,7 +190,7 @@ def test_a_byte_order_mark_wins_over_what_is_declared(encoding: str, declared: s
 
 @pytest.mark.parametrize("mark", ["utf-16-le", "utf-16-be"])
 def test_utf_16_of_both_byte_orders_is_read(mark: str) -> None:
-    assert read_html(("\ufeff" + _page(_RUSSIAN)).encode(mark)) == read_html(_page(_RUSSIAN))
+    assert extract_page(("\ufeff" + _page(_RUSSIAN)).encode(mark)) == extract_page(_page(_RUSSIAN))
 
 
 @pytest.mark.parametrize("declared", ["iso-8859-1", "windows-1251", "shift_jis", "gb18030"])
@@ -198,7 +198,7 @@ def test_valid_utf_8_is_utf_8_whatever_is_declared(declared: str) -> None:
     page = _page(_RUSSIAN, head=f'<meta charset="{declared}">')
 
     assert decode(page.encode(), declared) == page
-    assert read_html(page.encode(), encoding=declared) == read_html(page)
+    assert extract_page(page.encode(), encoding=declared) == extract_page(page)
 
 
 @pytest.mark.parametrize("declared", ["no-such-charset", "", "\n", "x y", "\0", "é"])
@@ -242,9 +242,9 @@ def test_a_page_of_50_mb_is_too_large() -> None:
 def test_a_page_of_the_largest_accepted_size_is_read() -> None:
     html = _page(_ENGLISH)
 
-    assert read_html(html, max_bytes=len(html)).title == "Bridge"
+    assert extract_page(html, max_bytes=len(html)).title == "Bridge"
     with pytest.raises(ExtractionError, match="more than") as caught:
-        read_html(html, max_bytes=len(html) - 1)
+        extract_page(html, max_bytes=len(html) - 1)
     assert caught.value.reason == "too_large"
 
 
@@ -263,18 +263,18 @@ def test_100_000_nested_elements_do_not_crash(tag: str) -> None:
     nested = _page(_ENGLISH).replace("<article>", f"<{tag}>" * 100_000 + "<article>")
 
     # The parser gives up on what is nested so deeply; what stands before it is read.
-    assert read_html(nested).text
+    assert extract_page(nested).text
 
 
 def test_nul_bytes_are_ignored() -> None:
     page = _page(_ENGLISH)
 
-    assert read_html(page.replace("railway", "rail\0way")) == read_html(page)
-    assert read_html(page.replace("railway", "rail\0way").encode()) == read_html(page)
+    assert extract_page(page.replace("railway", "rail\0way")) == extract_page(page)
+    assert extract_page(page.replace("railway", "rail\0way").encode()) == extract_page(page)
 
 
 def test_lone_surrogates_of_a_str_do_not_reach_the_text() -> None:
-    main = read_html(_page(_ENGLISH.replace("railway", "rail\ud800 way")))
+    main = extract_page(_page(_ENGLISH.replace("railway", "rail\ud800 way")))
 
     assert "\ud800" not in main.text
     assert main.text.encode()
@@ -283,7 +283,7 @@ def test_lone_surrogates_of_a_str_do_not_reach_the_text() -> None:
 
 @pytest.mark.parametrize("reference", ["&#0;", "&#xD800;", "&#xDFFF;", "&#x110000;"])
 def test_character_references_to_no_character_do_not_reach_the_text(reference: str) -> None:
-    main = read_html(_page(f"rail{reference}way {_ENGLISH}"))
+    main = extract_page(_page(f"rail{reference}way {_ENGLISH}"))
 
     assert main.text.encode()
     assert "\0" not in main.text
@@ -292,7 +292,7 @@ def test_character_references_to_no_character_do_not_reach_the_text(reference: s
 
 @pytest.mark.parametrize("control", ["\x01", "\x08", "\x0b", "\x0c", "\x1b[31m", "\x7f", "\ufffe"])
 def test_control_characters_do_not_hide_the_main_text(control: str) -> None:
-    main = read_html(_page(f"{_ENGLISH}{control}"))
+    main = extract_page(_page(f"{_ENGLISH}{control}"))
 
     assert canonical_words(main.text).count("railway") == 6
 
@@ -305,9 +305,9 @@ def test_a_page_with_an_xml_declaration_is_read_as_bytes_and_as_str() -> None:
         f"<body><p>{_RUSSIAN * 6}</p></body></html>"
     )
 
-    assert read_html(page) == read_html(page.encode())
-    assert read_html(page).title == "Мост"
-    assert canonical_words(read_html(page).text) == canonical_words(_RUSSIAN * 6)
+    assert extract_page(page) == extract_page(page.encode())
+    assert extract_page(page).title == "Мост"
+    assert canonical_words(extract_page(page).text) == canonical_words(_RUSSIAN * 6)
 
 
 @pytest.mark.parametrize(
@@ -326,20 +326,20 @@ def test_a_page_with_an_xml_declaration_is_read_as_bytes_and_as_str() -> None:
 def test_a_title_is_one_line_without_control_characters(title: str, expected: str | None) -> None:
     html = _page(_ENGLISH).replace("<title>Bridge</title>", title)
 
-    assert read_html(html).title == expected
+    assert extract_page(html).title == expected
 
 
 def test_a_title_is_cut_at_500_characters() -> None:
     html = _page(_ENGLISH).replace("<title>Bridge</title>", f"<title>{'é' * 10_000}</title>")
 
-    assert read_html(html).title == "é" * 500
+    assert extract_page(html).title == "é" * 500
 
 
 def test_the_title_of_a_drawing_is_not_the_title_of_the_page() -> None:
     drawing = "<svg><title>Icon</title></svg>"
     html = _page(_ENGLISH).replace("<article>", f"{drawing}<article>")
 
-    assert read_html(html).title == "Bridge"
+    assert extract_page(html).title == "Bridge"
 
 
 @given(st.text(st.characters(categories=None)))
@@ -373,7 +373,7 @@ def test_a_plain_line_is_one_line_that_can_be_printed(text: str) -> None:
 def test_the_language_is_the_primary_tag_that_the_page_declares(
     attributes: str, language: str | None
 ) -> None:
-    assert read_html(_page(_ENGLISH, attributes=attributes)).language == language
+    assert extract_page(_page(_ENGLISH, attributes=attributes)).language == language
 
 
 @pytest.mark.parametrize(
@@ -449,7 +449,7 @@ def test_an_extractor_is_given_the_html_and_the_url() -> None:
         return "its text"
 
     page = _page(_RUSSIAN)
-    main = read_html(
+    main = extract_page(
         page.encode("koi8-r"), "https://a.example/", encoding="koi8-r", extractor=extractor
     )
 
@@ -464,7 +464,7 @@ def test_an_extractor_is_given_html_without_nul_and_lone_surrogates() -> None:
         given_to.append(html)
         return "its text"
 
-    read_html(_page("rail\0way\ud800 "), extractor=extractor)
+    extract_page(_page("rail\0way\ud800 "), extractor=extractor)
 
     assert given_to == [_page("railway? ")]
 
@@ -474,7 +474,7 @@ def test_an_extractor_that_finds_nothing_leaves_a_page_without_main_text(
     nothing: str | None,
 ) -> None:
     with pytest.raises(ExtractionError) as caught:
-        read_html(_page(_ENGLISH), extractor=lambda html, url: nothing)
+        extract_page(_page(_ENGLISH), extractor=lambda html, url: nothing)
 
     assert caught.value.reason == "no_main_text"
 
@@ -485,7 +485,7 @@ def test_an_extractor_that_raises_fails_with_the_name_of_its_error(error: Except
         raise error
 
     with pytest.raises(ExtractionError) as caught:
-        read_html(_page(_ENGLISH), extractor=extractor)
+        extract_page(_page(_ENGLISH), extractor=extractor)
 
     assert caught.value.reason == "extraction_failed"
     assert str(caught.value) == type(error).__name__
@@ -497,7 +497,7 @@ def test_an_extractor_may_give_its_own_reason() -> None:
         raise ExtractionError("paywall", "only a teaser")
 
     with pytest.raises(ExtractionError) as caught:
-        read_html(_page(_ENGLISH), extractor=extractor)
+        extract_page(_page(_ENGLISH), extractor=extractor)
 
     assert caught.value.reason == "paywall"
 
@@ -507,7 +507,7 @@ def test_an_interruption_inside_an_extractor_is_not_swallowed() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        read_html(_page(_ENGLISH), extractor=extractor)
+        extract_page(_page(_ENGLISH), extractor=extractor)
 
 
 @given(
@@ -520,7 +520,7 @@ def test_an_interruption_inside_an_extractor_is_not_swallowed() -> None:
 )
 def test_any_text_is_read_or_has_a_reason(html: str) -> None:
     try:
-        outcome = read_html("<html><body>" + html).text and "text"
+        outcome = extract_page("<html><body>" + html).text and "text"
     except ExtractionError as error:
         outcome = error.reason
     assert outcome in ("text", "no_main_text")
@@ -531,7 +531,7 @@ def test_pages_declared_utf_8_that_are_not_keep_their_words() -> None:
     texts = []
     for russian in ("Первая статья о погоде и природе.", "Совсем другая новость: выборы мэра."):
         page = f"<html><body><article><p>{russian * 3}</p><p>{latin}</p></article></body></html>"
-        texts.append(read_html(page.encode("cp1251"), encoding="utf-8").text)
+        texts.append(extract_page(page.encode("cp1251"), encoding="utf-8").text)
     assert "погоде" in texts[0]
     assert "выборы" in texts[1]
 
@@ -539,23 +539,23 @@ def test_pages_declared_utf_8_that_are_not_keep_their_words() -> None:
 def test_a_few_broken_bytes_do_not_make_utf_8_something_else() -> None:
     page = f"<html><body><p>{'Слово и дело. ' * 30}</p></body></html>".encode()
     broken = page[:100] + b"\xd0" + page[100:]
-    assert "Слово и дело" in read_html(broken, encoding="utf-8").text
+    assert "Слово и дело" in extract_page(broken, encoding="utf-8").text
 
 
 def test_what_an_extractor_returns_is_checked_and_cleaned() -> None:
     page = "<html><body><p>some words</p></body></html>"
     for wrong in (5, b"bytes"):
         with pytest.raises(ExtractionError) as caught:
-            read_html(page, extractor=lambda *_, wrong=wrong: wrong)
+            extract_page(page, extractor=lambda *_, wrong=wrong: wrong)
         assert caught.value.reason == "extraction_failed"
-    assert read_html(page, extractor=lambda *_: "a\ud800b\0c").text == "a?bc"
+    assert extract_page(page, extractor=lambda *_: "a\ud800b\0c").text == "a?bc"
 
 
 @pytest.mark.parametrize("element", ["div", "p", "article", "section", "table><tr><td"])
 def test_a_part_of_a_page_is_html_too(element: str) -> None:
     words = "Some words of an article that a spider has cut out of its page. " * 5
     closing = "".join(f"</{name}>" for name in reversed(element.split("><")))
-    assert words.strip()[:60] in read_html(f"<{element}>{words}{closing}").text
+    assert words.strip()[:60] in extract_page(f"<{element}>{words}{closing}").text
 
 
 def test_many_comments_before_the_first_element_are_passed_over_at_once() -> None:
@@ -567,15 +567,15 @@ def test_many_comments_before_the_first_element_are_passed_over_at_once() -> Non
 def test_a_charset_that_is_none_does_not_raise(charset: str) -> None:
     words = "<p>Some words of an article, and an accent: \xe9. </p>" * 9
     page = f"<html><meta charset='{charset}'><body>{words}</body></html>".encode("latin-1")
-    assert "Some words" in read_html(page).text
-    assert "Some words" in read_html(page, encoding=charset).text
+    assert "Some words" in extract_page(page).text
+    assert "Some words" in extract_page(page, encoding=charset).text
 
 
 @pytest.mark.parametrize("reference", ["&#8;", "&#12;", "&#27;", "&#x1B;", "&#xFFFF;"])
 def test_a_reference_to_a_control_character_does_not_cost_the_text(reference: str) -> None:
     words = "Some words of an article that somebody has written. " * 5
     page = f"<html><body><article><p>{words}{reference}</p></article></body></html>"
-    assert "Some words of an article" in read_html(page).text
+    assert "Some words of an article" in extract_page(page).text
 
 
 @pytest.mark.parametrize(("left_out", "asked"), [(30, False), (70, True)])
@@ -592,5 +592,5 @@ def test_other_extractors_are_asked_for_small_pages_only_where_most_words_are_le
     rest = " ".join(["left"] * left_out)
     script = "<script>" + "no text " * 500 + "</script>"
     page = f"<html><body><p>{found}</p>{script}<div>{rest}</div></body></html>"
-    assert read_html(page).text == found
+    assert extract_page(page).text == found
     assert taken == [True, True] + [False] * asked

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from shingling import canonical_words
-from tests.conftest import ROOT
-from tests.crawling import run_scrapy
+from tests.support.crawls import run_scrapy
+from tests.support.installed import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path

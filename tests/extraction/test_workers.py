@@ -1,4 +1,4 @@
-"""The pool that reads pages away from the event loop, without a crawl around it."""
+"""The pool that extracts pages away from the event loop, without a crawl around it."""
 
 from __future__ import annotations
 
@@ -11,34 +11,35 @@ from pathlib import Path
 import pytest
 
 from shingling.errors import ExtractionError
-from shingling.extraction.pool import ReadingPool
-from shingling.extraction.reader import Content, Reader
+from shingling.extraction.extractors import find_extractor
+from shingling.extraction.pages import Fetched, PageExtractor
+from shingling.extraction.pool import ExtractionPool
 from shingling.sketch import Scheme
-from tests.conftest import ROOT
+from tests.support.installed import ROOT
 
-READER = Reader(Scheme(), "tests.extraction.extractors.awkward")
+EXTRACTOR = PageExtractor(Scheme(), find_extractor("tests.extraction.extractors.awkward"))
 
 
-def read_all(bodies: list[str], workers: int, timeout: float) -> list[str]:
+def extract_all(bodies: list[str], workers: int, timeout: float) -> list[str]:
     """Return the text of each body, or the reason why there is none."""
 
     async def main() -> list[str]:
-        pool = ReadingPool(READER, workers, timeout)
+        pool = ExtractionPool(EXTRACTOR, workers, timeout)
         try:
-            readings = await asyncio.gather(
-                *(pool.read(Content(body, is_html=True)) for body in bodies),
+            extractions = await asyncio.gather(
+                *(pool.extract(Fetched(body, is_html=True)) for body in bodies),
                 return_exceptions=True,
             )
         finally:
             await asyncio.to_thread(pool.close)
         assert pool.seconds > 0
         shown = []
-        for reading in readings:
-            if isinstance(reading, ExtractionError):
-                shown.append(reading.reason)
+        for extraction in extractions:
+            if isinstance(extraction, ExtractionError):
+                shown.append(extraction.reason)
             else:
-                assert not isinstance(reading, BaseException), reading
-                shown.append(reading.text or reading.reason or "")
+                assert not isinstance(extraction, BaseException), extraction
+                shown.append(extraction.text or extraction.reason or "")
         return shown
 
     return asyncio.run(main())
@@ -48,28 +49,28 @@ def read_all(bodies: list[str], workers: int, timeout: float) -> list[str]:
 def test_a_page_that_hangs_is_given_up_and_no_other_page_is_lost(workers: int) -> None:
     bodies = ["<p>one", "<p>hang", "<p>two", "<p>hang again", "<p>three"]
     expected = ["<p>one", "timeout", "<p>two", "timeout", "<p>three"]
-    assert read_all(bodies, workers, timeout=1.0) == expected
+    assert extract_all(bodies, workers, timeout=1.0) == expected
 
 
 def test_a_page_that_ends_its_worker_is_given_up_and_no_other_page_is_lost() -> None:
     bodies = ["<p>die", "<p>one", "<p>die again", "<p>die once more", "<p>two"]
     expected = ["worker_died", "<p>one", "worker_died", "worker_died", "<p>two"]
     # A new worker takes longer to start than the time limit: that is not the page's fault.
-    assert read_all(bodies, 1, timeout=0.2) == expected
+    assert extract_all(bodies, 1, timeout=0.2) == expected
 
 
 def test_a_worker_ends_with_its_parent_also_in_the_middle_of_a_page() -> None:
     code = (
-        "import asyncio, os, signal\n"
-        "from shingling.extraction.pool import ReadingPool\n"
-        "from shingling.extraction.reader import Content\n"
-        "from tests.extraction.test_workers import READER\n"
+        "import asyncio, os, psutil, signal\n"
+        "from shingling.extraction.pool import ExtractionPool\n"
+        "from shingling.extraction.pages import Fetched\n"
+        "from tests.extraction.test_workers import EXTRACTOR\n"
         "async def main():\n"
-        "    pool = ReadingPool(READER, 1, 600)\n"
-        "    await pool.read(Content('<p>one', is_html=True))\n"
-        "    asyncio.ensure_future(pool.read(Content('<p>hang', is_html=True)))\n"
+        "    pool = ExtractionPool(EXTRACTOR, 1, 600)\n"
+        "    await pool.extract(Fetched('<p>one', is_html=True))\n"
+        "    asyncio.ensure_future(pool.extract(Fetched('<p>hang', is_html=True)))\n"
         "    await asyncio.sleep(0.3)\n"
-        "    print(pool._lanes[0]._worker.pid, flush=True)\n"
+        "    print(psutil.Process().children()[0].pid, flush=True)\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
         "asyncio.run(main())\n"
     )
@@ -90,11 +91,11 @@ def _is_running(pid: int) -> bool:
         return False
 
 
-def test_a_program_that_cannot_start_workers_reads_in_a_thread(
+def test_a_program_that_cannot_start_workers_extracts_in_a_thread(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("sys.executable", "/nowhere/python")
-    assert read_all(["<p>one"], 2, timeout=5) == ["<p>one"]
+    assert extract_all(["<p>one"], 2, timeout=5) == ["<p>one"]
     monkeypatch.setattr("sys.frozen", True, raising=False)
-    assert read_all(["<p>one"], 2, timeout=5) == ["<p>one"]
+    assert extract_all(["<p>one"], 2, timeout=5) == ["<p>one"]
     assert "a thread" in caplog.text

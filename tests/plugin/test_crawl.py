@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.stores import dump
-from tests.crawling import NEEDS_NO_REACTOR, SPIDER, Project, article, html, serving
+from tests.support.crawls import NEEDS_NO_REACTOR, SPIDER, Project
+from tests.support.invariants import dump
+from tests.support.pages import article, html
+from tests.support.serving import serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,10 +37,11 @@ ONE_BY_ONE = ("-s", "CONCURRENT_REQUESTS=1")
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[str]:
-    with serving(PAGES) as (address, _):
-        yield address
+    with serving(PAGES) as server:
+        yield server.url
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize("mode", [(), WITHOUT_REACTOR])
 @pytest.mark.parametrize("workers", ["0", "2"])
 def test_one_line_in_the_settings_drops_duplicates(
@@ -115,9 +118,9 @@ def test_a_page_that_declares_the_url_of_its_item_as_canonical_is_compared(
         "shop/spiders/spider.py",
         SPIDER.replace('"url": response.url', '"url": response.urljoin("/article")'),
     )
-    with serving(pages) as (address, _):
+    with serving(pages) as server:
         crawl = project.crawl(
-            *("-a", f"site={address}", "-a", "paths=/1,/2", *ONE_BY_ONE),
+            *("-a", f"site={server.url}", "-a", "paths=/1,/2", *ONE_BY_ONE),
             *("-s", "DEDUP_ACTION=tag"),
         )
     assert [item["dedup"]["status"] for item in crawl.items] == ["new", "unchanged"]
@@ -178,10 +181,10 @@ def test_the_same_crawl_again_finds_every_page_unchanged(project: Project, site:
 def test_a_page_that_changed_is_said_to_have_changed(project: Project) -> None:
     where = ("-a", "paths=/a", "-s", "DEDUP_ACTION=tag")
     pages = dict(PAGES)
-    with serving(pages) as (site, _):
-        project.crawl("-a", f"site={site}", *where)
+    with serving(pages) as site:
+        project.crawl("-a", f"site={site.url}", *where)
         pages["/a"] = PAGES["/other"]
-        crawl = project.crawl("-a", f"site={site}", *where)
+        crawl = project.crawl("-a", f"site={site.url}", *where)
     (item,) = crawl.items
     assert item["dedup"]["status"] == "changed"
     assert item["dedup"]["previous"] < 0.2
@@ -195,9 +198,9 @@ def test_two_near_duplicates_in_flight_at_the_same_moment_end_with_one_original(
         words = TEXT.split()
         words[number * 7] = f"edit{number}"
         pages[f"/{number}"] = html(" ".join(words), "A")
-    with serving(pages) as (site, _):
+    with serving(pages) as site:
         crawl = project.crawl(
-            "-a", f"site={site}", "-a", f"paths={','.join(pages)}",
+            "-a", f"site={site.url}", "-a", f"paths={','.join(pages)}",
             "-s", "CONCURRENT_REQUESTS=64", "-s", "CONCURRENT_REQUESTS_PER_DOMAIN=64",
             "-s", "DEDUP_WORKERS=2", "-s", "DEDUP_ACTION=tag",
         )  # fmt: skip
@@ -282,12 +285,12 @@ def test_empty_fields_are_filled_with_what_was_read(project: Project, site: str)
 
 @pytest.mark.parametrize(("scope", "kept"), [("all", 1), ("site", 2)])
 def test_scope_says_what_is_compared_with_what(project: Project, scope: str, kept: int) -> None:
-    with serving(PAGES) as (first, _), serving(PAGES) as (second, _):
+    with serving(PAGES) as first, serving(PAGES) as second:
         # The same server under two host names.
-        mirror = second.replace("127.0.0.1", "localhost")
+        mirror = second.url.replace("127.0.0.1", "localhost")
         project.write("shop/spiders/spider.py", SPIDER.replace("self.site + path", "path"))
         crawl = project.crawl(
-            "-a", f"paths={first}/a,{mirror}/a", *ONE_BY_ONE, "-s", f"DEDUP_SCOPE={scope}"
+            "-a", f"paths={first.url}/a,{mirror}/a", *ONE_BY_ONE, "-s", f"DEDUP_SCOPE={scope}"
         )
     assert len(crawl.items) == kept
 
@@ -312,13 +315,13 @@ def test_neither_verdicts_nor_the_store_depend_on_workers_or_the_compiled_kernel
         for n in range(40)
     }
     verdicts, stores = [], []
-    with serving(pages) as (site, _):
+    with serving(pages) as site:
         for number, (workers, compiled) in enumerate([("0", "1"), ("1", "0"), ("4", "1")]):
             # A process of its own: others are forked from one that has chosen already.
             done = subprocess.run(
                 [
                     *(sys.executable, "-m", "scrapy", "crawl", "spider", "-O", "items.jsonl"),
-                    *("-a", f"site={site}", "-a", f"paths={','.join(pages)}", *ONE_BY_ONE),
+                    *("-a", f"site={site.url}", "-a", f"paths={','.join(pages)}", *ONE_BY_ONE),
                     *("-s", f"DEDUP_WORKERS={workers}", "-s", "DEDUP_ACTION=tag"),
                     *("-s", f"DEDUP_STORE_URL=sqlite:///{number}.db"),
                 ],

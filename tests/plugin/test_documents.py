@@ -10,19 +10,19 @@ from itemadapter import ItemAdapter
 from scrapy.http import HtmlResponse, Request
 from scrapy.settings import Settings
 
-from shingling.plugin.documents import (
+from shingling.plugin.items.documents import (
     Document,
     Kind,
     Skipped,
     choose_document,
+    fields_of,
     identity,
     is_same_page,
-    read_fields,
 )
 from shingling.plugin.middleware import Source
 from shingling.plugin.settings import DedupSettings
 
-SETTINGS = DedupSettings.read(Settings())
+SETTINGS = DedupSettings.from_settings(Settings())
 PAGE = "https://example.com/articles/7"
 TEXT = "a text of its own"
 
@@ -38,7 +38,7 @@ def document_of(
     page: HtmlResponse | None = None,
     before: set[str] | None = None,
 ) -> Document | Skipped:
-    fields = read_fields(ItemAdapter(item), SETTINGS)
+    fields = fields_of(ItemAdapter(item), SETTINGS)
     source = Source(page or response(), is_only_item=only)
     return choose_document(fields, source, set() if before is None else before)
 
@@ -101,7 +101,7 @@ def test_html_of_an_item_is_its_own_content() -> None:
 
 def test_items_without_response_are_compared_only_with_text_and_url() -> None:
     def chosen(source: Source | None, **item: Any) -> Document | Skipped:
-        return choose_document(read_fields(ItemAdapter(item), SETTINGS), source, set())
+        return choose_document(fields_of(ItemAdapter(item), SETTINGS), source, set())
 
     for source in (None, Source(None, is_only_item=True)):
         assert chosen(source, url="/x") == Skipped("no_content")
@@ -142,7 +142,7 @@ class Url:
 def test_fields_are_read_whatever_their_types(
     item: dict[str, Any], expected: dict[str, Any]
 ) -> None:
-    fields = read_fields(ItemAdapter(item), SETTINGS)._asdict()
+    fields = fields_of(ItemAdapter(item), SETTINGS)._asdict()
     assert {name: value for name, value in fields.items() if value is not None} == expected
 
 

@@ -1,4 +1,4 @@
-"""Bytes that were read before are not read again, and nothing else depends on it."""
+"""A body that is known is not extracted again, and nothing else depends on it."""
 
 from __future__ import annotations
 
@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from shingling.extraction.reader import Content, Reader
+from shingling.extraction.extractors import find_extractor
+from shingling.extraction.pages import Fetched, PageExtractor
 from shingling.sketch import Scheme
-from tests.cli.stores import dump
-from tests.crawling import Crawl, Project, article, html, serving
+from tests.support.invariants import dump
+from tests.support.pages import article, html
+from tests.support.serving import serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from tests.support.crawls import Crawl, Project
 
     Crawling = Callable[..., Crawl]
 
@@ -40,8 +44,8 @@ _served: dict[str, str] = {}
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[str]:
-    with serving(_served) as (address, _):
-        yield address
+    with serving(_served) as server:
+        yield server.url
 
 
 @pytest.fixture
@@ -65,7 +69,7 @@ def bodies(file: Path) -> list[tuple[int, bytes | None]]:
 
 
 @pytest.mark.parametrize("workers", ["0", "2"])
-def test_pages_with_the_same_bytes_are_not_read_again(crawl: Crawling, workers: str) -> None:
+def test_pages_with_the_same_bytes_are_not_extracted_again(crawl: Crawling, workers: str) -> None:
     first = crawl(PAGES, "-s", f"DEDUP_WORKERS={workers}")
     assert first.stat("dedup/known_bodies") == "0"
     again = crawl(PAGES, "-s", f"DEDUP_WORKERS={workers}")
@@ -95,7 +99,9 @@ def test_what_is_known_changes_neither_verdicts_nor_the_store(
     }
 
 
-def test_a_body_whose_title_has_changed_is_read_again(project: Project, crawl: Crawling) -> None:
+def test_a_body_whose_title_has_changed_is_extracted_again(
+    project: Project, crawl: Crawling
+) -> None:
     crawl({"/4": PAGES["/4"]})
     before = bodies(project.folder / "dedup.db")
     for _ in range(2):
@@ -105,21 +111,21 @@ def test_a_body_whose_title_has_changed_is_read_again(project: Project, crawl: C
     assert bodies(project.folder / "dedup.db") == before
 
 
-def test_equal_pages_that_arrive_together_are_read_once(crawl: Crawling) -> None:
+def test_equal_pages_that_arrive_together_are_extracted_once(crawl: Crawling) -> None:
     pages = {f"/{n}": PAGES["/1"] for n in range(8)}
     done = crawl(pages, "-s", "CONCURRENT_REQUESTS=8", "-s", "DEDUP_WORKERS=2")
     assert done.stat("dedup/known_bodies") == "7"
     assert sorted(item["dedup"]["status"] for item in done.items) == ["exact"] * 7 + ["new"]
 
 
-def test_without_texts_everything_is_read(crawl: Crawling) -> None:
+def test_without_texts_everything_is_extracted(crawl: Crawling) -> None:
     for _ in range(2):
         done = crawl(PAGES, "-s", "DEDUP_STORE_TEXT=False")
         assert done.stat("dedup/known_bodies") == "0"
     assert done.stat("dedup/unchanged") == "7"
 
 
-def test_fields_are_filled_with_what_was_read_before(project: Project, site: str) -> None:
+def test_fields_are_filled_with_what_was_extracted_before(project: Project, site: str) -> None:
     project.write(
         "shop/spiders/filling.py",
         """
@@ -145,6 +151,35 @@ def test_fields_are_filled_with_what_was_read_before(project: Project, site: str
     assert (first.stat("dedup/known_bodies"), again.stat("dedup/known_bodies")) == ("0", "1")
     assert first.items == again.items
     assert first.items[0]["title"] == "Page 1"
+
+
+def test_bodies_are_known_to_an_extractor_of_another_package_until_its_next_version(
+    project: Project, crawl: Crawling
+) -> None:
+    project.write(
+        "offering.py",
+        """
+        import shingling
+
+
+        def plain(html, url):
+            return shingling.Extracted(shingling.extract(html, url), title="Own title")
+        """,
+    )
+    chosen = ("-s", "DEDUP_EXTRACTOR=plain-text", "-s", "DEDUP_WORKERS=1")
+    known = []
+    for number in ("1.0", "1.0", "1.1"):
+        metadata = f"Metadata-Version: 2.1\nName: offering\nVersion: {number}\n"
+        project.write("offering.dist-info/METADATA", metadata)
+        project.write(
+            "offering.dist-info/entry_points.txt",
+            "[shingling.extractors]\nplain-text = offering:plain\n",
+        )
+        done = crawl(PAGES, *chosen)
+        known.append(done.stat("dedup/known_bodies"))
+    assert known == ["0", "7", "0"]
+    with closing(sqlite3.connect(project.folder / "dedup.db")) as db:
+        assert db.execute("SELECT DISTINCT title FROM pages").fetchall() == [("Own title",)]
 
 
 def test_a_page_that_is_not_modified_is_unchanged(project: Project, site: str) -> None:
@@ -181,22 +216,22 @@ def test_a_page_that_is_not_modified_is_unchanged(project: Project, site: str) -
     assert unknown.stat("dedup/skipped/not_modified") == "1"
 
 
-def test_the_key_of_a_body_is_that_of_all_that_decides_what_is_read() -> None:
-    reader = Reader(Scheme())
+def test_the_key_of_a_body_is_that_of_all_that_decides_what_is_extracted() -> None:
+    extractor = PageExtractor(Scheme())
     body = "<p>café".encode()
-    contents = [
-        Content(body, is_html=True),
-        Content(body, is_html=True, encoding="utf-8"),
-        Content(body, is_html=True, encoding="latin-1"),
-        Content(body + b" ", is_html=True),
-        Content("<p>café", is_html=True),
-        Content("<p>café\ud800", is_html=True),
+    pages = [
+        Fetched(body, is_html=True),
+        Fetched(body, is_html=True, encoding="utf-8"),
+        Fetched(body, is_html=True, encoding="latin-1"),
+        Fetched(body + b" ", is_html=True),
+        Fetched("<p>café", is_html=True),
+        Fetched("<p>café\ud800", is_html=True),
     ]
-    keys = [reader.body_key(content) for content in contents]
-    keys.append(Reader(Scheme(), "resiliparse").body_key(contents[0]))
+    keys = [extractor.body_key(page) for page in pages]
+    keys.append(PageExtractor(Scheme(), find_extractor("resiliparse")).body_key(pages[0]))
     assert len({*keys}) == len(keys)
     assert all(key is not None and len(key) == 16 for key in keys)
-    # Neither the address nor the scheme, which the store has one of, changes what is read.
-    elsewhere = Content(body, is_html=True, url="https://a.example/")
-    assert Reader(Scheme(3)).body_key(elsewhere) == keys[0]
-    assert Reader(Scheme(), _SAME).body_key(contents[0]) is None
+    # Neither the address nor the scheme, which the store has one of, changes what is extracted.
+    elsewhere = Fetched(body, is_html=True, url="https://a.example/")
+    assert PageExtractor(Scheme(3)).body_key(elsewhere) == keys[0]
+    assert PageExtractor(Scheme(), find_extractor(_SAME)).body_key(pages[0]) is None

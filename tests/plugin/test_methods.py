@@ -9,10 +9,13 @@ import pytest
 
 from shingling.defaults import FEW_WORDS
 from shingling.sketch import Idf
-from tests.crawling import Project, article, html, serving
+from tests.support.pages import article, html
+from tests.support.serving import serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from tests.support.crawls import Project
 
 TEXT = article(1, 1200)
 WORDS = TEXT.split()
@@ -29,8 +32,8 @@ ONE_BY_ONE = ("-s", "CONCURRENT_REQUESTS=1", "-s", "DEDUP_ACTION=tag")
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[str]:
-    with serving(PAGES) as (address, _):
-        yield address
+    with serving(PAGES) as server:
+        yield server.url
 
 
 def verdicts(project: Project, site: str, paths: str, *arguments: str) -> dict[str, Any]:
@@ -63,7 +66,7 @@ def test_a_method_that_the_store_is_not_made_for_is_refused_with_the_command_tha
     where = ("-a", f"site={site}", "-a", "paths=/a,/edited")
     assert project.crawl(*where).status == 0
     crawl = project.crawl(*where, "-s", "DEDUP_METHOD=simhash")
-    assert crawl.stat("finish_reason") == "'dedup_error'"
+    assert crawl.stat("finish_reason") == "dedup_error"
     assert "`scrapy dedup rebuild --method simhash`" in crawl.log
     shown = project.dedup("rebuild", "--method", "simhash")
     assert shown == {"indexed": "simhash", "bands": 2, "rows": 32, "sampled": False}
@@ -125,7 +128,7 @@ def test_a_scheme_in_the_settings_signs_and_is_kept_by_the_store(
     assert shown["canonical"] == SCHEME["canonical"]
     assert shown["simhash"]["idf"] == "Idf(2 documents, 1 words)"
     crawl = project.crawl("-a", f"site={site}", "-a", "paths=/a")
-    assert crawl.stat("finish_reason") == "'dedup_error'"
+    assert crawl.stat("finish_reason") == "dedup_error"
     assert "asked for is DEDUP_SHINGLE_SIZE = 5, DEDUP_SCHEME = {}" in crawl.log
     again = verdicts(project, site, "/a", *scheme)
     assert again["/a"]["status"] == "unchanged"

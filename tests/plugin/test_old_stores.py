@@ -10,9 +10,9 @@ import pytest
 
 from shingling import Page, Rules, Scheme, Store
 from shingling.bulk import Options, deduplicate
-from tests.cli.exchanging import Done, dedup_command
-from tests.crawling import article
-from tests.store.invariants import verify
+from tests.support.commands import Done, dedup_command
+from tests.support.invariants import verify
+from tests.support.pages import article
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

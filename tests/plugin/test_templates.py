@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from shingling import Page, Store
-from tests.cli.exchanging import Done, dedup_command
-from tests.crawling import Project, article, html, serving
+from tests.support.commands import Done, dedup_command
+from tests.support.pages import article, html
+from tests.support.serving import serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from tests.support.crawls import Project
 
 FOOTER = article(99, 60)
 LONG_FOOTER = article(97, 240)
@@ -40,20 +43,20 @@ def test_a_footer_makes_no_duplicates_and_a_wall_is_skipped(project: Project) ->
     pages = {f"/{at}": shown(article(at, 60), f"Headline {'abcdef'[at]}") for at in range(4)}
     pages |= {f"/wall{at}": f"<title>About {at}</title><p>{WALL}</p>" for at in "xyz"}
     pages["/copy"] = shown(article(1, 60), "Headline b")
-    with serving(pages) as (site, _):
-        where = ("-a", f"site={site}", "-a", f"paths={','.join(pages)}", *ONE_BY_ONE)
+    with serving(pages) as site:
+        where = ("-a", f"site={site.url}", "-a", f"paths={','.join(pages)}", *ONE_BY_ONE)
         crawl = project.crawl(*where)
         whole = project.crawl(
             *where, "-s", "DEDUP_TEMPLATES=False", "-s", "DEDUP_STORE_URL=sqlite:///whole.db"
         )
-    results = {item["url"].removeprefix(site): item["dedup"] for item in crawl.items}
+    results = {item["url"].removeprefix(site.url): item["dedup"] for item in crawl.items}
     assert [results[f"/{at}"]["status"] for at in range(4)] == ["new"] * 4
     assert results["/0"]["template"] == 0.0
     assert results["/3"]["template"] == pytest.approx(0.8, abs=0.1)
-    assert results["/copy"]["original"] == f"{site}/1"
+    assert results["/copy"]["original"] == f"{site.url}/1"
     assert [results[f"/wall{at}"]["reason"] for at in "yz"] == ["template"] * 2
     assert crawl.stat("dedup/skipped/template") == "2"
-    results = {item["url"].removeprefix(site): item["dedup"] for item in whole.items}
+    results = {item["url"].removeprefix(site.url): item["dedup"] for item in whole.items}
     assert [url for url, result in results.items() if result["original"]] == ["/copy"]
     kept = {url for url, result in results.items() if result["reason"] == "other_title"}
     assert kept == {"/1", "/2", "/3", "/wally", "/wallz"}

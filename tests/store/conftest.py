@@ -8,20 +8,14 @@ import pytest
 
 import shingling.store.index.recent
 from shingling import Store
-
-from .databases import ENDINGS, Server, make_empty, started
-from .invariants import url_of, verify
+from tests.support.invariants import verify
+from tests.support.stores import ENDINGS, make_empty, url_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[Server]:
-    """A server; tests that need one are skipped where there is none."""
-    with started() as server:
-        yield server
+    from tests.support.postgres import Database
 
 
 @pytest.fixture(params=ENDINGS)
@@ -53,7 +47,7 @@ def _files(request: pytest.FixtureRequest, folder: Path) -> Iterator[Path]:
     if request.param == "sqlite":
         yield path
         return
-    server: Server = request.getfixturevalue("postgres")
+    server: Database = request.getfixturevalue("postgres")
     yield path
     server.drop(folder)
 

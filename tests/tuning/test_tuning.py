@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from shingling.cli.tune import tune
+from shingling.cli.commands.tune import tune
 from shingling.errors import SchemeError, ShinglingError, TuningError
 from shingling.sketch import Idf, Scheme, SimhashFeatures, sign
 from shingling.store import Page, Rules, Store
@@ -32,17 +32,17 @@ from shingling.tuning import (
     tune_on,
 )
 from shingling.tuning.evaluation import (
-    Ladder,
+    Scoring,
     area_under_curve,
     choose,
+    cross_validated,
     f1_error,
     folds_of,
     gap_error,
-    held_out,
     quality,
 )
 from shingling.tuning.settings import IDF_FILE
-from tests.crawling import article, html
+from tests.support.pages import article, html
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +53,7 @@ DEFAULT = Scheme()
 
 
 def changed(text: str, number: int) -> str:
-    """Return a text with so many of its words replaced, spread evenly."""
+    """Replace some words of a text, spread evenly."""
     words = text.split()
     for place in range(number):
         words[place * len(words) // number] = f"other{place}"
@@ -61,7 +61,7 @@ def changed(text: str, number: int) -> str:
 
 
 def made_pairs(number: int = 24, *, same: int = 6, different: int = 60) -> list[LabelledPair]:
-    """Return pairs of 200 words, of which this many are other ones."""
+    """Make pairs of texts of 200 words, of which `same` or `different` words differ, or more."""
     texts = [article(seed, 200) for seed in range(number)]
     found = [LabelledPair(text, changed(text, same + i % 5), True) for i, text in enumerate(texts)]
     texts = [article(1000 + seed, 200) for seed in range(number)]
@@ -86,7 +86,7 @@ def without_packs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def lines(*changes: dict[str, Any] | str) -> list[str]:
-    """Return twelve good lines of a file, and others after them."""
+    """Make twelve good lines of a file, and put others after them."""
     good = [{"a": f"text {i}", "b": f"text {i} b", "same": i % 2 == 0} for i in range(12)]
     return [line if isinstance(line, str) else json.dumps(line) for line in (*good, *changes)]
 
@@ -185,47 +185,47 @@ def test_the_curve_is_what_counting_at_every_threshold_gives(
 ) -> None:
     scores = np.array([score for score, _ in rows])
     same = np.array([label for _, label in rows])
-    curve = Ladder(scores, THRESHOLDS).curve(same)
+    curve = Scoring(scores, THRESHOLDS).curve(same)
     for place, threshold in list(enumerate(THRESHOLDS.tolist()))[::7]:
         assert curve[:, place].tolist() == pytest.approx(quality(scores >= threshold, same))
 
 
 def test_precision_recall_and_f1_are_those_of_the_textbook() -> None:
     same = np.array([True] * 8 + [False] * 12)
-    taken = np.array([True] * 6 + [False] * 2 + [True] * 3 + [False] * 9)
-    assert quality(taken, same) == pytest.approx((6 / 9, 6 / 8, 12 / 17))
+    decided = np.array([True] * 6 + [False] * 2 + [True] * 3 + [False] * 9)
+    assert quality(decided, same) == pytest.approx((6 / 9, 6 / 8, 12 / 17))
     assert quality(np.zeros(20, dtype=bool), same) == (0, 0, 0)
 
 
 def test_the_threshold_lies_in_the_middle_of_the_gap() -> None:
     scores, same = np.array([0.2, 0.3, 0.7, 0.9]), np.array([False, False, True, True])
-    assert choose([Ladder(scores, THRESHOLDS)], same).cutoff == 0.5
+    assert choose([Scoring(scores, THRESHOLDS)], same).cutoff == 0.5
 
 
-def test_among_ladders_the_best_is_chosen_and_only_what_can_be_set() -> None:
+def test_among_scorings_the_best_is_chosen_and_only_what_can_be_set() -> None:
     same = np.array([False, False, True, True])
-    blind = Ladder(np.array([0.5, 0.5, 0.5, 0.5]), THRESHOLDS)
-    seeing = Ladder(np.array([0.2, 0.3, 0.7, 0.9]), THRESHOLDS)
-    assert choose([seeing, blind], same).ladder == 0
-    assert choose([blind, seeing], same).ladder == 1
+    blind = Scoring(np.array([0.5, 0.5, 0.5, 0.5]), THRESHOLDS)
+    seeing = Scoring(np.array([0.2, 0.3, 0.7, 0.9]), THRESHOLDS)
+    assert choose([seeing, blind], same).scoring == 0
+    assert choose([blind, seeing], same).scoring == 1
     distances = -np.array([60.0, 50.0, 20.0, 20.0])
-    ladder = Ladder(distances, -np.arange(64.0, -1, -1), 8)
-    assert choose([ladder], same).cutoff >= -7
-    assert choose([replace(ladder, choosable=None)], same).cutoff == -35
+    scoring = Scoring(distances, -np.arange(64.0, -1, -1), 8)
+    assert choose([scoring], same).cutoff >= -7
+    assert choose([replace(scoring, choosable=None)], same).cutoff == -35
 
 
 def test_what_a_fold_is_labelled_does_not_change_how_its_pairs_are_taken() -> None:
     folds = np.arange(40) % 5
     same = np.arange(40) < 20
     scores = np.random.default_rng(1).random(40).round(2)
-    before = held_out([Ladder(scores, THRESHOLDS)], same, folds)
+    before = cross_validated([Scoring(scores, THRESHOLDS)], same, folds)
     for fold in range(5):
         other = np.where(folds == fold, ~same, same)
-        after = held_out([Ladder(scores, THRESHOLDS)], other, folds)
+        after = cross_validated([Scoring(scores, THRESHOLDS)], other, folds)
         assert (after[folds == fold] == before[folds == fold]).all()
     # Were the threshold chosen on all pairs, that would not hold.
     everything = [
-        choose([Ladder(scores, THRESHOLDS)], np.where(folds == fold, ~same, same)).cutoff
+        choose([Scoring(scores, THRESHOLDS)], np.where(folds == fold, ~same, same)).cutoff
         for fold in range(5)
     ]
     assert len(set(everything)) > 1
@@ -235,20 +235,20 @@ def test_a_fold_unlike_the_others_is_judged_by_the_others() -> None:
     folds = np.array([0, 0, 0, 0] + [1] * 8 + [2] * 8)
     same = np.array([True, True, False, False] + [True, False] * 8)
     scores = np.array([0.3, 0.3, 0.2, 0.2] + [0.9, 0.6] * 8)
-    taken = held_out([Ladder(scores, THRESHOLDS)], same, folds)
-    assert not taken[folds == 0].any()
-    assert quality(taken[folds > 0], same[folds > 0]).f1 == 1
+    decided = cross_validated([Scoring(scores, THRESHOLDS)], same, folds)
+    assert not decided[folds == 0].any()
+    assert quality(decided[folds > 0], same[folds > 0]).f1 == 1
 
 
-def test_scores_that_tell_nothing_do_not_look_good_when_held_out() -> None:
+def test_scores_that_tell_nothing_do_not_look_good_when_cross_validated() -> None:
     generator = np.random.default_rng(5)
     same = np.arange(60) < 30
-    ladders = [Ladder(generator.random(60), THRESHOLDS) for _ in range(200)]
+    scorings = [Scoring(generator.random(60), THRESHOLDS) for _ in range(200)]
     folds = np.arange(60) % 5
     chosen = [
-        quality(ladder.scores >= choose([ladder], same).cutoff, same).f1 for ladder in ladders
+        quality(scoring.scores >= choose([scoring], same).cutoff, same).f1 for scoring in scorings
     ]
-    honest = [quality(held_out([ladder], same, folds), same).f1 for ladder in ladders]
+    honest = [quality(cross_validated([scoring], same, folds), same).f1 for scoring in scorings]
     # To take every pair for the same has F1 2/3.
     assert np.mean(chosen) > 2 / 3 > np.mean(honest) + 0.01
 
@@ -401,7 +401,7 @@ def test_a_number_of_folds_that_cannot_be_is_refused(folds: int) -> None:
 def test_texts_without_words_are_the_same_as_nothing() -> None:
     pairs = [*made_pairs(6), LabelledPair("", "", True), LabelledPair("...", "a b", False)]
     found = tune_on(pairs, DEFAULT, 0.8)
-    assert all(not result.taken[12] for result in found.results)
+    assert all(not result.decided[12] for result in found.results)
 
 
 def test_a_scheme_is_told_by_what_is_not_the_default() -> None:

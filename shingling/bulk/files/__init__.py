@@ -1,1 +1,1 @@
-"""The files of a collection: what is read and what is written."""
+"""The inputs of a collection: files, archives, streams and queries, read as rows."""

@@ -1,4 +1,7 @@
-"""Saved pages: a folder, a tar file, or WARC files, read one page at a time."""
+"""Saved pages out of folders, tar files and WARC files, read one page at a time.
+
+`files.sources` packs them into parts of an input; a spider of `crawler` serves them.
+"""
 
 from __future__ import annotations
 
@@ -28,20 +31,27 @@ if TYPE_CHECKING:
 
 _WARC = (".warc", ".warc.gz")
 _GZIP = b"\x1f\x8b"
-_HEAD = 1 << 16  # bytes in which the head of a response ends, and HTML shows
+_MAX_HEAD_BYTES = 1 << 16  # in which the head of a response ends, and HTML is recognised
 _TAR = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
-_BROKEN = (OSError, EOFError, tarfile.TarError, lzma.LZMAError, zlib.error)
-_UNREADABLE = (OSError, ValueError, EOFError, zlib.error)
+_READING_ERRORS = (OSError, EOFError, tarfile.TarError, lzma.LZMAError, zlib.error)
+_DECODING_ERRORS = (OSError, ValueError, EOFError, zlib.error)
 _OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 
 class ArchiveError(ShinglingError):
-    """The archive is not there, is of no known kind, or breaks off."""
+    """The archive does not exist, is of no known kind, or breaks off."""
 
 
 @dataclass(frozen=True)
 class SavedPage:
-    """A page as it was saved; `content_type` is the HTTP header where it was kept."""
+    """A page as it was saved.
+
+    Args:
+        url: of the page, or `file://` with the name of its file.
+        body: HTML, without the encoding of its transfer.
+        fetched: when it was saved.
+        content_type: HTTP header, if the archive has it.
+    """
 
     url: str
     body: bytes
@@ -50,8 +60,13 @@ class SavedPage:
 
 
 @dataclass(frozen=True)
-class LeftOut:
-    """A page, or a file of a folder, that cannot be had, and why; its name may be hostile."""
+class SkippedPage:
+    """A page, or a file of a folder, that cannot be read.
+
+    Args:
+        name: URL or file name, which may have control characters.
+        reason: why, in a few words.
+    """
 
     name: str
     reason: str
@@ -59,24 +74,24 @@ class LeftOut:
 
 def read_archive(
     path: Path, *, only: Sequence[str] = (), base: str | None = None, max_bytes: int
-) -> Iterator[SavedPage | LeftOut]:
+) -> Iterator[SavedPage | SkippedPage]:
     """Yield the HTML pages of a folder, a tar file or a WARC file (or a folder of those).
 
-    Files come in sorted order, whatever they are called, if they look like HTML; WARC
-    records in theirs. What cannot be had comes in the place where it would be. Nothing is
-    written to disk but, for a compressed tar file that is not sorted, its uncompressed form in
-    a temporary file.
+    Files that look like HTML come sorted by name, whatever their suffix; WARC records come in
+    their order. A page that cannot be read is yielded as a `SkippedPage` in its place. A
+    compressed tar file that is not sorted is decompressed into a temporary file; nothing else is
+    written to disk.
 
     Args:
         path: of the archive.
         only: patterns of file names inside (`*` matches `/` too), or of URLs in a WARC file.
         base: URL that the names in a folder or tar file are relative to; without it, pages
             have `file://` URLs.
-        max_bytes: larger pages are left out.
+        max_bytes: larger pages are skipped.
 
     Raises:
-        ArchiveError: see there; pages before the break have been yielded. In a folder, only the
-            file that breaks off is left out.
+        ArchiveError: the archive does not exist, is of no known kind, or breaks off, after the
+            pages before the break. In a folder, a file that breaks off is skipped.
     """
     try:
         if path.is_dir():
@@ -90,13 +105,13 @@ def read_archive(
         else:
             raise ArchiveError(f"{path} is no folder and no {', '.join(_TAR + _WARC)} file")
         yield from pages
-    except _BROKEN as error:
+    except _READING_ERRORS as error:
         raise ArchiveError(f"{path} cannot be read any further: {error}") from error
 
 
 def _read_folder(
     folder: Path, only: Sequence[str], base: str | None, max_bytes: int
-) -> Iterator[SavedPage | LeftOut]:
+) -> Iterator[SavedPage | SkippedPage]:
     files = sorted(file for file in folder.rglob("*") if file.is_file() and not file.is_symlink())
     for file in files:
         name = file.relative_to(folder).as_posix()
@@ -107,30 +122,30 @@ def _read_folder(
                 with file.open("rb") as opened:
                     fetched = _time(file.stat().st_mtime)
                     yield from _page(opened, _url(folder, name, base), fetched, max_bytes)
-        except _BROKEN as error:
-            yield LeftOut(name, f"cannot be read any further: {error}")
+        except _READING_ERRORS as error:
+            yield SkippedPage(name, f"cannot be read any further: {error}")
 
 
 def _page(
     file: IO[bytes], url: str, fetched: datetime, max_bytes: int
-) -> Iterator[SavedPage | LeftOut]:
-    """Yield the page that a file is, if it looks like one."""
-    body = file.read(_HEAD)
+) -> Iterator[SavedPage | SkippedPage]:
+    """Yield the page in a file, if it looks like HTML."""
+    body = file.read(_MAX_HEAD_BYTES)
     if not sniff_html(body):
         return
     body += file.read(max(max_bytes + 1 - len(body), 0))
     if len(body) > max_bytes:
-        yield LeftOut(url, "too large")
+        yield SkippedPage(url, "too large")
     else:
         yield SavedPage(url, body, fetched)
 
 
 def _read_tar(
     path: Path, only: Sequence[str], base: str | None, max_bytes: int
-) -> Iterator[SavedPage | LeftOut]:
+) -> Iterator[SavedPage | SkippedPage]:
     if _is_sorted(path):
         with tarfile.open(path, "r|*") as archive:
-            yield from _read_members(path, archive, _streamed(archive), only, base, max_bytes)
+            yield from _read_members(path, archive, _members(archive), only, base, max_bytes)
         return
     with tempfile.TemporaryFile() as plain:
         opener = _OPENERS.get(path.suffix.replace(".tgz", ".gz"), open)
@@ -143,21 +158,21 @@ def _read_tar(
 
 
 def _is_sorted(path: Path) -> bool:
-    """Return whether a tar file can be read as a stream: in order, or broken anyway."""
+    """Check whether the members of a tar file are sorted, up to where it breaks off."""
     before = ""
     try:
         with tarfile.open(path, "r|*") as archive:
-            for member in _streamed(archive):
+            for member in _members(archive):
                 if member.name < before:
                     return False
                 before = member.name
-    except _BROKEN:
+    except _READING_ERRORS:
         return True
     return True
 
 
-def _streamed(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
-    """Yield the members of a tar file, all of which tarfile itself would hold on to."""
+def _members(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
+    """Yield the members of a tar file without keeping them all, as tarfile itself would."""
     while (member := archive.next()) is not None:
         yield member
         archive.members.clear()  # type: ignore[attr-defined]  # typeshed leaves it out
@@ -170,7 +185,7 @@ def _read_members(
     only: Sequence[str],
     base: str | None,
     max_bytes: int,
-) -> Iterator[SavedPage | LeftOut]:
+) -> Iterator[SavedPage | SkippedPage]:
     for member in members:
         file = archive.extractfile(member) if member.isfile() else None
         if file is not None and _chosen(member.name, only):
@@ -178,7 +193,9 @@ def _read_members(
             yield from _page(file, url, fetched, max_bytes)
 
 
-def _read_warc(path: Path, only: Sequence[str], max_bytes: int) -> Iterator[SavedPage | LeftOut]:
+def _read_warc(
+    path: Path, only: Sequence[str], max_bytes: int
+) -> Iterator[SavedPage | SkippedPage]:
     try:
         from fastwarc.warc import ArchiveIterator, WarcRecordType
     except ImportError:
@@ -202,7 +219,9 @@ def _read_warc(path: Path, only: Sequence[str], max_bytes: int) -> Iterator[Save
 
 
 def _check_end(file: IO[bytes], last: int) -> None:
-    """Read the packed file from its last record on: what is left of one more has no record.
+    """Read a compressed file again from its last record on, to find a record that is cut off.
+
+    fastwarc yields no such record, and raises nothing.
 
     Raises:
         EOFError, OSError: the file breaks off.
@@ -211,15 +230,22 @@ def _check_end(file: IO[bytes], last: int) -> None:
     if file.read(len(_GZIP)) == _GZIP:
         file.seek(last)
         with gzip.open(file) as rest:
-            while rest.read(_HEAD):
+            while rest.read(_MAX_HEAD_BYTES):
                 pass
 
 
 def _skip(record: WarcRecord, done: int) -> int:
-    """Return how many bytes of a record there are behind those that are read.
+    """Skip the rest of a record.
+
+    Args:
+        record: as fastwarc yields it.
+        done: number of its bytes that are read already.
+
+    Returns:
+        Number of bytes of the rest.
 
     Raises:
-        EOFError: the file ends within the record; fastwarc does not mind.
+        EOFError: the file ends within the record, which fastwarc does not report.
     """
     rest: int = record.reader.consume()
     if "Content-Length" not in record.headers or done + rest < record.content_length:
@@ -227,34 +253,34 @@ def _skip(record: WarcRecord, done: int) -> int:
     return rest
 
 
-def _response(record: WarcRecord, url: str, max_bytes: int) -> SavedPage | LeftOut | None:
-    """Return the page that a response is, or why it cannot be had; None where it is none.
+def _response(record: WarcRecord, url: str, max_bytes: int) -> SavedPage | SkippedPage | None:
+    """Page of a response; None if the response is not a page.
 
     Raises:
         EOFError: the file ends within the record.
     """
-    block = record.reader.read(max_bytes + _HEAD)
+    block = record.reader.read(max_bytes + _MAX_HEAD_BYTES)
     is_whole = not _skip(record, len(block))
     body = head = None
-    with suppress(*_UNREADABLE):
+    with suppress(*_DECODING_ERRORS):
         head = _parsed(block, "none").http_headers
     if head is None or head.status_code != HTTPStatus.OK:
         return None
-    # It is decoded while it is read, so that a compressed bomb fills no memory.
-    with suppress(*_UNREADABLE):
+    # Decoding while reading keeps a decompression bomb from filling the memory.
+    with suppress(*_DECODING_ERRORS):
         body = _parsed(block, "all").reader.read(max_bytes + 1)
     kind = head.get("Content-Type")
     if "html" not in (kind or "").lower() and not sniff_html(body or b""):
         return None
     if not is_whole or (body is not None and len(body) > max_bytes):
-        return LeftOut(url, "too large")
+        return SkippedPage(url, "too large")
     if body is None:
-        return LeftOut(url, "cannot be decoded")
+        return SkippedPage(url, "cannot be decoded")
     return SavedPage(url, body, record.record_date or _time(0), kind)
 
 
 def _parsed(block: bytes, decode: Literal["none", "all"]) -> WarcRecord:
-    """Return a record of its own: a decoder that fails would fail the file's next record."""
+    """Parse a response apart from its file: an error of a decoder would spoil the next record."""
     from fastwarc.warc import WarcRecord
 
     record = WarcRecord()

@@ -1,4 +1,7 @@
-"""Lines of files, each an object: JSON lines and CSV."""
+"""JSON lines and CSV: files with an object in each line.
+
+`files.sources` and the command line read them, a line at a time.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,13 @@ if TYPE_CHECKING:
 
 
 class Line(NamedTuple):
-    """An object of a file by its line, or what is wrong with that line."""
+    """An object of a file.
+
+    Args:
+        number: of its line, from 1 on.
+        values: its fields.
+        problem: what is wrong with the line; "" if nothing is.
+    """
 
     number: int
     values: dict[str, Any]
@@ -22,7 +31,7 @@ class Line(NamedTuple):
 
 
 def json_lines(file: IO[bytes]) -> Iterator[Line]:
-    """Yield what JSON lines hold; empty ones are passed over."""
+    """Yield the objects of JSON lines; empty lines are skipped."""
     for number, raw in enumerate(file, start=1):
         line = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
         if not line.strip():
@@ -32,7 +41,7 @@ def json_lines(file: IO[bytes]) -> Iterator[Line]:
 
 
 def json_object(line: bytes) -> dict[str, Any] | str:
-    """Return the object that a line holds, or what is wrong with it."""
+    """Object of a line of JSON, or what is wrong with the line."""
     try:
         values = json.loads(line.decode())
     except UnicodeDecodeError:
@@ -42,14 +51,14 @@ def json_object(line: bytes) -> dict[str, Any] | str:
     return values if isinstance(values, dict) else "not a JSON object"
 
 
-def csv_lines(file: IO[bytes], most: int = MAX_FILE_BYTES) -> Iterator[Line]:
-    """Yield the rows of CSV in UTF-8 behind its header, each numbered by its last line.
+def csv_lines(file: IO[bytes], max_characters: int = MAX_FILE_BYTES) -> Iterator[Line]:
+    """Yield the rows of CSV in UTF-8 after its header, each with the number of its last line.
 
     Args:
         file: to read from.
-        most: characters of a cell.
+        max_characters: of a cell.
     """
-    limit = csv.field_size_limit(most)  # of all readers in the process
+    limit = csv.field_size_limit(max_characters)  # of all readers in the process
     text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline="")
     try:
         rows = csv.reader(text)

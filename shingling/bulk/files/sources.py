@@ -1,4 +1,4 @@
-"""The inputs of a collection, cut into parts that workers can sign side by side."""
+"""The inputs of a collection, cut into parts that workers sign side by side: step 1 of a run."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import zlib
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from shingling.bulk.files.archives import ArchiveError, LeftOut, SavedPage, read_archive
+from shingling.bulk.files.archives import ArchiveError, SavedPage, SkippedPage, read_archive
 from shingling.bulk.files.lines import csv_lines
 from shingling.bulk.files.payloads import (
     BOM,
+    ArrowRows,
     Broken,
-    Columns,
-    Lines,
-    Packed,
+    FileLines,
     Pages,
     Payload,
+    StreamedLines,
     Values,
-    bounded_lines,
+    limited_lines,
 )
 from shingling.errors import BulkError
 from shingling.text import plain_line
@@ -37,22 +37,23 @@ _SUFFIXES = {
     ".parquet": "parquet",
     **dict.fromkeys((".warc", ".tar", ".tgz", ".bz2", ".xz"), "warc"),
 }
-_STEP = 1 << 24  # bytes of a file in one part
-_PARTS = 2048  # of a large file, which are larger then
-_ROWS = 8192  # rows in one part, where they are not counted by bytes
-_PAGES = 64
-_BYTES = 1 << 23  # of rows in one part
+_FILE_PART_BYTES = 1 << 24  # of a file that workers read for themselves
+_MAX_FILE_PARTS = 2048  # of such a file: the parts of a very large one are larger
+_MAX_PART_ROWS = 8192
+_MAX_PART_PAGES = 64
+_MAX_PART_BYTES = 1 << 23  # of rows that are sent to workers
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 
 class Source:
-    """One input: what it is called, what tells whether it has changed, and its parts.
+    """An input.
 
     Args:
-        name: as it is shown in problems.
-        identity: what a run that goes on compares; None where nothing tells.
-        size: in bytes, or None where it is not known.
-        parts: what yields the parts, with the share of the input that lies before each.
+        name: as it is shown in messages.
+        identity: size and time of change, by which a run that continues sees whether the input
+            is the same; None if it has none.
+        size: in bytes, or None if it is not known.
+        parts: yields the parts, each with the share of the input before it (0 to 1), or None.
     """
 
     def __init__(
@@ -68,7 +69,11 @@ class Source:
         self._parts = parts
 
     def parts(self) -> Iterator[tuple[Payload, float | None]]:
-        """Yield the parts; what breaks off ends with a part that says so."""
+        """Yield the parts; an input that breaks off ends with a `Broken` part.
+
+        Raises:
+            BulkError: a file cannot be opened.
+        """
         try:
             yield from self._parts()
         except (OSError, EOFError, zlib.error, ArchiveError) as error:
@@ -78,10 +83,15 @@ class Source:
 
 
 def sources_of(inputs: Iterable[str], options: Options) -> list[Source]:
-    """Return the inputs.
+    """Open the inputs.
+
+    Args:
+        inputs: paths, folders, SQLAlchemy URLs, or `-` for standard input.
+        options: with the format, and what it needs.
 
     Raises:
-        BulkError: one is not there, or of no known kind, or needs a package that is not.
+        BulkError: an input does not exist, has no known format, or needs a package that is not
+            installed.
     """
     sources = [_source(name, options) for name in inputs]
     if not sources:
@@ -103,7 +113,8 @@ def _source(name: str, options: Options) -> Source:
     except OSError as error:
         raise BulkError(f"{plain_line(name)}: {error.strerror}") from error
     form = options.format or _format_of(path)
-    identity, size = [stat.st_size, stat.st_mtime_ns], stat.st_size
+    size = stat.st_size
+    identity = [size, stat.st_mtime_ns]
     if form in ("warc", "html"):
         return Source(name, identity, None, lambda: _archive(path, options))
     if form == "parquet":
@@ -117,7 +128,7 @@ def _source(name: str, options: Options) -> Source:
         _zstd()
     if form == "jsonl" and not magic.startswith((_GZIP, _ZSTD)):
         return Source(name, identity, size, lambda: _lines(path, size))
-    return Source(name, identity, size, lambda: _packed(path, form, options, size))
+    return Source(name, identity, size, lambda: _compressed(path, form, options, size))
 
 
 def _format_of(path: Path) -> str:
@@ -139,26 +150,26 @@ def _lines(path: Path, size: int) -> Iterator[tuple[Payload, float | None]]:
     """Yield parts of whole lines, which workers read for themselves."""
     with path.open("rb") as file:
         start = 0
-        step = max(_STEP, size // _PARTS)
+        step = max(_FILE_PART_BYTES, size // _MAX_FILE_PARTS)
         while start < size:
             file.seek(min(start + step, size))
             while (piece := file.readline(1 << 20)) and not piece.endswith(b"\n"):
                 pass
             stop = file.tell()
-            yield Lines(str(path), start, stop), start / size
+            yield FileLines(str(path), start, stop), start / size
             start = stop
 
 
-def _packed(
+def _compressed(
     path: Path, form: str, options: Options, size: int
 ) -> Iterator[tuple[Payload, float | None]]:
-    with path.open("rb") as raw, _unpacked(raw) as file:
+    with path.open("rb") as raw, _decompressed(raw) as file:
         yield from _stream(file, form, options, lambda: raw.tell() / max(size, 1))
 
 
 @contextlib.contextmanager
-def _unpacked(raw: IO[bytes]) -> Iterator[IO[bytes]]:
-    """Hold a file to read from, unpacked where it is packed by gzip or Zstandard."""
+def _decompressed(raw: IO[bytes]) -> Iterator[IO[bytes]]:
+    """Open a file that may be compressed by gzip or Zstandard."""
     magic = raw.read(4)
     raw.seek(0)
     if magic.startswith(_GZIP):
@@ -198,20 +209,20 @@ def _json(file: IO[bytes], options: Options) -> Iterator[Payload]:
     size, first = 0, True
     broken: Exception | None = None
     try:
-        for line, length in bounded_lines(file, options.max_bytes):
+        for line, length in limited_lines(file, options.max_bytes):
             if first and line is not None:
                 line = line.removeprefix(BOM)
             first = False
             waiting.append(line)
             size += length if line is not None else 0
-            if len(waiting) == _ROWS or size >= _BYTES:
-                yield Packed(waiting)
+            if len(waiting) == _MAX_PART_ROWS or size >= _MAX_PART_BYTES:
+                yield StreamedLines(waiting)
                 waiting, size = [], 0
     except (OSError, EOFError, zlib.error) as error:
         broken = error
     if waiting:
-        yield Packed(waiting)
-    if broken is not None:  # what came before it has been handed on
+        yield StreamedLines(waiting)
+    if broken is not None:  # only after the rows before the break
         raise broken
 
 
@@ -225,7 +236,7 @@ def _csv(file: IO[bytes], options: Options) -> Iterator[Payload]:
             waiting.append((line.number - before, line.problem or line.values))
             last = line.number
             size += sum(map(len, line.values.values()))
-            if len(waiting) == _ROWS or size >= _BYTES:
+            if len(waiting) == _MAX_PART_ROWS or size >= _MAX_PART_BYTES:
                 yield Values(waiting)
                 waiting, size, before = [], 0, last
     except (OSError, EOFError, zlib.error) as error:
@@ -245,25 +256,25 @@ def _parquet(path: Path) -> Iterator[tuple[Payload, float | None]]:
     try:
         with pq.ParquetFile(path) as file:
             done, total = 0, max(file.metadata.num_rows, 1)
-            for batch in file.iter_batches(_ROWS):
+            for batch in file.iter_batches(_MAX_PART_ROWS):
                 sink = pa.BufferOutputStream()
                 with pa.ipc.new_stream(sink, batch.schema) as stream:
                     stream.write_batch(batch)
-                yield Columns(sink.getvalue().to_pybytes()), done / total
+                yield ArrowRows(sink.getvalue().to_pybytes()), done / total
                 done += batch.num_rows
     except pa.ArrowException as error:
         yield Broken(f"cannot be read any further: {plain_line(str(error))}"), None
 
 
 def _archive(path: Path, options: Options) -> Iterator[tuple[Payload, float | None]]:
-    waiting: list[SavedPage | LeftOut] = []
+    waiting: list[SavedPage | SkippedPage] = []
     size = 0
     broken: Exception | None = None
     try:
         for page in read_archive(path, max_bytes=options.max_bytes):
             waiting.append(page)
             size += len(page.body) if isinstance(page, SavedPage) else 0
-            if len(waiting) == _PAGES or size >= _BYTES:
+            if len(waiting) == _MAX_PART_PAGES or size >= _MAX_PART_BYTES:
                 yield Pages(waiting), None
                 waiting, size = [], 0
     except ArchiveError as error:
@@ -289,23 +300,23 @@ def _query(url: str, options: Options) -> Source:
         engine = create_engine(parsed)
     except (SQLAlchemyError, ImportError) as error:
         raise BulkError(f"the database cannot be reached: {plain_line(str(error))}") from error
-    shown = engine.url.render_as_string(hide_password=True)
+    name = engine.url.render_as_string(hide_password=True)
 
     def parts() -> Iterator[tuple[Payload, float | None]]:
         try:
             with engine.connect() as connection:
                 streamed = connection.execution_options(stream_results=True)
                 result = streamed.execute(text(str(options.query))).mappings()
-                for batch in result.partitions(_ROWS):
+                for batch in result.partitions(_MAX_PART_ROWS):
                     rows = [(place, dict(row)) for place, row in enumerate(batch, start=1)]
                     yield Values(rows), None
         except SQLAlchemyError as error:
             reason = plain_line(str(error.__cause__ or error))
-            raise BulkError(f"{shown}: the query failed: {reason}") from error
+            raise BulkError(f"{name}: the query failed: {reason}") from error
         finally:
             engine.dispose()
 
-    return Source(shown, None, None, parts)
+    return Source(name, None, None, parts)
 
 
 def _require(module: str, what: str, extra: str) -> None:

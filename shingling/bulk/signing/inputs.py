@@ -1,4 +1,4 @@
-"""All inputs signed: their parts handed to the workers, and what came of them taken up."""
+"""Sign all inputs: their parts are handed to the workers, and the chunks are counted."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import pickle
 import queue
 from typing import TYPE_CHECKING
 
-from shingling.bulk.chunks import Head, read_head
 from shingling.bulk.options import Options, Progress
-from shingling.bulk.signing.pool import Pool
+from shingling.bulk.signing.chunks import ChunkHeader, read_header
+from shingling.bulk.signing.pool import SigningPool
 from shingling.bulk.signing.sign_part import Signer, Task
 from shingling.errors import BulkError
-from shingling.extraction.reader import Reader, load_extractor
+from shingling.extraction.extractors import find_extractor
+from shingling.extraction.pages import PageExtractor
 from shingling.text import plain_line
 
 if TYPE_CHECKING:
@@ -47,9 +48,11 @@ def sign_all(
         BulkError: a part could not be signed, or one row of a strict run.
         OSError: the disk is full, or the like.
     """
-    load_extractor(options.extractor)  # a wrong one is said before anything is read
-    reader = Reader(options.scheme, options.extractor, options.max_bytes)
-    pool = Pool(Signer(reader, options.fields, banding, folder), options.workers, options.timeout)
+    found = find_extractor(options.extractor)
+    found.load()  # a wrong one is said before anything is read
+    extractor = PageExtractor(options.scheme, found, options.max_bytes)
+    signer = Signer(extractor, options.fields, banding, folder)
+    pool = SigningPool(signer, options.workers, options.timeout)
     try:
         number = _Signing(sources, options, folder, pool, progress).run()
     except BaseException:
@@ -65,7 +68,7 @@ class _Signing:
         sources: Sequence[Source],
         options: Options,
         folder: Path,
-        pool: Pool,
+        pool: SigningPool,
         progress: Callable[[Progress], None],
     ) -> None:
         self._sources = sources
@@ -99,7 +102,7 @@ class _Signing:
 
     def _hand_in(self, task: Task, source: Source) -> None:
         """Have a part signed, unless it is."""
-        made = read_head(self._folder, task.number)
+        made = read_header(self._folder, task.number)
         if made is not None:
             if made.digest != task.digest:
                 raise BulkError(
@@ -126,16 +129,16 @@ class _Signing:
                 raise done
             if isinstance(done, Exception):
                 raise done if isinstance(done, BulkError) else BulkError(str(done)) from done
-            head = read_head(self._folder, done)
-            assert head is not None
-            self._note(done, head)
+            header = read_header(self._folder, done)
+            assert header is not None
+            self._note(done, header)
 
-    def _note(self, number: int, head: Head) -> None:
-        self._rows += head.rows
+    def _note(self, number: int, header: ChunkHeader) -> None:
+        self._rows += header.rows
         self._progress(Progress("signing", self._rows, self._share))
         if not self._strict:
             return
-        if head.bad and (self._first_bad is None or number < self._first_bad):
+        if header.bad and (self._first_bad is None or number < self._first_bad):
             self._first_bad = number
         self._done.add(number)
         while self._all_done in self._done:
@@ -150,16 +153,16 @@ class _Signing:
         Raises:
             BulkError: always.
         """
-        heads = [read_head(self._folder, place) for place in range(number + 1)]
-        *before, own = [head for head in heads if head is not None]
+        headers = [read_header(self._folder, place) for place in range(number + 1)]
+        *before, own = [header for header in headers if header is not None]
         line, reason = own.bad[0]
-        line += sum(head.lines for head in before if head.source == own.source)
+        line += sum(header.lines for header in before if header.source == own.source)
         name = plain_line(self._sources[own.source].name)
         raise BulkError(f"{name}, line {line:,}: {reason} (--strict)")
 
 
 def _digest(source: Source, payload: Payload) -> str | None:
-    """Return what tells whether a part is the same, where nothing else does."""
+    """Hash of a part; None if the identity of its input already tells whether it is the same."""
     if source.identity is not None:
         return None
     return hashlib.blake2b(pickle.dumps(payload), digest_size=16).hexdigest()

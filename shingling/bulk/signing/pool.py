@@ -6,25 +6,31 @@ import contextlib
 import queue
 import sys
 import threading
-import time
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shingling.bulk.signing.sign_part import PLACE, reason_shown, sign_part
 from shingling.errors import BulkError
-from shingling.extraction.processes import Worker
+from shingling.extraction.processes import (
+    Watchdog,
+    WatchedWorker,
+    Worker,
+    WorkerDiedError,
+    WorkerTimeoutError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from shingling.bulk.signing.sign_part import Signer, Task
 
-_LOOK = 0.5  # seconds between two looks for rows that take too long
-_TRIES = 3  # of a worker to get ready, and of a row at which workers end
+_WATCH_SECONDS = 0.5  # between two looks for rows that take too long
+_MAX_WAIT_SECONDS = 0.5  # for room in the queue of parts
+_MAX_TRIES = 3  # of a worker to get ready, and of a row at which workers end
 
 
-class Pool:
+class SigningPool:
     """Signs parts side by side.
 
     Args:
@@ -44,14 +50,12 @@ class Pool:
         ]
         for lane in self._lanes:
             lane.start()
-        self._closed = threading.Event()
-        self._watchdog = threading.Thread(target=self._watch, name="bulk-watch", daemon=True)
-        self._watchdog.start()
+        self._watchdog = Watchdog("bulk-watch", _WATCH_SECONDS, self._watch)
 
     def submit(self, task: Task) -> bool:
-        """Hand in a part; return whether there was room for it."""
+        """Hand in a part; False if there is no room for it yet."""
         try:
-            self._tasks.put(task, timeout=_LOOK)
+            self._tasks.put(task, timeout=_MAX_WAIT_SECONDS)
         except queue.Full:
             return False
         return True
@@ -68,13 +72,11 @@ class Pool:
             self._tasks.put(None)
         for lane in self._lanes:
             lane.join()
-        self._closed.set()
-        self._watchdog.join()
+        self._watchdog.stop()
 
     def _watch(self) -> None:
-        while not self._closed.wait(_LOOK):
-            for lane in self._lanes:
-                lane.look()
+        for lane in self._lanes:
+            lane.look()
 
 
 class _Lane(threading.Thread):
@@ -93,117 +95,90 @@ class _Lane(threading.Thread):
         super().__init__(name=f"bulk-{number}", daemon=True)
         self._tasks = tasks
         self._tell = tell
-        self._timeout = timeout
         self._signer = signer
-        self._worker: Worker | None = None
-        self._lock = threading.Lock()  # between this thread and the watchdog
-        self._at: tuple[int, float] | None = None  # the row, and since when
-        self._given_up = False
-        self._ended = False
         self._deaths: Counter[tuple[int, int]] = Counter()  # of workers, by part and row
-        self._uses_process = process
+        self._worker: WatchedWorker | None = None
         if process:
-            self._signer = replace(signer, progress=signer.folder / f"worker-{number}.row")
+            self._row_file = signer.folder / f"worker-{number}.row"
+            work = replace(signer, progress=self._row_file)
+            self._worker = WatchedWorker(work, timeout, self._row)
 
     def run(self) -> None:
         """Sign parts until a None comes."""
         try:
-            if self._uses_process:
-                self._start_worker()
+            if self._worker is not None:
+                self._start(self._worker)
             while (task := self._tasks.get()) is not None:
                 self._tell(self._sign(task))
         except Exception as error:  # whatever it is, the run must hear of it
-            if not self._ended:
+            if self._worker is None or not self._worker.is_killed:
                 self._tell(error)
                 while self._tasks.get() is not None:  # nobody waits for room
                     pass
         finally:
-            self._end_worker()
+            if self._worker is not None:
+                self._worker.end()
 
     def kill(self) -> None:
         """End the process, whatever it does."""
-        with self._lock:
-            self._ended = True
-            if self._worker is not None:
-                self._worker.kill()
+        if self._worker is not None:
+            self._worker.kill()
 
     def look(self) -> None:
         """End a process whose row takes too long."""
-        with self._lock:
-            if self._at is None or self._given_up or self._worker is None:
-                return
-            row, since = self._at
-            now = self._row()
-            if now != row:
-                self._at = now, time.monotonic()
-            elif time.monotonic() - since > self._timeout:
-                self._given_up = True
-                self._worker.kill()
+        if self._worker is not None:
+            self._worker.look()
 
-    def _sign(self, task: Task) -> int | Exception:
-        if not self._uses_process:
+    def _sign(self, task: Task) -> int:
+        """Have a part signed, without the rows at which workers end."""
+        if self._worker is None:
             return sign_part(task, self._signer, lambda _: None)
         while True:
-            with self._lock:
-                self._write_row(-1)
-                self._at = -1, time.monotonic()
+            self._write_row(-1)
             try:
-                assert self._worker is not None
-                done: int | Exception = self._worker.ask(task)
-            except (EOFError, OSError):
-                if self._ended:
+                number: int = self._worker.ask(task)
+            except WorkerDiedError as error:
+                if self._worker.is_killed:
                     raise
-                self._note_death(task)
-                self._start_worker()
+                self._note_death(task, took_too_long=isinstance(error, WorkerTimeoutError))
+                self._start(self._worker)
             else:
-                return done
-            finally:
-                with self._lock:
-                    self._at = None
+                return number
 
-    def _note_death(self, task: Task) -> None:
+    def _note_death(self, task: Task, *, took_too_long: bool) -> None:
         """Leave out the row that a worker hung at, or at which one after the other died.
 
         Raises:
             BulkError: they die before they come to a row.
         """
-        with self._lock:
-            row, given_up = self._row(), self._given_up
-            self._given_up = False
+        row = self._row()
         self._deaths[task.number, row] += 1
-        if row >= 0 and given_up:
+        if row >= 0 and took_too_long:
             task.skipped[row] = "timeout"
-        elif self._deaths[task.number, row] == _TRIES:
+        elif self._deaths[task.number, row] == _MAX_TRIES:
             if row < 0:
                 raise BulkError("worker processes die before they read a row")
             task.skipped[row] = reason_shown("worker_died")
 
-    def _start_worker(self) -> None:
-        for _ in range(_TRIES):
-            self._end_worker()
+    def _start(self, worker: WatchedWorker) -> None:
+        """Start a process.
+
+        Raises:
+            BulkError: it does not get ready.
+            OSError: it cannot be started.
+        """
+        for _ in range(_MAX_TRIES):
             self._write_row(-1)
-            worker = Worker("shingling.bulk.signing.worker")
-            with self._lock:
-                self._worker = worker
-                if self._ended:
-                    worker.kill()
-            with contextlib.suppress(EOFError, OSError):
-                worker.ask(self._signer)
+            with contextlib.suppress(WorkerDiedError):
+                worker.start(Worker())
                 return
-            if self._ended:
+            if worker.is_killed:
                 break
         raise BulkError("worker processes do not start; their errors are above")
 
-    def _end_worker(self) -> None:
-        worker, self._worker = self._worker, None
-        if worker is not None:
-            worker.end()
-
     def _row(self) -> int:
-        assert self._signer.progress is not None
-        row: int = PLACE.unpack(self._signer.progress.read_bytes())[0]
+        row: int = PLACE.unpack(self._row_file.read_bytes())[0]
         return row
 
     def _write_row(self, row: int) -> None:
-        assert self._signer.progress is not None
-        self._signer.progress.write_bytes(PLACE.pack(row))
+        self._row_file.write_bytes(PLACE.pack(row))

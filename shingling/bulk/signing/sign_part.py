@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import mmap
 import struct
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from shingling.bulk.chunks import ChunkWriter, Head
-from shingling.bulk.files.payloads import dumped
-from shingling.extraction.reader import Content, Reader
-from shingling.sketch import Signature, sign
+from shingling.bulk.files.payloads import to_json
+from shingling.bulk.signing.chunks import ChunkHeader, ChunkWriter
+from shingling.extraction.pages import Fetched, PageExtractor
+from shingling.sketch import sign
 from shingling.store import safe_url
 from shingling.text import clean
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
     from shingling.bulk.files.payloads import Payload, RawRow
     from shingling.bulk.options import Fields
+    from shingling.sketch import Signature
     from shingling.sketch.banding import Banding
 
 
@@ -32,18 +35,25 @@ class Signer:
     """How parts of inputs are signed.
 
     Args:
-        reader: of HTML, and what the scheme is taken from.
+        extractor: of HTML, whose scheme texts are signed with too.
         fields: names of the fields.
         banding: what candidates are found by; None where only exact duplicates are.
         folder: of the chunks.
         progress: a file of 8 bytes, in which a worker notes the row that it is at.
     """
 
-    reader: Reader
+    extractor: PageExtractor
     fields: Fields
     banding: Banding | None
     folder: Path
     progress: Path | None = None
+
+    def prepare(self) -> Callable[[Task], int]:
+        """Make a worker process ready, which notes each row in the file `progress`."""
+        assert self.progress is not None
+        with self.progress.open("r+b") as file:
+            shared = mmap.mmap(file.fileno(), PLACE.size)
+        return partial(sign_part, signer=self, note=partial(PLACE.pack_into, shared, 0))
 
 
 @dataclass
@@ -80,10 +90,10 @@ def sign_part(task: Task, signer: Signer, note: Callable[[int], None]) -> int:
     Raises:
         OSError: the chunk cannot be written, or the part not be read.
     """
-    writer = ChunkWriter(Head(task.source, file=task.payload.file, digest=task.digest))
-    for place, row in enumerate(task.payload.rows(signer.reader.max_bytes)):
+    writer = ChunkWriter(ChunkHeader(task.source, file=task.payload.file, digest=task.digest))
+    for place, row in enumerate(task.payload.rows(signer.extractor.max_bytes)):
         note(place)
-        writer.head.lines = row.line
+        writer.header.lines = row.line
         try:
             if place in task.skipped:
                 raise BadRowError(task.skipped[place])
@@ -91,7 +101,7 @@ def sign_part(task: Task, signer: Signer, note: Callable[[int], None]) -> int:
                 continue
             _add(row, writer, signer)
         except BadRowError as error:
-            writer.bad(row.line, str(error))
+            writer.add_bad(row.line, str(error))
     writer.write(signer.folder, task.number, signer.banding)
     return task.number
 
@@ -105,40 +115,42 @@ def _add(row: RawRow, writer: ChunkWriter, signer: Signer) -> None:
     body = values.get(fields.text)
     place: tuple[int, int] | bytes
     if isinstance(body, str) and body and not body.isspace():
-        if len(body) > signer.reader.max_bytes:
-            raise BadRowError(f"{fields.text} is longer than {signer.reader.max_bytes:,}")
-        signature = sign(clean(body), signer.reader.scheme)
-        stays = writer.head.file is not None
-        place = (row.offset, row.length) if stays else dumped(values)
+        if len(body) > signer.extractor.max_bytes:
+            raise BadRowError(f"{fields.text} is longer than {signer.extractor.max_bytes:,}")
+        signature = sign(clean(body), signer.extractor.scheme)
+        stays = writer.header.file is not None
+        place = (row.offset, row.length) if stays else to_json(values)
     else:
-        values, signature = _read(row, values, signer)
-        place = dumped(values)
+        values, signature = _extract(row, values, signer)
+        place = to_json(values)
     if not signature.words:
         raise BadRowError(f"{fields.text} has no words")
     writer.add(signature, row.line, row_id, values, place)
 
 
-def _read(row: RawRow, values: dict[str, Any], signer: Signer) -> tuple[dict[str, Any], Signature]:
-    """Return a row of HTML with its main text, title and language, and the signature."""
+def _extract(
+    row: RawRow, values: dict[str, Any], signer: Signer
+) -> tuple[dict[str, Any], Signature]:
+    """Fields of a row of HTML with main text, title and language, and its signature."""
     fields = signer.fields
-    content = row.page
-    if content is None:
+    fetched = row.page
+    if fetched is None:
         html = values.get(fields.html)
         if not isinstance(html, str) or not html.strip():
             raise BadRowError(without_text(values, fields))
         url = values.get("url")
-        content = Content(html, is_html=True, url=url if isinstance(url, str) else None)
-    reading = signer.reader.read(content)
-    if reading.text is None or reading.signature is None:
-        raise BadRowError(reason_shown(reading.reason or "no_main_text"))
-    found = {"title": reading.title, "language": reading.language, fields.text: reading.text}
+        fetched = Fetched(html, is_html=True, url=url if isinstance(url, str) else None)
+    page = signer.extractor.extract(fetched)
+    if page.text is None or page.signature is None:
+        raise BadRowError(reason_shown(page.reason or "no_main_text"))
+    found = {"title": page.title, "language": page.language, fields.text: page.text}
     kept = {name: value for name, value in values.items() if name != fields.html}
     missing = {name: value for name, value in found.items() if kept.get(name) in (None, "")}
-    return {**kept, **missing}, Signature.from_bytes(reading.signature)
+    return {**kept, **missing}, page.signature
 
 
 def without_text(values: dict[str, Any], fields: Fields) -> str:
-    """Return why a row has nothing to sign."""
+    """Say why a row has nothing to sign."""
     for name in (fields.text, fields.html):
         if name in values:
             value = values[name]
@@ -149,7 +161,11 @@ def without_text(values: dict[str, Any], fields: Fields) -> str:
 
 
 def id_of(values: dict[str, Any], name: str | None) -> tuple[bytes, bytes] | None:
-    """Return the id of a row and its hash."""
+    """Id of a row and its hash, 16 bytes; None if it has none and none is asked for.
+
+    Raises:
+        BadRowError: it has no `name`.
+    """
     value = None
     for one in ("id", "url") if name is None else (name,):
         value = values.get(one)
@@ -162,5 +178,5 @@ def id_of(values: dict[str, Any], name: str | None) -> tuple[bytes, bytes] | Non
 
 
 def reason_shown(reason: str) -> str:
-    """Return the short name of a reason as a person reads it."""
+    """Short name of a reason as a person reads it."""
     return reason.replace("_", " ")

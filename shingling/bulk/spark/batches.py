@@ -1,4 +1,4 @@
-"""Batches of Arrow, whose columns are told as Spark tells them."""
+"""Arrow batches out of columns and rows, by a schema in Spark's notation."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ _TYPES = {
 
 
 @cache
-def _schema(told: str) -> Any:
-    columns = (column.split() for column in told.split(", "))
+def _parsed(schema: str) -> Any:
+    columns = (column.split() for column in schema.split(", "))
     return pa.schema([(name, _TYPES[kind]) for name, kind in columns])
 
 
-def of_columns(columns: Sequence[Any], told: str) -> Any:
-    """Return a batch of columns.
+def of_columns(columns: Sequence[Any], schema: str) -> Any:
+    """Make a batch out of columns.
 
     Args:
         columns: an array or a list for each.
-        told: their names and types, as in `row long, id string`.
+        schema: their names and types, as in `row long, id string`.
     """
-    schema = _schema(told)
-    arrays = [pa.array(one, field.type) for one, field in zip(columns, schema, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    parsed = _parsed(schema)
+    arrays = [pa.array(one, field.type) for one, field in zip(columns, parsed, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=parsed)
 
 
-def of_rows(rows: Sequence[tuple[Any, ...]], told: str) -> Any:
-    """Return a batch of rows, which may be none."""
-    return of_columns([*zip(*rows, strict=True)] or [()] * len(_schema(told)), told)
+def of_rows(rows: Sequence[tuple[Any, ...]], schema: str) -> Any:
+    """Make a batch out of rows; there may be none."""
+    return of_columns([*zip(*rows, strict=True)] or [()] * len(_parsed(schema)), schema)

@@ -1,4 +1,4 @@
-"""Whole collections by Spark, where they outgrow one machine: the result is that of bulk.
+"""Collections that outgrow one machine, deduplicated on Spark with the result of `bulk`.
 
 Needs PySpark 4, here and on the workers: pip install "scrapy-shingling[spark]".
 """
@@ -15,17 +15,17 @@ from uuid import uuid4
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession, functions as f
 
-from shingling.bulk.files.output import DUPLICATE_ID, SHOWN
 from shingling.bulk.options import Fields, Options, Problem, Summary
+from shingling.bulk.output import MAX_PROBLEMS_SHOWN, REPEATED_ID_REASON
+from shingling.bulk.spark.candidates import Deciding
 from shingling.bulk.spark.measuring import CHOSEN
-from shingling.bulk.spark.meeting import Deciding
 from shingling.bulk.spark.rounds import Rounds
 from shingling.bulk.spark.signing import SIGNED, Signing, sign_rows
 from shingling.bulk.spark.work import Work, hadoop
 from shingling.errors import BulkError
 from shingling.sketch.banding import Banding
 from shingling.store import (
-    MEASURED,
+    MAX_CANDIDATES_MEASURED,
     MOST,
     Index,
     Ranking,
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
 _ROW, _FILE, _LINE, _INPUT = (f"shingling_{name}" for name in ("row", "file", "line", "input"))
 METHODS = ("minhash", "megashingle", "minhash+simhash", "exact")
-_EXPORTED = {"id", "url", "text", "text_hash", "simhash", "minima", "original_id"}
-_RESULTS = ("kept", "removed", "groups", "bad", "summary")
+_EXPORT_COLUMNS = {"id", "url", "text", "text_hash", "simhash", "minima", "original_id"}
+_RESULT_FOLDERS = ("kept", "removed", "groups", "bad", "summary")
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,11 @@ class Decided:
 
     Args:
         kept: the rows that stay, with all their columns, in no order.
-        removed: `id`, `original`, `status` (`exact` or `near`), `resemblance`, `containment`.
+        removed: duplicates: `id`, `original`, `status` (`exact` or `near`), `resemblance` and
+            `containment` (0 to 1).
         groups: `original` and its `duplicates`, an array in the order of the input.
-        bad: rows that could not be taken: `id` and `reason`; of files, `file` and `line`.
-        rounds: that the decisions took.
+        bad: bad rows: `id` and `reason`, and of files `file` and `line`.
+        rounds: number of rounds that the decisions took.
     """
 
     kept: DataFrame
@@ -65,7 +66,7 @@ class Decided:
     _work: Work = field(repr=False)
 
     def counts(self) -> Summary:
-        """Count what came of the collection; `problems` are those of rows of files."""
+        """Count kept, removed and bad rows; `problems` has the first bad rows of files."""
         summary = Summary()
         for status, reason, number in (
             self._outcomes.groupBy("status", "reason").count().toLocalIterator()
@@ -84,7 +85,7 @@ class Decided:
 
     def _problems(self) -> list[Problem]:
         bad = self._outcomes.where("status = 'bad'").join(self._places, "row")
-        shown = bad.where("file IS NOT NULL").orderBy("row").limit(SHOWN)
+        shown = bad.where("file IS NOT NULL").orderBy("row").limit(MAX_PROBLEMS_SHOWN)
         return [Problem(row.file, row.line, row.reason) for row in shown.collect()]
 
     def discard(self) -> None:
@@ -102,15 +103,15 @@ def deduplicate_frame(
     """Deduplicate the rows of a DataFrame: the result is that of `deduplicate`, row by row.
 
     Args:
-        rows: with a column of texts, and one of ids; each row is read once.
-        options: what decides: rules, scheme, fields, `max_bytes` and `strict`. HTML is not read.
-        order: the columns that the rows are ordered by; of two duplicates the first one stays.
-        work: a folder that all workers can reach, which is written to and kept until `discard`;
-            by default one in Spark's checkpoint folder.
+        rows: with a column of texts and one of ids; each row is read once.
+        options: `rules`, `scheme`, `fields`, `max_bytes` and `strict` are used. HTML is not read.
+        order: columns to order the rows by; of two duplicates the first one stays.
+        work: folder that all workers can reach; it is kept until `Decided.discard`. By default
+            one in Spark's checkpoint folder.
 
     Raises:
-        BulkError: there is no such column, no order or no folder; or, of strict options, a row
-            cannot be taken.
+        BulkError: a column is missing, no order or folder is given, or, with `Options.strict`, a
+            row is bad.
     """
     options = options or Options()
     columns = [order] if isinstance(order, str) else [*(order or ())]
@@ -136,27 +137,27 @@ def deduplicate_parquet(
 
     Args:
         spark: the session.
-        inputs: paths or URIs of files, folders or globs; also of a store's export, whose pages are
-            known by their URLs and come in the order in which they were stored.
+        inputs: paths, URIs or globs of files and folders; of the export of a store, the ids are
+            the URLs of the pages, and the order is that in which they were stored.
         out: folder for `kept`, `removed`, `groups` and `bad`, each a folder of Parquet files, and
-            for `summary`, a folder with a file of JSON.
-        options: as `deduplicate_frame` takes them.
-        order: columns that the rows are ordered by; otherwise that of the inputs, and the files
-            of each by their paths.
+            for `summary`, a folder with a JSON file.
+        options: as for `deduplicate_frame`.
+        order: columns to order the rows by; by default the order of the inputs, and the files of
+            each by their paths.
 
     Raises:
-        BulkError: an input cannot be read, there is no such column, the folder holds results; or,
-            of strict options, a row cannot be taken.
+        BulkError: an input cannot be read, a column is missing, `out` has results of another run,
+            or, with `Options.strict`, a row is bad.
     """
     began = time.monotonic()
     options = options or Options()
     columns = [order] if isinstance(order, str) else [*(order or ())]
-    for name in _RESULTS:
+    for name in _RESULT_FOLDERS:
         path, files = hadoop(spark, f"{out}/{name}")
         if files.exists(path):
             raise BulkError(f"{plain_line(out)}: {name} is there, of another run")
     rows = _read(spark, inputs)
-    if options.fields.id is None and set(rows.columns) >= _EXPORTED:
+    if options.fields.id is None and set(rows.columns) >= _EXPORT_COLUMNS:
         rows = rows.where(f.col("id").isNotNull())  # the others are templates
         options = replace(options, fields=Fields(options.fields.text, options.fields.html, "url"))
         columns = columns or [_INPUT, "id"]
@@ -169,8 +170,8 @@ def deduplicate_parquet(
             frame.write.parquet(f"{out}/{name}")
         summary = decided.counts()
         summary.seconds = time.monotonic() - began
-        shown = json.dumps(summary.as_dict(), ensure_ascii=False)
-        text = spark.createDataFrame([(shown,)], "value string")
+        line = json.dumps(summary.as_dict(), ensure_ascii=False)
+        text = spark.createDataFrame([(line,)], "value string")
         text.coalesce(1).write.text(f"{out}/summary")
     finally:
         work.discard()
@@ -203,7 +204,7 @@ def _require_columns(rows: DataFrame, names: Sequence[str]) -> None:
 
 
 def _decided(rows: DataFrame, options: Options, order: Sequence[str], work: Work) -> Decided:
-    """Decide rows that have a file and a line, or null in their place."""
+    """Decide rows; those that are not from files have null as their file and line."""
     numbered = rows.orderBy(*map(_column, order))
     numbered = numbered.withColumn(_ROW, f.monotonically_increasing_id())
     numbered = work.write(numbered, "rows")
@@ -218,9 +219,9 @@ def _decided(rows: DataFrame, options: Options, order: Sequence[str], work: Work
     if seen["rows"] and options.rules.method != "exact":
         texts = numbered.select(row, _column(options.fields.text).alias("text"))
         deciding = Rounds(texts, _deciding(options), work)
-        telling = marked.where("telling AND first IS NULL").select("row")
-        able = signed.drop("id", "name", "reason", "text_hash").join(telling, "row")
-        near = work.write(deciding.duplicates(able, seen["rows"]), "near")
+        long_enough = marked.where("long_enough AND first IS NULL").select("row")
+        comparable = signed.drop("id", "name", "reason", "text_hash").join(long_enough, "row")
+        near = work.write(deciding.duplicates(comparable, seen["rows"]), "near")
         rounds = deciding.done
     outcomes = work.write(_outcomes(marked, near, options), "outcomes")
     removed = _removed(outcomes)
@@ -230,7 +231,7 @@ def _decided(rows: DataFrame, options: Options, order: Sequence[str], work: Work
     return Decided(
         numbered.join(stays, _ROW, "left_semi").drop(_ROW, _FILE, _LINE, _INPUT),
         removed.select("id", "original", "status", "resemblance", "containment"),
-        removed.groupBy("head", "original")
+        removed.groupBy("original_row", "original")
         .agg(of_original.alias("duplicates"))
         .select("original", "duplicates"),
         bad.select(f.col("name").alias("id"), "reason", "file", "line"),
@@ -242,7 +243,7 @@ def _decided(rows: DataFrame, options: Options, order: Sequence[str], work: Work
 
 
 def _column(name: str) -> Column:
-    """Return a column whose name may have dots in it."""
+    """Column whose name may have dots in it."""
     return f.col("`{}`".format(name.replace("`", "``")))
 
 
@@ -265,44 +266,44 @@ def _deciding(options: Options) -> Deciding:
         Ranking.of(rules),
         rules,
         MOST,
-        MEASURED,
+        MAX_CANDIDATES_MEASURED,
     )
 
 
 def _marked(signed: DataFrame, options: Options) -> DataFrame:
-    """Return the rows with what their ids and words tell.
+    """Mark rows with the id or the text of an earlier row.
 
-    The `reason` is also that a row has the id of an earlier one. `telling` are those that have
-    a whole shingle, and `first` is the first one with the same text.
+    `reason` is also set for a row with the id of an earlier one, `long_enough` for a good row with
+    a whole shingle, and `first` is the first row with the same text.
     """
     good = signed.where("reason IS NULL")
-    again = _later(good.where("id IS NOT NULL"), "id")
-    again = again.select("row", f.lit(DUPLICATE_ID).alias("again"))
-    telling = f.col("words") >= options.scheme.fewest_words
-    enough = good.where(f.col("words") >= options.fewest_words)
-    twins = _later(enough.join(again, "row", "left_anti"), "text_hash")
+    repeated = _later(good.where("id IS NOT NULL"), "id")
+    repeated = repeated.select("row", f.lit(REPEATED_ID_REASON).alias("repeated_id"))
+    long_enough = f.col("words") >= options.scheme.fewest_words
+    enough = good.where(f.col("words") >= options.min_exact_words)
+    same_text = _later(enough.join(repeated, "row", "left_anti"), "text_hash")
     return (
         signed.select("row", "name", "reason", "words")
-        .join(again, "row", "left")
-        .join(twins, "row", "left")
-        .withColumn("reason", f.coalesce("reason", "again"))
-        .withColumn("telling", telling & f.col("reason").isNull())
-        .select("row", "name", "reason", "words", "telling", "first")
+        .join(repeated, "row", "left")
+        .join(same_text, "row", "left")
+        .withColumn("reason", f.coalesce("reason", "repeated_id"))
+        .withColumn("long_enough", long_enough & f.col("reason").isNull())
+        .select("row", "name", "reason", "words", "long_enough", "first")
     )
 
 
 def _later(rows: DataFrame, column: str) -> DataFrame:
-    """Return the rows that have a value of an earlier row, `first`."""
+    """Rows with the value of an earlier row, each with the `first` such row."""
     firsts = rows.groupBy(column).agg(f.min("row").alias("first"), f.count("*").alias("times"))
     repeated = firsts.where("times > 1").drop("times")
     return rows.join(repeated, column).where("row > first").select("row", "first")
 
 
 def _refuse_bad(marked: DataFrame, places: DataFrame) -> None:
-    """Stop at the first bad row of all.
+    """Check that there is no bad row.
 
     Raises:
-        BulkError: there is one.
+        BulkError: with the first one.
     """
     bad = marked.where("reason IS NOT NULL").join(places, "row")
     for row in bad.orderBy("row").limit(1).collect():
@@ -311,13 +312,13 @@ def _refuse_bad(marked: DataFrame, places: DataFrame) -> None:
 
 
 def _outcomes(marked: DataFrame, near: DataFrame, options: Options) -> DataFrame:
-    """Return what becomes of each row: `status`, and of duplicates the original with measures.
+    """Combine the decisions: the `status` of each row, and of duplicates original and measures.
 
-    A row with the words of an earlier one goes where that went.
+    A row with the text of an earlier row has the original of that row, or that row.
     """
     measures = "resemblance", "containment"
-    twins = marked.where("first IS NOT NULL").select("row", "first")
-    followed = twins.join(near.withColumnRenamed("row", "first"), "first", "left")
+    same_text = marked.where("first IS NOT NULL").select("row", "first")
+    followed = same_text.join(near.withColumnRenamed("row", "first"), "first", "left")
     exact = followed.select(
         *("row", f.coalesce("original", "first").alias("original")),
         *(f.coalesce(name, f.lit(1.0)).alias(name) for name in measures),
@@ -336,6 +337,7 @@ def _outcomes(marked: DataFrame, near: DataFrame, options: Options) -> DataFrame
 
 
 def _removed(outcomes: DataFrame) -> DataFrame:
-    heads = outcomes.select(f.col("row").alias("head"), f.col("name").alias("original"))
-    removed = outcomes.where("original IS NOT NULL").withColumnRenamed("original", "head")
-    return removed.withColumnRenamed("name", "id").join(heads, "head")
+    originals = outcomes.select(f.col("row").alias("original_row"), f.col("name").alias("original"))
+    removed = outcomes.where("original IS NOT NULL")
+    removed = removed.withColumnRenamed("original", "original_row")
+    return removed.withColumnRenamed("name", "id").join(originals, "original_row")

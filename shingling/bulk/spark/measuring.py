@@ -1,6 +1,7 @@
-"""What is said of rows by the exact measures of their texts, as Spark's workers do it.
+"""Rows compared with the texts of their candidates, by Spark's workers.
 
-The lines of a row lie side by side: that with its text first, then those of whom it meets.
+The lines of a row come one after the other: first one with its own text, then one with the text
+of each candidate.
 """
 
 from __future__ import annotations
@@ -15,25 +16,25 @@ from shingling.text import clean
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from shingling.bulk.spark.meeting import Deciding
+    from shingling.bulk.spark.candidates import Deciding
     from shingling.similarity import Overlap
     from shingling.sketch import Fingerprints, Scheme
 
 WAITS, ORIGINAL, DUPLICATE, LIKELY = range(4)
-"""What a round says of a row; `LIKELY` is a duplicate if enough of those before it are."""
+"""Verdicts of a round on a row; `LIKELY` is a duplicate if enough of the rows before it are."""
 
-OWN = FUNCTIONS + 1
-"""In place of minima in common: the text of the row itself. It comes before those of others."""
+OWN_TEXT = FUNCTIONS + 1
+"""In place of the number of equal minima: the line has the row's own text, and sorts first."""
 
 DECIDED = "row long, verdict int, other long, resemblance double, containment double, unlike long"
 CHOSEN = "row long, original long, resemblance double, containment double"
 
-_ANSWERS = 1 << 12  # handed on at a time
-_REMEMBERED = 1 << 26  # bytes of fingerprints
+_MAX_BATCH_ROWS = 1 << 12
+_FINGERPRINTS_BYTES = 1 << 26  # remembered
 
 
-class _Entry(NamedTuple):
-    """Another row that a row meets, with what the column of its name in `MET` says."""
+class _Candidate(NamedTuple):
+    """A candidate of a row; the fields are columns of `CANDIDATES`, `ahead` and its text."""
 
     other: int
     equal: int
@@ -51,14 +52,14 @@ class _Measures:
         self._known: dict[int, Fingerprints] = {}
         self._size = 0
 
-    def overlap(self, row: int, text: str, entry: _Entry) -> Overlap:
-        """Return what two texts share."""
-        return overlap(self._of(row, text), self._of(entry.other, entry.text))
+    def overlap(self, row: int, text: str, candidate: _Candidate) -> Overlap:
+        """Compare the texts of a row and a candidate."""
+        return overlap(self._of(row, text), self._of(candidate.other, candidate.text))
 
     def _of(self, row: int, text: str) -> Fingerprints:
         known = self._known.get(row)
         if known is None:
-            if self._size > _REMEMBERED:
+            if self._size > _FINGERPRINTS_BYTES:
                 self._known.clear()
                 self._size = 0
             known = self._known[row] = text_fingerprints(clean(text), self._scheme)
@@ -66,112 +67,127 @@ class _Measures:
         return known
 
 
-class _Asking(NamedTuple):
-    """A row with all whom it meets, those with most minima in common first, then the oldest."""
+class _Row(NamedTuple):
+    """A row with its candidates: those with most equal minima first, then the oldest."""
 
-    bucket: int
-    row: int
+    block: int
+    number: int
     hidden: int
     text: str
-    entries: list[_Entry]
+    candidates: list[_Candidate]
 
 
-def _asking(batches: Iterable[Any]) -> Iterator[_Asking]:
-    """Yield rows with whom they meet; their lines lie side by side, that with its text first."""
-    asking: _Asking | None = None
+def _rows(batches: Iterable[Any]) -> Iterator[_Row]:
+    """Yield rows with their candidates."""
+    row: _Row | None = None
     for batch in batches:
         for line in batch.to_pylist():
-            if asking is None or asking.row != line["row"]:
-                if asking is not None:
-                    yield asking
-                asking = _Asking(line["bucket"], line["row"], line["hidden"], line["text"], [])
-            if 0 <= line["equal"] < OWN:
-                asking.entries.append(_Entry(*(line[name] for name in _Entry._fields)))
-    if asking is not None:
-        yield asking
+            if row is None or row.number != line["row"]:
+                if row is not None:
+                    yield row
+                row = _Row(line["block"], line["row"], line["hidden"], line["text"], [])
+            if 0 <= line["equal"] < OWN_TEXT:
+                row.candidates.append(_Candidate(*(line[name] for name in _Candidate._fields)))
+    if row is not None:
+        yield row
 
 
 def decide(batches: Iterable[Any], deciding: Deciding) -> Iterator[Any]:
-    """Say of rows what is certain: `DECIDED`, for lines by bucket and row.
+    """Decide the rows whose outcome is certain.
 
-    The rows of a bucket come in their order: what was said of one is known to those behind it.
+    Args:
+        batches: lines sorted by block and row; a verdict is known to the rows after it in the
+            same block.
+        deciding: how rows are decided.
+
+    Yields:
+        Batches of the schema `DECIDED`.
     """
     measures = _Measures(deciding.scheme)
-    said: dict[int, int] = {}
-    bucket = -1
+    verdicts: dict[int, int] = {}
+    block = -1
     answers = []
-    for asking in _asking(batches):
-        if asking.bucket != bucket:
-            bucket = asking.bucket
-            said.clear()
-        answer = _said(asking, said, measures, deciding)
+    for row in _rows(batches):
+        if row.block != block:
+            block = row.block
+            verdicts.clear()
+        answer = _decide(row, verdicts, measures, deciding)
         if answer[0] in (ORIGINAL, DUPLICATE):
-            said[asking.row] = answer[0]
-        answers.append((asking.row, *answer))
-        if len(answers) == _ANSWERS:
+            verdicts[row.number] = answer[0]
+        answers.append((row.number, *answer))
+        if len(answers) == _MAX_BATCH_ROWS:
             yield of_rows(answers, DECIDED)
             answers = []
     yield of_rows(answers, DECIDED)
 
 
-def _said(
-    asking: _Asking, said: dict[int, int], measures: _Measures, deciding: Deciding
+def _decide(
+    row: _Row, verdicts: dict[int, int], measures: _Measures, deciding: Deciding
 ) -> tuple[int, int | None, float | None, float | None, int | None]:
-    """Return verdict, the original found with its measures, and how many unlike come before it.
+    """Decide a row.
 
-    A row is a duplicate if an original is alike that is measured for certain: it is among the
-    oldest of a key, and fewer others than are measured can come before it that are not alike. It
-    is an original if nobody who could be one is alike.
+    A row is a duplicate if an original is similar enough that is certain to be measured: it is
+    among the oldest of a key, and fewer candidates than are measured can come before it without
+    being similar enough. A row is an original if no possible original is similar enough.
+
+    Returns:
+        The verdict, the original with resemblance and containment, and the number of candidates
+        before it that are not similar enough.
     """
     waits = WAITS, None, None, None, None
     undecided = []
     unlike, blocked = 0, False
-    for entry in asking.entries:
-        state = said.get(entry.other, ORIGINAL if entry.original else WAITS)
+    for candidate in row.candidates:
+        state = verdicts.get(candidate.other, ORIGINAL if candidate.original else WAITS)
         if state == DUPLICATE:
             continue
         if state == WAITS:
-            undecided.append(entry)
+            undecided.append(candidate)
             unlike += 1
             continue
-        both = measures.overlap(asking.row, asking.text, entry)
+        both = measures.overlap(row.number, row.text, candidate)
         if both.resemblance < deciding.ranking.least:
             unlike += 1
             continue
-        before = unlike + entry.ahead
-        if entry.sure and before < deciding.measured:
-            is_sure = before + asking.hidden < deciding.measured
+        before = unlike + candidate.ahead
+        if candidate.sure and before < deciding.max_measured:
+            is_sure = before + row.hidden < deciding.max_measured
             verdict = DUPLICATE if is_sure else LIKELY
-            return verdict, entry.other, both.resemblance, both.containment, before
+            return verdict, candidate.other, both.resemblance, both.containment, before
         blocked = True
-    if blocked or asking.hidden:
+    if blocked or row.hidden:
         return waits
-    for entry in undecided:
-        both = measures.overlap(asking.row, asking.text, entry)
+    for candidate in undecided:
+        both = measures.overlap(row.number, row.text, candidate)
         if both.resemblance >= deciding.ranking.least:
             return waits
     return ORIGINAL, None, None, None, None
 
 
 def choose(batches: Iterable[Any], deciding: Deciding) -> Iterator[Any]:
-    """Choose the original of each duplicate among those it meets: `CHOSEN`, as bulk does."""
+    """Choose the original of each duplicate among its candidates, as bulk on one machine does.
+
+    Yields:
+        Batches of the schema `CHOSEN`.
+    """
     measures = _Measures(deciding.scheme)
     ranking = deciding.ranking
     answers = []
-    for asking in _asking(batches):
+    for row in _rows(batches):
         best: tuple[int, Overlap] | None = None
-        for entry in asking.entries:
-            estimate = entry.equal / FUNCTIONS
+        for candidate in row.candidates:
+            estimate = candidate.equal / FUNCTIONS
             if best is not None and ranking.is_beaten(estimate, best[1].resemblance):
                 break
-            both = measures.overlap(asking.row, asking.text, entry)
+            both = measures.overlap(row.number, row.text, candidate)
             if both.resemblance < ranking.least:
                 continue
-            if best is None or (both.resemblance, -entry.other) > (best[1].resemblance, -best[0]):
-                best = entry.other, both
+            other = candidate.other
+            if best is None or (both.resemblance, -other) > (best[1].resemblance, -best[0]):
+                best = other, both
         assert best is not None
-        answers.append((asking.row, best[0], best[1].resemblance, best[1].containment))
-        if len(answers) == _ANSWERS:
+        answers.append((row.number, best[0], best[1].resemblance, best[1].containment))
+        if len(answers) == _MAX_BATCH_ROWS:
             yield of_rows(answers, CHOSEN)
             answers = []
     yield of_rows(answers, CHOSEN)

@@ -1,9 +1,9 @@
-"""The decisions by Spark: rounds in which ever more rows are found to be originals or not.
+"""Near-duplicates, decided on Spark in rounds.
 
-A row can be decided once nothing that is not known yet can change what becomes of it. In a round,
-each undecided row meets the originals under its keys and the first undecided rows of each, the
-pivots; exact measures then decide all whose outcome is certain. More pivots in each round, and
-rows that are decided in their order within a task, keep the rounds few. At the end, each
+A row can be decided once no undecided row can change its outcome. In a round, the candidates of
+each undecided row are the originals under its keys, and the first undecided rows of each key, the
+pivots; exact measures then decide all rows whose outcome is certain. More pivots in each round,
+and rows that are decided in their order within a task, keep the rounds few. At the end, each
 duplicate chooses among the originals before it.
 """
 
@@ -14,42 +14,41 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame, Window, functions as f
 
+from shingling.bulk.spark.candidates import CANDIDATES, NO_CANDIDATE, find_candidates
 from shingling.bulk.spark.measuring import (
     CHOSEN,
     DECIDED,
     DUPLICATE,
     LIKELY,
     ORIGINAL,
-    OWN,
+    OWN_TEXT,
     WAITS,
     choose,
     decide,
 )
-from shingling.bulk.spark.meeting import MET, NOBODY, meet
 from shingling.sketch import FUNCTIONS
 
 if TYPE_CHECKING:
     from pyspark.sql import WindowSpec
 
-    from shingling.bulk.spark.meeting import Deciding
+    from shingling.bulk.spark.candidates import Deciding
     from shingling.bulk.spark.work import Work
 
 FIRST_PIVOTS = 4
-"""Undecided rows of a key that others meet in the first round."""
+"""Undecided rows of a key that are candidates in the first round."""
 
-MOST_PIVOTS = 256
-"""That many at most, after rounds with `GROWTH` times as many each."""
+MAX_PIVOTS = 256
+PIVOT_GROWTH = 8
+"""Factor by which the pivots grow from round to round, up to `MAX_PIVOTS`."""
 
-GROWTH = 8
+MAX_ROWS_IN_ONE_TASK = 20_000
+"""Undecided rows up to which a single task decides them all, in their order."""
 
-ONE_TASK = 20_000
-"""Undecided rows that are few enough to be decided by one task, in their order."""
-
-_OPEN = (WAITS, LIKELY)
-_FEW = 8  # times fewer likely duplicates than rows of which less is known: they wait as well
-_LOOKED_AT = 8  # originals measured for a row that cannot be an original yet
-_TIMES = 3  # that likely duplicates are counted again without those that are none
-_BUCKET_BITS = 18  # of rows decided in their order
+_UNDECIDED = (WAITS, LIKELY)
+_WAITING_PER_LIKELY = 8  # with more waiting rows for each likely duplicate, those wait as well
+_MAX_MEASURED_EARLY = 8  # originals, for a row that cannot be found to be an original yet
+_MAX_RECOUNTS = 3  # of the hidden rows, each time without likely duplicates that are taken back
+_BLOCK_BITS = 18  # a task decides blocks of 2^18 row numbers in their order
 
 
 class Rounds:
@@ -58,7 +57,7 @@ class Rounds:
     Args:
         texts: `row` and `text` of all rows.
         deciding: how rows are decided.
-        work: where what a round finds is written.
+        work: folder for the results of each round.
     """
 
     def __init__(self, texts: DataFrame, deciding: Deciding, work: Work) -> None:
@@ -67,26 +66,28 @@ class Rounds:
         self._work = work
         self.done = 0
 
-    def duplicates(self, able: DataFrame, rows: int) -> DataFrame:
-        """Return the near-duplicates with their originals: `CHOSEN`.
+    def duplicates(self, comparable: DataFrame, rows: int) -> DataFrame:
+        """Find the near-duplicates with their originals, `CHOSEN`.
 
         Args:
-            able: the rows that others can be alike to: `row`, `words`, `simhash`, `minima`,
-                `keys`.
-            rows: how many there are at most; 1 or more.
+            comparable: rows that are long enough and no exact duplicates: `row`, `words`,
+                `simhash`, `minima`, `keys`.
+            rows: upper bound of their number, 1 or more.
         """
-        all_members = members = self._work.write(self._members(able), "members")
+        all_members = members = self._work.write(self._members(comparable), "members")
         pivots = FIRST_PIVOTS
         claims: list[DataFrame] = []
         waiting = rows
         while waiting:
             number = len(claims)
-            entries = self._work.write(self._met(members, pivots), f"entries-{number}")
-            decided = self._decided(entries, in_one_task=waiting <= ONE_TASK)
-            counts = {str(verdict): f.count_if(f.col("verdict") == verdict) for verdict in _OPEN}
+            pairs = self._work.write(self._pairs(members, pivots), f"pairs-{number}")
+            decided = self._decided(pairs, in_one_task=waiting <= MAX_ROWS_IN_ONE_TASK)
+            counts = {
+                str(verdict): f.count_if(f.col("verdict") == verdict) for verdict in _UNDECIDED
+            }
             decided, seen = self._work.write_counted(decided, f"decided-{number}", counts)
             likely, waiting = seen[str(LIKELY)], seen[str(WAITS)]
-            if likely > waiting // _FEW:
+            if likely > waiting // _WAITING_PER_LIKELY:
                 settled = self._settled(decided, members, pivots)
                 decided, seen = self._work.write_counted(settled, f"settled-{number}", counts)
                 waiting = seen[str(WAITS)]
@@ -94,97 +95,99 @@ class Rounds:
                 waiting += likely
             claims.append(decided.where(f.col("verdict") == DUPLICATE))
             if waiting:
-                members = self._work.write(_left(members, decided), f"members-{number}")
-            pivots = min(GROWTH * pivots, MOST_PIVOTS)
+                members = self._work.write(_still_undecided(members, decided), f"members-{number}")
+            pivots = min(PIVOT_GROWTH * pivots, MAX_PIVOTS)
         self.done = len(claims)
         return self._chosen(all_members, reduce(DataFrame.unionAll, claims))
 
-    def _members(self, able: DataFrame) -> DataFrame:
-        """Return the rows under the keys that more than one has.
+    def _members(self, comparable: DataFrame) -> DataFrame:
+        """Rows with the keys that they share, a line for each.
 
-        Rows that are too short to be compared, or come first under all their keys, are originals.
+        Rows that are too short for near-duplicates, or come first under all their keys, are
+        originals.
         """
         key = Window.partitionBy("key")
         shared = (
-            able.select("row", f.explode("keys").alias("key"))
+            comparable.select("row", f.explode("keys").alias("key"))
             .withColumn("place", f.row_number().over(key.orderBy("row")))
             .withColumn("rows", f.count("*").over(key))
             .where("rows > 1")
         )
         last = shared.groupBy("row").agg(f.max("place").alias("place"))
         undecided = (f.col("words") >= self._deciding.rules.min_words) & (f.col("place") > 1)
-        rows = able.join(last, "row").withColumn("undecided", undecided)
+        rows = comparable.join(last, "row").withColumn("undecided", undecided)
         columns = "row", "undecided", "words", "simhash", "minima"
         return shared.select("key", "row").join(rows.select(*columns), "row")
 
-    def _meet(self, members: DataFrame, pivots: int) -> DataFrame:
-        """Return whom the undecided meet, once for each row and other, by row."""
+    def _candidates(self, members: DataFrame, pivots: int) -> DataFrame:
+        """Candidates of the undecided rows, each once, whatever number of keys they share."""
         columns = "key", "row", "undecided", f.col("words").cast("long"), "simhash", "minima"
-        met = (
+        find = partial(find_candidates, deciding=self._deciding, pivots=pivots)
+        by_key = (
             _together(members.select(*columns), "key")
             .sortWithinPartitions("key", "row")
-            .mapInArrow(partial(meet, deciding=self._deciding, pivots=pivots), MET)
+            .mapInArrow(find, CANDIDATES)
         )
-        return met.groupBy("row", "other").agg(
+        return by_key.groupBy("row", "other").agg(
             f.max("equal").alias("equal"),
             f.max("original").alias("original"),
             f.max("sure").alias("sure"),
             f.sum("hidden").alias("hidden"),
         )
 
-    def _met(self, members: DataFrame, pivots: int) -> DataFrame:
-        """Return whom the undecided meet and may have to be measured with.
+    def _pairs(self, members: DataFrame, pivots: int) -> DataFrame:
+        """Candidates that may have to be measured for the undecided rows.
 
-        Those behind enough originals that are measured for certain never are. A row that is not
-        to be decided as an original yet is measured with the best originals alone; `ahead` is how
-        many undecided ones were before each.
+        A candidate after enough originals that are certain to be measured never is. A row that
+        cannot be found to be an original yet is measured with the best originals only; `ahead`
+        is the number of undecided candidates that were before each.
         """
         before = _by_likeness().rowsBetween(Window.unboundedPreceding, -1)
         real = f.col("other") >= 0
         certain = f.count_if(f.col("original") & f.col("sure")).over(before)
         ahead = f.count_if(~f.col("original") & real).over(before)
         ranked = (
-            self._meet(members, pivots)
+            self._candidates(members, pivots)
             .withColumn("hidden", f.max("hidden").over(Window.partitionBy("row")))
             .withColumn("certain", certain)
             .withColumn("place", f.count_if("original").over(before))
             .withColumn("ahead", f.when(f.col("hidden") > 0, ahead).otherwise(0))
         )
-        best = f.col("original") & (f.col("place") < _LOOKED_AT)
-        wanted = (f.col("certain") < self._deciding.measured) & ((f.col("hidden") == 0) | best)
+        best = f.col("original") & (f.col("place") < _MAX_MEASURED_EARLY)
+        wanted = (f.col("certain") < self._deciding.max_measured) & ((f.col("hidden") == 0) | best)
         return ranked.where(~real | wanted).drop("certain", "place")
 
-    def _decided(self, entries: DataFrame, *, in_one_task: bool) -> DataFrame:
-        bucket = f.lit(0) if in_one_task else f.shiftright("row", _BUCKET_BITS)
-        lines = self._with_texts(entries).withColumn("bucket", bucket.cast("long"))
+    def _decided(self, pairs: DataFrame, *, in_one_task: bool) -> DataFrame:
+        block = f.lit(0) if in_one_task else f.shiftright("row", _BLOCK_BITS)
+        lines = self._with_texts(pairs).withColumn("block", block.cast("long"))
         return (
-            _together(lines, "bucket")
-            .sortWithinPartitions("bucket", "row", f.desc("equal"), "other")
+            _together(lines, "block")
+            .sortWithinPartitions("block", "row", f.desc("equal"), "other")
             .mapInArrow(partial(decide, deciding=self._deciding), DECIDED)
         )
 
-    def _with_texts(self, entries: DataFrame) -> DataFrame:
-        """Return entries with the texts of the others, and a line for each row with its own."""
-        real = entries.where("other >= 0")
+    def _with_texts(self, pairs: DataFrame) -> DataFrame:
+        """Add the texts of the candidates, and for each row a line with its own text."""
+        real = pairs.where("other >= 0")
         others = self._texts.withColumnRenamed("row", "other").join(real, "other")
         asks = real.groupBy("row").agg(f.max("hidden").alias("hidden"))
         own = self._texts.join(asks, "row").select(
-            *("row", f.col("row").alias("other"), f.lit(OWN).alias("equal")),
+            *("row", f.col("row").alias("other"), f.lit(OWN_TEXT).alias("equal")),
             *(f.lit(False).alias("original"), f.lit(False).alias("sure"), "hidden"),
             *(f.lit(0).cast("long").alias("ahead"), "text"),
         )
-        nobody = entries.where(f.col("equal") == NOBODY).withColumn("text", f.lit(None))
-        return own.unionByName(others).unionByName(nobody)
+        hidden = pairs.where(f.col("equal") == NO_CANDIDATE).withColumn("text", f.lit(None))
+        return own.unionByName(others).unionByName(hidden)
 
     def _settled(self, decided: DataFrame, members: DataFrame, pivots: int) -> DataFrame:
-        """Return what was decided, without likely duplicates that may be none.
+        """Turn likely duplicates into duplicates where that is certain, else let them wait.
 
-        A likely duplicate is one if, with those that were hidden from it, too few can come before
-        the original that it found. Of those hidden, likely duplicates do not count: the first
-        of all is one, and so is each behind it, as long as none of them is taken back.
+        It is certain if, even with the rows that were hidden from it, too few candidates can come
+        before the original that it found. Likely duplicates among the hidden rows do not count:
+        the first one of all is a duplicate, and so is each after it unless one is taken back.
         """
         likely = decided.where(f.col("verdict") == LIKELY)
-        for _ in range(_TIMES):
+        for _ in range(_MAX_RECOUNTS):
             gone = likely.select("row").unionAll(
                 decided.where(f.col("verdict") == DUPLICATE).select("row")
             )
@@ -206,11 +209,11 @@ class Rounds:
     def _doubtful(
         self, likely: DataFrame, gone: DataFrame, members: DataFrame, pivots: int
     ) -> DataFrame:
-        """Return the likely duplicates for which too many rows that are not gone were hidden."""
+        """Likely duplicates from which too many rows were hidden that are not `gone`."""
         before = Window.partitionBy("key").orderBy("row")
         before = before.rowsBetween(Window.unboundedPreceding, -1)
-        most, measured = self._deciding.most, self._deciding.measured
-        possible = f.count_if(~f.col("undecided")).over(before) < most
+        max_originals, max_measured = self._deciding.max_originals, self._deciding.max_measured
+        possible = f.count_if(~f.col("undecided")).over(before) < max_originals
         waiting = f.col("undecided") & f.col("possible")
         is_hidden = waiting & (f.col("pivots") >= pivots) & f.col("gone").isNull()
         hidden = (
@@ -223,13 +226,13 @@ class Rounds:
             .groupBy("row")
             .agg(f.sum("hidden").alias("hidden"))
         )
-        too_many = f.col("unlike") + f.col("hidden") >= measured
+        too_many = f.col("unlike") + f.col("hidden") >= max_measured
         return likely.join(hidden, "row").where(too_many).select("row")
 
     def _chosen(self, members: DataFrame, claims: DataFrame) -> DataFrame:
-        """Return the duplicates with the originals that they choose.
+        """Choose the original of each duplicate.
 
-        Whoever has none to choose from but the one found before, has that.
+        A duplicate whose only candidate is the original that was found in a round has that one.
         """
         claimed = claims.select(
             *("row", f.col("other").alias("claimed")),
@@ -245,10 +248,10 @@ class Rounds:
         estimate = f.col("equal") / FUNCTIONS
         beaten = estimate + self._deciding.ranking.margin < f.col("resemblance")
         is_behind = f.coalesce(f.col("place") > f.col("found"), f.lit(False))
-        entries = self._work.write(
-            self._meet(_open(rows), 0)
+        pairs = self._work.write(
+            self._candidates(_with_undecided(rows), 0)
             .withColumn("place", place)
-            .where(f.col("place") <= self._deciding.measured)
+            .where(f.col("place") <= self._deciding.max_measured)
             .join(claimed, "row")
             .withColumn("found", found)
             .where(~(is_behind & beaten))
@@ -256,15 +259,15 @@ class Rounds:
             "choices",
         )
         is_known = (f.col("choices") == 1) & (f.col("other") == f.col("claimed"))
-        known = entries.where(is_known).select(
+        known = pairs.where(is_known).select(
             *("row", f.col("other").alias("original")),
             *("resemblance", "containment"),
         )
-        asking = entries.where(~is_known).select(
+        open_pairs = pairs.where(~is_known).select(
             *("row", "other", "equal", "original", "sure", "hidden"),
             f.lit(0).cast("long").alias("ahead"),
         )
-        lines = self._with_texts(asking).withColumn("bucket", f.lit(0).cast("long"))
+        lines = self._with_texts(open_pairs).withColumn("block", f.lit(0).cast("long"))
         chosen = (
             _together(lines, "row")
             .sortWithinPartitions("row", f.desc("equal"), "other")
@@ -274,31 +277,31 @@ class Rounds:
 
 
 def _together(frame: DataFrame, column: str) -> DataFrame:
-    """Return a frame of which the rows of one value are in one task.
+    """Shuffle a frame so that all rows with one value are in one task.
 
-    The expression is of our own: a shuffle by the column itself is left out where a join makes
-    one, which Spark may replace while it runs by a join that keeps no values together.
+    By an expression, as Spark leaves a shuffle by the column itself out if a join before it makes
+    one, and may then replace that join at run time by one that keeps no values together.
     """
     return frame.repartition(f.hash(column))
 
 
 def _by_likeness() -> WindowSpec:
-    """Return the order in which the others of a row are measured."""
+    """Order in which the candidates of a row are measured."""
     return Window.partitionBy("row").orderBy(f.desc("equal"), "other")
 
 
-def _left(members: DataFrame, decided: DataFrame) -> DataFrame:
-    """Return the members of the keys under which there are undecided rows still."""
+def _still_undecided(members: DataFrame, decided: DataFrame) -> DataFrame:
+    """Members of the keys that still have undecided rows after a round."""
     verdict = f.coalesce("verdict", f.lit(ORIGINAL))
     rows = (
         members.join(decided.select("row", "verdict"), "row", "left")
         .where(verdict != DUPLICATE)
-        .withColumn("undecided", f.col("undecided") & verdict.isin(*_OPEN))
+        .withColumn("undecided", f.col("undecided") & verdict.isin(*_UNDECIDED))
         .drop("verdict")
     )
-    return _open(rows)
+    return _with_undecided(rows)
 
 
-def _open(members: DataFrame) -> DataFrame:
-    """Return the members of the keys with undecided rows."""
+def _with_undecided(members: DataFrame) -> DataFrame:
+    """Members of the keys with undecided rows."""
     return members.join(members.where("undecided").select("key").distinct(), "key", "left_semi")

@@ -1,4 +1,4 @@
-"""What Spark's workers sign."""
+"""Rows of a DataFrame, signed by Spark's workers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from shingling.bulk.files.payloads import plain_values
+from shingling.bulk.files.payloads import json_values
 from shingling.bulk.signing.sign_part import BadRowError, id_of, without_text
 from shingling.bulk.spark.batches import of_rows
 from shingling.sketch import FUNCTIONS, sign
@@ -31,9 +31,9 @@ class Signing(NamedTuple):
 
     Args:
         scheme: of the signatures.
-        banding: that makes their keys; None makes none.
+        banding: gives each row its keys; None gives none.
         fields: names of the columns.
-        max_bytes: characters of a text at most.
+        max_bytes: longest text, in characters.
     """
 
     scheme: Scheme
@@ -43,9 +43,15 @@ class Signing(NamedTuple):
 
 
 def sign_rows(batches: Iterable[Any], signing: Signing) -> Iterator[Any]:
-    """Sign rows, or say why they cannot be: `SIGNED` for columns `row`, `place` and `values`.
+    """Sign rows, or give the reason why a row is bad.
 
-    A row without an id is called by its place; without that it cannot be taken.
+    Args:
+        batches: with the columns `row`, `place` and `values`. A row without an id is called by
+            its place; without a place it is bad.
+        signing: how rows are signed.
+
+    Yields:
+        Batches of the schema `SIGNED`.
     """
     for batch in batches:
         rows = batch.to_pylist()
@@ -54,20 +60,20 @@ def sign_rows(batches: Iterable[Any], signing: Signing) -> Iterator[Any]:
         done = [_signed(row, signing) for row in rows]
         keys: list[Any] = [None] * len(rows)
         if signing.banding is not None:
-            minima = [np.frombuffer(one[-1] or _NO_MINIMA, "<u4") for one in done]
+            minima = [np.frombuffer(columns[-1] or _NO_MINIMA, "<u4") for columns in done]
             keys = signing.banding.keys(minima).tolist()
         lines = zip(rows, done, keys, strict=True)
-        yield of_rows([(row["row"], *one, own) for row, one, own in lines], SIGNED)
+        yield of_rows([(row["row"], *columns, own) for row, columns, own in lines], SIGNED)
 
 
 def _signed(row: dict[str, Any], signing: Signing) -> tuple[Any, ...]:
-    """Return id, name, reason, words, text hash, SimHash and minima of a row."""
+    """Sign a row: id, name, reason, words, text hash, SimHash and minima."""
     fields = signing.fields
-    own, name = None, row["place"]
+    row_id, name = None, row["place"]
     try:
-        named = id_of(plain_values(row["values"]), fields.id)
+        named = id_of(json_values(row["values"]), fields.id)
         if named is not None:
-            own = name = named[0].decode()
+            row_id = name = named[0].decode()
         if name is None:
             raise BadRowError("no id")
         body = row["values"][fields.text]
@@ -79,7 +85,7 @@ def _signed(row: dict[str, Any], signing: Signing) -> tuple[Any, ...]:
         if not signature.words:
             raise BadRowError(f"{fields.text} has no words")
     except BadRowError as error:
-        return own, name, str(error), None, None, None, None
+        return row_id, name, str(error), None, None, None, None
     simhash = int(np.uint64(signature.simhash).view(np.int64))
     minima = signature.minima.astype("<u4").tobytes()
-    return own, name, None, signature.words, signature.text_hash, simhash, minima
+    return row_id, name, None, signature.words, signature.text_hash, simhash, minima

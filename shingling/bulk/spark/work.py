@@ -1,4 +1,4 @@
-"""A folder that all of Spark's workers can reach, for what one step hands to the next."""
+"""A folder that all of Spark's workers can reach, for the results of each step."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 class Work:
-    """A folder of Parquet: what was written there is not computed again.
+    """A folder of Parquet files; a frame that is read from there is not computed again.
 
     Args:
-        spark: that reads and writes.
-        folder: a path or URI as Spark takes it.
+        spark: the session.
+        folder: its path or URI.
     """
 
     def __init__(self, spark: SparkSession, folder: str) -> None:
@@ -25,7 +25,7 @@ class Work:
         self._folder = folder
 
     def write(self, frame: DataFrame, name: str) -> DataFrame:
-        """Return a frame as it was written."""
+        """Write a frame, and read it from there."""
         place = f"{self._folder}/{name}"
         frame.write.parquet(place, mode="overwrite")
         return self.spark.read.schema(frame.schema).parquet(place)
@@ -33,13 +33,22 @@ class Work:
     def write_counted(
         self, frame: DataFrame, name: str, counts: Mapping[str, Column]
     ) -> tuple[DataFrame, dict[str, int]]:
-        """Return a frame as it was written, and what was counted of it on the way."""
+        """Write a frame, and read it from there; also count while writing.
+
+        Args:
+            frame: of any columns.
+            name: of its folder.
+            counts: aggregates of the frame, by name.
+
+        Returns:
+            The frame, and the values of the aggregates.
+        """
         seen = Observation()
         columns = [column.alias(key) for key, column in counts.items()]
         return self.write(frame.observe(seen, *columns), name), seen.get
 
     def empty(self, schema: str) -> DataFrame:
-        """Return a frame without rows."""
+        """Make a frame without rows."""
         return self.spark.createDataFrame([], schema)
 
     def discard(self) -> None:
@@ -49,7 +58,7 @@ class Work:
 
 
 def hadoop(spark: SparkSession, place: str) -> tuple[Any, Any]:
-    """Return a path of Hadoop's, and the file system that it is on."""
+    """Hadoop's object of a path, and the file system that it is on."""
     context: Any = spark.sparkContext
     path = context._jvm.org.apache.hadoop.fs.Path(place)
     return path, path.getFileSystem(context._jsc.hadoopConfiguration())

@@ -9,9 +9,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from shingling.errors import ExtractionError
-from shingling.extraction.pool import ReadingPool
-from shingling.extraction.reader import Content, Reader, Reading
-from shingling.sketch import Signature
+from shingling.extraction.extractors import find_extractor
+from shingling.extraction.pages import Extraction, Fetched, PageExtractor
+from shingling.extraction.pool import ExtractionPool
 from shingling.store import Page, safe_url, site_of
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from shingling.plugin.settings import DedupSettings
     from shingling.sketch import Scheme
 
-_BATCH = 256  # pages
-_SHOWN = 5  # problems
+_PAGES_PER_BATCH = 256
+_PROBLEMS_KEPT = 5
 
 
 class Fields(NamedTuple):
@@ -44,7 +44,7 @@ class Problems:
     def add(self, where: str, problem: str) -> None:
         """Count a line, named by its place in the file."""
         self.number += 1
-        if len(self.first) < _SHOWN:
+        if len(self.first) < _PROBLEMS_KEPT:
             self.first.append((where, problem))
 
 
@@ -52,25 +52,27 @@ class _Item(NamedTuple):
     """What an item says of its page."""
 
     url: str
-    content: Content
+    fetched_page: Fetched
     title: str | None
     language: str | None
     fetched: float | None
 
 
-class Readings:
-    """Contents read as in a crawl: HTML by the extractor, in worker processes where there are.
+class FeedExtractor:
+    """Extracts what a feed holds as a crawl does: HTML in worker processes, if there are any.
 
     Args:
-        settings: how they are read.
+        settings: how HTML is extracted.
         scheme: to sign with.
     """
 
     def __init__(self, settings: DedupSettings, scheme: Scheme) -> None:
         self._settings = settings
-        self._reader = Reader(scheme, settings.extractor, settings.max_bytes)
+        self._extractor = PageExtractor(
+            scheme, find_extractor(settings.extractor), settings.max_bytes
+        )
         self._runner = asyncio.Runner()
-        self._pool: ReadingPool | None = None
+        self._pool: ExtractionPool | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -80,45 +82,45 @@ class Readings:
             self._pool.close()
         self._runner.close()
 
-    def read(self, contents: list[Content]) -> list[Reading]:
-        """Return what was read from each; what cannot be read has a reason."""
-        if not any(content.is_html for content in contents):
-            return [self._reader.read(content) for content in contents]
+    def extract(self, pages: list[Fetched]) -> list[Extraction]:
+        """Extract and sign the main text of each; those without one have a reason."""
+        if not any(fetched.is_html for fetched in pages):
+            return [self._extractor.extract(fetched) for fetched in pages]
         if self._pool is None:
             settings = self._settings
-            self._pool = ReadingPool(self._reader, settings.workers, settings.timeout)
-        return self._runner.run(self._read_in(self._pool, contents))
+            self._pool = ExtractionPool(self._extractor, settings.workers, settings.timeout)
+        return self._runner.run(self._extract_in(self._pool, pages))
 
-    async def _read_in(self, pool: ReadingPool, contents: list[Content]) -> list[Reading]:
-        async def read(content: Content) -> Reading:
+    async def _extract_in(self, pool: ExtractionPool, pages: list[Fetched]) -> list[Extraction]:
+        async def extract(fetched: Fetched) -> Extraction:
             try:
-                return await pool.read(content)
+                return await pool.extract(fetched)
             except ExtractionError as error:
-                return Reading(reason=error.reason)
+                return Extraction(reason=error.reason)
 
-        return await asyncio.gather(*map(read, contents))
+        return await asyncio.gather(*map(extract, pages))
 
 
 def batches_of(
     lines: Iterable[Line],
     fields: Fields,
-    readings: Readings,
+    extractor: FeedExtractor,
     scope_of: Callable[[str], str],
     problems: Problems,
 ) -> Iterator[list[Page]]:
-    """Yield the pages of a feed, some at a time.
+    """Yield the pages of a feed in batches.
 
     Args:
         lines: of the feed.
-        fields: what the fields of an item are called.
-        readings: what reads and signs.
-        scope_of: what returns the scope of a URL.
+        fields: names of an item's fields.
+        extractor: extracts and signs what the items hold.
+        scope_of: gives the scope of a URL.
         problems: where lines without a page are counted.
     """
     items = _items(lines, fields, problems)
-    while batch := list(islice(items, _BATCH)):
-        read = readings.read([item.content for item in batch])
-        yield [_page(item, reading, scope_of) for item, reading in zip(batch, read, strict=True)]
+    while batch := list(islice(items, _PAGES_PER_BATCH)):
+        extracted = extractor.extract([item.fetched_page for item in batch])
+        yield [_page(item, one, scope_of) for item, one in zip(batch, extracted, strict=True)]
 
 
 def _items(lines: Iterable[Line], fields: Fields, problems: Problems) -> Iterator[_Item]:
@@ -131,14 +133,14 @@ def _items(lines: Iterable[Line], fields: Fields, problems: Problems) -> Iterato
 
 
 def _item(values: dict[str, Any], fields: Fields) -> _Item | str:
-    """Return what an item says, or what is wrong with it."""
+    """Page of an item, or what is wrong with it."""
     url = values.get(fields.url)
     if not isinstance(url, str) or not url.strip():
         return f"no {fields.url}"
     for name, is_html in ((fields.text, False), (fields.html, True)):
         body = values.get(name)
         if isinstance(body, str) and body.strip():
-            content = Content(body, is_html=is_html, url=url)
+            page = Fetched(body, is_html=is_html, url=url)
             break
     else:
         return f"neither {fields.text} nor {fields.html}"
@@ -150,11 +152,11 @@ def _item(values: dict[str, Any], fields: Fields) -> _Item | str:
         if seconds is None:
             return f"{fields.time} is no time in ISO 8601 or seconds since 1970"
     title, language = (_string(values.get(name)) for name in ("title", "language"))
-    return _Item(url, content, title, language, seconds)
+    return _Item(url, page, title, language, seconds)
 
 
 def _seconds(value: Any) -> float | None:
-    """Return a time as seconds since 1970; None of what is none."""
+    """Seconds since 1970 of a time; None of what is no time."""
     with suppress(ValueError, TypeError, OverflowError, OSError):
         seconds = float(value)
         datetime.fromtimestamp(seconds, UTC)
@@ -169,21 +171,21 @@ def _string(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def _page(item: _Item, reading: Reading, scope_of: Callable[[str], str]) -> Page:
+def _page(item: _Item, extraction: Extraction, scope_of: Callable[[str], str]) -> Page:
     return Page(
         url=item.url,
-        text=reading.text,
-        signature=Signature.from_bytes(reading.signature) if reading.signature else None,
-        title=item.title or reading.title,
-        language=item.language or reading.language,
+        text=extraction.text,
+        signature=extraction.signature,
+        title=item.title or extraction.title,
+        language=item.language or extraction.language,
         scope=scope_of(item.url),
         fetched=item.fetched,
-        reason=reading.reason,
+        reason=extraction.reason,
     )
 
 
 def scope_by(settings: DedupSettings, spider: str | None) -> Callable[[str], str]:
-    """Return what tells the scope of a URL, as `DEDUP_SCOPE` has it."""
+    """Make the function that gives a URL's scope, by `DEDUP_SCOPE`."""
     if settings.scope == "site":
         return lambda url: site_of(safe_url(url))
     if settings.scope == "spider" and spider is not None:

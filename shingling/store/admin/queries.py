@@ -10,7 +10,6 @@ from sqlalchemy import bindparam, func, or_, select
 
 from shingling.sketch import Signature
 from shingling.store.decide.texts import unzip
-from shingling.store.index.lookup import some
 from shingling.store.model import Group, Page, RunRecord, StoredPage, from_seconds
 from shingling.store.schema import fields as kinds
 from shingling.store.schema.rows import (
@@ -20,22 +19,22 @@ from shingling.store.schema.rows import (
     read_minima,
     url_key,
 )
+from shingling.store.schema.statements import VALUES, chunked
 from shingling.store.schema.tables import full, pages, reviews, runs, texts
 from shingling.store.urls import safe_url
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from sqlalchemy import BindParameter, ColumnElement, Connection, RowMapping, Select
+    from sqlalchemy import ColumnElement, Connection, RowMapping, Select
 
     from shingling.sketch import Scheme
     from shingling.store.session import Session
 
 ROWS_READ_AT_ONCE = 2000
 
-_IN: BindParameter[Any] = bindparam("some", expanding=True)
 _READ = select(pages, texts.c.zlib, texts.c.body_key)
-_BY_BODY = _READ.join_from(texts, pages).where(texts.c.body_key.in_(_IN))
+_BY_BODY = _READ.join_from(texts, pages).where(texts.c.body_key.in_(VALUES))
 _BY_URL = _READ.join_from(pages, texts, isouter=True).where(
     pages.c.url_key == bindparam("url_key"), pages.c.scope == bindparam("scope")
 )
@@ -107,7 +106,7 @@ def chosen(
 def stored_pages(connection: Connection, ids: Sequence[int]) -> list[StoredPage]:
     """Pages of these ids, in this order."""
     found: dict[int, StoredPage] = {}
-    for part in some(ids):
+    for part in chunked(ids):
         for row in connection.execute(SHOWN.where(pages.c.id.in_(part))).mappings():
             found[row["id"]] = stored_page(row)
     return [found[page_id] for page_id in ids]
@@ -215,8 +214,8 @@ def pages_by_body(session: Session, keys: Collection[bytes]) -> dict[bytes, Page
     with session.database.reading() as connection:
         rows = (
             row
-            for part in some(keys)
-            for row in connection.execute(_BY_BODY, {"some": part}).mappings()
+            for part in chunked(keys)
+            for row in connection.execute(_BY_BODY, {"values": part}).mappings()
         )
         return {row["body_key"]: _checked_page(row, session.scheme) for row in rows}
 

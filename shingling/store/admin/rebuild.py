@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import time
 import uuid
+from collections import OrderedDict
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,9 +19,10 @@ from sqlalchemy import delete, func, or_, select, update
 
 from shingling.errors import BandingError, SchemeError, StoreError
 from shingling.sketch import Scheme, sign, text_shingles
-from shingling.store.decide.batch import WorkingSet
+from shingling.store.decide.batch import Batch
+from shingling.store.decide.decide import place
 from shingling.store.decide.texts import read_texts
-from shingling.store.decide.verdict import place
+from shingling.store.decide.write import write_batch
 from shingling.store.index.keys import Index
 from shingling.store.index.lookup import keys_of_sample
 from shingling.store.rules import Rules
@@ -34,7 +36,6 @@ from shingling.store.schema.tables import (
     texts,
 )
 from shingling.store.session import refuse
-from shingling.store.templates import Templates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from shingling.store.backends.base import Database
     from shingling.store.index.postings import Entry
     from shingling.store.schema.rows import Row
+    from shingling.store.templates import SiteCache
 
     Ids = np.ndarray[tuple[int], np.dtype[np.int64]]
 
@@ -138,7 +140,7 @@ class Rebuild:
         self._stored = stored
         self._plan = plan
         self._index = Index.for_rules(plan.rules, plan.scheme)
-        self._templates = Templates()
+        self._site_cache: SiteCache = OrderedDict()
         self._token = ""
 
     def run(
@@ -230,19 +232,19 @@ class Rebuild:
         for row in chunk:
             row.original_id = row.resemblance = row.containment = row.indexed = None
             row.status, row.stored = "new", False
-        templates = self._templates.open(connection)
-        working = WorkingSet(
-            self._database, connection, scheme, self._index, rules, templates, NEXT
+        batch = Batch.open(
+            self._database, connection, scheme, rules, self._index, self._site_cache, NEXT
         )
-        working.meet(chunk, rules)
+        batch.read_again_for(chunk)
         for row in chunk:
-            working.admit(row)
-            placed = place(row, row.first_seen, rules, scheme, working)
+            batch.admit(row)
+            decision = place(row, row.first_seen, batch)
             history = row.last_verdict in ("unchanged", "changed")
             if not (history and (row.is_original or row.last_verdict == "unchanged")):
-                row.last_verdict = placed.status
-        working.flush()
-        working.keep_templates()
+                row.last_verdict = decision.status
+        write_batch(batch)
+        if batch.templates is not None:
+            batch.templates.keep()
 
     def _changes(self, connection: Connection) -> Changes:
         self._state(connection)

@@ -10,7 +10,7 @@ from shingling.sketch import Halves, Scheme
 from shingling.store.index.keys import Index
 from shingling.store.schema import checks
 from shingling.store.schema.rows import EXPORTED_FIELDS
-from shingling.store.templates import are_entries
+from shingling.store.schema.site_entries import are_entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Reviews: a person says that two pages are the same or different, which overrides measures."""
+"""Reviews: a person says that two pages are the same or different, whatever is measured."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from sqlalchemy import and_, delete, insert, or_, select
 
 from shingling.errors import StoreError
-from shingling.store.decide.verdict import join, leave, place
+from shingling.store.decide.decide import place
+from shingling.store.decide.groups import join, leave
 from shingling.store.model import Review, from_seconds
 from shingling.store.schema.rows import url_key
 from shingling.store.schema.tables import reviews
@@ -20,16 +21,14 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection
 
-    from shingling.sketch import Scheme
-    from shingling.store.decide.batch import WorkingSet
-    from shingling.store.rules import Rules
+    from shingling.store.decide.batch import Batch
     from shingling.store.schema.rows import Row
 
 
 def write_review(
     connection: Connection, a: str, b: str, same: bool | None, note: str | None
 ) -> bool:
-    """Store a review of two URLs in place of an earlier one; None only removes that.
+    """Write the review of two URLs, in place of an earlier one; None deletes it.
 
     Returns:
         Whether there was an earlier one.
@@ -57,51 +56,49 @@ def write_review(
     return bool(before)
 
 
-def apply_review(
-    working: WorkingSet, a: str, b: str, same: bool | None, rules: Rules, scheme: Scheme
-) -> None:
-    """Change the groups of two stored pages as their review says, in every scope.
+def apply_review(batch: Batch, a: str, b: str, same: bool | None) -> None:
+    """Have the groups of two stored pages follow their new review, in every scope.
 
-    If they are the same, the younger page joins the group of the older one, or the older one that
-    of the younger where a review forbids the former. If they are different, the younger page
-    leaves a group that they share and is decided again. When a review is removed, the younger page
-    is decided again as well, unless it has duplicates.
+    If they are the same, the younger one joins the older one's group, or the other way round
+    where a review excludes that. If they are different, the younger one leaves a group that they
+    share and is decided again. So it is where a review is deleted, unless the younger one leads a
+    group of its own.
     """
-    others = {row.scope: row for row in working.load_url(b)}
-    for first in working.load_url(a):
+    others = {row.scope: row for row in batch.load_url(b)}
+    for first in batch.load_url(a):
         second = others.get(first.scope)
         if second is None:
             continue
         older, younger = sorted((first, second), key=lambda row: row.id)
-        together = working.head(older) is working.head(younger)
+        together = batch.head(older) is batch.head(younger)
         if same is True and not together:
-            _bring_together(older, younger, rules, working)
+            _bring_together(older, younger, batch)
         elif same is not True and together:
-            _part(older, younger, rules, scheme, working)
-        elif same is None and not working.members(younger):
-            _decide_again(younger, rules, scheme, working)
+            _part(older, younger, batch)
+        elif same is None and not batch.members(younger):
+            _decide_again(younger, batch)
 
 
-def _bring_together(older: Row, younger: Row, rules: Rules, working: WorkingSet) -> None:
+def _bring_together(older: Row, younger: Row, batch: Batch) -> None:
     for row, other in ((younger, older), (older, younger)):
-        head = working.head(other)
-        if head.id not in working.barred(row):
-            join(row, head, rules, working)
+        head = batch.head(other)
+        if head.id not in batch.excluded_originals(row):
+            join(row, head, batch)
             return
 
 
-def _part(older: Row, younger: Row, rules: Rules, scheme: Scheme, working: WorkingSet) -> None:
-    _decide_again(older if younger.is_original else younger, rules, scheme, working)
+def _part(older: Row, younger: Row, batch: Batch) -> None:
+    _decide_again(older if younger.is_original else younger, batch)
 
 
-def _decide_again(row: Row, rules: Rules, scheme: Scheme, working: WorkingSet) -> None:
-    leave(row, rules, working)
-    working.meet([row], rules)
-    place(row, row.last_seen, rules, scheme, working)
+def _decide_again(row: Row, batch: Batch) -> None:
+    leave(row, batch)
+    batch.read_again_for([row])
+    place(row, row.last_seen, batch)
 
 
 def find_reviews(connection: Connection, url: str | None) -> Iterator[Review]:
-    """Yield the reviews of a URL, or all of them, newest first."""
+    """Yield the reviews of a URL, or all of them, the last one first."""
     where: list[ColumnElement[bool]] = []
     if url is not None:
         key = url_key(safe_url(url))

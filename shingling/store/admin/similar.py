@@ -12,9 +12,9 @@ from shingling.similarity import distance as simhash_distance, overlap
 from shingling.sketch import Banding, Signature, text_fingerprints
 from shingling.store.admin.queries import ROWS_READ_AT_ONCE, SHOWN, stored_page
 from shingling.store.decide.texts import estimated_containment, read_text
-from shingling.store.index.lookup import some
 from shingling.store.model import Match
 from shingling.store.schema.rows import read_minima
+from shingling.store.schema.statements import chunked
 from shingling.store.schema.tables import pages
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def _with_same_text(connection: Connection, signature: Signature) -> Iterator[in
     # The index on hashes leaves out exact duplicates; they are in the groups of the others.
     bound = {"text_hash": signature.text_hash}
     heads = {row.original_id or row.id for row in connection.execute(_NOT_EXACT_COPIES, bound)}
-    for part in some(heads):
+    for part in chunked(heads):
         yield from connection.scalars(_SAME_TEXT, {**bound, "heads": part})
 
 
@@ -150,7 +150,7 @@ def _conditions_within(
         return
     probes = halves.probes([signature.simhash], distance)[0].tolist()
     originals = {page_id for ids in bands.find(probes).values() for page_id in ids}
-    for part in some(originals):
+    for part in chunked(originals):
         yield or_(pages.c.id.in_(part), pages.c.original_id.in_(part))
 
 
@@ -160,7 +160,7 @@ def _estimate_by_bands(
     keys = banding.keys([signature.minima])[0].tolist()
     originals = {page_id for ids in bands.find(keys).values() for page_id in ids}
     found: dict[int, float] = {}
-    for part in some(originals):
+    for part in chunked(originals):
         query = select(pages.c.id, pages.c.minima).where(
             or_(pages.c.id.in_(part), pages.c.original_id.in_(part))
         )

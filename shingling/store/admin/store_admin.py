@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 from shingling.store.admin import queries
 from shingling.store.admin.rebuild import Plan, Rebuild, abandon, read_plan
 from shingling.store.admin.reviews import apply_review, find_reviews, write_review
-from shingling.store.decide.batch import WorkingSet
-from shingling.store.decide.verdict import regroup
+from shingling.store.decide.batch import Batch
+from shingling.store.decide.groups import remove as remove_rows
+from shingling.store.decide.write import write_batch
 from shingling.store.model import DAY
-from shingling.store.templates import forget_site
+from shingling.store.schema.site_entries import forget_site
 from shingling.store.urls import safe_url
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     Progress = Callable[[int, int], None]
 
-_AT_ONCE = 10_000  # pages removed in one transaction
+_MAX_REMOVED_AT_ONCE = 10_000  # pages removed in one transaction
 
 
 class StoreAdmin:
@@ -74,19 +75,13 @@ class StoreAdmin:
         session = self._session
 
         def remove(connection: Connection, ids: Sequence[int]) -> int:
-            session.read_index(connection)
             chosen_rules = rules or session.fitting_rules
-            working = WorkingSet.of(session, connection, chosen_rules)
-            leaving = set(ids)
-            return working.remove(
-                leaving,
-                lambda members: regroup(members, chosen_rules, working, leaving=leaving),
-            )
+            return remove_rows(ids, Batch.of(session, connection, chosen_rules))
 
         removed = 0
-        for start in range(0, len(chosen), _AT_ONCE):
-            some = chosen[start : start + _AT_ONCE]
-            removed += session.database.write(partial(remove, ids=some), alone=True)
+        for start in range(0, len(chosen), _MAX_REMOVED_AT_ONCE):
+            ids = chosen[start : start + _MAX_REMOVED_AT_ONCE]
+            removed += session.write(partial(remove, ids=ids), alone=True)
         if site is not None and run is None and older_than is None:
             self._session.database.write(
                 lambda connection: forget_site(connection, site), alone=True
@@ -126,17 +121,16 @@ class StoreAdmin:
         session = self._session
 
         def say(connection: Connection) -> bool:
-            session.read_index(connection)
             chosen_rules = rules or session.fitting_rules
             first, second = safe_url(a), safe_url(b)
             before = write_review(connection, first, second, same, note)
             if before or same is not None:
-                working = WorkingSet.of(session, connection, chosen_rules)
-                apply_review(working, first, second, same, chosen_rules, self._session.scheme)
-                working.flush()
+                batch = Batch.of(session, connection, chosen_rules)
+                apply_review(batch, first, second, same)
+                write_batch(batch)
             return before
 
-        return self._session.database.write(say, alone=True)
+        return self._session.write(say, alone=True)
 
     def reviews(self, url: str | None = None) -> list[Review]:
         """Read the reviews of a URL, or all of them, newest first."""

@@ -14,13 +14,14 @@ from shingling.sketch import Scheme
 from shingling.store.admin.rebuild import index_all
 from shingling.store.admin.records import PAGE_FIELDS, Header, Record, checked
 from shingling.store.admin.reviews import apply_review
-from shingling.store.backends.base import insert_rows
-from shingling.store.decide.batch import WorkingSet
+from shingling.store.decide.batch import Batch
 from shingling.store.decide.texts import unzip
+from shingling.store.decide.write import write_batch
 from shingling.store.index.keys import Index
-from shingling.store.index.lookup import some
 from shingling.store.schema import fields as kinds
 from shingling.store.schema.rows import PAGE_FIELDS as STORED_FIELDS, url_key
+from shingling.store.schema.site_entries import export_templates
+from shingling.store.schema.statements import chunked, insert_rows
 from shingling.store.schema.tables import (
     pages,
     reviews,
@@ -30,7 +31,6 @@ from shingling.store.schema.tables import (
     texts,
 )
 from shingling.store.schema.whole_texts import hash_whole_texts
-from shingling.store.templates import export_templates
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Sequence
@@ -162,7 +162,6 @@ def restore(session: Session, header: Header, records: Iterable[Record]) -> Rest
         RecordError: a record is not what it should be.
     """
     with session.database.writing() as connection:  # records cannot be read a second time
-        session.read_index(connection)
         restored = _restore(session.database, connection, header, records)
     session.scheme, session.index = restored.scheme, restored.index
     return restored
@@ -264,7 +263,7 @@ def _page_row(record: Record) -> dict[str, Any]:
 def _require_new(batch: Sequence[Record], table: Table, connection: Connection) -> None:
     ids = [record.fields["id"] for record in batch]
     known: set[int] = set()
-    for part in some(ids):
+    for part in chunked(ids):
         known.update(connection.scalars(select(table.c.id).where(table.c.id.in_(part))))
     for record in batch:
         if record.fields["id"] in known:
@@ -277,7 +276,7 @@ def _require_new_urls(
 ) -> None:
     known: set[tuple[bytes, str]] = set()
     query = select(pages.c.url_key, pages.c.scope)
-    for part in some(row["url_key"] for row in rows):
+    for part in chunked(row["url_key"] for row in rows):
         found = connection.execute(query.where(pages.c.url_key.in_(part)))
         known.update((key, scope) for key, scope in found)
     for record, row in zip(batch, rows, strict=True):
@@ -323,15 +322,14 @@ def take_reviews(session: Session, records: Iterable[Record], rules: Rules) -> N
     given = [*records]
 
     def take(connection: Connection) -> None:
-        session.read_index(connection)
         fresh = merge_reviews(connection, given)
-        working = WorkingSet.of(session, connection, rules)
+        batch = Batch.of(session, connection, rules)
         for row in fresh:
             a, b, same = row["a_url"], row["b_url"], row["same"]
-            apply_review(working, a, b, same, rules, session.scheme)
-        working.flush()
+            apply_review(batch, a, b, same)
+        write_batch(batch)
 
-    session.database.write(take, alone=True)
+    session.write(take, alone=True)
 
 
 def merge_reviews(connection: Connection, batch: Iterable[Record]) -> list[dict[str, Any]]:
@@ -347,7 +345,7 @@ def merge_reviews(connection: Connection, batch: Iterable[Record]) -> list[dict[
         if pair not in newest or newest[pair]["created"] < row["created"]:
             newest[pair] = row
     query = select(reviews.c.a_key, reviews.c.b_key, reviews.c.created)
-    for part in some({a_key for a_key, _ in newest}):
+    for part in chunked({a_key for a_key, _ in newest}):
         for a_key, b_key, created in connection.execute(query.where(reviews.c.a_key.in_(part))):
             if (a_key, b_key) in newest and newest[a_key, b_key]["created"] <= created:
                 del newest[a_key, b_key]

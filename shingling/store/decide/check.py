@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from shingling.errors import SchemeError
 from shingling.sketch import sign
-from shingling.store.decide.batch import WorkingSet
+from shingling.store.decide.batch import Batch
+from shingling.store.decide.decide import decide
 from shingling.store.decide.locks import lock_pages
-from shingling.store.decide.verdict import decide
+from shingling.store.decide.write import write_batch
 from shingling.store.runs import write_counts
 
 if TYPE_CHECKING:
@@ -33,48 +34,47 @@ class _UndoneError(Exception):
 
 
 def check_batch(
-    session: Session, batch: Sequence[Page], rules: Rules, *, run: Run | None, dry_run: bool
+    session: Session, pages: Sequence[Page], rules: Rules, *, run: Run | None, dry_run: bool
 ) -> list[Verdict]:
     """Decide pages in order, each against all that is stored, and insert them.
 
     Arguments and errors are those of `Store.check`.
     """
-    signatures = [_signature(page, session.scheme) for page in batch]
+    signatures = [_signature(page, session.scheme) for page in pages]
     signed = [
         (page, signature)
-        for page, signature in zip(batch, signatures, strict=True)
+        for page, signature in zip(pages, signatures, strict=True)
         if signature is not None and signature.words
     ]
+    run_id = None if run is None else run.id
 
-    def decide_all(connection: Connection) -> tuple[list[Verdict], Counter[str], WorkingSet]:
-        session.read_index(connection)
+    def decide_all(connection: Connection) -> tuple[list[Verdict], Counter[str], Batch]:
         session.index.require(rules)
         if not session.database.alone:
-            lock_pages(session.database, connection, signed, rules, session.scheme, session.index)
-        working = WorkingSet.of(session, connection, rules)
-        working.prefetch(
-            [page for page, _ in signed], [signature for _, signature in signed], rules
-        )
+            lock_pages(session, connection, signed, rules)
+        batch = Batch.of(session, connection, rules)
+        batch.read_for(signed)
         verdicts = [
-            decide(page, signature, rules, session.scheme, working, None if run is None else run.id)
-            for page, signature in zip(batch, signatures, strict=True)
+            decide(page, signature, batch, run_id)
+            for page, signature in zip(pages, signatures, strict=True)
         ]
-        working.flush()
+        write_batch(batch)
         counts = Counter(verdict.status for verdict in verdicts)
-        if working.full:
-            counts["full_keys"] = working.full
+        if batch.lookup.full:
+            counts["full_keys"] = len(batch.lookup.full)
         if run is not None:
             counts = run.counts + counts
             write_counts(connection, run.id, counts)
         if dry_run:
             raise _UndoneError(verdicts)
-        return verdicts, counts, working
+        return verdicts, counts, batch
 
     try:
-        verdicts, counts, working = session.database.write(decide_all)
+        verdicts, counts, batch = session.write(decide_all)
     except _UndoneError as undone:
         return undone.verdicts
-    working.keep_templates()
+    if batch.templates is not None:
+        batch.templates.keep()
     if run is not None:
         run.counts = counts
     return verdicts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
 from shingling.defaults import DEFAULT_CONTAINMENT
@@ -53,8 +54,9 @@ class Index:
         return cls(keys_of, rules.containment is not None)
 
     @classmethod
+    @cache
     def stored(cls, of: str, bands: int, rows: int, sampled: bool) -> Index:
-        """Return the index that the columns of the table `scheme` tell."""
+        """Index that the columns of the table `scheme` tell."""
         return cls(Halves(2 * rows) if of == "simhash" else Banding(bands, rows), sampled)
 
     def columns(self) -> dict[str, str | int | bool]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Column, MetaData, PrimaryKeyConstraint, String, Table, insert, inspect, text
 
-import shingling
 from shingling.errors import StoreVersionError
 from shingling.store.schema.tables import metadata
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 def migrations_folder() -> Path:
     """Folder of the migrations: in the installed package, or beside it in a checkout."""
-    package = Path(shingling.__file__).parent
+    package = Path(__file__).parents[2]
     inside = package / "migrations"
     return inside if inside.is_dir() else package.parent / "migrations"
 

@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from shingling.store.schema import fields as kinds
 from shingling.store.schema.fields import PageField
@@ -67,10 +67,26 @@ class Row:
     stored: bool
     indexed: Keyed | None
 
+    @classmethod
+    def of(cls, page: Page, signature: Signature, page_id: int, run: int | None) -> Self:
+        """Row of a page that is not stored yet, as an original."""
+        values: dict[str, Any] = dict.fromkeys(COLUMNS)
+        values |= {name: getattr(page, name) for name in ORIGINS["extracted"]}
+        values |= {name: getattr(signature, name) for name in ORIGINS["signature"]}
+        values |= {"id": page_id, "run_id": run, "status": "new", "last_verdict": "new"}
+        values |= {"scope": page.scope, "url": page.url, "source": page.source}
+        values |= {"url_key": url_key(page.url), "site": site_of(page.url)}
+        values |= {"first_seen": page.fetched_at, "last_seen": page.fetched_at}
+        return cls(**values, stored=False, indexed=None)
+
     @property
     def is_original(self) -> bool:
         """Whether the page is attached to no other."""
         return self.original_id is None
+
+    def is_member_of(self, original: Row) -> bool:
+        """Whether the page is attached to this original."""
+        return self.original_id == original.id
 
     def is_of_page_of(self, other: Row) -> bool:
         """Whether both were found on one page: documents of it are never compared."""
@@ -129,17 +145,6 @@ _READERS = tuple(
 
 extracted = attrgetter(*ORIGINS["extracted"])
 """Values of a page or a row that were extracted from its body."""
-
-
-def row_of(page: Page, signature: Signature, *, page_id: int, seen: int, run: int | None) -> Row:
-    """Row for a page that is not stored yet, before it is decided."""
-    values: dict[str, Any] = dict.fromkeys(COLUMNS)
-    values |= {name: getattr(page, name) for name in ORIGINS["extracted"]}
-    values |= {name: getattr(signature, name) for name in ORIGINS["signature"]}
-    values |= {"id": page_id, "scope": page.scope, "url": page.url, "source": page.source}
-    values |= {"url_key": url_key(page.url), "site": site_of(page.url), "run_id": run}
-    values |= {"status": "new", "last_verdict": "new", "first_seen": seen, "last_seen": seen}
-    return Row(**values, stored=False, indexed=None)
 
 
 def row_from(mapping: RowMapping, fewest_words: int) -> Row:

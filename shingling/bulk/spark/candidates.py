@@ -1,0 +1,205 @@
+"""Candidates of undecided rows, found under shared keys by Spark's workers.
+
+The rows of a key come sorted, and only those that may still be candidates are held in memory: a
+key that all rows share takes no more memory than any other.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from shingling.bulk.buckets import ranges
+from shingling.bulk.measuring import worth_measuring
+from shingling.bulk.spark.batches import of_columns
+from shingling.sketch import FUNCTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    from shingling.sketch import Scheme
+    from shingling.store import Ranking, Rules
+
+NO_CANDIDATE = -1
+"""In place of the number of equal minima: the line has only the number of hidden rows."""
+
+_MAX_PAIRS_COMPARED = 1 << 16  # at once
+
+CANDIDATES = "row long, other long, equal int, original boolean, sure boolean, hidden long"
+
+
+class Deciding(NamedTuple):
+    """How rows are decided: what the workers need of the options.
+
+    Args:
+        scheme: of the fingerprints.
+        ranking: of candidates.
+        rules: what decides.
+        max_originals: number of originals under a key that are candidates, the oldest.
+        max_measured: number of candidates of a row that are measured.
+    """
+
+    scheme: Scheme
+    ranking: Ranking
+    rules: Rules
+    max_originals: int
+    max_measured: int
+
+
+class _Members(NamedTuple):
+    """Rows under keys, by key and row."""
+
+    key: NDArray[np.int64]
+    row: NDArray[np.int64]
+    undecided: NDArray[np.bool_]
+    words: NDArray[np.int64]
+    simhash: NDArray[np.uint64]
+    minima: NDArray[np.uint32]
+    sure: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, batch: Any) -> _Members:
+        """Rows of a batch, none of which is sure yet."""
+        minima = np.frombuffer(b"".join(batch.column("minima").to_pylist()), "<u4")
+        key, row, undecided, words, simhash = (
+            batch.column(name).to_numpy(zero_copy_only=False)
+            for name in ("key", "row", "undecided", "words", "simhash")
+        )
+        minima = minima.reshape(-1, FUNCTIONS)
+        nothing = np.zeros(len(row), bool)
+        return cls(key, row, undecided, words, simhash.view(np.uint64), minima, nothing)
+
+    def take(self, places: Any) -> _Members:
+        """Select rows by their places, a slice or a mask."""
+        return _Members(*(column[places] for column in self))
+
+    def after(self, before: _Members) -> _Members:
+        """Put these rows after others."""
+        pairs = zip(before, self, strict=True)
+        return _Members(*(np.concatenate([*both]) for both in pairs))
+
+
+def find_candidates(batches: Iterable[Any], deciding: Deciding, pivots: int) -> Iterator[Any]:
+    """Pair undecided rows with candidates before them, for each key that they share.
+
+    Candidates are the oldest originals of the key, and its first undecided rows, the pivots. An
+    original is `sure` if it stays among the oldest whatever becomes of the undecided rows. A line
+    of its own has the number of `hidden` rows: the undecided ones between the pivots and the row
+    that may become such originals.
+
+    Args:
+        batches: rows with their keys, sorted by key and row.
+        deciding: says which pairs are worth measuring.
+        pivots: number of undecided rows of a key that are candidates; with 0, no lines with
+            hidden rows are made.
+
+    Yields:
+        Batches of the schema `CANDIDATES`.
+    """
+    finder = _Finder(deciding, pivots)
+    for batch in batches:
+        if batch.num_rows:
+            yield from finder.add(_Members.of(batch))
+
+
+class _Finder:
+    """Finds candidates; between batches it holds those of the last key."""
+
+    def __init__(self, deciding: Deciding, pivots: int) -> None:
+        self._deciding = deciding
+        self._pivots = pivots
+        self._before: _Members | None = None  # that rows of the next batch may have
+        self._key = 0
+        self._originals = 0
+        self._undecided = 0
+
+    def add(self, own: _Members) -> Iterator[Any]:
+        """Yield the candidates of the undecided rows of a batch."""
+        max_originals = self._deciding.max_originals
+        continues = self._before is not None and int(own.key[0]) == self._key
+        starts = np.r_[0, np.flatnonzero(np.diff(own.key)) + 1]
+        sizes = np.diff(np.r_[starts, len(own.key)])
+
+        def before(marked: NDArray[np.bool_], known: int) -> NDArray[np.int64]:
+            """Count the marked rows of the same key before each row."""
+            sums: NDArray[np.int64] = np.cumsum(marked) - marked
+            counts: NDArray[np.int64] = sums - np.repeat(sums[starts], sizes)
+            counts[: sizes[0]] += known if continues else 0
+            return counts
+
+        originals = before(~own.undecided, self._originals)
+        possible = originals < max_originals
+        undecided = before(own.undecided & possible, self._undecided)
+        is_candidate = possible & (~own.undecided | (undecided < self._pivots))
+        is_candidate &= own.words >= self._deciding.rules.min_words
+        own = own._replace(sure=originals + undecided < max_originals)
+        others = own.take(is_candidate)
+        known = 0
+        if continues and self._before is not None:
+            others = others.after(self._before)
+            known = len(self._before.row)
+        counts = before(is_candidate, known)
+        firsts = np.cumsum(is_candidate) - is_candidate + known - counts
+
+        asks = np.flatnonzero(own.undecided)
+        yield from self._pairs(own, others, asks, firsts[asks], counts[asks])
+        if self._pivots:
+            hidden = undecided[asks] - self._pivots
+            yield _hidden(own.row[asks][hidden > 0], hidden[hidden > 0])
+
+        self._key = int(own.key[-1])
+        self._originals = int(originals[-1] + (not own.undecided[-1]))
+        self._undecided = int(undecided[-1] + (own.undecided[-1] and possible[-1]))
+        last = int(firsts[starts[-1]])
+        self._before = others.take(slice(last, None))
+
+    def _pairs(
+        self,
+        own: _Members,
+        others: _Members,
+        asks: NDArray[np.int64],
+        firsts: NDArray[np.int64],
+        counts: NDArray[np.int64],
+    ) -> Iterator[Any]:
+        ends = np.cumsum(counts)
+        start = 0
+        while start < len(asks):
+            limit = (int(ends[start - 1]) if start else 0) + _MAX_PAIRS_COMPARED
+            stop = max(int(np.searchsorted(ends, limit, side="right")), start + 1)
+            part = slice(start, stop)
+            left = own.take(np.repeat(asks[part], counts[part]))
+            right = others.take(ranges(firsts[part], counts[part]))
+            chosen, equal = self._select(left, right)
+            if len(equal):
+                columns = (
+                    *(left.row[chosen], right.row[chosen], equal.astype(np.int32)),
+                    *(~right.undecided[chosen], right.sure[chosen], np.zeros(len(equal), np.int64)),
+                )
+                yield of_columns(columns, CANDIDATES)
+            start = stop
+
+    def _select(
+        self, left: _Members, right: _Members
+    ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+        """Select the pairs that are worth measuring, as bulk on one machine does."""
+        deciding = self._deciding
+        chosen, counts = worth_measuring(
+            left.minima == right.minima,
+            left.simhash,
+            right.simhash,
+            deciding.rules,
+            deciding.ranking,
+        )
+        chosen &= left.row != right.row  # two of its keys may be equal by chance
+        return chosen, counts[chosen]
+
+
+def _hidden(rows: NDArray[np.int64], hidden: NDArray[np.int64]) -> Any:
+    none = np.full(len(rows), NO_CANDIDATE, np.int32)
+    no = np.zeros(len(rows), bool)
+    # Each line has another number in place of a candidate: equal ones would all go to one task.
+    columns = rows, -1 - rows, none, no, no, hidden
+    return of_columns(columns, CANDIDATES)

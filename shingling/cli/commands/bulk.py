@@ -1,0 +1,205 @@
+"""The command `bulk`: a whole collection, deduplicated without a crawl."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from scrapy.exceptions import UsageError
+
+from shingling.cli.opening import chosen_url
+from shingling.cli.output import FOUND, print_json, print_table
+from shingling.cli.progress import progress_bar
+from shingling.cli.subcommand import Subcommand
+from shingling.errors import BulkError
+from shingling.extraction.cpus import usable_cpus
+
+if TYPE_CHECKING:
+    import argparse
+
+    from shingling.bulk import Options, Summary
+    from shingling.plugin.settings import DedupSettings
+
+_UNITS = {"k": 10**3, "m": 10**6, "g": 10**9}
+_MIN_MEMORY_BYTES = 1_000_000
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "input",
+        metavar="INPUT",
+        nargs="+",
+        help=".jsonl or .csv (also .gz, .zst), .parquet, .warc, .tar, a folder of HTML, an"
+        " SQLAlchemy URL, or - for stdin",
+    )
+    parser.add_argument("--out", metavar="DIR", required=True, help="folder to write to")
+    parser.add_argument(
+        "--threshold", type=float, help="resemblance of near-duplicates (default: DEDUP_THRESHOLD)"
+    )
+    parser.add_argument(
+        "--method",
+        choices=["minhash", "megashingle", "minhash+simhash", "exact"],
+        help="how duplicates are found (default: DEDUP_METHOD)",
+    )
+    for name in ("text", "html"):
+        parser.add_argument(
+            f"--{name}-field",
+            metavar="NAME",
+            help=f"field of a row (default: DEDUP_{name.upper()}_FIELD)",
+        )
+    parser.add_argument(
+        "--id-field",
+        metavar="NAME",
+        help="field of a row (default: id or url, where a row has one; else its file and line)",
+    )
+    parser.add_argument(
+        "--format",
+        choices=["jsonl", "csv", "parquet", "warc", "html"],
+        help="format of all inputs, whatever they are called",
+    )
+    parser.add_argument("--query", metavar="SQL", help="query to send to an SQLAlchemy URL")
+    parser.add_argument(
+        "--to",
+        choices=["jsonl", "parquet"],
+        default="jsonl",
+        help="format of the output (default: jsonl)",
+    )
+    parser.add_argument(
+        "--into-store", action="store_true", help="put the rows into the store as well"
+    )
+    parser.add_argument(
+        "--workers", type=int, metavar="N", help="number of processes (default: one for each CPU)"
+    )
+    parser.add_argument(
+        "--memory", default="1G", metavar="SIZE", help="memory that sorting may use (default: 1G)"
+    )
+    parser.add_argument("--strict", action="store_true", help="stop at the first bad row")
+    parser.add_argument(
+        "--restart", action="store_true", help="start again, whatever another run has left in DIR"
+    )
+    parser.add_argument(
+        "--every",
+        type=float,
+        default=10.0,
+        metavar="SECONDS",
+        help="time between two lines of progress, where there is no terminal (default: 10)",
+    )
+
+
+def _bulk(options: argparse.Namespace, settings: DedupSettings) -> int:
+    if options.every <= 0:
+        raise UsageError("--every takes a number of seconds above 0", print_help=False)
+    settings.scheme.canonical.require()
+    from shingling.bulk import deduplicate
+    from shingling.store import Store
+
+    chosen = _options(options, settings)
+    with ExitStack() as stack:
+        store = None
+        if options.into_store:
+            url = chosen_url(options, settings)
+            store = stack.enter_context(Store.open(url, scheme=settings.scheme, rules=chosen.rules))
+        show = stack.enter_context(progress_bar("rows", seconds_between_lines=options.every))
+        try:
+            summary = deduplicate(
+                options.input,
+                options.out,
+                chosen,
+                store=store,
+                restart=options.restart,
+                progress=lambda step: show(step.phase, step.rows, step.share),
+            )
+        except KeyboardInterrupt:
+            raise BulkError("interrupted; the same command goes on from here") from None
+    if options.json:
+        return print_json(summary.as_dict())
+    _print(summary, options.out)
+    return FOUND
+
+
+def _options(options: argparse.Namespace, settings: DedupSettings) -> Options:
+    from shingling.bulk import Fields, Options
+
+    threshold = settings.threshold if options.threshold is None else options.threshold
+    if not 0 < threshold <= 1:
+        raise UsageError("--threshold takes a number above 0, at most 1", print_help=False)
+    if options.workers is not None and options.workers < 0:
+        raise UsageError("--workers takes a number from 0 on", print_help=False)
+    return Options(
+        rules=replace(
+            settings.rules, threshold=threshold, method=options.method or settings.method
+        ),
+        scheme=settings.scheme,
+        extractor=settings.extractor,
+        fields=Fields(
+            options.text_field or settings.text_field,
+            options.html_field or settings.html_field,
+            options.id_field,
+        ),
+        format=options.format,
+        query=options.query,
+        output=options.to,
+        workers=usable_cpus() if options.workers is None else options.workers,
+        memory=_bytes(options.memory),
+        max_bytes=settings.max_bytes,
+        timeout=settings.timeout,
+        strict=options.strict,
+    )
+
+
+def _bytes(size: str) -> int:
+    """Parse a size such as `500M` or `2G` to bytes."""
+    number, unit = size[:-1], size[-1:].lower()
+    if unit.isdigit():
+        number, unit = size, ""
+    try:
+        found = int(float(number) * _UNITS.get(unit, 0 if unit else 1))
+    except ValueError:
+        found = 0
+    if found < _MIN_MEMORY_BYTES:
+        raise UsageError("--memory takes a size from 1M on, such as 500M or 2G", print_help=False)
+    return found
+
+
+def _print(summary: Summary, out: str) -> None:
+    from shingling.text import plain_line
+
+    total = max(summary.total, 1)
+    kinds = f"{summary.exact:,} exact, {summary.near:,} near"
+    rows = [
+        ("rows", f"{summary.total:,}"),
+        ("unique", f"{summary.unique:,} ({summary.unique / total:.1%})"),
+        ("repeated", f"{summary.repeated:,} ({summary.repeated / total:.1%}): {kinds}"),
+        ("seconds", f"{summary.seconds:,.1f}"),
+        ("written to", plain_line(out)),
+    ]
+    if summary.short:
+        rows.insert(2, ("short", f"{summary.short:,} of the unique ones are compared exactly only"))
+    if summary.stored is not None:
+        said = ", ".join(f"{number:,} {status}" for status, number in summary.stored.items())
+        rows.append(("in the store", said or "nothing"))
+    if summary.bad:
+        rows.append(("bad rows", f"{summary.bad:,}, listed in bad.jsonl"))
+    print_table(["", ""], rows, header=False)
+    if summary.problems:
+        print()
+        print_table(
+            ["file", "line", "problem"],
+            [(problem.file, f"{problem.line:,}", problem.reason) for problem in summary.problems],
+        )
+        left = summary.bad - len(summary.problems)
+        if left:
+            print(f"and {left:,} more")
+
+
+COMMANDS = (
+    Subcommand(
+        name="bulk",
+        summary="deduplicate a whole collection: files, archives or a query",
+        example="articles.jsonl.gz --out deduplicated",
+        add_options=_add_options,
+        run=_bulk,
+        order=130,
+    ),
+)

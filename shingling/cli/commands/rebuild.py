@@ -1,0 +1,216 @@
+"""The command `rebuild`: index, decide or sign all stored pages again."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from scrapy.exceptions import UsageError
+
+from shingling.cli.opening import open_store
+from shingling.cli.output import FOUND, NOT_FOUND, print_json, print_table
+from shingling.cli.progress import progress_bar
+from shingling.cli.subcommand import Subcommand
+from shingling.defaults import DEFAULT_CONTAINMENT, MOST_DISTANCE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from shingling.plugin.settings import DedupSettings
+    from shingling.store import Changes, Index, Rules, Store
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--threshold",
+        type=float,
+        help="resemblance at which pages are to be found (default: DEDUP_THRESHOLD)",
+    )
+    parser.add_argument(
+        "--method",
+        choices=["minhash", "megashingle", "simhash", "minhash+simhash"],
+        help="method that the index is for (default: DEDUP_METHOD)",
+    )
+    parser.add_argument(
+        "--containment",
+        action=argparse.BooleanOptionalAction,
+        help="keep samples of the stored texts, for DEDUP_CONTAINMENT (default: as before)",
+    )
+    parser.add_argument(
+        "--decide",
+        action="store_true",
+        help="decide all pages again as well, in the order in which they were first seen",
+    )
+    parser.add_argument(
+        "--scheme",
+        action="store_true",
+        help="sign all stored texts again, under DEDUP_SHINGLE_SIZE and DEDUP_SCHEME, and decide",
+    )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="only print what --decide or --scheme would change"
+    )
+    parser.add_argument("--resume", action="store_true", help="continue an interrupted rebuild")
+    parser.add_argument(
+        "--abandon", action="store_true", help="discard what an interrupted rebuild has done"
+    )
+
+
+def _rebuild(options: argparse.Namespace, settings: DedupSettings) -> int:
+    threshold = settings.threshold if options.threshold is None else options.threshold
+    _check(options, threshold)
+    with open_store(options, settings) as store:
+        if options.abandon:
+            return _print_abandoned(options, store.admin.abandon_rebuild())
+        changes: Changes | None = None
+        if options.resume:
+            rules = settings.rules
+            with _progress("rebuilding") as progress:
+                resumed = store.admin.resume_rebuild(progress)
+            if resumed is None:
+                print("no rebuild was interrupted")
+                return NOT_FOUND
+            index, changes = resumed
+        elif options.decide or options.scheme:
+            rules = _rules_to_decide_by(options, settings, threshold)
+            scheme = settings.scheme if options.scheme else None
+            with _progress("deciding") as progress:
+                changes = store.admin.redecide(
+                    rules, scheme=scheme, dry_run=options.dry_run, progress=progress
+                )
+            index = store.index
+        else:
+            rules = _rules_to_index_for(options, settings, store, threshold)
+            with _progress("indexing") as progress:
+                index = store.admin.rebuild(rules=rules, progress=progress)
+    if changes is None:
+        return _print_index(options, index, rules)
+    return _print_changes(options, changes, index)
+
+
+def _check(options: argparse.Namespace, threshold: float) -> None:
+    if not 0 < threshold <= 1:
+        raise UsageError("--threshold takes a number above 0, at most 1", print_help=False)
+    decide = options.decide or options.scheme
+    given = (options.threshold, options.method, options.containment)
+    anew = decide or any(option is not None for option in given)
+    if sum([anew, options.resume, options.abandon]) != 1:
+        raise UsageError(
+            "name --threshold, --method, --containment, --decide or --scheme; or --resume or"
+            " --abandon",
+            print_help=False,
+        )
+    if options.dry_run and not decide:
+        raise UsageError("--dry-run goes with --decide or --scheme", print_help=False)
+
+
+def _rules_to_decide_by(
+    options: argparse.Namespace, settings: DedupSettings, threshold: float
+) -> Rules:
+    """Rules of the settings with what the options say instead."""
+    containment = settings.containment
+    if options.containment is not None:
+        containment = DEFAULT_CONTAINMENT if options.containment else None
+    return replace(
+        settings.rules,
+        threshold=threshold,
+        method=options.method or settings.method,
+        containment=containment,
+    )
+
+
+def _rules_to_index_for(
+    options: argparse.Namespace, settings: DedupSettings, store: Store, threshold: float
+) -> Rules:
+    """Rules that a new index is for; what nothing is said of stays as in the present one."""
+    from shingling.store import Rules
+
+    method = options.method or settings.method
+    if method == "exact":  # needs no index of its own
+        method = store.index.usual_rules().method
+    sampled = store.index.sampled if options.containment is None else options.containment
+    return Rules(
+        threshold=threshold, method=method, containment=DEFAULT_CONTAINMENT if sampled else None
+    )
+
+
+def _print_abandoned(options: argparse.Namespace, begun: bool) -> int:
+    if options.json:
+        print_json({"abandoned": begun})
+    else:
+        print("the rebuild is abandoned" if begun else "no rebuild was interrupted")
+    return FOUND if begun else NOT_FOUND
+
+
+def _print_index(options: argparse.Namespace, index: Index, rules: Rules) -> int:
+    from shingling.sketch import Banding
+
+    if options.json:
+        shown: dict[str, Any] = index.columns()
+        if isinstance(index.keys_of, Banding) and "minhash" in rules.method:
+            shown["recall"] = round(index.keys_of.recall(rules.threshold), 4)
+        return print_json(shown)
+    print(f"{index}, which find {_found(index, rules)}")
+    return FOUND
+
+
+def _found(index: Index, rules: Rules) -> str:
+    """Pairs that an index finds."""
+    from shingling.sketch import Banding
+
+    if not isinstance(index.keys_of, Banding):
+        return f"all pairs within {MOST_DISTANCE} bits"
+    if rules.method == "megashingle":
+        return "all pairs with an equal megashingle"
+    return f"{index.keys_of.recall(rules.threshold):.1%} of the pairs at {rules.threshold:g}"
+
+
+def _print_changes(options: argparse.Namespace, changes: Changes, index: Index) -> int:
+    if options.json:
+        shown = {**changes.as_dict(), "dry_run": options.dry_run, "index": index.columns()}
+        return print_json(shown)
+    before, after = changes.originals
+    print_table(
+        ["", ""],
+        [
+            ("pages decided again", f"{changes.pages:,}"),
+            ("originals", f"{before:,} before, {after:,} now"),
+            ("new duplicates", f"{changes.to_duplicate:,}"),
+            ("duplicates no longer", f"{changes.to_original:,}"),
+            ("other original", f"{changes.moved:,}"),
+        ],
+        header=False,
+    )
+    if changes.examples:
+        print()
+        shown_as = [
+            (one.url, one.before or "(an original)", one.after or "(an original)")
+            for one in changes.examples
+        ]
+        print_table(["URL", "duplicate of, before", "now"], shown_as)
+        left = changes.to_original + changes.to_duplicate + changes.moved - len(shown_as)
+        if left:
+            print(f"and {left:,} more")
+    if options.dry_run:
+        print("\nnothing was changed (--dry-run)")
+    return FOUND
+
+
+@contextmanager
+def _progress(phase: str) -> Iterator[Callable[[int, int], None]]:
+    with progress_bar("pages") as show:
+        show(phase, 0, 0.0)
+        yield lambda done, total: show(phase, done, done / max(total, 1))
+
+
+COMMANDS = (
+    Subcommand(
+        name="rebuild",
+        summary="index, decide or sign all stored pages again, without a crawl",
+        example="--threshold 0.6 --decide --dry-run",
+        add_options=_add_options,
+        run=_rebuild,
+        order=100,
+    ),
+)

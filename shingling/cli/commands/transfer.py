@@ -1,0 +1,260 @@
+"""The commands that move stores and old crawls: `export` and `import`."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import closing
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scrapy.exceptions import UsageError
+
+from shingling.cli.opening import chosen_url, open_session
+from shingling.cli.output import FAILED, FOUND, counted, print_json
+from shingling.cli.progress import progress_bar
+from shingling.cli.subcommand import Subcommand
+from shingling.errors import NoStoreError, RecordError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections import Counter
+    from collections.abc import Iterable, Iterator
+
+    from shingling.bulk.files.lines import Line
+    from shingling.cli.formats.feeds import Problems
+    from shingling.cli.progress import Show
+    from shingling.plugin.settings import DedupSettings
+    from shingling.store import Header, Record, Restored
+    from shingling.store.session import Session
+
+_PAGES_PER_STEP = 256  # of progress
+
+
+def _add_export_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        nargs="?",
+        default="-",
+        help=".jsonl, .csv (also with .gz) or .parquet (default: -, JSON lines on stdout)",
+    )
+    parser.add_argument(
+        "--format", choices=["jsonl", "csv", "parquet"], help="format, whatever the file is called"
+    )
+    parser.add_argument("--no-text", action="store_true", help="leave out the main texts")
+    parser.add_argument("--force", action="store_true", help="replace an existing file")
+
+
+def _export(options: argparse.Namespace, settings: DedupSettings) -> int:
+    from rich.filesize import decimal
+
+    from shingling.cli.formats.jsonl_csv import output, write_csv, write_jsonl
+    from shingling.cli.formats.parquet import write_parquet
+    from shingling.store.admin.transfer import export
+    from shingling.text import plain_line
+
+    writers = {"jsonl": write_jsonl, "csv": write_csv, "parquet": write_parquet}
+    write = writers[_usable_format(options)]
+    with open_session(options, settings) as session:
+        records = closing(export(session, with_texts=not options.no_text))
+        with records as found, output(options.file, force=options.force) as file:
+            header = next(found)
+            pages = header.fields["pages"]
+            # A bar would be among the lines where both go to one terminal.
+            shown = options.file != "-" or not sys.stdout.isatty()
+            with progress_bar("pages", shown=shown) as show:
+                write(_watched(chain([header], found), "export", pages, show), file)
+    if options.file == "-":
+        return FOUND
+    size = Path(options.file).stat().st_size
+    if options.json:
+        return print_json({"file": options.file, "pages": pages, "bytes": size})
+    print(f"{plain_line(options.file)}: {counted(pages, 'page')}, {decimal(size)}")
+    return FOUND
+
+
+def _watched(records: Iterable[Record], phase: str, total: int, show: Show) -> Iterator[Record]:
+    """Pass records on, and show how many of the pages among them are done."""
+    done = 0
+    show(phase, done, 0.0)
+    for record in records:
+        yield record
+        if record.kind == "page":
+            done += 1
+            if done % _PAGES_PER_STEP == 0 or done == total:
+                show(phase, done, done / total)
+
+
+def _add_import_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        nargs="?",
+        default="-",
+        help="what export wrote, or items of a crawl in .jsonl or .csv (default: -, stdin)",
+    )
+    parser.add_argument(
+        "--format", choices=["jsonl", "csv", "parquet"], help="format, whatever the file is called"
+    )
+    for name in ("url", "text", "html"):
+        parser.add_argument(
+            f"--{name}-field",
+            metavar="NAME",
+            help=f"field of an item (default: DEDUP_{name.upper()}_FIELD)",
+        )
+    parser.add_argument(
+        "--time-field",
+        metavar="NAME",
+        help="field of an item: when it was fetched, in ISO 8601 or seconds since 1970 (default:"
+        " now)",
+    )
+    parser.add_argument(
+        "--spider",
+        metavar="NAME",
+        help='spider that crawled the items, with DEDUP_SCOPE = "spider"',
+    )
+
+
+def _import(options: argparse.Namespace, settings: DedupSettings) -> int:
+    from shingling.cli.formats.jsonl_csv import is_record, opened, read_lines, records_in
+    from shingling.cli.formats.parquet import read_parquet
+    from shingling.text import plain_line
+
+    form = _usable_format(options)
+    if options.file == "-" and sys.stdin.isatty():
+        raise UsageError("name a file, or send one to standard input", print_help=False)
+    try:
+        if form == "parquet":
+            with Path(options.file).open("rb") as raw, closing(read_parquet(raw)) as records:
+                return _import_store(options, settings, records)
+        with opened(options.file) as file, closing(read_lines(file, form)) as lines:
+            first = next(lines, None)
+            if first is None:
+                raise RecordError("there is nothing in it")
+            everything = chain([first], lines)
+            if is_record(first):
+                return _import_store(options, settings, records_in(everything, form))
+            return _import_feed(options, settings, everything)
+    except RecordError as error:
+        name = "standard input" if options.file == "-" else plain_line(options.file)
+        raise RecordError(f"{name}: {error}") from error
+
+
+def _usable_format(options: argparse.Namespace) -> str:
+    from shingling.cli.formats.jsonl_csv import format_of
+    from shingling.cli.formats.parquet import require_parquet
+
+    form = format_of(options.file, options.format)
+    if form == "parquet":
+        if options.file == "-":
+            raise UsageError("Parquet needs a file with a name", print_help=False)
+        require_parquet()
+    return form
+
+
+def _import_store(
+    options: argparse.Namespace, settings: DedupSettings, records: Iterator[Record]
+) -> int:
+    """Restore a store where there is none or an empty one; else decide its pages again."""
+    from shingling.cli.importing import merge
+    from shingling.store import Header
+    from shingling.store.admin.transfer import is_empty, restore
+
+    header = Header.of(next(records))
+    with (
+        _session_for(options, settings, header) as session,
+        progress_bar("pages") as show,
+    ):
+        watched = _watched(records, "import", header.pages, show)
+        restored = restore(session, header, watched) if is_empty(session) else None
+        if restored is None:
+            counts, problems = merge(session, settings, header, watched)
+    if restored is not None:
+        return _print_restored(options, restored)
+    return _print_counts(options, counts, problems)
+
+
+def _session_for(options: argparse.Namespace, settings: DedupSettings, header: Header) -> Session:
+    """Open the store to import into; one that does not exist is created for the file's scheme."""
+    from shingling.store.session import Session
+
+    try:
+        return open_session(options, settings)
+    except NoStoreError:
+        url = chosen_url(options, settings)
+        return Session.open(url, scheme=header.scheme, rules=settings.rules)
+
+
+def _import_feed(
+    options: argparse.Namespace, settings: DedupSettings, lines: Iterable[Line]
+) -> int:
+    """Decide the pages of an old crawl's items, in their order."""
+    from shingling.cli.formats.feeds import Fields
+    from shingling.cli.importing import decide_feed
+
+    if (settings.scope == "spider") != (options.spider is not None):
+        raise UsageError('DEDUP_SCOPE = "spider" and --spider NAME go together', print_help=False)
+    settings.scheme.canonical.require()
+    fields = Fields(
+        url=options.url_field or settings.url_field,
+        text=options.text_field or settings.text_field,
+        html=options.html_field or settings.html_field,
+        time=options.time_field,
+    )
+    url = chosen_url(options, settings)
+    with progress_bar("pages") as show:
+        counts, problems = decide_feed(
+            url, settings, fields, lines, spider=options.spider, show=show
+        )
+    return _print_counts(options, counts, problems)
+
+
+def _print_restored(options: argparse.Namespace, restored: Restored) -> int:
+    numbers = {"pages": restored.pages, "runs": restored.runs, "reviews": restored.reviews}
+    if options.json:
+        return print_json({"restored": True, **numbers})
+    pages, runs, reviews = (counted(number, kind[:-1]) for kind, number in numbers.items())
+    print(f"{pages} restored as they were, with {runs} and {reviews}")
+    return FOUND
+
+
+def _print_counts(options: argparse.Namespace, counts: Counter[str], problems: Problems) -> int:
+    from shingling.store import STATUSES
+
+    if options.json:
+        shown: dict[str, Any] = {"restored": False, "pages": counts.total()}
+        shown |= {status: counts[status] for status in STATUSES}
+        shown["wrong"] = problems.number
+        shown["problems"] = [{"where": at, "problem": what} for at, what in problems.first]
+        print_json(shown)
+    else:
+        for at, what in problems.first:
+            print(f"{at}: {what}", file=sys.stderr)
+        if problems.number > len(problems.first):
+            print(f"… and {problems.number - len(problems.first):,} more", file=sys.stderr)
+        by_status = [f"{counts[status]:,} {status}" for status in STATUSES if counts[status]]
+        wrong = [f"{counted(problems.number, 'line')} wrong"] if problems.number else []
+        said = "; ".join([", ".join(by_status), *wrong]) if by_status else "".join(wrong)
+        print(f"{counted(counts.total(), 'page')}{': ' if said else ''}{said}")
+    return FAILED if problems.number and not counts else FOUND
+
+
+COMMANDS = (
+    Subcommand(
+        name="export",
+        summary="write the store to a file",
+        example="store.jsonl.gz",
+        add_options=_add_export_options,
+        run=_export,
+        order=110,
+    ),
+    Subcommand(
+        name="import",
+        summary="read an exported store, or the items of an old crawl",
+        example="items.jsonl",
+        add_options=_add_import_options,
+        run=_import,
+        order=120,
+    ),
+)

@@ -1,0 +1,126 @@
+"""From what was fetched to a signed main text: the work that is done away from the event loop."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from shingling.defaults import DEFAULT_EXTRACTOR, MAX_BYTES
+from shingling.errors import ExtractionError
+from shingling.extraction.extractors import BUILT_IN, Extractor
+from shingling.extraction.html import EXTRACTION_VERSION, extract_head, extract_page
+from shingling.sketch import sign
+from shingling.text import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from shingling.extraction.html import Head
+    from shingling.sketch import Scheme, Signature
+
+_NICE = 5  # below the crawl's own process: its event loop does not wait for a core
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """What was fetched.
+
+    Args:
+        body: HTML (bytes or str), or a main text (str).
+        is_html: which of the two.
+        url: where it came from.
+        encoding: of bytes, as the HTTP header declares it.
+    """
+
+    body: bytes | str
+    is_html: bool
+    url: str | None = None
+    encoding: str | None = None
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """The main text and its signature, or the reason why there is none."""
+
+    text: str | None = None
+    title: str | None = None
+    language: str | None = None
+    signature: Signature | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class PageExtractor:
+    """Extracts and signs the main texts of pages.
+
+    Args:
+        scheme: to sign with.
+        extractor: of main texts from HTML.
+        max_bytes: larger pages are refused.
+        refuse_apps: whether pages are left out whose text is short, and which have data for
+            scripts: all pages of a single-page application have the same text.
+    """
+
+    scheme: Scheme
+    extractor: Extractor = BUILT_IN[DEFAULT_EXTRACTOR]
+    max_bytes: int = MAX_BYTES
+    refuse_apps: bool = False
+
+    def prepare(self) -> Callable[[tuple[str, Fetched]], Extraction | Head]:
+        """Make a worker process ready, so that its first page takes no longer than others."""
+        import_module("trafilatura")
+        self.extractor.load()
+        sign("é", self.scheme)
+        if hasattr(os, "nice"):  # not sooner: the first page of a crawl waits for all this
+            os.nice(_NICE)
+        return self.answer
+
+    def answer(self, question: tuple[str, Fetched]) -> Extraction | Head:
+        """Do what a pool asks for: `extract` or `head`."""
+        name, fetched = question
+        return self.head(fetched) if name == "head" else self.extract(fetched)
+
+    def extract(self, fetched: Fetched) -> Extraction:
+        """Extract and sign the main text; instead of raising, an extraction has a reason."""
+        try:
+            if not fetched.is_html:
+                text = self._plain(fetched.body)
+                return Extraction(text, signature=sign(text, self.scheme))
+            page = extract_page(
+                fetched.body,
+                fetched.url,
+                encoding=fetched.encoding,
+                max_bytes=self.max_bytes,
+                extractor=self.extractor.load(),
+            )
+        except ExtractionError as error:
+            return Extraction(reason=error.reason)
+        if page.is_app and self.refuse_apps:
+            return Extraction(reason="data_in_scripts")
+        return Extraction(page.text, page.title, page.language, sign(page.text, self.scheme))
+
+    def head(self, fetched: Fetched) -> Head:
+        """Extract what a page says of itself: title, language, canonical URL."""
+        return extract_head(fetched.body, fetched.url, encoding=fetched.encoding)
+
+    def body_key(self, fetched: Fetched) -> bytes | None:
+        """128-bit hash of a body and of all that decides what is extracted from it.
+
+        None if it is not known what decides: see `Extractor.distributions`.
+        """
+        version = self.extractor.version()
+        if version is None:
+            return None
+        body, encoding = fetched.body, fetched.encoding
+        if isinstance(body, str):
+            body, encoding = body.encode("utf-8", "surrogatepass"), "str"
+        how = f"{EXTRACTION_VERSION} {version} {encoding}\0".encode("utf-8", "replace")
+        return hashlib.blake2b(how + body, digest_size=16).digest()
+
+    def _plain(self, body: bytes | str) -> str:
+        if len(body) > self.max_bytes:
+            raise ExtractionError("too_large", f"{len(body):,} characters")
+        return clean(body if isinstance(body, str) else body.decode("utf-8", "replace"))

@@ -1,0 +1,186 @@
+"""Documents decided: extracted and signed side by side, checked in their order."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from shingling.errors import ShinglingError, StoreError
+from shingling.extraction.pages import Extraction
+from shingling.plugin.items.documents import Document, Kind, Skipped
+from shingling.plugin.items.extracting import DocumentExtractor, detached_task
+from shingling.plugin.items.store_thread import StoreThread
+from shingling.plugin.middleware import is_parse_command
+from shingling.store import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from shingling.extraction.processes import Worker
+    from shingling.plugin.report import Report
+    from shingling.plugin.settings import DedupSettings
+
+logger = logging.getLogger(__name__)
+
+
+class NotStartedError(ShinglingError):
+    """The store cannot be opened: no document of the crawl is decided."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The verdict on a document, the URL that it is stored under, and its text."""
+
+    verdict: Verdict
+    url: str
+    extraction: Extraction = field(default_factory=Extraction)
+
+
+class Checker:
+    """Decides documents; the first one opens the store and starts the workers.
+
+    Args:
+        crawler: whose responses they come from.
+        settings: of the crawl.
+        report: hears of every document.
+        worker: a worker process that was started before; None where there is none.
+    """
+
+    def __init__(
+        self, crawler: Crawler, settings: DedupSettings, report: Report, worker: Worker | None
+    ) -> None:
+        self._crawler = crawler
+        self._settings = settings
+        self._report = report
+        self._worker = worker
+        self._store = StoreThread(settings)
+        self._extractor: DocumentExtractor | None = None
+        self._starting: asyncio.Task[DocumentExtractor] | None = None
+        # Outcomes by URL, for the items that stand for the same page.
+        self._pages: WeakKeyDictionary[Response, dict[str, asyncio.Task[Outcome]]] = (
+            WeakKeyDictionary()
+        )
+        self._last_turn: asyncio.Future[None] | None = None
+
+    async def check(
+        self, document: Document, response: Response | None, *, again: bool = False
+    ) -> Outcome:
+        """Decide a document; the items that stand for one page share its outcome.
+
+        Args:
+            document: what is decided.
+            response: that it came from; None where there is none.
+            again: it was decided before, but its original has been withdrawn since.
+
+        Raises:
+            NotStartedError: the store cannot be opened.
+            StoreError: the database failed; the document is not stored.
+        """
+        if again:
+            outcome = await self._check(document, response)
+            verdict = outcome.verdict
+            if verdict.status == "unchanged":  # since it was stored a moment ago
+                return replace(outcome, verdict=replace(verdict, status="new"))
+            return outcome
+        if document.kind is Kind.ITEM or response is None:
+            return await self._check(document, response)
+        assert document.url is not None
+        pages = self._pages.setdefault(response, {})
+        if document.url not in pages:
+            pages[document.url] = detached_task(self._check(document, response))
+        return await asyncio.shield(pages[document.url])
+
+    async def _check(self, document: Document, response: Response | None) -> Outcome:
+        async with self._in_turn():
+            extractor = await self._started()
+            extracted = await extractor.extract(document, response)
+        # Without another await in between, so that the order is that of the turns.
+        if isinstance(extracted, Skipped):
+            url = response.url if response is not None else document.url or ""
+            outcome = Outcome(Verdict("skipped", reason=extracted.reason), url)
+            words = None
+        else:
+            page, extraction = extracted
+            outcome = Outcome(await self._store.check(page), page.url, extraction)
+            words = None if page.signature is None else page.signature.words
+        self._report.decided(outcome.verdict, words)
+        return outcome
+
+    @asynccontextmanager
+    async def _in_turn(self) -> AsyncIterator[None]:
+        """Let documents leave the block in the order in which they entered it.
+
+        They are extracted side by side and decided in their order: verdicts do not depend on the
+        number of workers. The store waits a moment for those that are in the block.
+        """
+        before, mine = self._last_turn, asyncio.get_running_loop().create_future()
+        self._last_turn = mine
+        with self._store.expecting():
+            try:
+                yield
+            finally:
+                if before is not None:
+                    await before
+                mine.set_result(None)
+
+    async def _started(self) -> DocumentExtractor:
+        if self._starting is None:
+            self._starting = detached_task(self._start())
+        return await asyncio.shield(self._starting)
+
+    async def _start(self) -> DocumentExtractor:
+        """Open the store, while the first worker starts."""
+        settings, spider = self._settings, self._crawler.spider
+        first, self._worker = self._worker, None
+        name = "" if spider is None else spider.name
+        try:
+            scheme = await self._store.open(
+                name,
+                {"action": settings.action, **settings.for_run()},
+                dry_run=is_parse_command(spider),
+            )
+        except ShinglingError as error:
+            if first is not None:
+                first.end()
+            raise NotStartedError(str(error)) from error
+        self._extractor = DocumentExtractor(settings, scheme, name, self._store, first)
+        return self._extractor
+
+    async def withdraw(self, url: str) -> None:
+        """Take a document out of the store: its item was dropped by a later pipeline."""
+        try:
+            await self._store.forget(url)
+        except StoreError as error:
+            logger.error("Dedup could not withdraw %s: %s", url, error)
+        else:
+            self._crawler.stats.inc_value("dedup/withdrawn")
+
+    async def close(self) -> None:
+        """End the workers, and write the last stats."""
+        if self._worker is not None:  # no document came
+            self._worker.end()
+        if self._extractor is None:
+            return
+        await asyncio.to_thread(self._extractor.pool.close)
+        stats = self._crawler.stats
+        stats.set_value("dedup/known_bodies", self._extractor.bodies.known)
+        stats.set_value("dedup/time/read", round(self._extractor.pool.seconds, 3))
+        stats.set_value("dedup/time/store", round(self._store.seconds, 3))
+        stats.set_value("dedup/batches", self._store.batches)
+        if self._store.full_keys:
+            stats.set_value("dedup/full_keys", self._store.full_keys)
+
+    async def close_store(self, reason: str) -> None:
+        """End the run, and let go of the store.
+
+        Raises:
+            StoreError: the database failed.
+        """
+        await self._store.close(reason)

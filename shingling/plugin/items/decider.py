@@ -1,0 +1,224 @@
+"""What becomes of an item: it is dropped, or goes on with the verdict on its document."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any, NoReturn
+from weakref import WeakKeyDictionary
+
+from itemadapter import ItemAdapter
+
+from shingling.plugin.duplicate import DuplicatePage
+from shingling.plugin.items.checking import Checker, NotStartedError, Outcome
+from shingling.plugin.items.delivery import Deliveries
+from shingling.plugin.items.documents import (
+    Document,
+    Kind,
+    Skipped,
+    choose_document,
+    fields_of,
+)
+from shingling.plugin.report import CLOSE_REASON
+from shingling.store import Verdict, safe_url
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from shingling.extraction.pages import Extraction
+    from shingling.extraction.processes import Worker
+    from shingling.plugin.middleware import Source
+    from shingling.plugin.report import Report
+    from shingling.plugin.settings import DedupSettings
+
+logger = logging.getLogger(__name__)
+
+_MAX_LOST_ORIGINALS = 5  # in a row, whose items a later pipeline drops
+_NEVER_LOGGED = 1  # level
+
+
+class ItemDecider:
+    """Decides items by their documents.
+
+    Args:
+        crawler: whose items they are.
+        settings: of the crawl.
+        report: counts what becomes of them.
+        action: `drop`, `tag` or `observe`.
+        worker: a worker process that was started before, for the checker.
+    """
+
+    def __init__(
+        self,
+        crawler: Crawler,
+        settings: DedupSettings,
+        report: Report,
+        action: str,
+        worker: Worker | None,
+    ) -> None:
+        self._crawler = crawler
+        self._settings = settings
+        self._report = report
+        self._action = action
+        self.checker = Checker(crawler, settings, report, worker)
+        self._deliveries = Deliveries(crawler, self.checker.withdraw, settings.timeout)
+        # URLs that documents of a response have brought.
+        self._urls: WeakKeyDictionary[Response, set[str]] = WeakKeyDictionary()
+        self._closing: asyncio.Task[None] | None = None
+
+    async def decide(self, item: Any, source: Source | None) -> Any:
+        """Drop an item whose document is a duplicate, or let it go on with its result.
+
+        Args:
+            item: of any class that itemadapter knows.
+            source: where it came from; None if that is not known.
+
+        Raises:
+            DuplicatePage: the item is dropped.
+        """
+        self._deliveries.forget_last()
+        try:
+            document = self._document_of(item, source)
+            outcome = await self._outcome_of(document, source)
+        except Exception as error:  # an item is never lost because this plugin failed
+            return self._keep_undecided(item, source, error)
+        if outcome.verdict.is_duplicate and self._may_drop(document):
+            self._drop(outcome)
+        return self._keep(item, document, outcome)
+
+    def _document_of(self, item: Any, source: Source | None) -> Document | Skipped:
+        fields = fields_of(ItemAdapter(item), self._settings)
+        response = None if source is None else source.response
+        if response is None:
+            if source is None and not fields.has_content:
+                self._explain_unknown_response(item)
+            return choose_document(fields, source, set())
+        if response.request is not None and response.meta.get("dedup") is False:
+            return Skipped("opted_out")
+        return choose_document(fields, source, self._urls.setdefault(response, set()))
+
+    async def _outcome_of(self, document: Document | Skipped, source: Source | None) -> Outcome:
+        """Decide a document; decide it again if the item of its original has been lost."""
+        response = None if source is None else source.response
+        if isinstance(document, Skipped):
+            verdict = Verdict("skipped", reason=document.reason)
+            self._report.decided(verdict, None)
+            return Outcome(verdict, "" if response is None else response.url)
+        outcome = await self.checker.check(document, response)
+        for _ in range(_MAX_LOST_ORIGINALS):
+            original = outcome.verdict.original
+            if original is None or not self._may_drop(document):
+                break
+            if await self._deliveries.comes_out(original):
+                break
+            outcome = await self.checker.check(document, response, again=True)
+        return outcome
+
+    def _may_drop(self, document: Document | Skipped) -> bool:
+        return self._action == "drop" and (not _is_list(document) or self._settings.lists == "drop")
+
+    def _drop(self, outcome: Outcome) -> NoReturn:
+        self._report.dropped(outcome.verdict, outcome.url)
+        raise DuplicatePage(outcome.verdict, "DEBUG" if self._settings.debug else _NEVER_LOGGED)
+
+    def _keep(self, item: Any, document: Document | Skipped, outcome: Outcome) -> Any:
+        """Let an item go on to the later pipelines, filled and tagged as the settings say."""
+        verdict, result = outcome.verdict, outcome.verdict.as_dict()
+        self._report.kept(verdict)
+        if _is_list(document):
+            self._explain_lists(outcome.url)
+            result["reason"] = result["reason"] or "list"
+        else:
+            self._fill(item, outcome.extraction)
+            if verdict.status in ("new", "changed") and not verdict.is_duplicate:
+                self._deliveries.begin(outcome.url)
+        self._tag(item, result)
+        return item
+
+    def _keep_undecided(self, item: Any, source: Source | None, error: Exception) -> Any:
+        """Let an item go on on which this plugin failed."""
+        self._fail(error, None if source is None else source.response)
+        verdict = Verdict("skipped", reason="error")
+        self._tag(item, {**verdict.as_dict(), "error": _line(error)})
+        return item
+
+    def _fill(self, item: Any, extraction: Extraction) -> None:
+        adapter = ItemAdapter(item)
+        for name in self._settings.fill_fields:
+            if name in adapter.field_names() and not adapter.get(name):
+                self._put(item, name, getattr(extraction, name))
+
+    def _tag(self, item: Any, result: dict[str, Any]) -> None:
+        """Put the result into the item: always with `tag`, where declared with `drop`."""
+        if self._action == "observe" or not ItemAdapter.is_item(item):
+            return
+        field = self._settings.result_field
+        if self._action == "tag" or field in ItemAdapter(item).field_names():
+            self._put(item, field, result)
+
+    def _put(self, item: Any, field: str, value: Any) -> None:
+        """Set a field; an item that does not take it is kept, with one warning for its class."""
+        try:
+            ItemAdapter(item)[field] = value
+        except Exception as error:  # undeclared, frozen, or refused by the class's own checks
+            name = _class_name(item)
+            self._crawler.stats.inc_value("dedup/errors/result_field")
+            self._report.warn_once(
+                f"{name} {field}",
+                f"{name} does not take the field {field!r} of dedup ({_line(error)}): declare it,"
+                " or set DEDUP_RESULT_FIELD. Its items are kept without it.",
+            )
+
+    def _explain_lists(self, url: str) -> None:
+        if self._action == "drop" and self._settings.lists == "keep":
+            self._report.warn_once(
+                "lists",
+                f"A response ({url[:500]}) has several items without a text of their own. Such"
+                " items are kept, whatever the verdict on their page: give them a text"
+                ' (DEDUP_TEXT_FIELD) to compare each by itself, or set DEDUP_LISTS = "drop" to'
+                " drop all items of a page that is a duplicate.",
+            )
+
+    def _explain_unknown_response(self, item: Any) -> None:
+        self._report.warn_once(
+            "unknown response",
+            f"The response of an item ({_class_name(item)}) is not known, since an errback has"
+            " yielded it or another spider middleware has replaced it. Such items are kept, and"
+            " compared only by a text of their own (DEDUP_TEXT_FIELD).",
+        )
+
+    def _fail(self, error: Exception, response: Response | None) -> None:
+        """Count and log an error of dedup itself, and close the crawl where that is wanted."""
+        self._report.failed(error)
+        if isinstance(error, NotStartedError):
+            self._report.error_once(str(error))
+            self._close_crawl()
+            return
+        logger.error(
+            "Dedup failed%s, the item is kept: %s",
+            f" for {safe_url(response.url)[:500]}" if response else "",
+            _line(error),
+            extra={"spider": self._crawler.spider},
+        )
+        if self._settings.on_error == "close":
+            self._close_crawl()
+
+    def _close_crawl(self) -> None:
+        engine = self._crawler.engine
+        if self._closing is None and engine is not None and engine.spider is not None:
+            # Not awaited: the crawl waits for this very item before it closes.
+            self._closing = asyncio.create_task(engine.close_spider_async(reason=CLOSE_REASON))
+
+
+def _is_list(document: Document | Skipped) -> bool:
+    return isinstance(document, Document) and document.kind is Kind.LIST
+
+
+def _class_name(item: Any) -> str:
+    return f"{type(item).__module__}.{type(item).__qualname__}"
+
+
+def _line(error: Exception) -> str:
+    lines = str(error).splitlines()
+    return f"{type(error).__name__}: {lines[0][:300] if lines else ''}"

@@ -1,0 +1,217 @@
+"""Which document an item stands for: what is compared, under which URL, and what may be dropped.
+
+A verdict is on a *document*, and an item is dropped only for its own document:
+
+1. An item with text or HTML of its own is a document of its own, however many items came from its
+   response. Its identity is its URL, if it is the only item of its response, or if it brings a
+   URL of its own that no item before it had; else the URL of the response with a hash of the text
+   behind `#`. Its title is the item's, or else the page's.
+2. The only item of a response, without content of its own, stands for the page, if its URL is the
+   page's. If it is not, the item is kept, and skipped with the reason `not_its_page`.
+3. Several items of one response without content of their own are tagged with the verdict on the
+   page. They are dropped only with `DEDUP_LISTS = "drop"`.
+4. Documents of one response are never duplicates of each other, nor of its page.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import parse_qs, unquote, urldefrag, urljoin, urlsplit
+
+if TYPE_CHECKING:
+    from itemadapter import ItemAdapter
+    from scrapy.http import Response
+
+    from shingling.plugin.middleware import Source
+    from shingling.plugin.settings import DedupSettings
+
+_MAX_URL_CHARACTERS = 8192  # longer ones are not compared with the page's
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+class Kind(Enum):
+    """What a document is, seen from the item that stands for it."""
+
+    ITEM = "the item's own text or HTML"
+    PAGE = "the page that the item is the only one of"
+    LIST = "a page of several items"
+
+
+class Fields(NamedTuple):
+    """What an item says of itself; None where it says nothing.
+
+    Args:
+        url: of the item.
+        title: of the item.
+        text: its own main text.
+        html: its own HTML.
+    """
+
+    url: str | None
+    title: str | None
+    text: str | None
+    html: str | bytes | None
+
+    @property
+    def has_content(self) -> bool:
+        """Whether the item has a text or HTML of its own."""
+        return self.text is not None or self.html is not None
+
+
+@dataclass(frozen=True)
+class Document:
+    """What is compared and stored under one identity.
+
+    Args:
+        kind: what it is.
+        url: its identity; None is the response's URL with a hash of the text behind `#`.
+        source: URL of the response that it is a part of; None for pages, and for the only item of
+            a response.
+        title: the item's own; None takes the page's.
+        text: the item's own main text; None where the main text is still in HTML.
+        html: the item's own HTML; None takes the body of the response.
+        canonical: URL that the page must declare as canonical, since nothing else says that it is
+            the page's; None where there is no doubt.
+    """
+
+    kind: Kind
+    url: str | None
+    source: str | None = None
+    title: str | None = None
+    text: str | None = None
+    html: str | bytes | None = None
+    canonical: str | None = None
+
+
+class Skipped(NamedTuple):
+    """Why an item has no document that could be compared."""
+
+    reason: str
+
+
+def fields_of(adapter: ItemAdapter, settings: DedupSettings) -> Fields:
+    """Take what an item says of itself, whatever the types of its fields are."""
+    return Fields(
+        url=_url(adapter.get(settings.url_field)),
+        title=_text(adapter.get(settings.title_field)),
+        text=_text(adapter.get(settings.text_field)),
+        html=_html(adapter.get(settings.html_field)),
+    )
+
+
+def _url(value: Any) -> str | None:
+    """URL of any class; of an item loader's list, the first."""
+    if isinstance(value, (list, tuple)):
+        value = next(iter(value), None)
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "replace")
+    return None if value is None else str(value).strip() or None
+
+
+def _text(value: Any) -> str | None:
+    """Text of a field; an item loader's list has it in pieces."""
+    if isinstance(value, (list, tuple)):
+        return "\n".join(filter(None, map(_text, value))) or None
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "replace")
+    return value if isinstance(value, str) and value.strip() else None
+
+
+def _html(value: Any) -> str | bytes | None:
+    if isinstance(value, bytes):
+        return value if value.strip() else None
+    return _text(value)
+
+
+def choose_document(
+    fields: Fields, source: Source | None, urls_before: set[str]
+) -> Document | Skipped:
+    """Choose the document of an item.
+
+    Args:
+        fields: of the item.
+        source: where the item came from; None where that is not known.
+        urls_before: URLs that documents of this response have; that of the item is added.
+    """
+    response = None if source is None else source.response
+    is_only_item = source is None or source.is_only_item
+    url = _joined(response, fields.url)
+    if fields.has_content:
+        own = Document(Kind.ITEM, url, title=fields.title, text=fields.text, html=fields.html)
+        if response is None:
+            return own if url else Skipped("no_url")
+        if is_only_item:
+            return replace(own, url=url or response.url)
+        is_new = url is not None and url != response.url and url not in urls_before
+        if url is not None and is_new:
+            urls_before.add(url)
+        return replace(own, url=url if is_new else None, source=response.url)
+    if response is None:
+        return Skipped("no_content" if url else "no_url")
+    if not is_only_item:
+        return Document(Kind.LIST, response.url)
+    if url is None or _is_url_of(url, response):
+        return Document(Kind.PAGE, url or response.url)
+    return Document(Kind.PAGE, url, canonical=url)
+
+
+def identity(document: Document, page_url: str, text_hash: bytes) -> str:
+    """URL under which a document is stored.
+
+    Args:
+        document: with or without a URL of its own.
+        page_url: of its response.
+        text_hash: of its text, 16 bytes.
+    """
+    return document.url or f"{urldefrag(page_url).url}#{text_hash.hex()}"
+
+
+def is_same_page(a: str, b: str) -> bool:
+    """Whether two URLs are of one page, as far as URLs tell.
+
+    They have the same host and path; scheme, `www.`, a slash at the end and the fragment do not
+    count. Parameters that only one of them has do not count either, but one that both have must
+    have the same value: `?id=1` is not the page of `?id=2`.
+    """
+    if a == b:
+        return True
+    first, second = _split(a), _split(b)
+    if first is None or second is None or first[:2] != second[:2]:
+        return False
+    return all(first[2][name] == second[2][name] for name in first[2].keys() & second[2].keys())
+
+
+def _is_url_of(url: str, response: Response) -> bool:
+    """Whether a URL is that of a response, of its request or of one of its redirects."""
+    urls = [response.url]
+    if response.request is not None:
+        urls += [response.request.url, *response.meta.get("redirect_urls", ())]
+    return any(is_same_page(url, str(one)) for one in urls)
+
+
+def _joined(response: Response | None, url: str | None) -> str | None:
+    """URL of an item; a relative one begins where its response is."""
+    if response is None or url is None:
+        return url
+    try:
+        return urljoin(response.url, url)
+    except ValueError:
+        return url
+
+
+def _split(url: str) -> tuple[str, str, dict[str, list[str]]] | None:
+    """Host, path and parameters of a URL; None where it has none."""
+    if len(url) > _MAX_URL_CHARACTERS:
+        return None
+    try:
+        parts = urlsplit(url)
+        host = (parts.hostname or "").removeprefix("www.")
+        port = parts.port
+        parameters = parse_qs(parts.query, keep_blank_values=True)
+    except ValueError:
+        return None
+    if port is not None and port != _DEFAULT_PORTS.get(parts.scheme):
+        host = f"{host}:{port}"
+    return host, unquote(parts.path).rstrip("/"), parameters

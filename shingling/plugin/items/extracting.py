@@ -1,0 +1,160 @@
+"""Documents extracted: the page that the store checks, and what was extracted for it."""
+
+from __future__ import annotations
+
+import asyncio
+from contextvars import Context
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakKeyDictionary
+
+from shingling.errors import ExtractionError
+from shingling.extraction.extractors import find_extractor
+from shingling.extraction.html import Head
+from shingling.extraction.pages import Extraction, PageExtractor
+from shingling.extraction.pool import ExtractionPool
+from shingling.plugin.items.documents import Document, Kind, Skipped, identity, is_same_page
+from shingling.plugin.items.known_bodies import KnownBodies, extraction_of
+from shingling.plugin.items.responses import NotModified, fetched_for, fetched_page
+from shingling.store import Page, safe_url, site_of
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    from scrapy.http import Response
+
+    from shingling.extraction.pages import Fetched
+    from shingling.extraction.processes import Worker
+    from shingling.plugin.items.store_thread import StoreThread
+    from shingling.plugin.settings import DedupSettings
+    from shingling.sketch import Scheme
+
+_T = TypeVar("_T")
+
+
+class DocumentExtractor:
+    """Extracts documents in worker processes.
+
+    Args:
+        settings: of the crawl.
+        scheme: to sign with.
+        spider: its name.
+        store: of the texts of known bodies.
+        first: a worker process that was started before; None where there is none.
+    """
+
+    def __init__(
+        self,
+        settings: DedupSettings,
+        scheme: Scheme,
+        spider: str,
+        store: StoreThread,
+        first: Worker | None,
+    ) -> None:
+        self._settings = settings
+        self._spider = spider
+        self._store = store
+        found = find_extractor(settings.extractor)
+        extractor = PageExtractor(scheme, found, settings.max_bytes, refuse_apps=True)
+        self.pool = ExtractionPool(extractor, settings.workers, settings.timeout, first=first)
+        # What the store knows of a body is its text, which it may be told not to keep.
+        self.bodies = KnownBodies(extractor, self.pool, store if settings.store_text else None)
+        self._heads: WeakKeyDictionary[Response, asyncio.Task[Head]] = WeakKeyDictionary()
+
+    async def extract(
+        self, document: Document, response: Response | None
+    ) -> tuple[Page, Extraction] | Skipped:
+        """Extract a document.
+
+        Args:
+            document: of an item.
+            response: that it came from; None where there is none.
+
+        Returns:
+            The page that the store is to check and what was extracted, or why the document is
+            skipped.
+        """
+        if document.canonical is not None and not await self._declares(
+            document.canonical, response
+        ):
+            return Skipped("not_its_page")
+        extraction, body_key = await self._text(document, response)
+        if document.kind is Kind.ITEM and response is not None:
+            extraction = await self._with_head(extraction, document, response)
+        url = document.url
+        if url is None:
+            assert response is not None
+            if extraction.signature is None:
+                return Skipped(extraction.reason or "no_main_text")
+            url = identity(document, response.url, extraction.signature.text_hash)
+        page = Page(
+            url=url,
+            text=extraction.text,
+            signature=extraction.signature,
+            title=document.title or extraction.title,
+            language=extraction.language,
+            source=document.source,
+            scope=self._scope(url),
+            reason=extraction.reason,
+            # What the store knows of a body is what was extracted from it: not the item's title.
+            body_key=body_key if document.title is None else None,
+        )
+        return page, extraction
+
+    async def _text(
+        self, document: Document, response: Response | None
+    ) -> tuple[Extraction, bytes | None]:
+        """Extract the text of a document; with the key of its body, if that is to be stored."""
+        url = document.url or (response.url if response is not None else "")
+        scope = self._scope(url)
+        fetched = fetched_for(document, response, self._settings.max_bytes)
+        if isinstance(fetched, Skipped):
+            return Extraction(reason=fetched.reason), None
+        if isinstance(fetched, NotModified):
+            page = await self._store.as_read(url, scope)
+            if page is None or page.signature is None:
+                return Extraction(reason="not_modified"), None
+            return extraction_of(page), None
+        return await self.bodies.extract(fetched, safe_url(url), scope)
+
+    async def _with_head(
+        self, extraction: Extraction, document: Document, response: Response
+    ) -> Extraction:
+        """Add the title and language of the page to the text of an item that has no title."""
+        if document.title is not None or extraction.title:
+            return extraction
+        head = await self._head(response)
+        return replace(extraction, title=head.title, language=extraction.language or head.language)
+
+    async def _head(self, response: Response) -> Head:
+        """Title, language and canonical URL of a page; its items share them."""
+        if response not in self._heads:
+            self._heads[response] = detached_task(self._extract_head(fetched_page(response)))
+        return await asyncio.shield(self._heads[response])
+
+    async def _extract_head(self, fetched: Fetched | None) -> Head:
+        if fetched is None:
+            return Head()
+        try:
+            return await self.pool.head(fetched)
+        except ExtractionError:  # it took too long, or ended the worker
+            return Head()
+
+    async def _declares(self, url: str, response: Response | None) -> bool:
+        """Whether a page declares a URL as canonical."""
+        assert response is not None
+        declared = (await self._head(response)).canonical
+        return declared is not None and is_same_page(declared, url)
+
+    def _scope(self, url: str) -> str:
+        if self._settings.scope == "site":
+            return site_of(safe_url(url))
+        return self._spider if self._settings.scope == "spider" else ""
+
+
+def detached_task(work: Coroutine[Any, Any, _T]) -> asyncio.Task[_T]:
+    """Start a task whose context is empty: that of the item has the response in it.
+
+    A task that is kept for as long as its response would keep the response for good.
+    """
+    return asyncio.create_task(work, context=Context())

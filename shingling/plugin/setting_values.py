@@ -1,0 +1,134 @@
+"""Parsers of the values of settings.
+
+Each takes what Scrapy has for a setting, a string if it comes from the command line, and raises
+ValueError, TypeError or a `ShinglingError` if it is not accepted.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from shingling.errors import SettingsError
+from shingling.extraction.cpus import usable_cpus
+from shingling.extraction.extractors import find_extractor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FILLABLE = ("text", "title", "language")
+"""What an item's fields can be filled with."""
+
+_TRUE_VALUES, _FALSE_VALUES = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+_MAX_AUTO_WORKERS = 8  # what one event loop can feed
+
+
+def boolean(value: Any) -> bool:
+    """Read True or False, also as Scrapy's command line has them."""
+    if isinstance(value, bool):
+        return value
+    text = str(value).lower()
+    if text not in _TRUE_VALUES + _FALSE_VALUES:
+        raise ValueError
+    return text in _TRUE_VALUES
+
+
+def choice(*choices: str) -> Callable[[Any], str]:
+    """Make a parser of one of some strings."""
+
+    def parse(value: Any) -> str:
+        if value not in choices:
+            raise ValueError
+        return str(value)
+
+    return parse
+
+
+def number(low: float, high: float, *, above: bool = False) -> Callable[[Any], float]:
+    """Make a parser of numbers between two, or, with `above`, not the lower one."""
+
+    def parse(value: Any) -> float:
+        if isinstance(value, bool):
+            raise TypeError
+        parsed = float(value)
+        if not low <= parsed <= high or (above and parsed == low):
+            raise ValueError
+        return parsed
+
+    return parse
+
+
+def whole_number(low: int, high: int) -> Callable[[Any], int]:
+    """Make a parser of whole numbers between two."""
+
+    def parse(value: Any) -> int:
+        if isinstance(value, (bool, float)):
+            raise TypeError
+        parsed = int(value)
+        if not low <= parsed <= high:
+            raise ValueError
+        return parsed
+
+    return parse
+
+
+def optional(parse: Callable[[Any], float]) -> Callable[[Any], float | None]:
+    """Make a parser that accepts None too."""
+    return lambda value: None if value in (None, "", "None") else parse(value)
+
+
+def field_name(value: Any) -> str:
+    """Read a string that is not empty."""
+    if not isinstance(value, str) or not value:
+        raise ValueError
+    return value
+
+
+def extractor_name(value: Any) -> str:
+    """Read the name of an extractor that can be imported."""
+    name = field_name(value)
+    find_extractor(name).load()
+    return name
+
+
+def number_of_workers(value: Any) -> int:
+    """Read a number of worker processes."""
+    if value == "auto":
+        cpus = usable_cpus()
+        return 0 if cpus < 2 else min(cpus, _MAX_AUTO_WORKERS)
+    return whole_number(0, 256)(value)
+
+
+def fillable_names(value: Any) -> tuple[str, ...]:
+    """Read some of the names in `FILLABLE`."""
+    names = value.split(",") if isinstance(value, str) else list(value)
+    chosen = tuple(str(name).strip() for name in names if str(name).strip())
+    if not set(chosen) <= set(FILLABLE):
+        raise ValueError
+    return chosen
+
+
+def scheme_dict(value: Any) -> dict[str, Any]:
+    """Read the parameters of a scheme; `idf` is still the name of a file."""
+    try:
+        parameters = json.loads(value) if isinstance(value, str) else value
+    except ValueError as error:
+        raise SettingsError(f"not JSON: {error}") from None
+    if not isinstance(parameters, Mapping):
+        raise TypeError
+    chosen = dict(parameters)
+    if not chosen:
+        return chosen
+    if "shingle_size" in chosen:
+        raise SettingsError("shingle_size is set by DEDUP_SHINGLE_SIZE")
+    for name in ("canonical", "simhash"):
+        if isinstance(chosen.get(name), Mapping):
+            chosen[name] = dict(chosen[name])
+    checked = dict(chosen)
+    if isinstance(checked.get("simhash"), dict) and isinstance(checked["simhash"].get("idf"), str):
+        checked["simhash"] = {**checked["simhash"], "idf": None}
+    from shingling.sketch import Scheme
+
+    Scheme.from_dict(checked)
+    return chosen

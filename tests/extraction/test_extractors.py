@@ -1,0 +1,220 @@
+"""Extractors by name: built in, of another package, or a user's own function."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import pickle
+import sys
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from shingling.errors import SettingsError, ShinglingError
+from shingling.extraction.extractors import BUILT_IN, Extracted, find_extractor
+from shingling.extraction.html import EXTRACTION_VERSION
+from shingling.extraction.pages import Extraction, Fetched, PageExtractor
+from shingling.extraction.pool import ExtractionPool
+from shingling.sketch import Scheme, sign
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+HTML = '<html lang="en-GB"><head><title>Of the page</title></head><body><p>Words.</p></body></html>'
+CODE = """
+from shingling import Extracted
+
+def capitals(html, url):
+    return Extracted("MAIN TEXT", title=" Of the  extractor ", language="de-AT")
+
+not_a_function = 1
+"""
+OFFERED = "capitals = offering:capitals"
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """What installs a package that offers extractors, as pip does."""
+
+    def install(offered: str, name: str = "offering", number: str = "1.0") -> None:
+        (tmp_path / f"{name}.py").write_text(CODE)
+        info = tmp_path / f"{name}-{number}.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {number}\n")
+        (info / "entry_points.txt").write_text(f"[shingling.extractors]\n{offered}\n")
+
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "offering", raising=False)
+    return install
+
+
+def own(monkeypatch: pytest.MonkeyPatch, function: Callable[..., Any]) -> PageExtractor:
+    """Extract pages by a function that is found by its import path."""
+    monkeypatch.setattr("tests.extraction.extractors.plain", function)
+    return PageExtractor(Scheme(), find_extractor("tests.extraction.extractors.plain"))
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_what_is_built_in_is_found_by_its_name_and_says_what_its_text_depends_on(name: str) -> None:
+    extractor = find_extractor(name)
+
+    assert extractor is BUILT_IN[name]
+    assert {"trafilatura", "lxml"} <= {*extractor.distributions}
+
+
+def test_trafilatura_is_the_default_and_is_the_one_of_extract_page() -> None:
+    assert PageExtractor(Scheme()).extractor == find_extractor("trafilatura")
+    assert find_extractor("trafilatura").load() is None
+
+
+def test_an_extractor_that_is_not_installed_is_named_with_the_line_that_installs_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delitem(sys.modules, "shingling.extraction.resiliparse", raising=False)
+    monkeypatch.setitem(sys.modules, "resiliparse.extract.html2text", None)
+    with pytest.raises(SettingsError, match=r'pip install "scrapy-shingling\[resiliparse\]"'):
+        find_extractor("resiliparse").load()
+
+
+def test_a_function_is_found_by_its_import_path_and_nobody_knows_its_version() -> None:
+    expected: Callable[..., str] = gzip.os.path.join  # type: ignore[attr-defined]
+    extractor = find_extractor("os.path.join")
+
+    assert extractor.load() is expected
+    assert extractor.version() is None
+    assert PageExtractor(Scheme(), extractor).body_key(Fetched(HTML, is_html=True)) is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "nodot", ".", "a.", "no.such.module", "os.path.no_such_name", "os.path", "math.pi"],
+)
+def test_what_leads_to_no_function_is_refused(name: str) -> None:
+    with pytest.raises(SettingsError, match="extractor") as caught:
+        find_extractor(name).load()
+
+    assert repr(name) in str(caught.value)
+    assert isinstance(caught.value, ShinglingError)
+
+
+def test_another_package_offers_an_extractor_by_name(install: Callable[..., None]) -> None:
+    install(OFFERED)
+    extractor = find_extractor("capitals")
+    page = PageExtractor(Scheme(), extractor).extract(Fetched(HTML, is_html=True))
+
+    assert page == Extraction("MAIN TEXT", "Of the extractor", "de", sign("MAIN TEXT"))
+
+
+def test_worker_processes_find_the_extractor_of_another_package(
+    install: Callable[..., None],
+) -> None:
+    install(OFFERED)
+    extractor = PageExtractor(Scheme(), find_extractor("capitals"))
+    pool = ExtractionPool(extractor, 1, 30)
+    try:
+        assert asyncio.run(pool.extract(Fetched(HTML, is_html=True))).text == "MAIN TEXT"
+    finally:
+        pool.close()
+    assert pickle.loads(pickle.dumps(extractor)) == extractor  # noqa: S301
+
+
+def test_the_version_of_the_package_decides_which_bodies_are_known(
+    install: Callable[..., None],
+) -> None:
+    install(OFFERED)
+    extractor = find_extractor("capitals")
+    libraries = f"trafilatura {version('trafilatura')} lxml {version('lxml')}"
+    keys = {
+        PageExtractor(Scheme(), one).body_key(Fetched(HTML, is_html=True))
+        for one in (extractor, *BUILT_IN.values())
+    }
+
+    assert extractor.version() == f"capitals offering 1.0 {libraries}"
+    assert len(keys) == 1 + len(BUILT_IN)
+    assert EXTRACTION_VERSION == "3", "stores know bodies by it: raise it with what is extracted"
+
+
+def test_a_name_that_nobody_offers_is_refused_with_those_that_there_are(
+    install: Callable[..., None],
+) -> None:
+    install(OFFERED)
+    with pytest.raises(SettingsError) as caught:
+        find_extractor("capital")
+
+    assert "'capital' is not known: trafilatura, resiliparse, capitals, or" in str(caught.value)
+
+
+def test_a_name_that_two_packages_offer_is_refused(install: Callable[..., None]) -> None:
+    install(OFFERED)
+    install(OFFERED, name="rival")
+    with pytest.raises(SettingsError, match="'capitals' is offered by offering and rival"):
+        find_extractor("capitals")
+
+
+def test_what_another_package_offers_does_not_replace_what_is_built_in(
+    install: Callable[..., None],
+) -> None:
+    install("trafilatura = offering:capitals")
+    assert find_extractor("trafilatura") is BUILT_IN["trafilatura"]
+
+
+@pytest.mark.parametrize(
+    ("function", "problem"),
+    [
+        ("no_such_module:capitals", "cannot be imported: No module named"),
+        ("offering:no_such_name", "cannot be imported: module 'offering' has no attribute"),
+        ("offering", "cannot be imported"),
+        ("offering:not_a_function", "is not a function"),
+    ],
+)
+def test_a_broken_entry_point_is_named_with_its_package(
+    install: Callable[..., None], function: str, problem: str
+) -> None:
+    install(f"capitals = {function}")
+    extractor = find_extractor("capitals")
+    with pytest.raises(SettingsError) as caught:
+        extractor.load()
+
+    assert f"extractor 'capitals' ({function} of offering) {problem}" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("returned", "title", "language"),
+    [
+        ("text", "Of the page", "en"),
+        (Extracted("text"), "Of the page", "en"),
+        (Extracted("text", title="", language=""), "Of the page", "en"),
+        (Extracted("text", title="Own"), "Own", "en"),
+        (Extracted("text", language="DE-AT"), "Of the page", "de"),
+        (Extracted("text", language="german"), "Of the page", "en"),
+        (Extracted("text", title="a\ud800\n b" + "x" * 999), "a? b" + "x" * 496, "en"),
+    ],
+)
+def test_title_and_language_of_the_extractor_go_before_those_of_the_page(
+    monkeypatch: pytest.MonkeyPatch, returned: str | Extracted, title: str, language: str
+) -> None:
+    page = own(monkeypatch, lambda html, url: returned).extract(Fetched(HTML, is_html=True))
+
+    assert (page.text, page.title, page.language) == ("text", title, language)
+
+
+@pytest.mark.parametrize(
+    "returned",
+    [b"text", 1, ["text"], ("text", "title", "en"), Extracted(b"text"), Extracted("text", title=1)],  # type: ignore[arg-type]
+)
+def test_an_extractor_that_returns_something_else_is_a_reason(
+    monkeypatch: pytest.MonkeyPatch, returned: Any
+) -> None:
+    page = own(monkeypatch, lambda html, url: returned).extract(Fetched(HTML, is_html=True))
+
+    assert page == Extraction(reason="extraction_failed")
+
+
+def test_an_extractor_without_text_has_no_title_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = own(monkeypatch, lambda html, url: Extracted(None, title="Own")).extract(
+        Fetched(HTML, is_html=True)
+    )
+
+    assert page == Extraction(reason="no_main_text")

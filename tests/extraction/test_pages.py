@@ -1,0 +1,210 @@
+"""What was fetched becomes a signed main text or a reason."""
+
+from __future__ import annotations
+
+import gzip
+import pickle
+import sys
+from types import ModuleType
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from shingling import Scheme, sign
+from shingling.extraction.extractors import find_extractor
+from shingling.extraction.pages import Extraction, Fetched, PageExtractor
+
+_TEXT = "The new railway bridge over the river was opened on Monday by the mayor. " * 6
+_HTML = (
+    '<!DOCTYPE html><html lang="en-GB"><head><title>Bridge</title></head>'
+    f"<body><article><p>{_TEXT}</p></article></body></html>"
+)
+_EXTRACTOR = PageExtractor(Scheme())
+
+
+def _install(monkeypatch: pytest.MonkeyPatch, extractor: object) -> PageExtractor:
+    """Make a function an attribute of an importable module, and extract pages by it."""
+    module = ModuleType("extractor_of_a_test")
+    vars(module)["extractor"] = extractor
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    return PageExtractor(Scheme(), find_extractor(f"{module.__name__}.extractor"))
+
+
+@pytest.mark.parametrize("body", [_HTML, _HTML.encode()])
+def test_html_becomes_its_main_text_and_signature(body: bytes | str) -> None:
+    page = _EXTRACTOR.extract(Fetched(body, is_html=True, url="https://example.com/"))
+
+    assert page == Extraction(
+        text=_TEXT.strip(),
+        title="Bridge",
+        language="en",
+        signature=sign(_TEXT),
+        reason=None,
+    )
+
+
+@pytest.mark.parametrize("body", [_TEXT, _TEXT.encode()])
+def test_a_main_text_is_signed_as_it_is(body: bytes | str) -> None:
+    assert _EXTRACTOR.extract(Fetched(body, is_html=False)) == Extraction(
+        text=_TEXT, signature=sign(_TEXT)
+    )
+
+
+def test_markup_in_a_main_text_is_text() -> None:
+    assert _EXTRACTOR.extract(Fetched("<p>one</p>", is_html=False)).text == "<p>one</p>"
+
+
+@pytest.mark.parametrize("text", ["", " ", "!?"])
+def test_a_main_text_without_words_has_a_signature_of_no_words(text: str) -> None:
+    page = _EXTRACTOR.extract(Fetched(text, is_html=False))
+
+    assert page.text == text
+    assert page.signature is not None
+    assert page.signature.words == 0
+
+
+def test_the_signature_is_made_under_the_scheme_of_the_extractor() -> None:
+    page = PageExtractor(Scheme(3)).extract(Fetched(_HTML, is_html=True))
+
+    assert page.signature == sign(_TEXT, Scheme(3))
+
+
+def test_the_encoding_of_the_http_header_is_used() -> None:
+    html = _HTML.replace("railway", "железная")
+    fetched = Fetched(html.encode("koi8-r"), is_html=True, encoding="koi8-r")
+
+    assert _EXTRACTOR.extract(fetched) == _EXTRACTOR.extract(Fetched(html, is_html=True))
+
+
+@pytest.mark.parametrize(
+    ("body", "is_html", "reason"),
+    [
+        (b"", True, "no_main_text"),
+        ("", True, "no_main_text"),
+        (b"<html><body></body></html>", True, "no_main_text"),
+        (b"%PDF-1.7", True, "not_html"),
+        (gzip.compress(_HTML.encode(), mtime=0), True, "not_html"),
+        (b"x" * 3001, True, "too_large"),
+        ("x" * 3001, True, "too_large"),
+        (b"x" * 3001, False, "too_large"),
+        ("x" * 3001, False, "too_large"),
+    ],
+)
+def test_what_has_no_main_text_has_a_reason_and_nothing_else(
+    body: bytes | str, is_html: bool, reason: str
+) -> None:
+    extractor = PageExtractor(Scheme(), max_bytes=3000)
+
+    assert extractor.extract(Fetched(body, is_html)) == Extraction(reason=reason)
+
+
+@pytest.mark.parametrize("body", ["x" * 3000, b"x" * 3000])
+def test_the_largest_accepted_text_is_signed(body: bytes | str) -> None:
+    page = PageExtractor(Scheme(), max_bytes=3000).extract(Fetched(body, is_html=False))
+
+    assert page.text == "x" * 3000
+
+
+def test_bytes_and_surrogates_that_are_no_utf_8_are_replaced_in_a_main_text() -> None:
+    assert _EXTRACTOR.extract(Fetched(b"caf\xe9 one", is_html=False)).text == "caf\ufffd one"
+    assert _EXTRACTOR.extract(Fetched("caf\ud800 one", is_html=False)).text == "caf? one"
+
+
+def test_resiliparse_takes_the_main_text_out_too() -> None:
+    pytest.importorskip("resiliparse")
+    article = "<p>The old railway bridge over the river reopens after six years of repair.</p>" * 9
+    html = (
+        '<html lang="en"><head><title>Bridge</title></head><body><nav><ul><li><a href="/">Home</a>'
+        "</li><li><a href='/s'>Sport</a></li></ul></nav><main><article><h1>Bridge</h1>"
+        f"{article}</article></main><footer>Imprint</footer></body></html>"
+    )
+    resiliparse = PageExtractor(Scheme(), find_extractor("resiliparse"))
+    page = resiliparse.extract(Fetched(html, is_html=True))
+
+    assert page.text is not None
+    assert page.text.count("reopens after six years") == 9
+    assert "Sport" not in page.text
+    assert (page.title, page.language, page.reason) == ("Bridge", "en", None)
+    empty = Fetched("<html><body><nav>Home</nav></body></html>", is_html=True)
+    assert resiliparse.extract(empty).reason == "no_main_text"
+
+
+def test_an_extractor_is_found_by_its_import_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    def extractor(html: str, url: str | None) -> str:
+        return f"{url} has {len(html)} characters"
+
+    page = _install(monkeypatch, extractor).extract(Fetched(_HTML, is_html=True, url="u"))
+
+    assert page.text == f"u has {len(_HTML)} characters"
+    assert page.signature == sign(page.text)
+    assert (page.title, page.language, page.reason) == ("Bridge", "en", None)
+
+
+@pytest.mark.parametrize("error", [ValueError("no"), RecursionError("no"), MemoryError("no")])
+def test_an_extractor_that_raises_is_a_reason(
+    monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def extractor(html: str, url: str | None) -> str:
+        raise error
+
+    page = _install(monkeypatch, extractor).extract(Fetched(_HTML, is_html=True))
+
+    assert page == Extraction(reason="extraction_failed")
+
+
+@pytest.mark.parametrize("nothing", [None, "", " \n"])
+def test_an_extractor_that_finds_nothing_is_a_reason(
+    monkeypatch: pytest.MonkeyPatch, nothing: str | None
+) -> None:
+    page = _install(monkeypatch, lambda html, url: nothing).extract(Fetched(_HTML, is_html=True))
+
+    assert page == Extraction(reason="no_main_text")
+
+
+def test_an_extractor_is_not_asked_about_a_main_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    extractor = _install(monkeypatch, lambda html, url: "another text")
+
+    assert extractor.extract(Fetched(_TEXT, is_html=False)).text == _TEXT
+
+
+@pytest.mark.parametrize("is_html", [True, False])
+def test_what_was_fetched_and_extracted_travels_between_processes(is_html: bool) -> None:
+    fetched = Fetched(_HTML, is_html, "https://example.com/", "utf-8")
+    extractor, fetched = pickle.loads(pickle.dumps((_EXTRACTOR, fetched)))  # noqa: S301
+
+    assert extractor.extract(fetched) == _EXTRACTOR.extract(fetched)
+    assert pickle.loads(pickle.dumps(extractor.extract(fetched))) == extractor.extract(fetched)  # noqa: S301
+
+
+_ENCODINGS = st.sampled_from(
+    [None, "utf-8", "utf-16", "utf-7", "windows-1251", "shift_jis", "iso-2022-jp", "no-such", ""]
+)
+_PIECES = st.lists(
+    st.binary(max_size=20)
+    | st.sampled_from([b"<p>", b"</p>", b"<!--", b"-->", b"&#", b"\0", b"words " * 60, b"<a href="])
+).map(b"".join)
+
+
+@given(_PIECES, _ENCODINGS, st.booleans(), st.sampled_from([b"", b"<html><body>", b"\xff\xfe"]))
+@settings(max_examples=200)
+def test_no_bytes_raise_and_what_is_extracted_can_be_stored(
+    body: bytes, encoding: str | None, is_html: bool, opening: bytes
+) -> None:
+    page = _EXTRACTOR.extract(Fetched(opening + body, is_html, None, encoding))
+
+    if page.reason is None:
+        assert page.text is not None
+        assert page.signature == sign(page.text)
+        assert page.text.encode().decode() == page.text
+    else:
+        assert page == Extraction(reason=page.reason)
+        assert page.reason in ("no_main_text", "not_html")
+        assert is_html
+
+
+@given(st.text(st.characters(categories=None)), st.booleans())
+def test_no_text_raises_and_what_is_extracted_can_be_stored(body: str, is_html: bool) -> None:
+    page = _EXTRACTOR.extract(Fetched(body, is_html))
+
+    assert (page.text is None) == (page.signature is None) == (page.reason is not None)
+    assert (page.text or "").encode().decode() == (page.text or "")

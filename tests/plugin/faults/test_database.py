@@ -1,0 +1,583 @@
+"""Databases that are locked, away, full or not to be written: nothing and no item is lost."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager, suppress
+from pathlib import Path
+from threading import Condition
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from sqlalchemy import make_url
+
+from shingling import Page, Store
+from shingling.errors import StoreError
+from tests.support.crawls import LIST_SPIDER, Crawling, Project, items, listed, stats
+from tests.support.invariants import broken, is_whole, verify
+from tests.support.pages import article
+from tests.support.postgres import connect, own_server
+from tests.support.processes import so_within
+from tests.support.serving import Answer, page, serving
+from tests.support.stores import rows_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.support.postgres import Server as Postgres
+    from tests.support.serving import Server
+
+ENDING = " with eight words that nobody else has written"
+PAGES = """
+    SELECT page.url, page.status, original.url FROM pages AS page
+    LEFT JOIN pages AS original ON original.id = page.original_id
+"""
+AS_ROOT = os.getuid() == 0
+
+
+def path_of(number: int) -> str:
+    return f"/{number:03}"
+
+
+def make_pages(count: int, words: int = 300) -> dict[str, Answer]:
+    """Return articles by path; behind each come a copy and one that ends in other words."""
+    made = {}
+    for number in range(count):
+        text = article(number // 3 + 1, words)
+        near = text.rsplit(" ", 8)[0] + ENDING
+        made[path_of(number)] = page(near if number % 3 == 2 else text)
+    return made
+
+
+class Held(dict[str, Answer]):
+    """Answers by path; those from a path on have to wait."""
+
+    def __init__(self, answers: dict[str, Answer], first: int) -> None:
+        super().__init__(answers)
+        self._first = path_of(first)
+        self._moved = Condition()
+
+    def get(self, path: str, default: Any = None) -> Any:
+        with self._moved:
+            self._moved.wait_for(lambda: path < self._first, 60)
+        return super().get(path, default)
+
+    def let_go(self, first: int = 999) -> None:
+        """Have only those wait that come later."""
+        with self._moved:
+            self._first = path_of(first)
+            self._moved.notify_all()
+
+
+@contextmanager
+def holding(answers: dict[str, Answer], first: int) -> Iterator[tuple[Server, Held]]:
+    """Serve pages, of which those from a number on have to wait."""
+    held = Held(answers, first)
+    with serving({}) as server:
+        server.answers = held
+        try:
+            yield server, held
+        finally:
+            held.let_go()
+
+
+def decided(server: Server) -> dict[str, tuple[str, str | None]]:
+    """Return status and original of each page, by URL, as a crawl one by one decides them."""
+    found: dict[str, tuple[str, str | None]] = {}
+    for number in range(len(server.answers)):
+        original = None if number % 3 == 0 else server.url + path_of(number // 3 * 3)
+        status = ("new", "exact", "near")[number % 3]
+        found[server.url + path_of(number)] = status, original
+    return found
+
+
+def crawl(
+    folder: Path,
+    server: Server,
+    store: str,
+    *arguments: str,
+    delay: float = 0.05,
+    patience: float | None = None,
+    **options: Any,
+) -> Crawling:
+    """Start a crawl of all pages, one by one, that tags the items."""
+    Project(folder, LIST_SPIDER)
+    if patience is not None:
+        settings = folder / "shop" / "settings.py"
+        lines = ["from shingling.store.backends import base", f"base.MAX_WAIT_SECONDS = {patience}"]
+        settings.write_text(settings.read_text() + "\n".join(lines))
+    return Crawling(
+        folder,
+        *listed(folder, {path: server.url + path for path in server.answers}),
+        *("-s", f"DEDUP_STORE_URL={store}", "-s", "DEDUP_ACTION=tag", "-s", "LOG_LEVEL=INFO"),
+        *("-s", "CONCURRENT_REQUESTS=1", "-s", f"DOWNLOAD_DELAY={delay}", "-s", "DEDUP_WORKERS=0"),
+        *arguments,
+        **options,
+    )
+
+
+def results(folder: Path) -> dict[str, dict[str, Any]]:
+    """Return the results of the items by URL."""
+    return {item["url"]: item["dedup"] for item in items(folder).values()}
+
+
+def verdicts(folder: Path) -> dict[str, tuple[str, str | None]]:
+    """Return status and original of the items by URL."""
+    return {url: (found["status"], found["original"]) for url, found in results(folder).items()}
+
+
+def said(log: str) -> list[str]:
+    """Return the plugin's warnings and errors in the log."""
+    return [
+        line
+        for line in log.splitlines()
+        if " [shingling" in line and (" WARNING: " in line or " ERROR: " in line)
+    ]
+
+
+def stored(store: Path) -> int:
+    """Return the number of pages in a store that a crawl may be making."""
+    try:
+        return int(rows_of(store, "SELECT count(*) FROM pages")[0][0]) if store.exists() else 0
+    except sqlite3.OperationalError:
+        return 0
+
+
+@contextmanager
+def locked(store: Path) -> Iterator[None]:
+    """Be the program that writes."""
+    with closing(sqlite3.connect(store, timeout=10, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield
+        other.execute("ROLLBACK")
+
+
+def test_a_crawl_waits_for_a_store_that_another_program_has_locked(tmp_path: Path) -> None:
+    store = tmp_path / "dedup.db"
+    with holding(make_pages(60), 20) as (server, held):
+        crawling = crawl(tmp_path, server, f"sqlite:///{store}")
+        crawling.wait_for(lambda: stored(store) >= 5)
+        with locked(store):
+            before, asked = stored(store), len(server.asked)
+            held.let_go()
+            crawling.wait_for(lambda: "trying again" in crawling.log)
+            # Pages are fetched meanwhile.
+            crawling.wait_for(lambda: len(server.asked) > asked + 5)
+            assert stored(store) == before
+        assert crawling.wait() == 0, crawling.log
+        expected = decided(server)
+    assert verdicts(tmp_path) == expected
+    assert {url: (status, head) for url, status, head in rows_of(store, PAGES)} == expected
+    waiting, again = said(crawling.log)
+    assert f"{store}: database is locked; trying again for 60 s" in waiting
+    assert again.endswith(f"{store}: works again")
+    verify(store)
+
+
+def test_pages_of_a_store_that_stays_locked_are_kept_and_later_ones_decided(
+    tmp_path: Path,
+) -> None:
+    store = tmp_path / "dedup.db"
+    with holding(make_pages(75), 60) as (server, held):
+        crawling = crawl(tmp_path, server, f"sqlite:///{store}", patience=3)
+        crawling.wait_for(lambda: stored(store) >= 5)
+        with locked(store):
+            before = stored(store)
+            crawling.wait_for(lambda: "Dedup failed" in crawling.log)
+            failed = crawling.log.count("Dedup failed")
+            time.sleep(2)  # less than another page would wait for
+            assert crawling.log.count("Dedup failed") > failed
+        held.let_go()
+        assert crawling.wait() == 0, crawling.log
+        urls = [server.url + path for path in server.answers]
+    found = results(tmp_path)
+    assert sorted(found) == urls
+    statuses = [found[url]["status"] for url in urls]
+    kept = [found[url] for url in urls if found[url]["reason"] == "error"]
+    first = statuses.index("skipped")
+    assert first == before
+    assert statuses[first : first + len(kept)] == ["skipped"] * len(kept), "nobody in between"
+    assert set(statuses[:first]) == {"new", "exact", "near"}
+    assert set(statuses[first + len(kept) :]) == {"new", "exact", "near"}
+    assert all(result["error"].startswith("StoreUnavailableError: ") for result in kept)
+    assert stats(crawling.log)["dedup/errors/StoreUnavailableError"] == str(len(kept))
+    lines = said(crawling.log)
+    assert len([line for line in lines if "Dedup failed for http" in line]) == len(kept)
+    assert [line for line in lines if line.endswith(": works again")] == lines[-1:]
+    assert "Traceback" not in crawling.log
+    assert stored(store) == len(urls) - len(kept)
+    verify(store)
+
+
+def in_namespace(script: str) -> tuple[str, ...]:
+    """Return a command of Python that runs Scrapy where only it sees what a script mounts.
+
+    Tests are skipped where nobody may mount anything.
+    """
+    start = ["unshare", "--map-root-user", "--mount", "sh", "-c"]
+    if (
+        shutil.which("unshare") is None
+        or subprocess.run(
+            [*start, "mount -t tmpfs tmpfs /tmp"], stderr=subprocess.DEVNULL
+        ).returncode
+    ):
+        pytest.skip("nothing can be mounted here")
+    arguments = [*start, f"set -e; {script}", "sh", sys.executable, "-m", "scrapy"]
+    return ("-c", f"import os, sys; os.execvp('unshare', {arguments!r} + sys.argv[1:])")
+
+
+@contextmanager
+def read_only(folder: Path) -> Iterator[tuple[str, ...]]:
+    """Yield a command of Python that runs Scrapy where a folder cannot be written."""
+    if AS_ROOT:  # who may write whatever the permissions say
+        mounting = f"mount --bind {folder} {folder}; mount -o remount,ro,bind {folder}"
+        yield in_namespace(f'{mounting}; "$@"')
+        return
+    folder.chmod(0o555)
+    try:
+        yield ("-m", "scrapy")
+    finally:
+        folder.chmod(0o755)
+
+
+def refused(folder: Path, server: Server, store: str, **options: Any) -> str:
+    """Crawl, see that the crawl ends and its items are kept, and return the line that says why."""
+    crawling = crawl(folder, server, store, **options)
+    assert crawling.wait(30) == 0, crawling.log
+    assert crawling.all_gone()
+    assert "secret" not in crawling.log
+    assert "Traceback" not in crawling.log
+    assert stats(crawling.log)["finish_reason"] == "dedup_error"
+    assert [item["dedup"]["reason"] for item in items(folder).values()] == ["error"]
+    (line,) = said(crawling.log)
+    return line
+
+
+def test_a_folder_that_cannot_be_written_is_named_by_the_first_item(tmp_path: Path) -> None:
+    folder = tmp_path / "stores"
+    folder.mkdir()
+    store = folder / "dedup.db"
+    with Store.open(f"sqlite:///{store}") as opened:
+        opened.check([Page("https://example.org/", article(1))])
+    with serving(make_pages(1)) as server, read_only(folder) as command:
+        new = f"sqlite:///{folder}/new.db"
+        line = refused(tmp_path, server, new, command=(*command, "crawl", "spider"))
+        assert f"{folder}/new.db: " in line
+        assert says_why(line), line
+        # A store that is there can be read, or it is said why not.
+        status = Crawling(
+            tmp_path, "status", "--store", f"sqlite:///{store}", command=(*command, "dedup")
+        )
+        assert status.wait() in (0, 2)
+        assert "Traceback" not in status.log
+        assert "pages" in status.log if status.process.returncode == 0 else says_why(status.log)
+    assert list(folder.iterdir()) == [store]
+    with Store.open(f"sqlite:///{store}", create=False) as opened:
+        assert opened.status().pages == 1
+    verify(store)
+
+
+def says_why(line: str) -> bool:
+    return any(part in line.lower() for part in ("read-only", "readonly", "written", "permission"))
+
+
+@pytest.mark.parametrize("place", ["", "/proc/dedup.db", "/dev/full"])
+def test_a_place_where_no_store_can_be_is_named(tmp_path: Path, place: str) -> None:
+    place = place or f"{tmp_path}"
+    with pytest.raises(StoreError, match=f"{place}: ") as caught:
+        Store.open(f"sqlite:///{place}")
+    assert "\n" not in str(caught.value)
+
+
+def test_no_item_is_lost_while_a_disk_is_full(tmp_path: Path) -> None:
+    disk, kept = tmp_path / "disk", tmp_path / "kept"
+    disk.mkdir()
+    kept.mkdir()
+    command = in_namespace(
+        f"mount -t tmpfs -o size=8m tmpfs {disk}; head -c 7600000 /dev/zero > {disk}/ballast;"
+        f' status=0; "$@" || status=$?; cp {disk}/dedup.db* {kept}; exit $status'
+    )
+    with holding(make_pages(60, 1500), 45) as (server, held):
+        crawling = crawl(
+            tmp_path, server, f"sqlite:///{disk}/dedup.db", command=(*command, "crawl", "spider")
+        )
+        crawling.wait_for(lambda: crawling.log.count("Dedup failed") >= 3)
+        Path(f"/proc/{crawling.process.pid}/root{disk}/ballast").unlink()
+        held.let_go()
+        assert crawling.wait() == 0, crawling.log
+        check_full_disk(tmp_path, server, crawling.log, "disk is full")
+    store = kept / "dedup.db"
+    assert is_whole(store)
+    assert {url for url, *_ in rows_of(store, PAGES)} == decided_urls(tmp_path)
+    verify(store)
+
+
+def decided_urls(folder: Path) -> set[str]:
+    return {url for url, found in results(folder).items() if found["status"] != "skipped"}
+
+
+def check_full_disk(folder: Path, server: Server, log: str, message: str) -> None:
+    """Check that pages were decided, then kept with an error, and then decided again."""
+    found = results(folder)
+    assert sorted(found) == [server.url + path for path in server.answers]
+    failed = [url for url, result in found.items() if result["reason"] == "error"]
+    assert len(failed) >= 3
+    assert decided_urls(folder) == found.keys() - failed
+    assert min(decided_urls(folder)) < min(failed)
+    assert max(decided_urls(folder)) > max(failed)
+    lines = [line for line in said(log) if "Dedup failed for" in line]
+    assert len(lines) == len(failed)
+    assert all("StoreError: " in line and message in line for line in lines), lines[0]
+    assert "Traceback" not in log
+
+
+@pytest.fixture(scope="module")
+def server_to_stop() -> Iterator[Postgres]:
+    with own_server() as server:
+        yield server
+
+
+@pytest.fixture
+def postgres(server_to_stop: Postgres) -> Iterator[Postgres]:
+    """A server of these tests alone, which is there again after each."""
+    yield server_to_stop
+    if not server_to_stop.answers():
+        server_to_stop.start()
+
+
+def count(postgres: Postgres, database: str) -> int:
+    """Return the number of pages in a store that a crawl may be making."""
+    ((there,),) = postgres.run("SELECT to_regclass('pages') IS NOT NULL", database)
+    return int(postgres.run("SELECT count(*) FROM pages", database)[0][0]) if there else 0
+
+
+def content(postgres: Postgres, database: str) -> dict[str, tuple[str, str | None]]:
+    """Return status and original of the stored pages by URL."""
+    return {url: (status, head) for url, status, head in postgres.run(PAGES, database)}
+
+
+@contextmanager
+def crashed(postgres: Postgres) -> Iterator[None]:
+    """Have the server end all sessions, and not recover as long as one of them does not end."""
+    processes = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'"
+    ((process,),) = postgres.run(processes)
+    with closing(connect(make_url(postgres.url()))) as session:
+        os.kill(session.info.backend_pid, signal.SIGSTOP)
+        os.kill(process, signal.SIGKILL)
+        try:
+            yield
+        finally:
+            with suppress(ProcessLookupError):  # the server has killed it
+                os.kill(session.info.backend_pid, signal.SIGCONT)
+    assert so_within(10, postgres.answers)
+
+
+def test_a_crawl_goes_on_when_postgresql_is_back(tmp_path: Path, postgres: Postgres) -> None:
+    database = postgres.database()
+    with holding(make_pages(90), 15) as (server, held):
+        crawling = crawl(tmp_path, server, postgres.url(database))
+
+        def wait_for(pages: int) -> None:
+            crawling.wait_for(lambda: count(postgres, database) >= pages, 20)
+
+        wait_for(5)
+        postgres.stop("fast")
+        asked = len(server.asked)
+        held.let_go(30)
+        crawling.wait_for(lambda: "trying again" in crawling.log)
+        # Pages are fetched meanwhile.
+        crawling.wait_for(lambda: len(server.asked) > asked + 5)
+        postgres.start()
+        assert broken(postgres, database) == []
+        wait_for(30)
+        held.let_go(60)
+        wait_for(35)
+        with crashed(postgres):
+            crawling.wait_for(lambda: len(said(crawling.log)) > 2, 4)
+        wait_for(60)
+        held.let_go()
+        wait_for(65)
+        postgres.stop("immediate")
+        postgres.start()
+        assert crawling.wait() == 0, crawling.log
+        expected = decided(server)
+    lines = said(crawling.log)
+    assert len(lines) == 4, "the third time was short"
+    for waiting, again in (lines[:2], lines[2:]):
+        assert f"{database}?" in waiting
+        assert "; trying again for 60 s" in waiting
+        assert again.endswith(": works again")
+    found = verdicts(tmp_path)
+    assert found.keys() == expected.keys()
+    # Where the server has committed and could not say so any more, a page is decided again.
+    repeated = {url for url, (status, _) in found.items() if status == "unchanged"}
+    assert len(repeated) <= 3
+    assert {found[url] == expected[url] for url in expected.keys() - repeated} == {True}
+    assert content(postgres, database) == expected
+    assert broken(postgres, database, counts=not repeated) == []
+
+
+def test_a_crawl_killed_twice_and_repeated_ends_with_the_store_of_an_uninterrupted_one(
+    tmp_path: Path, postgres: Postgres
+) -> None:
+    database = postgres.database()
+    with holding(make_pages(60), 20) as (server, held):
+        for first in (20, 40):  # that the server keeps back: a crawl never comes to its end
+            held.let_go(first)
+            crawling = crawl(
+                tmp_path, server, postgres.url(database), "-s", "DEDUP_WORKERS=1", delay=0.03
+            )
+            crawling.wait_for(lambda enough=first - 5: count(postgres, database) >= enough)  # type: ignore[misc]  # a default in a lambda
+            os.kill(crawling.process.pid, signal.SIGKILL)
+            assert crawling.wait() == -signal.SIGKILL
+            assert crawling.all_gone(), "a worker has outlived the crawl"
+            assert broken(postgres, database) == []
+        held.let_go()
+        crawling = crawl(tmp_path, server, postgres.url(database), delay=0)
+        assert crawling.wait() == 0, crawling.log
+        expected = decided(server)
+    assert content(postgres, database) == expected
+    assert broken(postgres, database) == []
+    outcomes = postgres.run("SELECT outcome FROM runs ORDER BY id", database)
+    assert outcomes == [(None,), (None,), ("finished",)]
+
+
+@pytest.fixture(scope="module")
+def crawler(server_to_stop: Postgres) -> str:
+    """A user who is not the administrator, and needs a password."""
+    server_to_stop.run("CREATE ROLE crawler LOGIN PASSWORD 'secret'")
+    rules = server_to_stop.folder / "pg_hba.conf"
+    rules.write_text("local all crawler scram-sha-256\n" + rules.read_text())
+    server_to_stop.run("SELECT pg_reload_conf()")
+    return "crawler"
+
+
+def test_a_server_that_cannot_be_used_is_named_by_the_first_item_without_the_password(
+    tmp_path: Path, postgres: Postgres, crawler: str
+) -> None:
+    with serving(make_pages(1)) as server:
+        url = postgres.url(user=crawler, password="another secret")  # noqa: S106
+        line = refused(tmp_path, server, url)
+    assert " ERROR: postgresql+psycopg://crawler:***@" in line
+    assert "password authentication failed" in line
+    urls = {
+        "does not exist": postgres.url("nowhere", crawler, "secret"),
+        "No such file": f"postgresql+psycopg://crawler:secret@/postgres?host={tmp_path}",
+        "refused": "postgresql://crawler:secret@127.0.0.1:9/postgres",
+    }
+    for message, url in urls.items():
+        began = time.monotonic()
+        with pytest.raises(StoreError, match=message) as caught:
+            Store.open(url)
+        assert time.monotonic() - began < 5
+        assert str(caught.value).startswith("postgresql+psycopg://crawler:***@")
+        assert "\n" not in str(caught.value)
+
+
+def test_a_store_waits_while_all_connections_are_taken(postgres: Postgres, crawler: str) -> None:
+    database = postgres.database()
+    postgres.run(f"ALTER DATABASE {database} OWNER TO {crawler}")
+    administrator = postgres.url(database)
+    ordinary = postgres.url(database, crawler, "secret")
+    with (
+        Store.open(ordinary) as first,
+        Store.open(administrator) as second,
+        restarted(postgres, max_connections="4", superuser_reserved_connections="1"),
+    ):
+        # The last connection is not for everybody; then the first store holds one.
+        for store in (first, second):
+            with ExitStack() as others:
+                for _ in range(3):
+                    others.enter_context(closing(connect(make_url(administrator))))
+                check_waits(store, others.close)
+
+
+def test_a_store_waits_while_its_user_may_not_have_more_connections(
+    postgres: Postgres, crawler: str
+) -> None:
+    database = postgres.database()
+    postgres.run(f"ALTER DATABASE {database} OWNER TO {crawler}")
+    with Store.open(postgres.url(database, crawler, "secret")) as store:
+        postgres.run(f"ALTER ROLE {crawler} CONNECTION LIMIT 0")
+        ended = (
+            f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '{crawler}'"  # noqa: S608 (our own name)
+        )
+        postgres.run(ended)
+        check_waits(store, lambda: postgres.run(f"ALTER ROLE {crawler} CONNECTION LIMIT -1"))
+
+
+def check_waits(store: Store, let_go: Callable[[], object]) -> None:
+    """Check that a page is decided, but not before something is done."""
+    with ThreadPoolExecutor(1) as thread:
+        checking = thread.submit(store.check, [Page("https://example.org/", article(1))])
+        try:
+            early = so_within(0.5, checking.done)
+        finally:
+            let_go()
+        (verdict,) = checking.result(10)
+    assert not early
+    assert verdict.status in ("new", "unchanged")
+
+
+@contextmanager
+def restarted(postgres: Postgres, **settings: str) -> Iterator[None]:
+    """Have the server run with other settings for a while."""
+    postgres.configure(**settings)
+    postgres.stop()
+    postgres.start()
+    try:
+        yield
+    finally:
+        postgres.configure(**dict.fromkeys(settings, "DEFAULT"))
+        postgres.stop()
+        postgres.start()
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path, postgres: Postgres) -> Iterator[Path]:
+    """A folder that takes 2 MB, in which the server may write."""
+    if not AS_ROOT:
+        pytest.skip("nothing can be mounted here")
+    owner = pwd.getpwnam(postgres.user).pw_uid if postgres.user else os.getuid()
+    folder = postgres.folder / "small"
+    folder.mkdir()
+    options = f"size=2m,mode=0700,uid={owner}"
+    mounting = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", f"{folder}"]
+    if subprocess.run(mounting, stderr=subprocess.DEVNULL).returncode:
+        folder.rmdir()
+        pytest.skip("nothing can be mounted here")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", f"{folder}"], check=True)
+
+
+def test_no_item_is_lost_while_the_disk_of_postgresql_is_full(
+    tmp_path: Path, postgres: Postgres, small_disk: Path
+) -> None:
+    database = postgres.database()
+    postgres.run(f"CREATE TABLESPACE small LOCATION '{small_disk}'")
+    postgres.run(f"ALTER DATABASE {database} SET default_tablespace = small")
+    with Store.open(postgres.url(database)):
+        pass
+    ballast = small_disk / "ballast"
+    ballast.write_bytes(bytes(shutil.disk_usage(small_disk).free - 400_000))
+    with holding(make_pages(60, 3000), 45) as (server, held):
+        crawling = crawl(tmp_path, server, postgres.url(database))
+        crawling.wait_for(lambda: crawling.log.count("Dedup failed") >= 3)
+        ballast.unlink()
+        held.let_go()
+        assert crawling.wait() == 0, crawling.log
+        check_full_disk(tmp_path, server, crawling.log, "No space left on device")
+    assert content(postgres, database).keys() == decided_urls(tmp_path)
+    assert broken(postgres, database) == []
+    postgres.run(f"DROP DATABASE {database}")
+    postgres.run("DROP TABLESPACE small")

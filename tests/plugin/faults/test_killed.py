@@ -1,0 +1,188 @@
+"""Crawls that are killed or interrupted in the middle."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import uuid
+from contextlib import ExitStack, closing
+from operator import ge
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.crawls import Crawling, stats
+from tests.support.installed import ROOT
+from tests.support.invariants import is_whole
+from tests.support.processes import so_within
+from tests.support.stores import rows_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+
+GATED = """
+import os
+
+from shingling import extract
+
+def extract_when_let(html, url):
+    with open(os.environ["GATE"], "rb", buffering=0) as gate:
+        gate.read(1)
+    return extract(html, url)
+"""
+PAGES = """
+    SELECT page.url, page.status, original.url FROM pages AS page
+    LEFT JOIN pages AS original ON original.id = page.original_id ORDER BY page.url
+"""
+
+
+class Gate:
+    """A named pipe of which the extractor reads a byte a page, and waits where there is none.
+
+    However busy the machine is, no more pages get through than were let.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        (folder / "gated_extractor.py").write_text(GATED)
+        self.path = folder / f"{uuid.uuid4().hex}.gate"
+        os.mkfifo(self.path)
+        self._pipe = os.open(self.path, os.O_RDWR)
+
+    def let(self, pages: int) -> None:
+        """Let pages be extracted."""
+        os.write(self._pipe, b"." * pages)
+
+    def close(self) -> None:
+        os.close(self._pipe)
+
+
+@pytest.fixture
+def make_gate(tmp_path: Path) -> Iterator[Callable[[], Gate]]:
+    with ExitStack() as stack:
+        yield lambda: stack.enter_context(closing(Gate(tmp_path)))
+
+
+def archive(folder: Path, store: Path, *arguments: str, gate: Gate | None = None) -> Crawling:
+    """Start the archive spider over the sample; pages wait at a gate, if there is one."""
+    extractor = "gated_extractor.extract_when_let" if gate else "trafilatura"
+    return Crawling(
+        ROOT,
+        *("-a", "path=crawler/sample", "-O", str(folder / "items.jsonl")),
+        *("-s", f"DEDUP_STORE_URL=sqlite:///{store}", "-s", "DEDUP_WORKERS=2"),
+        *("-s", f"DEDUP_EXTRACTOR={extractor}", *arguments),
+        command=("-m", "scrapy", "crawl", "archive"),
+        logs=folder,
+        environment={"PYTHONPATH": str(folder), **({"GATE": str(gate.path)} if gate else {})},
+    )
+
+
+def counted(store: Path, *tables: str) -> list[int]:
+    """Return the numbers of rows in a store that another process may be making."""
+    if not store.exists():
+        return [0 for _ in tables]
+    try:
+        return [int(rows_of(store, f"SELECT count(*) FROM {table}")[0][0]) for table in tables]  # noqa: S608 (our own tables)
+    except sqlite3.OperationalError:
+        return [0 for _ in tables]
+
+
+def stored(store: Path) -> int:
+    """Return the number of pages in a store that another process may be making."""
+    return counted(store, "pages")[0]
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[object, ...]]:
+    """The pages of a store whose crawl ran to its end."""
+    folder = tmp_path_factory.mktemp("uninterrupted")
+    crawling = archive(folder, folder / "dedup.db")
+    assert crawling.wait() == 0, crawling.log
+    return rows_of(folder / "dedup.db", PAGES)
+
+
+def test_a_crawl_killed_twice_and_repeated_ends_with_the_store_of_an_uninterrupted_one(
+    tmp_path: Path, uninterrupted: list[tuple[object, ...]], make_gate: Callable[[], Gate]
+) -> None:
+    store = tmp_path / "dedup.db"
+    pages = len(uninterrupted)
+    for run, let in ((1, pages // 3), (2, pages * 2 // 3)):
+        gate = make_gate()
+        gate.let(let)
+        crawling = archive(tmp_path, store, gate=gate)
+        # This run's own row as well: the one before may have stored enough pages.
+        expected = (run, let)
+        crawling.wait_for(
+            lambda expected=expected: all(map(ge, counted(store, "runs", "pages"), expected))  # type: ignore[misc]  # a default in a lambda
+        )
+        os.kill(crawling.process.pid, signal.SIGKILL)
+        assert crawling.wait() == -signal.SIGKILL
+        assert crawling.all_gone(), "a worker has outlived the crawl"
+        assert stored(store) < pages, "the crawl was to be killed before its end"
+        assert is_whole(store)
+    crawling = archive(tmp_path, store)
+    assert crawling.wait() == 0, crawling.log
+    assert rows_of(store, PAGES) == uninterrupted
+    assert {status for _, status, _ in uninterrupted} >= {"new", "exact", "near"}
+    assert is_whole(store)
+    outcomes = [outcome for (outcome,) in rows_of(store, "SELECT outcome FROM runs ORDER BY id")]
+    assert outcomes[:2] == [None, None]
+    assert outcomes[2] is not None
+
+
+def test_an_interrupted_crawl_decides_what_it_has_fetched_and_records_its_end(
+    tmp_path: Path, make_gate: Callable[[], Gate]
+) -> None:
+    store, gate = tmp_path / "dedup.db", make_gate()
+    crawling = archive(tmp_path, store, "-s", "CONCURRENT_REQUESTS=4", gate=gate)
+    gate.let(5)
+    crawling.wait_for(lambda: stored(store) >= 5)
+    crawling.process.send_signal(signal.SIGINT)
+    crawling.wait_for(lambda: "shutting down gracefully" in crawling.log)
+    gate.let(1000)
+    assert crawling.wait() == 0, crawling.log
+    assert crawling.all_gone()
+    assert "Traceback" not in crawling.log
+    counted = stats(crawling.log)
+    assert counted["finish_reason"] == "shutdown"
+    ended = int(counted["item_scraped_count"]) + int(counted.get("item_dropped_count", 0))
+    assert ended == int(counted["response_received_count"]) == int(counted["dedup/checked"])
+    ((outcome, finished),) = rows_of(store, "SELECT outcome, finished FROM runs")
+    assert outcome
+    assert finished
+    assert is_whole(store)
+
+
+def test_a_crawl_interrupted_twice_ends_at_once_and_leaves_a_sound_store(
+    tmp_path: Path, make_gate: Callable[[], Gate]
+) -> None:
+    store, gate = tmp_path / "dedup.db", make_gate()
+    crawling = archive(tmp_path, store, gate=gate)
+    gate.let(5)
+    crawling.wait_for(lambda: stored(store) >= 5)
+    crawling.process.send_signal(signal.SIGINT)
+    crawling.wait_for(lambda: "shutting down gracefully" in crawling.log)
+    crawling.process.send_signal(signal.SIGINT)
+    crawling.wait(10)
+    assert "forcing unclean shutdown" in crawling.log
+    assert crawling.all_gone()
+    assert is_whole(store)
+    assert stored(store) >= 5
+
+
+def test_workers_do_not_take_an_interrupt_from_the_terminal(
+    tmp_path: Path, make_gate: Callable[[], Gate]
+) -> None:
+    store, gate = tmp_path / "dedup.db", make_gate()
+    crawling = archive(tmp_path, store, "-s", "CONCURRENT_REQUESTS=4", gate=gate)
+    gate.let(5)
+    crawling.wait_for(lambda: stored(store) >= 5)
+    # What Ctrl-C does: the signal goes to the whole foreground process group.
+    os.killpg(os.getpgid(crawling.process.pid), signal.SIGINT)
+    crawling.wait_for(lambda: "shutting down gracefully" in crawling.log)
+    gate.let(1000)
+    assert crawling.wait() == 0, crawling.log
+    assert "dedup/skipped/worker_died" not in stats(crawling.log)
+    assert so_within(5, lambda: not crawling.processes())

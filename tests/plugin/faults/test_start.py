@@ -1,0 +1,277 @@
+"""Stores and settings that a crawl cannot use: it does not start, and says why in one line."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+import sys
+import uuid
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scrapy.settings import Settings
+
+from shingling import Store
+from shingling.errors import SettingsError
+from shingling.plugin.settings import SETTINGS, DedupSettings
+from tests.support.crawls import LIST_SPIDER, REFUSED, Project, listed, run_scrapy, stats
+from tests.support.pages import article
+from tests.support.processes import processes_with, so_within
+from tests.support.serving import page, serving
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from tests.support.serving import Server
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with serving({"/page": page(article(1))}) as running:
+        yield running
+
+
+def refused(folder: Path, server: Server, *arguments: str, by_settings: bool = False) -> str:
+    """Crawl, see that it ends at once, and return the one line that says why.
+
+    Scrapy adds a traceback where an add-on refuses the settings.
+    """
+    Project(folder, LIST_SPIDER)
+    server.asked.clear()
+    mark = uuid.uuid4().hex
+    pages = listed(folder, {"page": f"{server.url}/page"})
+    done = run_scrapy(folder, "crawl", "spider", *pages, *arguments, FAULTS=mark)
+    if by_settings:
+        assert done.returncode == REFUSED, done.stderr
+    else:
+        assert stats(done.stderr)["finish_reason"] == "dedup_error"
+        assert "Traceback" not in done.stderr
+    if by_settings:
+        assert server.asked == []
+    assert so_within(5, lambda: not processes_with(f"FAULTS={mark}"))
+    assert "secret" not in done.stdout + done.stderr
+    lines = [
+        line for line in done.stderr.splitlines() if " ERROR: " in line and " [shingling" in line
+    ]
+    assert len(lines) == 1, done.stderr
+    return lines[0]
+
+
+def make_store(path: Path, *statements: str) -> None:
+    """Make a store, and change it behind its back."""
+    with Store.open(f"sqlite:///{path}"):
+        pass
+    with closing(sqlite3.connect(path)) as db, db:
+        for statement in statements:
+            db.execute(statement)
+
+
+def make_other_database(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("CREATE TABLE pages (id INTEGER PRIMARY KEY, url TEXT)")
+        db.execute("INSERT INTO pages (url) VALUES ('of somebody else')")
+
+
+BROKEN: dict[str, tuple[Callable[[Path], Any], tuple[str, ...], list[str]]] = {
+    "text": (lambda path: path.write_text("A diary. " * 1000), (), ["not a SQLite database"]),
+    "cut": (
+        lambda path: path.write_bytes(b"SQLite format 3\0" + bytes(range(256)) * 40),
+        (),
+        ["dedup.db: "],
+    ),
+    "other": (make_other_database, (), ["a database of something else"]),
+    "scheme": (
+        make_store,
+        ("-s", "DEDUP_SHINGLE_SIZE=4"),
+        ["DEDUP_SHINGLE_SIZE = 5", "DEDUP_SHINGLE_SIZE = 4", "DEDUP_SCHEME"],
+    ),
+    "newer": (
+        lambda path: make_store(path, "UPDATE alembic_version SET version_num = '9999'"),
+        (),
+        ["revision 9999", "install a newer one"],
+    ),
+    "threshold": (
+        make_store,
+        ("-s", "DEDUP_THRESHOLD=0.4"),
+        ["threshold 0.4", "scrapy dedup rebuild --threshold 0.4"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_store_that_cannot_be_used_is_named_and_left_as_it_was(
+    tmp_path: Path, server: Server, name: str
+) -> None:
+    make, arguments, said = BROKEN[name]
+    store = tmp_path / "dedup.db"
+    make(store)
+    before = hashlib.sha256(store.read_bytes()).digest()
+    line = refused(tmp_path, server, *arguments)
+    assert [part for part in said if part not in line] == [], line
+    assert hashlib.sha256(store.read_bytes()).digest() == before
+
+
+def test_a_store_in_a_folder_that_is_not_there_is_refused_and_not_made(
+    tmp_path: Path, server: Server
+) -> None:
+    line = refused(tmp_path, server, "-s", "DEDUP_STORE_URL=sqlite:///nowhere/dedup.db")
+    assert "nowhere" in line
+    assert "the folder does not exist" in line
+    assert not (tmp_path / "nowhere").exists()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mysql://user:secret@127.0.0.1/pages",
+        "user:secret@127.0.0.1",
+        "postgresql://user:secret@127.0.0.1:notaport/pages",
+    ],
+)
+def test_the_password_of_a_database_is_never_shown(
+    tmp_path: Path, server: Server, url: str
+) -> None:
+    line = refused(tmp_path, server, "-s", f"DEDUP_STORE_URL={url}", by_settings=True)
+    assert "DEDUP_STORE_URL" in line
+    assert "sqlite:///dedup.db" in line
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("DEDUP_THRESHOLD=1.5", ["DEDUP_THRESHOLD = '1.5'", "a number above 0, at most 1"]),
+        ("DEDUP_TRESHOLD=0.5", ["DEDUP_TRESHOLD", "did you mean DEDUP_THRESHOLD?"]),
+    ],
+)
+def test_a_crawl_with_a_wrong_setting_does_not_start(
+    tmp_path: Path, server: Server, setting: str, said: list[str]
+) -> None:
+    line = refused(tmp_path, server, "-s", setting, by_settings=True)
+    assert [part for part in said if part not in line] == [], line
+    assert not (tmp_path / "dedup.db").exists()
+
+
+# None is no wrong value: Scrapy takes the default for it.
+NO_NAMES: list[Any] = ["", 5, b"name", [], True]
+NO_NUMBERS: list[Any] = ["", "many", "nan", "1e", [], {}, True, object(), float("nan")]
+WRONG: dict[str, list[Any]] = {
+    "DEDUP_ACTION": ["", "Drop", "delete", True, 0, [], ["drop"], {}],
+    "DEDUP_CONTAINMENT": ["many", "nan", [], True, 0, -0.1, 1.0001, "80%"],
+    "DEDUP_DEBUG": ["", "perhaps", 2, -1, [], {}],
+    "DEDUP_ENABLED": ["", "perhaps", 2, -1, [], {}],
+    "DEDUP_EXTRACTOR": [
+        *NO_NAMES,
+        "Trafilatura",
+        "Resiliparse",
+        "no.such.module",
+        "os.nothing",
+        "os.name",
+        ".",
+    ],
+    "DEDUP_FILL_FIELDS": [5, True, "url", ["dedup"], [5], "text;title"],
+    "DEDUP_HTML_FIELD": NO_NAMES,
+    "DEDUP_LISTS": ["", "tag", True, []],
+    "DEDUP_MAX_BYTES": [*NO_NUMBERS, 0, -1, "0", 1.5, "1.5", 1_000_000_001, "10MB"],
+    "DEDUP_METHOD": ["", "MinHash", "simhash+minhash", "supershingle", 1, []],
+    "DEDUP_MIN_WORDS": [*NO_NUMBERS, -1, "-1", 2.5, 1_000_001],
+    "DEDUP_ON_ERROR": ["", "ignore", False, []],
+    "DEDUP_RESULT_FIELD": NO_NAMES,
+    "DEDUP_SCHEME": [
+        "",
+        "crc",
+        "[]",
+        5,
+        True,
+        ["family"],
+        {"familly": "crc"},
+        {"family": "md5"},
+        {"shingle_size": 3},
+        {"canonical": {"stopwords": True}},
+        {"canonical": "ru"},
+        {"simhash": {"bits": 128}},
+        {5: 6},
+    ],
+    "DEDUP_SCOPE": ["", "page", 0, ["site"]],
+    "DEDUP_SHINGLE_SIZE": [*NO_NUMBERS, 0, -1, 101, 5.0, "5.0"],
+    "DEDUP_SIMHASH_DISTANCE": [*NO_NUMBERS, -1, 8, 2.5, "3 bits"],
+    "DEDUP_STORE_TEXT": ["", "perhaps", 2, []],
+    "DEDUP_STORE_URL": [*NO_NAMES, "dedup.db", "mysql://host/db", "http://host/", "sqlite//x.db"],
+    "DEDUP_TEMPLATES": ["", "perhaps", 2, []],
+    "DEDUP_TEXT_FIELD": NO_NAMES,
+    "DEDUP_THRESHOLD": [*NO_NUMBERS, 0, 0.0, -0.1, 1.0001, "80%", "inf"],
+    "DEDUP_TIMEOUT": [*NO_NUMBERS, 0, -1, 3601, "inf"],
+    "DEDUP_TITLE_FIELD": NO_NAMES,
+    "DEDUP_URL_FIELD": NO_NAMES,
+    "DEDUP_WINDOW_DAYS": [0, -1, "never", "nan", True, [], 1_000_001],
+    "DEDUP_WORKERS": [*NO_NUMBERS, -1, 257, "Auto", 1.5, "two"],
+}
+
+
+def test_wrong_values_are_tried_for_every_setting() -> None:
+    assert set(WRONG) == set(SETTINGS)
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_wrong_value_is_refused_with_setting_value_and_what_is_accepted(name: str) -> None:
+    for value in WRONG[name]:
+        with pytest.raises(SettingsError) as caught:
+            DedupSettings.from_settings(Settings({name: value}))
+        message = str(caught.value)
+        assert "\n" not in message
+        assert message.startswith(name)
+        assert SETTINGS[name][1] in message
+        if name != "DEDUP_STORE_URL":
+            assert repr(value)[:50] in message
+
+
+def test_a_long_wrong_value_is_shown_cut_and_on_one_line() -> None:
+    with pytest.raises(SettingsError) as caught:
+        DedupSettings.from_settings(Settings({"DEDUP_ACTION": "\x1b[31m\n" * 10_000}))
+    assert len(str(caught.value)) < 300
+    assert str(caught.value).isprintable()
+
+
+def test_an_unknown_name_is_refused_with_the_names_that_are_known() -> None:
+    with pytest.raises(SettingsError) as caught:
+        DedupSettings.from_settings(Settings({"DEDUP_QQQQQQQQQQQQ": 1}))
+    assert "DEDUP_QQQQQQQQQQQQ is not a setting" in str(caught.value)
+    assert [name for name in SETTINGS if name not in str(caught.value)] == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"DEDUP_CONTAINMENT": 0.9, "DEDUP_STORE_TEXT": False}, "store_text"),
+        ({"DEDUP_CONTAINMENT": 0.9, "DEDUP_METHOD": "exact"}, "method other than exact"),
+        (
+            {"DEDUP_SCHEME": {"simhash": {"features": "words", "idf": "no such.json"}}},
+            "no such.json cannot be read.*tune --idf",
+        ),
+        ({"DEDUP_SCHEME": {"canonical": {"language": "cn", "chinese": "jieba"}}}, "chinese of"),
+        ({"DEDUP_SCHEME": {"canonical": {"language": "fr", "nouns": True}}}, "nouns of"),
+        ({"DEDUP_SCHEME": "{'unit': 'characters'}"}, "not JSON"),
+    ],
+)
+def test_settings_that_contradict_each_other_are_refused(
+    settings: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(SettingsError, match=said) as caught:
+        DedupSettings.from_settings(Settings(settings))
+    assert "\n" not in str(caught.value)
+
+
+def test_settings_that_are_switched_off_need_no_packs_and_files() -> None:
+    scheme = {"simhash": {"features": "words", "idf": "no such.json"}}
+    settings = {"DEDUP_ENABLED": False, "DEDUP_SCHEME": scheme}
+    assert not DedupSettings.from_settings(Settings(settings)).enabled
+
+
+def test_a_language_pack_that_is_not_installed_is_named_before_the_crawl_starts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "HanTa", None)
+    settings = Settings({"DEDUP_SCHEME": {"canonical": {"language": "de", "nouns": True}}})
+    with pytest.raises(SettingsError, match=r'pip install "scrapy-shingling\[tagger\]"'):
+        DedupSettings.from_settings(settings)

@@ -1,0 +1,170 @@
+"""Real projects that use what else Scrapy has: files, caches, jobs, several spiders, scripts."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.plugin.projects.user_project import values, warnings_in
+from tests.support.crawls import NEEDS_NO_REACTOR, Crawl
+from tests.support.pages import article, edited, html, linked
+from tests.support.serving import serving
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.plugin.projects.user_project import UserProject
+
+HEADLINES = [f"No {number}" for number in range(6)]
+"""Of the unique articles; two of them have a copy as well."""
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[str]:
+    pages = {}
+    for number, headline in enumerate(HEADLINES):
+        file = f'<a class="file" href="/file/{number}.bin">The report</a></article>'
+        page = html(article(number), headline).replace("</article>", file)
+        pages[f"/article/{number}"] = page
+        if number in (1, 4):
+            copy = html(edited(article(number)), headline).replace("</article>", file)
+            pages[f"/article/{number}/print"] = copy.replace(f"/{number}.bin", f"/{number}p.bin")
+    files = {f"/file/{name}.bin": f"File {name}" for name in (*range(6), "1p", "4p")}
+    with serving({**linked(pages), **files}) as server:
+        yield server.url
+
+
+def test_files_of_the_unique_items_are_downloaded_and_recorded(
+    project: Callable[[str], UserProject], site: str
+) -> None:
+    reports = project("files")
+    crawl = reports.crawl("reports", site)
+    assert values(crawl.items, "headline") == HEADLINES
+    assert crawl.stat("dedup/near") == "2"
+    for item in crawl.items:
+        (file,) = item["files"]
+        assert file["url"] == item["file_urls"][0]
+        assert (reports.folder / "stored" / file["path"]).read_bytes().startswith(b"File ")
+    assert not warnings_in(crawl)
+
+
+def test_files_of_duplicates_are_not_downloaded_where_the_pipeline_of_files_comes_later(
+    project: Callable[[str], UserProject], site: str
+) -> None:
+    later = 'ITEM_PIPELINES={"scrapy.pipelines.files.FilesPipeline": 300}'
+    crawl = project("files").crawl("reports", site, "-s", later)
+    assert values(crawl.items, "headline") == HEADLINES
+    assert crawl.stat("file_count") == "6"
+
+
+def test_every_page_of_a_crawl_from_the_cache_is_unchanged(
+    project: Callable[[str], UserProject], site: str
+) -> None:
+    articles = project("httpcache")
+    first = articles.crawl("articles", site)
+    second = articles.crawl("articles", site)
+    assert values(first.items, "headline") == HEADLINES
+    assert second.stat("httpcache/hit") == "9"
+    assert second.stat("dedup/unchanged") == "8"
+    assert {item["headline"] for item in second.items} == {*HEADLINES}
+    assert not warnings_in(second)
+
+
+@pytest.mark.parametrize("how", ["item count", "interrupt"])
+def test_every_item_of_a_job_that_was_stopped_and_resumed_comes_out_exactly_once(
+    project: Callable[[str], UserProject], site: str, how: str
+) -> None:
+    articles = project("jobdir")
+    crawl = ("crawl", "articles", "-a", f"site={site}")
+    # One page after the other, each when the item of the one before has come out.
+    slowly = ["-s", "CONCURRENT_REQUESTS=1", "-s", "SCRAPER_SLOT_MAX_ACTIVE_SIZE=1"]
+    if how == "item count":
+        log = articles.scrapy(*crawl, *slowly, "-s", "CLOSESPIDER_ITEMCOUNT=3").stderr
+        assert "(closespider_itemcount)" in log
+    else:
+        slowly += ["-s", "DOWNLOAD_DELAY=0.3"]
+        process = articles.environment.start(
+            *("-m", "scrapy", *crawl, *slowly),
+            cwd=articles.folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
+        with process:
+            assert process.stderr is not None
+            for line in process.stderr:
+                if "Scraped from" in line:
+                    process.send_signal(signal.SIGINT)
+                    break
+            log = process.stderr.read()
+        assert "(shutdown)" in log
+        assert "Traceback" not in log
+    stopped = articles.items()
+    assert 0 < len(stopped) < len(HEADLINES)
+    articles.scrapy(*crawl)
+    assert values(articles.items(), "headline") == HEADLINES
+    runs: list[Any] = articles.stored()["runs"]
+    assert len(runs) == 2
+
+
+@pytest.fixture(scope="module")
+def two_papers() -> Iterator[str]:
+    """A morning paper and an evening paper that have two of their three articles in common."""
+    papers = {"morning": (0, 1, 2), "evening": (1, 2, 3)}
+    pages: dict[str, str] = {}
+    for paper, numbers in papers.items():
+        own = {
+            f"/{paper}/{number}": html(article(number), HEADLINES[number], navigation=paper)
+            for number in numbers
+        }
+        pages |= {**own, f"/{paper}/": linked(own)["/"]}
+    with serving(pages) as server:
+        yield server.url
+
+
+def test_a_spider_drops_what_another_spider_has_found_before(
+    project: Callable[[str], UserProject], two_papers: str
+) -> None:
+    papers = project("two_spiders")
+    for name in ("morning", "evening"):
+        papers.scrapy("crawl", name, "-a", f"site={two_papers}")
+    assert values(papers.items("morning.jsonl"), "headline") == HEADLINES[:3]
+    assert values(papers.items("evening.jsonl"), "headline") == HEADLINES[3:4]
+
+
+@pytest.mark.parametrize("process", ["CrawlerProcess", "AsyncCrawlerProcess"])
+def test_of_two_spiders_in_one_process_one_yields_what_both_find(
+    project: Callable[[str], UserProject], two_papers: str, process: str
+) -> None:
+    papers = project("two_spiders")
+    papers.python("together.py", two_papers, process)
+    items = papers.items("morning.jsonl") + papers.items("evening.jsonl")
+    assert values(items, "headline") == HEADLINES[:4]
+
+
+@pytest.mark.parametrize(
+    "script", ["process.py", pytest.param("runner.py", marks=NEEDS_NO_REACTOR)]
+)
+def test_a_script_without_a_guard_and_without_a_project_drops_duplicates(
+    project: Callable[[str], UserProject], site: str, script: str
+) -> None:
+    scripts = project("script")
+    done = scripts.python(script, site)
+    crawl = Crawl(done.returncode, done.stderr, scripts.items())
+    assert values(crawl.items, "headline") == HEADLINES
+    assert crawl.stat("dedup/near") == "2"
+    assert "worker processes" in crawl.log
+    assert "dedup.db" in scripts.files()
+    assert not warnings_in(crawl)
+
+
+def test_items_of_page_objects_are_dropped_for_their_own_page(
+    project: Callable[[str], UserProject], site: str
+) -> None:
+    crawl = project("poet").crawl("articles", site)
+    assert values(crawl.items, "headline") == HEADLINES
+    assert {item["dedup"]["status"] for item in crawl.items} == {"new"}
+    assert crawl.stat("dedup/near") == "2"
+    assert not warnings_in(crawl)

@@ -1,0 +1,99 @@
+"""Projects as their users write them, run by the Scrapy of an environment that has the wheel."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sqlite3
+import subprocess
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tests.support.crawls import Crawl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tests.support.installed import Environment
+
+_PROJECTS = Path(__file__).with_name("foreign")
+_LONGEST = 120  # seconds
+_ERROR = re.compile(r"Traceback|\] (?:ERROR|CRITICAL)|/shingling/.*Warning", re.IGNORECASE)
+
+
+class UserProject:
+    """A copy of a project of the folder `foreign`.
+
+    Args:
+        name: of the project.
+        folder: where the copy is made.
+        environment: that it is run in.
+    """
+
+    def __init__(self, name: str, folder: Path, environment: Environment) -> None:
+        self.folder = folder / name
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(_PROJECTS / name, self.folder, ignore=ignored)
+        self.environment = environment
+
+    def python(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        """Run Python in the project, in a process of its own; it must not say an error."""
+        process = self.environment.start(
+            *arguments, cwd=self.folder, variables=variables, stderr=subprocess.PIPE
+        )
+        with process:
+            try:
+                output, log = process.communicate(timeout=_LONGEST)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise
+        return _checked(arguments, process.returncode, output, log)
+
+    def scrapy(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        """Run Scrapy in the project; it must not say an error."""
+        return _checked(arguments, *self.environment.scrapy(self.folder, arguments, variables))
+
+    def crawl(self, spider: str, site: str, *arguments: str) -> Crawl:
+        """Run a spider, and return what came of it."""
+        done = self.scrapy("crawl", spider, "-a", f"site={site}", "-O", "items.jsonl", *arguments)
+        return Crawl(done.returncode, done.stderr, self.items())
+
+    def items(self, feed: str = "items.jsonl") -> list[dict[str, Any]]:
+        """Return the items of a feed."""
+        lines = (self.folder / feed).read_bytes().splitlines()
+        return [json.loads(line) for line in lines]
+
+    def files(self) -> set[str]:
+        """Return what is in the folder of the project, but for Python's own files."""
+        paths = (path for path in self.folder.rglob("*") if path.is_file())
+        names = (path.relative_to(self.folder).as_posix() for path in paths)
+        return {name for name in names if "__pycache__" not in name}
+
+    def stored(self) -> dict[str, list[Any]]:
+        """Return the pages and runs of the store, with all that it says of them."""
+        with closing(sqlite3.connect(self.folder / "dedup.db")) as store:
+            return {
+                table: store.execute(f"SELECT * FROM {table} ORDER BY id").fetchall()  # noqa: S608
+                for table in ("pages", "runs")
+            }
+
+
+def _checked(
+    arguments: tuple[str, ...], status: int, output: str, log: str
+) -> subprocess.CompletedProcess[str]:
+    assert status == 0, log
+    assert not _ERROR.search(log), log
+    return subprocess.CompletedProcess(arguments, status, output, log)
+
+
+def warnings_in(crawl: Crawl) -> list[str]:
+    """Return what the plugin warned of."""
+    lines = crawl.log.splitlines()
+    return [line for line in lines if re.search(r"\[shingling\S*\] WARNING", line)]
+
+
+def values(items: Iterable[dict[str, Any]], field: str) -> list[Any]:
+    """Return the values of a field in order."""
+    return sorted(item[field] for item in items)

@@ -1,0 +1,136 @@
+"""The package is made of rooms: who may import whom, and how large files and folders get."""
+
+from __future__ import annotations
+
+from graphlib import CycleError, TopologicalSorter
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.repository.architecture.imports import PACKAGE, Import, module_files, read_imports
+from tests.support.installed import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MAX_LINES = 400
+MAX_IN_FOLDER = 12  # modules and packages, besides those of Python and pytest themselves
+_NOT_COUNTED = {"__init__", "conftest"}
+
+_GROUND = {"defaults", "errors", "kernel"}
+
+ROOMS = {
+    "defaults": set[str](),
+    "errors": set[str](),
+    "kernel": set[str](),
+    "text": _GROUND,
+    "sketch": _GROUND | {"text"},
+    "similarity": _GROUND | {"text", "sketch"},
+    "extraction": _GROUND | {"text", "sketch"},
+    "store": _GROUND | {"text", "sketch", "similarity"},
+    "tuning": _GROUND | {"text", "sketch", "similarity", "extraction"},
+    "bulk": _GROUND | {"text", "sketch", "similarity", "extraction", "store"},
+    "plugin": _GROUND | {"text", "sketch", "extraction", "store"},
+    "cli": _GROUND
+    | {"text", "sketch", "similarity", "extraction", "store", "tuning", "bulk", "plugin"},
+}
+"""What each room may import besides itself."""
+
+STORE_LAYERS = [
+    {"rules", "schema", "urls"},
+    {"index"},
+    {"model", "runs", "templates"},
+    {"backends"},
+    {"session"},
+    {"decide"},
+    {"admin"},
+    {"store"},
+]
+"""What the store is made of, lowest first: a layer may import itself and what is below it."""
+
+
+def _room(module: str) -> str:
+    return module.partition(".")[0]
+
+
+def _layer(module: str) -> int:
+    """Number of the layer of a module of the store; the package itself is above all."""
+    name = module.removeprefix("store").removeprefix(".").partition(".")[0]
+    if not name:
+        return len(STORE_LAYERS)
+    layers = [number for number, names in enumerate(STORE_LAYERS) if name in names]
+    assert layers, f"{module} belongs to no layer of the store"
+    return layers[0]
+
+
+@pytest.fixture(scope="module")
+def imports() -> list[Import]:
+    return read_imports()
+
+
+def test_a_room_imports_only_rooms_below_it(imports: list[Import]) -> None:
+    unknown = {_room(name) for name in module_files()} - {"", *ROOMS}
+    assert unknown == set(), "rooms of which nothing is said here"
+    assert [
+        str(one)
+        for one in imports
+        if _room(one.importer) not in ("", _room(one.imported))
+        and _room(one.imported) not in ROOMS[_room(one.importer)]
+    ] == []
+
+
+def test_a_layer_of_the_store_imports_only_layers_below_it(imports: list[Import]) -> None:
+    assert [
+        str(one)
+        for one in imports
+        if _room(one.importer) == _room(one.imported) == "store"
+        and _layer(one.imported) > _layer(one.importer)
+    ] == []
+
+
+@pytest.mark.parametrize(
+    "types",
+    [
+        pytest.param(False, id="when run"),
+        pytest.param(
+            True,
+            id="with types",
+            marks=pytest.mark.xfail(strict=True, reason="decide.batch and decide.titles"),
+        ),
+    ],
+)
+def test_no_modules_import_each_other_in_a_circle(imports: list[Import], types: bool) -> None:
+    arrows: dict[str, set[str]] = {}
+    for one in imports:
+        if types or not one.types_only:
+            arrows.setdefault(one.importer, set()).add(one.imported)
+    try:
+        TopologicalSorter(arrows).prepare()
+    except CycleError as error:
+        pytest.fail(" <- ".join(name or "shingling" for name in error.args[1]))
+
+
+@pytest.mark.xfail(strict=True, reason="plugin.settings, admin.queries, decide.batch")
+def test_no_module_is_longer_than_a_reader_keeps_in_mind() -> None:
+    lines = {name: len(file.read_bytes().splitlines()) for name, file in module_files().items()}
+    assert {name: count for name, count in lines.items() if count > MAX_LINES} == {}
+
+
+@pytest.mark.parametrize(
+    "top",
+    [
+        pytest.param(
+            PACKAGE,
+            id="package",
+            marks=pytest.mark.xfail(strict=True, reason="the room plugin holds 13"),
+        ),
+        pytest.param(ROOT / "tests", id="tests"),
+    ],
+)
+def test_no_folder_holds_more_than_a_dozen_modules_and_packages(top: Path) -> None:
+    counts = {}
+    for package in (file.parent for file in top.rglob("__init__.py")):
+        modules = [file for file in package.glob("*.py") if file.stem not in _NOT_COUNTED]
+        packages = [folder for folder in package.iterdir() if (folder / "__init__.py").exists()]
+        counts[str(package.relative_to(top))] = len(modules) + len(packages)
+    assert {name: count for name, count in counts.items() if count > MAX_IN_FOLDER} == {}

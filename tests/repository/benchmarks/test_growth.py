@@ -1,0 +1,79 @@
+"""benchmarks/store_growth.py: what it measures, and that all pages are stored meanwhile."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from benchmarks import store_growth
+from benchmarks.store_growth import COLUMNS, SINGLES, compared, make_pages, signature_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_ONES = SINGLES + 1
+
+
+def test_pages_are_the_same_each_time_and_alike_only_where_that_is_asked_for() -> None:
+    pages = make_pages(range(200))
+    minima = np.array([signature_of(page).minima for page in pages])
+
+    assert make_pages([150]) == pages[150:151]
+    assert len(np.unique(minima)) > 0.999 * minima.size
+    assert len({signature_of(page).text_hash for page in pages}) == 200
+
+    copied = np.array([signature_of(page).minima for page in make_pages(range(200), every=50)])
+    alike = (copied[:, None] == copied).mean(axis=2) >= 0.8
+    np.fill_diagonal(alike, False)
+    assert np.flatnonzero(alike.any(axis=1)[49::50]).tolist() == [0, 1, 2, 3]
+    assert all(other % 50 in (0, 49) for other in np.flatnonzero(alike.any(axis=0)).tolist())
+
+
+def test_every_database_stores_all_pages_and_has_every_figure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("datasketch")
+    names = ["sqlite", "plain", "datasketch"]
+    written = tmp_path / "growth.json"
+    options = ["--pages", "2000", "--databases", ",".join(names), "--duplicates", "0.02"]
+    options += ["--folder", str(tmp_path), "--json", str(written)]
+    monkeypatch.setattr(sys, "argv", ["store_growth", *options])
+
+    store_growth.main()
+
+    rows = json.loads(written.read_text())["rows"]
+    assert [row["database"] for row in rows] == names
+    for row in rows:
+        assert row["milestone"] == row["window"] == 2000
+        # Memory that grows less than what this process had before is not seen to grow.
+        unseen = {"bytes a page"} if row["database"] == "datasketch" else set()
+        assert all(row[column] > 0 for column in COLUMNS.keys() - unseen), row
+        assert row["verdicts"] == {"new": 1960, "near": 40}
+        assert row["stored"] == 2000 + _ONES
+        assert row["matches"] == 0
+        assert row["one again"] == {"unchanged": _ONES}
+        assert sum(row["one new"].values()) == _ONES
+    assert [file.name for file in tmp_path.iterdir()] == ["growth.json"]
+    assert "sqlite at 2,000: peak MB <= 500: " in capsys.readouterr().out  # with pytest in it
+
+
+def test_targets_are_compared_at_their_size_or_at_the_largest_one() -> None:
+    figures = {"stored": 1, "look-up ms": 2.0, "bytes a page": 900.0, "peak MB": 600.0}
+    rows: list[dict[str, Any]] = [
+        {"database": "sqlite", "milestone": 1_000_000, "pages/s": 5500.0, **figures},
+        {"database": "sqlite", "milestone": 10_000_000, "pages/s": 2000.0, **figures},
+        {"database": "postgres", "reason": "none"},
+    ]
+
+    assert [*compared(rows)] == [
+        "sqlite at 1,000,000: pages/s >= 5,000: met, 5,500, 1.10 of it",
+        "sqlite at 10,000,000: pages/s >= 2,500: missed, 2,000, 0.80 of it",
+        "sqlite at 10,000,000: look-up ms <= 1: missed, 2, 2.00 of it",
+        "sqlite at 10,000,000: bytes a page <= 900: met, 900, 1.00 of it",
+        "sqlite at 10,000,000: peak MB <= 500: missed, 600, 1.20 of it",
+        "postgres at 1,000,000: pages/s >= 1,500: not measured",
+    ]

@@ -1,0 +1,66 @@
+"""The benchmarks of crawls and of signing, on a few small pages."""
+
+from __future__ import annotations
+
+import os
+import tarfile
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.pages import article, html
+
+pytest.importorskip("datasketch")
+pytest.importorskip("psutil")
+
+from benchmarks import crawl, sign
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BODIES = [html(article(number), f"Page {number}").encode() for number in range(8)]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="CPU seconds of processes are counted by POSIX")
+def test_crawls_are_measured_and_judged() -> None:
+    variants = ("scrapy", "inline", "cold", "warm", "limit")
+    figures = crawl.summary(crawl.measure(BODIES, variants, 1, ["-s", "DEDUP_WORKERS=1"]))
+    assert tuple(figures) == variants
+    assert all(one["pages/s"] > 0 for one in figures.values())
+    for name in variants[:-1]:
+        shown = figures[name]
+        assert shown["cpu ms"] > shown["own_ms"] > 0
+        assert 0 <= shown["lag_p50"] <= shown["lag_p99"] <= shown["lag_max"]
+        assert shown["peak_mb"] > 10
+    assert figures["cold"]["worker_ms"] > 10 * figures["scrapy"]["worker_ms"]
+    judged = {name: (figure, target) for name, figure, target in crawl.judged(figures, "heavy")}
+    ratio, target = judged["warm / inline"]
+    assert ratio == figures["warm"]["pages/s"] / figures["inline"]["pages/s"]
+    assert target == ">= 10.0"
+
+
+def test_growth_of_memory_is_judged() -> None:
+    shown = {"cold": {"pages/s": 1.0, "lag_p99": 3.0, "mb_at_1000": 200.0, "mb_at_20000": 220.0}}
+    [_, growth] = crawl.judged(shown, "light")
+    assert growth == ("memory, 20,000 / 1,000 pages", 1.1, "<= 1.05")
+
+
+def test_pages_are_chosen_from_all_over_an_archive(tmp_path: Path) -> None:
+    file = tmp_path / "pages.tar"
+    crawl.write_archive(file, BODIES)
+    with tarfile.open(file) as tar:
+        assert tar.getnames() == [f"{number:06}.html" for number in range(8)]
+    assert crawl.chosen_bodies(file, 4) == BODIES[::2]
+    assert crawl.chosen_bodies(file, 100) == BODIES
+
+
+def test_spliced_pages_are_all_different_and_always_the_same() -> None:
+    pages = list(crawl.spliced(BODIES, 20))
+    assert len({*pages}) == 20
+    assert pages == list(crawl.spliced(BODIES, 20))
+
+
+def test_all_libraries_sign_the_same_texts() -> None:
+    figures = sign.measure([article(number, 100) for number in range(3)], 1)
+    assert {sign.PURE, "datasketch"} <= figures.keys()
+    assert all(ms > 0 for one in figures.values() for ms in one.values())

@@ -1,0 +1,395 @@
+"""A batch is stored as a whole or not at all, whatever happens to the process or the disk."""
+
+from __future__ import annotations
+
+import random
+import re
+import resource
+import sqlite3
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+import shingling.store.backends.base
+import shingling.store.backends.sqlite
+import shingling.store.decide.check
+import shingling.store.session
+from shingling import Page, Rules, Scheme, Store, Verdict, sign
+from shingling.errors import SchemeError, StoreError, StoreUnavailableError
+from shingling.store.backends.postgres import LOCK_SALT, STORE_LOCK
+from shingling.store.decide.decide import decide
+from tests.support.installed import ROOT
+from tests.support.invariants import beginning, ending, entries_of, groups_of, text, verify, words
+from tests.support.postgres import connect, current_database
+from tests.support.stores import (
+    break_table,
+    is_postgres,
+    mend_table,
+    postgres_only,
+    rows_of,
+    sqlite_only,
+    url_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+TABLES = ("pages", "bands", "texts", "runs", "recent", "logs")
+
+
+@pytest.fixture
+def store(file: Path) -> Iterator[Store]:
+    with Store.open(url_of(file)) as opened:
+        opened.check([Page("first", text(words("first")))])
+        yield opened
+    verify(file)
+
+
+def content(file: Path) -> list[list[object]]:
+    """Return every row of every table."""
+    return [rows_of(file, f"SELECT * FROM {table} ORDER BY 1, 2") for table in TABLES]  # noqa: S608 (our own tables)
+
+
+def some_pages(count: int) -> list[Page]:
+    """Return pages with a near duplicate, a copy, and a change of every fifth."""
+    pages = []
+    for number in range(count // 5):
+        base = words(number, 80)
+        near = text(ending(base, number, 4))
+        url = f"https://example.org/{number}"
+        pages += [
+            Page(url, text(base), fetched=number),
+            Page(f"{url}/near", near, fetched=number),
+            Page(f"{url}/copy", near, fetched=number),
+            Page(f"{url}/other", text(words(f"other {number}", 60)), fetched=number),
+            Page(f"{url}/short", text(words(number % 7, 9)), fetched=number),
+        ]
+    return pages
+
+
+def test_a_signature_of_another_scheme_stores_nothing_of_its_batch(
+    store: Store, file: Path
+) -> None:
+    before = content(file)
+    pages = some_pages(10)
+    pages[6] = Page("bad", signature=sign("some words", Scheme(shingle_size=2)))
+    with pytest.raises(SchemeError):
+        store.check(pages)
+    assert content(file) == before
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, MemoryError])
+def test_an_exception_in_the_middle_of_a_batch_stores_nothing_of_it(
+    store: Store, file: Path, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
+) -> None:
+    pages = [Page("first", text(words("changed"))), *some_pages(10)]
+    run = store.start_run("spider")
+    before = content(file)
+    decided: list[Verdict] = []
+
+    def failing(*arguments: object) -> Verdict:
+        if len(decided) == 5:
+            raise error
+        decided.append(decide(*arguments))  # type: ignore[arg-type]
+        return decided[-1]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(shingling.store.decide.check, "decide", failing)
+        with pytest.raises(error):
+            store.check(pages, run=run)
+    assert len(decided) == 5
+    assert content(file) == before
+    assert run.counts == {}
+    verify(file)
+    again = store.check(pages, run=run)[:5]
+    # The numbers that PostgreSQL gave out are gone.
+    assert [replace(verdict, page_id=None) for verdict in again] == [
+        replace(verdict, page_id=None) for verdict in decided
+    ]
+    assert run.counts.total() == len(pages)
+
+
+@pytest.mark.parametrize("table", ["pages", "bands", "texts"])
+def test_an_error_of_the_database_while_a_batch_is_written_stores_nothing_of_it(
+    store: Store, file: Path, table: str
+) -> None:
+    run = store.start_run("spider")
+    if table == "bands" and not is_postgres(file):
+        table = "recent"
+    break_table(file, "AFTER INSERT", table, f"(SELECT count(*) FROM {table}) > 20")  # noqa: S608 (our own tables)
+    before = content(file)
+    with pytest.raises(StoreError, match=re.escape(f"{store.url}: no more") + "$"):
+        store.check(some_pages(50), run=run)
+    assert content(file) == before
+    assert run.counts == {}
+    mend_table(file, table)
+    assert {verdict.status for verdict in store.check(some_pages(50), run=run)} >= {"new", "near"}
+
+
+def test_an_interrupted_forget_removes_nothing(store: Store, file: Path) -> None:
+    store.check(some_pages(20))
+    break_table(file, "BEFORE DELETE", "pages", "old.url LIKE '%/2'")
+    before = content(file)
+    with pytest.raises(StoreError, match=r"no more$"):
+        store.admin.forget(site="example.org")
+    assert content(file) == before
+
+
+def test_an_interrupted_rebuild_leaves_the_old_bands(store: Store, file: Path) -> None:
+    store.check(some_pages(50))
+    break_table(file, "BEFORE UPDATE", "scheme")
+    before, banding = content(file), store._session.index
+    with pytest.raises(StoreError, match=r"no more$"):
+        store.admin.rebuild(0.5)
+    assert content(file) == before
+    assert store._session.index == banding
+    assert store.check(some_pages(5))[0].status == "unchanged"
+
+
+@pytest.mark.parametrize("ending", ["resume", "again", "abandon"])
+@pytest.mark.parametrize("decide_again", [False, True])
+def test_a_rebuild_that_fails_at_its_end_can_be_resumed_or_abandoned(
+    store: Store, file: Path, monkeypatch: pytest.MonkeyPatch, ending: str, decide_again: bool
+) -> None:
+    monkeypatch.setattr(shingling.store.session, "_ALIVE", 0)
+    store.check(some_pages(50))
+    before, groups = [rows_of(file, "SELECT * FROM pages ORDER BY 1")], groups_of(file)
+    entries = entries_of(file, "bands")
+
+    def rebuild() -> object:
+        rules = Rules(threshold=0.95)
+        return store.admin.redecide(rules) if decide_again else store.admin.rebuild(rules=rules)
+
+    break_table(file, "BEFORE UPDATE", "scheme", "new.rebuilding IS NULL")
+    with pytest.raises(StoreError, match=r"no more$"):
+        rebuild()
+    mend_table(file, "scheme")
+    assert [rows_of(file, "SELECT * FROM pages ORDER BY 1")] == before
+    assert entries_of(file, "bands") == entries
+    verify(file, rebuilding=True)
+    with pytest.raises(StoreError, match="a rebuild of the store began at"):
+        store.check([Page("late", text(words("late")))])
+    if ending == "abandon":
+        assert store.admin.abandon_rebuild()
+        assert store.admin.resume_rebuild() is None
+        assert groups_of(file) == groups
+        assert entries_of(file, "bands") == entries
+    else:
+        assert rebuild() if ending == "again" else store.admin.resume_rebuild()
+        assert not store.admin.abandon_rebuild()
+        assert store._session.index.columns()["rows"] == 14
+        assert (groups_of(file) == groups) != decide_again
+    verify(file)
+    assert store.check([Page("late", text(words("late")))], 0.95)[0].status == "new"
+
+
+WRITER = """
+import sys
+from shingling import Store
+from tests.store.backends.test_atomic import some_pages
+pages = some_pages(400)
+with Store.open(sys.argv[1]) as store:
+    for start in range(0, len(pages), 8):
+        store.check(pages[start : start + 8])
+        print(start, flush=True)
+"""
+
+
+def run_child(script: str, *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", script, *arguments], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
+
+
+def settle(file: Path) -> None:
+    """Wait until the server has noticed that a process was killed."""
+    if is_postgres(file):
+        rows_of(file, f"SELECT pg_advisory_xact_lock({STORE_LOCK} # {LOCK_SALT})")
+
+
+def test_a_killed_crawl_started_again_ends_with_the_same_store(file: Path) -> None:
+    killed, whole = file.with_stem("killed"), file.with_stem("whole")
+    pages = some_pages(400)
+    with Store.open(url_of(whole)) as store:
+        for start in range(0, len(pages), 8):
+            store.check(pages[start : start + 8])
+    for lines in (2, 10, 20):
+        child = run_child(WRITER, url_of(killed))
+        assert child.stdout is not None
+        for _ in range(lines):
+            assert child.stdout.readline()
+        child.kill()
+        child.communicate()
+        assert child.returncode == -9
+        settle(killed)
+        verify(killed)
+        [(stored,)] = rows_of(killed, "SELECT count(*) FROM pages")
+        assert stored >= lines * 8
+        assert stored % 8 == 0, "whole batches"
+        assert stored < len(pages)
+    with Store.open(url_of(killed)) as store:
+        for start in range(0, len(pages), 8):
+            store.check(pages[start : start + 8])
+    assert groups_of(killed) == groups_of(whole)
+    query = "SELECT url, status, first_seen, last_seen FROM pages ORDER BY id"
+    assert rows_of(killed, query) == rows_of(whole, query)
+    verify(killed)
+
+
+FILLER = """
+import resource, signal, sys
+from shingling import Store
+from shingling.errors import StoreError
+from tests.store.backends.test_atomic import some_pages
+pages = some_pages(4000)
+with Store.open(sys.argv[1]) as store:
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (700_000, resource.RLIM_INFINITY))
+    done = 0
+    try:
+        for start in range(0, len(pages), 15):
+            store.check(pages[start : start + 15])
+            done += 15
+    except StoreError as error:
+        print(done, error)
+    try:
+        store.check(pages[done : done + 15])
+    except StoreError:
+        print("again")
+    print([page.url for page in store.pages(limit=1)])
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    print([verdict.status for verdict in store.check(pages[done : done + 5])])
+"""
+
+
+@sqlite_only
+@pytest.mark.skipif(not hasattr(resource, "RLIMIT_FSIZE"), reason="no limit of a file's size here")
+def test_a_full_disk_is_an_error_and_leaves_whole_batches(file: Path) -> None:
+    child = run_child(FILLER, url_of(file))
+    output, _ = child.communicate()
+    assert child.returncode == 0
+    first, again, read, later = output.splitlines()
+    done = int(first.split()[0])
+    assert done > 0
+    assert str(file) in first
+    assert again == "again"
+    assert read == "['https://example.org/0']"
+    assert later.startswith("['new', 'near', 'exact',")
+    verify(file)
+    urls = [page.url for page in some_pages(4000)[: done + 5]]
+    assert [url for (url,) in rows_of(file, "SELECT url FROM pages ORDER BY id")] == urls
+
+
+@contextmanager
+def locked(file: Path) -> Iterator[None]:
+    """Hold what nobody can write beside."""
+    if is_postgres(file):
+        with closing(connect(current_database().url)) as other, other.transaction():
+            other.execute(f"SET LOCAL search_path = {current_database().schema(file)}")
+            other.execute(f"SELECT pg_advisory_xact_lock({STORE_LOCK} # {LOCK_SALT})")
+            yield
+    else:
+        with closing(sqlite3.connect(file)) as db:
+            db.execute("BEGIN IMMEDIATE")
+            yield
+
+
+def test_a_store_that_is_locked_for_long_is_an_error_and_works_later(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shingling.store.backends.base, "MAX_WAIT_SECONDS", 0.2)
+    monkeypatch.setattr(shingling.store.backends.sqlite, "BUSY_TIMEOUT_SECONDS", 0.1)
+    url = url_of(file, lock_timeout="100") if is_postgres(file) else url_of(file)
+    message = "lock timeout" if is_postgres(file) else r"dedup\.db: database is locked"
+    with Store.open(url) as store:
+        store.check(some_pages(5))
+        writes: list[Callable[[], object]] = [
+            lambda: store.check([Page("late", text(words("late")))]),
+            lambda: store.admin.forget(["https://example.org/0"]),
+            lambda: store.start_run("spider"),
+            lambda: store.admin.rebuild(0.5),
+        ]
+        with locked(file):
+            for write in writes:
+                with pytest.raises(StoreUnavailableError, match=message):
+                    write()
+            assert store.status().pages == 5, "it can be read meanwhile"
+            with Store.open(url_of(file)) as reader:
+                assert reader.find("https://example.org/0")
+        assert store.check([Page("late", text(words("late")))])[0].status == "new"
+    verify(file)
+
+
+def test_a_write_waits_for_a_lock_that_is_held_for_a_while(file: Path) -> None:
+    with Store.open(url_of(file)) as store, ThreadPoolExecutor(1) as threads:
+        with locked(file):
+            checking = threads.submit(store.check, some_pages(5))
+            with pytest.raises(TimeoutError):
+                checking.result(timeout=1.3)
+        assert [verdict.status for verdict in checking.result()][:3] == ["new", "near", "exact"]
+    verify(file)
+
+
+@postgres_only
+@pytest.mark.parametrize("when", ["between", "within"])
+def test_a_session_that_the_server_ends_is_taken_up_again(
+    store: Store, file: Path, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    def cut(*_: object) -> Verdict:
+        monkeypatch.undo()
+        rows_of(
+            file,
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()",
+        )
+        return Verdict("new")
+
+    before = content(file)
+    if when == "between":
+        cut()
+    else:
+        monkeypatch.setattr(shingling.store.decide.check, "decide", cut)
+    assert content(file) == before
+    verdicts = store.check(some_pages(5))
+    assert [verdict.status for verdict in verdicts] == ["new", "near", "exact", "new", "skipped"]
+    assert store.status().pages == 6
+
+
+def test_a_batch_waits_for_another_crawlers_batch(file: Path) -> None:
+    with Store.open(url_of(file)) as store, Store.open(url_of(file)) as other:
+        for at, page in enumerate(some_pages(50)):
+            assert (store if at % 2 else other).check([page])[0].status != "unchanged"
+    verify(file)
+
+
+def clusters() -> list[list[str]]:
+    """Return texts that are all near to, or copies of, each other within their cluster."""
+    found = []
+    for seed in range(15):
+        base = words(f"cluster {seed}", 150)
+        near = text(ending(base, seed, 4))
+        found.append([text(base), near, near, text(beginning(base, seed, 5))])
+    return found
+
+
+def clustered_pages() -> list[Page]:
+    return [
+        Page(f"https://example.org/{number}/{at}", main_text)
+        for number, cluster in enumerate(clusters())
+        for at, main_text in enumerate(cluster)
+    ]
+
+
+def test_pages_shuffled_in_any_order_make_the_same_groups(file: Path) -> None:
+    pages = clustered_pages()
+    random.Random(5).shuffle(pages)
+    with Store.open(url_of(file)) as store:
+        store.check(pages)
+        assert [len(group.duplicates) for group in store.groups()] == [3] * 15
+    verify(file)

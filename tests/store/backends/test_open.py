@@ -1,0 +1,535 @@
+"""A store is opened, made, brought up to date, or refused and left as it was."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import create_engine
+
+from shingling import Page, Scheme, ShinglingError, Store, sign
+from shingling.errors import (
+    BandingError,
+    SchemeError,
+    SettingsError,
+    StoreError,
+    StoreVersionError,
+)
+from shingling.sketch import Banding
+from shingling.store import file_of, parse_url
+from shingling.store.schema.migrate import HEAD, alembic_config
+from shingling.store.schema.tables import metadata
+from tests.store.children import open_each
+from tests.support.installed import ROOT
+from tests.support.invariants import ending, entries_of, groups_of, text, verify, words
+from tests.support.postgres import Database, current_database
+from tests.support.processes import Child
+from tests.support.stores import execute, is_postgres, postgres_only, rows_of, sqlite_only, url_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+BASE = words("base")
+A = text(BASE)
+
+
+def made(file: Path, *, shingle_size: int = 5) -> Path:
+    with Store.open(url_of(file), scheme=Scheme(shingle_size=shingle_size)) as store:
+        store.check([Page("a", A)])
+    return file
+
+
+@pytest.fixture
+def unchanged(file: Path) -> Iterator[None]:
+    """Prove that the test leaves the database, and what lies beside it, as after `fix`."""
+    yield
+    before, after = seen.pop(file), contents(file)
+    assert after == before
+
+
+seen: dict[Path, dict[str, str]] = {}
+
+
+def contents(file: Path) -> dict[str, str]:
+    """Return digests of all files, or of all tables, by name."""
+    if is_postgres(file):
+        names = "SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace"
+        return {
+            name: hashlib.sha256(repr(rows_of(file, f'TABLE "{name}"')).encode()).hexdigest()
+            for (name,) in rows_of(file, f"{names} AND relkind = 'r' ORDER BY 1")
+        }
+    return {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(file.parent.iterdir())
+    }
+
+
+def fix(file: Path) -> None:
+    seen[file] = contents(file)
+
+
+def test_a_store_that_is_not_there_is_made(file: Path) -> None:
+    with Store.open(url_of(file)) as store:
+        assert store.scheme == Scheme()
+        assert store.status().pages == 0
+    assert is_postgres(file) or file.is_file()
+    verify(file)
+
+
+def test_a_store_keeps_its_pages_scheme_and_bands(file: Path) -> None:
+    with Store.open(url_of(file), scheme=Scheme(shingle_size=3), threshold=0.5) as store:
+        store.check([Page("a", A)])
+        banding = store._session.index
+    with Store.open(url_of(file), threshold=0.9) as store:
+        assert store.scheme == Scheme(shingle_size=3)
+        assert store._session.index == banding
+        assert [page.url for page in store.pages()] == ["a"]
+        [verdict] = store.check([Page("b", A)])
+        assert verdict.original == "a"
+
+
+def test_opening_a_store_again_changes_nothing(file: Path) -> None:
+    made(file)
+    before = contents(file)
+    Store.open(url_of(file)).close()
+    assert contents(file) == before
+
+
+@sqlite_only
+def test_a_closed_store_is_one_file(file: Path) -> None:
+    made(file)
+    assert [path.name for path in file.parent.iterdir()] == ["dedup.db"]
+
+
+def test_a_relative_path_starts_at_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Store.open("sqlite:///here.db").close()
+    verify(tmp_path / "here.db")
+
+
+def test_an_open_store_stays_where_it_is_when_the_working_directory_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(tmp_path)
+    with Store.open("sqlite:///here.db") as store:
+        monkeypatch.chdir(elsewhere)
+        store.check([Page("a", A), Page("b", text(words("b")))])
+        assert [store.find(page.url)[0].id for page in store.pages()] == [1, 2]
+    assert list(elsewhere.iterdir()) == []
+
+
+@sqlite_only
+def test_an_empty_file_becomes_a_store(file: Path) -> None:
+    file.touch()
+    made(file)
+    verify(file)
+
+
+@sqlite_only
+def test_a_database_without_tables_becomes_a_store(file: Path) -> None:
+    with closing(sqlite3.connect(file)) as db:
+        db.execute("PRAGMA user_version = 1")
+    assert file.stat().st_size
+    made(file)
+    verify(file)
+
+
+def test_a_store_in_memory_lives_until_it_is_closed() -> None:
+    for _ in range(2):
+        with Store.open("sqlite:///:memory:") as store:
+            assert [v.status for v in store.check([Page("a", A), Page("b", A)])] == ["new", "exact"]
+            assert store.status().bytes > 0
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=r"nowhere.*the folder does not exist"):
+        Store.open(url_of(tmp_path / "nowhere" / "dedup.db"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_is_no_store(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="directory"):
+        Store.open(url_of(tmp_path))
+
+
+@sqlite_only
+@pytest.mark.usefixtures("unchanged")
+@pytest.mark.parametrize(
+    "content", [b"x", b"hello\n" * 1000, b"SQLite format 3\0" + b"junk" * 2000, bytes(4096)]
+)
+def test_a_file_that_is_no_database_is_refused_and_left_alone(file: Path, content: bytes) -> None:
+    file.write_bytes(content)
+    fix(file)
+    with pytest.raises(StoreError, match="not a"):
+        Store.open(url_of(file))
+
+
+@sqlite_only
+@pytest.mark.usefixtures("unchanged")
+@pytest.mark.parametrize("table", ["cookies", "pages", "alembic_version"])
+def test_a_database_of_something_else_is_refused_and_left_alone(file: Path, table: str) -> None:
+    with closing(sqlite3.connect(file)) as db, db:
+        db.execute(f"CREATE TABLE {table} (x)")
+    fix(file)
+    with pytest.raises(StoreError, match="a database of something else"):
+        Store.open(url_of(file))
+
+
+@postgres_only
+@pytest.mark.usefixtures("unchanged")
+@pytest.mark.parametrize("table", ["pages", "scheme", "alembic_version"])
+def test_a_schema_of_something_else_is_refused_and_left_alone(file: Path, table: str) -> None:
+    execute(file, f"CREATE TABLE {table} (x text)")
+    fix(file)
+    with pytest.raises(StoreError, match=rf"tables of something else are there \({table}\)"):
+        Store.open(url_of(file))
+
+
+@postgres_only
+def test_tables_of_other_names_may_be_in_the_same_schema(file: Path) -> None:
+    execute(file, "CREATE TABLE cookies (x text)", "INSERT INTO cookies VALUES ('y')")
+    made(file)
+    assert rows_of(file, "TABLE cookies") == [("y",)]
+    verify(file)
+
+
+@postgres_only
+def test_schemas_of_one_database_are_stores_of_their_own(file: Path) -> None:
+    other = file.with_stem("other")
+    with Store.open(url_of(file)) as store, Store.open(url_of(other), threshold=0.3) as second:
+        store.check([Page("a", A)])
+        assert [verdict.status for verdict in second.check([Page("b", A)])] == ["new"]
+        assert store.status().pages == second.status().pages == 1
+        assert store._session.index != second._session.index
+    verify(file)
+    verify(other)
+
+
+@pytest.mark.usefixtures("unchanged")
+def test_a_store_of_a_newer_release_is_refused_and_left_alone(file: Path) -> None:
+    made(file)
+    execute(file, "UPDATE alembic_version SET version_num = '9999'")
+    fix(file)
+    with pytest.raises(StoreVersionError, match=r"9999.*pip install -U scrapy-shingling"):
+        Store.open(url_of(file))
+
+
+@pytest.mark.usefixtures("unchanged")
+def test_a_store_of_another_scheme_is_refused_and_left_alone(file: Path) -> None:
+    made(file, shingle_size=3)
+    fix(file)
+    message = r"DEDUP_SHINGLE_SIZE = 3, DEDUP_SCHEME = {}, .* DEDUP_SHINGLE_SIZE = 5"
+    with pytest.raises(SchemeError, match=message):
+        Store.open(url_of(file), scheme=Scheme())
+
+
+def test_a_signature_of_another_scheme_is_refused(file: Path) -> None:
+    other = sign(A, Scheme(shingle_size=3))
+    with Store.open(url_of(file)) as store:
+        with pytest.raises(SchemeError, match=other.scheme):
+            store.check([Page("a", signature=other)])
+        with pytest.raises(SchemeError, match=other.scheme):
+            store.similar(other)
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_store_is_not_made_where_it_must_exist(file: Path, there: bool) -> None:
+    if there and not is_postgres(file):
+        file.touch()
+    elif there:
+        execute(file, "CREATE TABLE cookies (x text)")
+    before = contents(file)
+    with pytest.raises(StoreError, match="there is no store yet"):
+        Store.open(url_of(file), create=False)
+    assert contents(file) == before
+
+
+def test_a_store_that_exists_is_opened_where_it_must_exist(file: Path) -> None:
+    made(file)
+    with Store.open(url_of(file), create=False) as store:
+        assert store.status().pages == 1
+
+
+READ_ONLY = """
+import os, sys
+import alembic.command, alembic.script, shingling.store
+from shingling import Page, Store
+from shingling.errors import StoreError
+from sqlalchemy.dialects.sqlite import pysqlite
+if os.geteuid() == 0:  # to root nothing is read-only
+    os.setuid(65534)
+try:
+    with Store.open("sqlite:///" + sys.argv[1]) as store:
+        store.check([Page("b", "some text")])
+except StoreError as error:
+    print("refused:", error)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX permissions")
+@pytest.mark.parametrize("there", [False, True])
+def test_a_store_that_cannot_be_written_is_refused_with_its_path(there: bool) -> None:
+    with tempfile.TemporaryDirectory() as name:  # pytest's own folders are closed to others
+        file = Path(name, "dedup.db")
+        if there:
+            made(file)
+            file.chmod(0o444)
+        before = contents(file)
+        Path(name).chmod(0o555)
+        done = subprocess.run(
+            [sys.executable, "-c", READ_ONLY, str(file)], cwd=ROOT, capture_output=True, text=True
+        )
+        Path(name).chmod(stat.S_IRWXU)
+        assert done.stderr == ""
+        assert done.stdout.startswith("refused:")
+        assert str(file) in done.stdout
+        assert contents(file) == before
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "dedup.db",
+        "postgres//user:secret@host/db",
+        "postgresql+psycopg2://user:secret@host/db",
+        "postgresql+asyncpg://user:secret@host/db",
+        "mysql+pymysql://user:secret@host/db",
+        "sqlite://user:secret@host/dedup.db",
+        "sqlite://user:secret@/dedup.db",
+        "sqlite+nonsense://user:secret@/dedup.db",
+        "http://user:secret@[bad",
+        "://user:secret@",
+    ],
+)
+def test_a_url_that_is_not_supported_is_refused_without_its_password(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(StoreError) as raised:
+        Store.open(url)
+    assert_no_secret(raised.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("postgres")  # where it is absent, psycopg may be
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://user:secret@localhost:1/db",
+        "postgresql+psycopg://user:secret@127.0.0.1:1/db?connect_timeout=3",
+        "postgresql+psycopg://user:secret@/db?host=/nowhere",
+        "postgresql+psycopg://localhost:1/db?user=user&password=secret",
+        "postgresql+psycopg://user:secret@localhost:1/db?nonsense=1",
+        "postgresql+psycopg://user:secret@localhost:1/db?connect_timeout=soon",
+    ],
+)
+def test_a_server_that_does_not_answer_is_an_error_at_once_without_the_password(url: str) -> None:
+    began = time.monotonic()
+    with pytest.raises(StoreError, match=r"^postgresql") as raised:
+        Store.open(url)
+    assert time.monotonic() - began < 4
+    assert_no_secret(raised.value)
+
+
+def test_a_database_that_is_not_there_is_an_error_at_once(postgres: Database) -> None:
+    url = postgres.url.set(database="nowhere", password="secret")  # noqa: S106 (none)
+    with pytest.raises(StoreError, match='database "nowhere" does not exist') as raised:
+        Store.open(url.render_as_string(hide_password=False))
+    assert_no_secret(raised.value)
+
+
+@pytest.mark.parametrize("create", [False, True])
+def test_a_schema_that_is_not_there_is_an_error(postgres: Database, create: bool) -> None:
+    url = postgres.url.update_query_dict({"options": "-csearch_path=nowhere"})
+    with pytest.raises(StoreError, match=r"no store yet|no schema"):
+        Store.open(url.render_as_string(hide_password=False), create=create)
+
+
+def assert_no_secret(error: BaseException) -> None:
+    """Check that a message is one line, and that nothing of the error shows a password."""
+    assert "\n" not in str(error)
+    shown = [repr(error)]
+    cause: BaseException | None = error
+    while cause is not None:  # what a logged traceback shows
+        shown += traceback.format_exception_only(cause)
+        cause = cause.__cause__ or cause.__context__
+    assert "secret" not in "".join(shown)
+
+
+def test_every_error_of_opening_is_an_error_of_this_package() -> None:
+    for error in (StoreError, StoreVersionError, SchemeError, BandingError):
+        assert issubclass(error, ShinglingError)
+
+
+@pytest.mark.parametrize(
+    ("url", "path"),
+    [
+        ("sqlite:///a/b.db", Path("a/b.db")),
+        ("sqlite:////a/b.db", Path("/a/b.db")),
+        ("sqlite://", None),
+        ("sqlite:///:memory:", None),
+    ],
+)
+def test_the_file_of_a_url_is_told(url: str, path: Path | None) -> None:
+    assert file_of(parse_url(url)) == path
+
+
+def test_processes_that_open_a_new_store_at_the_same_moment_make_one(file: Path) -> None:
+    openers = [Child(open_each) for _ in range(4)]
+    try:
+        for opener in openers:
+            assert opener.pipe.recv() == "ready"
+        for turn in range(6):
+            path = file.with_stem(f"{turn}")
+            if turn == 5 and not is_postgres(file):  # once it is there, and empty
+                with closing(sqlite3.connect(path)) as db:
+                    db.execute("PRAGMA journal_mode = WAL")
+            for opener in openers:
+                opener.pipe.send(url_of(path))
+            assert [opener.pipe.recv() for opener in openers] == [1] * 4
+            assert rows_of(path, "SELECT count(*) FROM scheme") == [(1,)]
+            assert rows_of(path, "SELECT count(*) FROM alembic_version") == [(1,)]
+            verify(path)
+    finally:
+        for opener in openers:
+            opener.pipe.send(None)
+    assert [opener.end() for opener in openers] == [(0, [])] * 4
+
+
+def migrated(file: Path) -> Path:
+    """Have the migrations make the tables of a store, from the first to the last."""
+    engine = create_engine(url_of(file))
+    with engine.begin() as connection:
+        command.upgrade(alembic_config(connection), "head")
+        context = MigrationContext.configure(connection, opts={"compare_server_default": True})
+        assert compare_metadata(context, metadata) == []
+    engine.dispose()
+    return file
+
+
+@postgres_only
+def test_the_migrations_make_the_tables_of_a_new_store_in_postgresql(file: Path) -> None:
+    made(file)
+    assert described(migrated(file.with_stem("migrated"))) == described(file)
+
+
+def described(path: Path) -> list[list[tuple[str, ...]]]:
+    """Return columns, constraints and indexes as PostgreSQL spells them."""
+    own = "relnamespace = current_schema()::regnamespace AND c.relkind = 'r'"
+    columns = (
+        "SELECT c.relname, attname, format_type(atttypid, atttypmod), attnotnull,"
+        " pg_get_expr(adbin, adrelid) FROM pg_class c JOIN pg_attribute ON attrelid = c.oid"
+        " LEFT JOIN pg_attrdef ON adrelid = c.oid AND adnum = attnum WHERE attnum > 0"
+    )
+    constraints = (
+        "SELECT c.relname, pg_get_constraintdef(k.oid) FROM pg_class c"
+        " JOIN pg_constraint k ON conrelid = c.oid WHERE true"
+    )
+    indexes = (
+        "SELECT c.relname, pg_get_indexdef(indexrelid) FROM pg_class c"
+        " JOIN pg_index ON indrelid = c.oid WHERE true"
+    )
+    found = [
+        rows_of(path, f"{query} AND {own} ORDER BY 1, 2")
+        for query in (columns, constraints, indexes)
+    ]
+    schema = current_database().schema(path)
+    return [
+        [tuple(str(value).replace(schema, "own") for value in row) for row in rows]
+        for rows in found
+    ]
+
+
+@sqlite_only
+def test_the_migrations_make_the_tables_of_a_new_store(file: Path) -> None:
+    made(file)
+    query = "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name"
+    found, wanted = (
+        [(name, sql.split()) for name, sql in rows_of(path, query)]
+        for path in (migrated(file.with_stem("migrated")), file)
+    )
+    assert found == wanted
+
+
+def test_the_known_revision_is_the_last_migration(file: Path) -> None:
+    engine = create_engine("sqlite://")
+    with engine.connect() as connection:
+        assert ScriptDirectory.from_config(alembic_config(connection)).get_current_head() == HEAD
+    engine.dispose()
+    made(file)
+    assert rows_of(file, "SELECT version_num FROM alembic_version") == [(HEAD,)]
+
+
+# Bands
+
+
+@pytest.mark.parametrize("threshold", [0.0, -1.0, 1.5, float("nan")])
+def test_a_threshold_outside_0_to_1_is_refused(file: Path, threshold: float) -> None:
+    with Store.open(url_of(file)) as store, pytest.raises(SettingsError, match="not accepted"):
+        store.check([Page("a", A)], threshold)
+
+
+def test_a_threshold_below_the_bands_names_the_command_that_makes_new_ones(file: Path) -> None:
+    with Store.open(url_of(file), threshold=0.8) as store:
+        with pytest.raises(BandingError, match=r"scrapy dedup rebuild --threshold 0\.5"):
+            store.check([Page("a", A)], threshold=0.5)
+        assert list(store.pages()) == []
+
+
+def test_after_a_rebuild_the_store_is_that_of_the_new_threshold(file: Path) -> None:
+    pages = [Page(f"{number}", text(words(number))) for number in range(40)]
+    pages += [Page(f"{number} copy", text(words(number))) for number in range(10)]
+    old, new = file.with_stem("old"), file.with_stem("new")
+    with Store.open(url_of(old), threshold=0.8) as store:
+        store.check(pages, 0.8)
+        before = store._session.index
+        assert store.admin.rebuild(0.5) == store._session.index != before
+    with Store.open(url_of(new), threshold=0.5) as store:
+        store.check(pages)
+    query = "SELECT bands, rows FROM scheme"
+    assert rows_of(old, query) == rows_of(new, query)
+    assert entries_of(old, "bands") == entries_of(new, "bands")
+    verify(old)
+    half = [Page(f"{at} half", text(ending(words(at), at, 28))) for at in range(20, 40)]
+    with Store.open(url_of(old)) as store, Store.open(url_of(new)) as other:
+        verdicts = store.check(half, threshold=0.5)
+        assert verdicts == other.check(half, threshold=0.5)
+        assert sum(verdict.status == "near" for verdict in verdicts) >= 18
+    assert groups_of(old) == groups_of(new)
+
+
+def test_a_rebuild_of_an_empty_store_is_that_of_the_new_threshold(file: Path) -> None:
+    with Store.open(url_of(file)) as store:
+        store.admin.rebuild(0.95)
+        assert store._session.index.keys_of == Banding(6, 14)
+        with pytest.raises(BandingError):
+            store.check([Page("a", A)], threshold=0.8)
+    verify(file)
+
+
+def test_bands_made_by_another_process_are_used_from_the_next_batch_on(file: Path) -> None:
+    with Store.open(url_of(file)) as store, Store.open(url_of(file)) as other:
+        other.check([Page("a", A)])
+        store.admin.rebuild(0.5)
+        other.check([Page("b", text(words("b")))])
+        assert other._session.index == store._session.index
+    verify(file)

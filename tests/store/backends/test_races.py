@@ -1,0 +1,351 @@
+"""Crawlers that write at the same moment decide as if they did so one after the other."""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import pytest
+
+import shingling.store.decide.check
+from shingling import Page, Rules, Store, sign
+from shingling.sketch import Banding
+from shingling.store.backends.postgres import STORE_LOCK
+from shingling.store.decide.decide import decide
+from tests.store.children import crawl
+from tests.support.invariants import beginning, ending, jaccard, text, verify, words
+from tests.support.processes import Child
+from tests.support.stores import is_postgres, postgres_only, rows_of, url_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from shingling import Verdict
+
+BASE = words("base")
+A, OTHER = text(BASE), text(words("other"))
+NEAR = text(ending(BASE, "near", 5))
+
+
+# Processes
+
+
+def clusters(count: int) -> list[list[str]]:
+    """Return texts of which those of one cluster find each other, in any order."""
+    banding, found, seed = Banding.for_threshold(0.8), list[list[str]](), 0
+    while len(found) < count:
+        seed += 1
+        base = words(f"cluster {seed}", 100)
+        near = text(ending(base, seed, 3))
+        cluster = [text(base), near, near, text(beginning(base, seed, 3))]
+        keys = banding.keys([sign(main_text).minima for main_text in cluster])
+        if all((a == b).any() for a, b in combinations(keys, 2)):
+            found.append(cluster)
+    return found
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of 200 pages in 50 groups, as pairs of URL and text."""
+    path = tmp_path_factory.mktemp("pages") / "pages.json"
+    listed = [
+        (f"https://example.org/{number}/{at}", main_text)
+        for number, cluster in enumerate(clusters(50))
+        for at, main_text in enumerate(cluster)
+    ]
+    path.write_text(json.dumps(listed), encoding="utf-8")
+    return path
+
+
+def go(crawlers: list[Child]) -> None:
+    for crawler in crawlers:
+        assert crawler.pipe.recv() == "ready"
+    for crawler in crawlers:
+        crawler.pipe.send("go")
+
+
+def end(crawlers: list[Child], count: int) -> None:
+    """Wait for crawlers, which must have got a verdict on every page."""
+    for crawler in crawlers:
+        status, told = crawler.end()
+        assert status == 0
+        assert told[-1] == count
+
+
+def assert_one_original_a_group(file: Path) -> None:
+    verify(file)
+    with Store.open(url_of(file)) as store:
+        groups = [[group.original, *group.duplicates] for group in store.groups()]
+        assert store.status().pages == 200
+    assert len(groups) == 50
+    for members in groups:
+        assert len({page.url.rpartition("/")[0] for page in members}) == 1
+        assert {page.url.rpartition("/")[2] for page in members} == {"0", "1", "2", "3"}
+
+
+def assert_no_deadlock(file: Path) -> None:
+    if is_postgres(file):
+        query = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
+        assert rows_of(file, query) == [(0,)]
+
+
+def test_four_processes_that_fetch_the_same_pages_leave_one_original_a_group(
+    file: Path, pages: Path
+) -> None:
+    Store.open(url_of(file)).close()
+    crawlers = [Child(crawl, url_of(file), pages, seed) for seed in range(4)]
+    go(crawlers)
+    end(crawlers, 200)
+    assert_one_original_a_group(file)
+    assert_no_deadlock(file)
+
+
+def test_a_process_that_is_killed_harms_no_other_and_can_be_started_again(
+    file: Path, pages: Path
+) -> None:
+    Store.open(url_of(file)).close()
+    crawlers = [Child(crawl, url_of(file), pages, seed) for seed in range(4)]
+    go(crawlers)
+    chance = random.Random(3)
+    for seed, batches in ((4, 7), (5, 11), (6, 3)):
+        killed = crawlers.pop(chance.randrange(len(crawlers)))
+        for _ in range(batches):
+            assert killed.pipe.recv()
+        killed.kill()
+        again = Child(crawl, url_of(file), pages, seed)
+        go([again])
+        crawlers.append(again)
+    end(crawlers, 200)
+    assert_one_original_a_group(file)
+    assert_no_deadlock(file)
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [{}, {"method": "simhash"}, {"containment": 0.9}],
+    ids=["minhash", "simhash", "containment"],
+)
+def test_pages_that_change_while_others_fetch_them_leave_a_store_in_order(
+    file: Path, tmp_path: Path, pages: Path, rules: dict[str, object]
+) -> None:
+    listed = json.loads(pages.read_text(encoding="utf-8"))[:48]
+    Store.open(url_of(file), rules=Rules(**rules)).close()  # type: ignore[arg-type]
+    crawlers = []
+    for seed in range(3):
+        chance = random.Random(seed)
+        # Each page shows a text of its own cluster or of the next one.
+        changing = [(url, listed[(at + chance.randrange(-4, 5)) % 48][1]) for at, (url, _) in
+                    enumerate(listed)]  # fmt: skip
+        own = tmp_path / f"{seed}.json"
+        own.write_text(json.dumps(changing + listed), encoding="utf-8")
+        crawlers.append(Child(crawl, url_of(file), own, seed, rules))
+    go(crawlers)
+    end(crawlers, 96)
+    verify(file)
+    with Store.open(url_of(file)) as store:
+        assert store.status().pages == 48
+    assert_no_deadlock(file)
+
+
+# Transactions that are held open
+
+
+@pytest.fixture
+def threads() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(2) as executor:
+        yield executor
+
+
+@contextmanager
+def holding(
+    store: Store, batch: list[Page], threads: ThreadPoolExecutor, rules: Rules | None = None
+) -> Iterator[Future[list[Verdict]]]:
+    """Check pages, and hold the transaction open until the block ends."""
+    begun, released = threading.Event(), threading.Event()
+    url = batch[0].url
+
+    def held(page: Page, *others: object) -> Verdict:
+        verdict = decide(page, *others)  # type: ignore[arg-type]
+        if page.url == url and not begun.is_set():
+            begun.set()
+            assert released.wait(20)
+        return verdict
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shingling.store.decide.check, "decide", held)
+        checking = threads.submit(store.check, batch, rules=rules)
+        try:
+            assert begun.wait(20)
+            yield checking
+        finally:
+            released.set()
+            checking.result(20)
+
+
+def waits(checking: Future[list[Verdict]]) -> bool:
+    try:
+        checking.result(0.7)
+    except TimeoutError:
+        return True
+    return False
+
+
+@postgres_only
+@pytest.mark.parametrize("rules", [Rules(), Rules(method="simhash"), Rules(method="exact")])
+def test_pages_that_share_nothing_do_not_wait_for_each_other(
+    file: Path, threads: ThreadPoolExecutor, rules: Rules
+) -> None:
+    with Store.open(url_of(file), rules=rules) as one, Store.open(url_of(file)) as two:
+        with holding(one, [Page("a", A)], threads, rules) as first:
+            [verdict] = threads.submit(two.check, [Page("b", OTHER)], rules=rules).result(10)
+            assert verdict.status == "new"
+            assert not first.done()
+            assert [page.url for page in two.pages()] == ["b"], "nobody waits to read"
+        assert first.result()[0].status == "new"
+    verify(file)
+
+
+@pytest.mark.parametrize(
+    ("second", "status", "original"),
+    [
+        (Page("b", NEAR), "near", "a"),
+        (Page("b", A), "exact", "a"),
+        (Page("a", A), "unchanged", None),
+        (Page("a", OTHER), "changed", None),
+        (Page("a", NEAR), "changed", None),
+    ],
+)
+def test_a_page_waits_for_one_that_it_may_be_like(
+    file: Path, threads: ThreadPoolExecutor, second: Page, status: str, original: str | None
+) -> None:
+    with Store.open(url_of(file)) as one, Store.open(url_of(file)) as two:
+        with holding(one, [Page("a", A)], threads):
+            checking = threads.submit(two.check, [second])
+            assert waits(checking)
+        [verdict] = checking.result(10)
+        assert (verdict.status, verdict.original) == (status, original)
+    verify(file)
+
+
+def test_a_page_near_to_a_duplicate_waits_for_a_change_of_its_original(
+    file: Path, threads: ThreadPoolExecutor
+) -> None:
+    member = ending(BASE, "member", 8)
+    nearer = text(beginning(member, "nearer", 6))
+    assert jaccard(A, nearer) < 0.8 < min(jaccard(A, text(member)), jaccard(text(member), nearer))
+    with Store.open(url_of(file)) as one, Store.open(url_of(file)) as two:
+        verdicts = one.check([Page("a", A), Page("b", text(member))])
+        assert verdicts[1].original == "a"
+        with holding(one, [Page("a", OTHER)], threads) as first:
+            checking = threads.submit(two.check, [Page("c", nearer)])
+            assert waits(checking)
+        assert first.result()[0].status == "changed"
+        [verdict] = checking.result(10)
+        assert (verdict.status, verdict.original) == ("near", "b")
+    verify(file)
+
+
+def test_an_original_that_changes_waits_for_a_page_that_is_joining_its_group(
+    file: Path, threads: ThreadPoolExecutor
+) -> None:
+    with Store.open(url_of(file)) as one, Store.open(url_of(file)) as two:
+        one.check([Page("a", A)])
+        with holding(one, [Page("b", NEAR)], threads) as first:
+            checking = threads.submit(two.check, [Page("a", OTHER)])
+            assert waits(checking)
+        assert first.result()[0].original == "a"
+        assert checking.result(10)[0].status == "changed"
+        assert {page.url: page.original for page in one.pages()} == {"a": None, "b": None}
+    verify(file)
+
+
+def many(count: int, name: str = "many") -> list[Page]:
+    return [Page(f"{name} {at}", text(words(f"{name} {at}", 40))) for at in range(count)]
+
+
+def alone(store: Store) -> bool:
+    return store._session.database.alone
+
+
+@postgres_only
+def test_a_batch_that_needs_too_many_locks_writes_alone(
+    file: Path, threads: ThreadPoolExecutor
+) -> None:
+    with Store.open(url_of(file)) as one, Store.open(url_of(file)) as two:
+        with holding(one, [Page("a", A)], threads):
+            checking = threads.submit(two.check, many(256))
+            assert waits(checking)
+        assert {verdict.status for verdict in checking.result(30)} == {"new"}
+        assert alone(two)
+        assert not alone(one)
+        with holding(two, many(256, "more"), threads):
+            checking = threads.submit(one.check, [Page("b", OTHER)])
+            assert waits(checking)
+        assert checking.result(10)[0].status == "new"
+    verify(file)
+
+
+@postgres_only
+@pytest.mark.parametrize("act", ["review", "forget", "rebuild"])
+def test_what_changes_many_pages_waits_for_every_check(
+    file: Path, threads: ThreadPoolExecutor, act: str
+) -> None:
+    with Store.open(url_of(file)) as one, Store.open(url_of(file)) as two:
+        one.check([Page("b", OTHER)])
+        acts: dict[str, Callable[[], object]] = {
+            "review": lambda: two.admin.review("a", "b", same=True),
+            "forget": lambda: two.admin.forget(["b"]),
+            "rebuild": lambda: two.admin.rebuild(0.5),
+        }
+        with holding(one, [Page("a", A)], threads):
+            acting: Future[object] = threads.submit(acts[act])
+            assert waits(acting)  # type: ignore[arg-type]
+        acting.result(20)
+        if act == "review":
+            assert one.find("a")[0].original == "b"
+        if act == "forget":
+            assert one.find("b") == []
+        if act == "rebuild":
+            verify(file)
+            assert one.check([Page("c", A)])[0].original == "a"
+    verify(file)
+
+
+@postgres_only
+def test_a_page_of_which_a_person_has_spoken_is_checked_alone(
+    file: Path, threads: ThreadPoolExecutor
+) -> None:
+    with Store.open(url_of(file)) as one, Store.open(url_of(file)) as two:
+        one.admin.review("b", "c", same=True)
+        with holding(one, [Page("a", A)], threads):
+            checking = threads.submit(two.check, [Page("b", OTHER)])
+            assert waits(checking)
+        assert checking.result(10)[0].status == "new"
+        assert alone(two)
+        [verdict] = one.check([Page("c", text(words("c")))])
+        assert (verdict.original, verdict.reason) == ("b", "review")
+    verify(file)
+
+
+@postgres_only
+def test_no_lock_outlives_its_transaction(file: Path) -> None:
+    query = (
+        "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"
+        " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+    )
+    with Store.open(url_of(file)) as store:
+        store.check(many(5))
+        store.check(many(256))
+        assert rows_of(file, query) == [(0,)]
+        with store._session.database.engine.connect() as connection:
+            store._session.database.take_turn(connection, alone=False)
+            store._session.database.lock(connection, [1, 2, STORE_LOCK + 1], [3])
+            assert rows_of(file, query) == [(5,)]
+            connection.rollback()
+            assert rows_of(file, query) == [(0,)]

@@ -1,0 +1,498 @@
+"""The store against a slow store of plain dictionaries, over any sequence of steps."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from itertools import combinations
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+import shingling.store.templates
+from shingling import Page, Rules, Store, Verdict, sign
+from shingling.similarity import estimate
+from shingling.sketch import Banding
+from tests.support.invariants import (
+    beginning,
+    containment,
+    ending,
+    groups_of,
+    jaccard,
+    text,
+    verify,
+    words,
+)
+from tests.support.stores import emptied, url_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+    from pathlib import Path
+
+pytestmark = pytest.mark.usefixtures("few_recent", "nothing_learned")
+
+THRESHOLD, LOWER = 0.8, 0.6
+LEAST = 20
+SIZE = 5
+MUCH, SURELY = 200, 0.9
+
+LETTERS = str.maketrans("0123456789", "abcdefghij")
+FIRST, SECOND = words("first", 120), words("second", 90)
+LONGEST = text(words("longest", 240)).translate(LETTERS).split()
+TEXTS = [
+    text(FIRST),
+    text([*FIRST[:60], "other", *FIRST[61:]]),
+    text(ending(FIRST, 2, 9)),
+    text(beginning(FIRST, 3, 10)),
+    text(beginning(ending(FIRST, 2, 9), 4, 3)),
+    text(ending(beginning(FIRST, 3, 10), 5, 5)),
+    text(ending(FIRST, 6, 60)),
+    text(SECOND),
+    text(ending(SECOND, 7, 6)),
+    text(beginning(SECOND, 8, 7)),
+    text(words("third", 60)),
+    text(FIRST[:12]),
+    text(FIRST[:13]),
+    "three short words",
+    "",
+]
+TITLED = [  # more, which are long enough to be one under two titles
+    *TEXTS,
+    text(LONGEST),
+    text(ending(LONGEST, 9, 7)).translate(LETTERS),
+    text([*LONGEST[:99], "1986", *LONGEST[100:]]),
+    text([*LONGEST[:99], "1986", "2018", *LONGEST[100:]]),
+    text(beginning(LONGEST, 10, 16)).translate(LETTERS),
+]
+SIGNATURES = {main_text: sign(main_text) for main_text in TITLED}
+LIKENESS = {
+    (a, b): 1.0 if a == b else jaccard(a, b) for a in TITLED for b in TITLED if len(a) and len(b)
+}
+LONG = [main_text for main_text in TITLED if len(main_text.split()) >= LEAST]
+SCOPES = ("", "other")
+TITLES = (None, "Rain falls", "rain falls!", "Rain falls 2", "Flooded")
+
+
+@pytest.fixture
+def nothing_learned() -> Iterator[None]:
+    """Have sites teach nothing: what they do teach has a test of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("learn", "learn_title"):
+            patch.setattr(shingling.store.templates.Templates, name, lambda *_: None)
+        yield
+
+
+def letters(said: str) -> list[str]:
+    return [word for word in said.lower().strip("!").split() if word.isalpha()]
+
+
+@dataclass(eq=False)
+class Known:
+    """A page as the dictionaries know it."""
+
+    number: int
+    scope: str
+    url: str
+    text: str
+    title: str | None
+    seen: float = 0
+    head: Known | None = None
+    exact: bool = False
+
+    @property
+    def top(self) -> Known:
+        return self.head or self
+
+    @property
+    def site(self) -> str:
+        return self.url.split("/")[2]
+
+    def has_title_of(self, other: Known) -> bool | None:
+        if self.title is None or other.title is None:
+            return None
+        return self.title.lower().strip("!") == other.title.lower().strip("!")
+
+    def is_another(self, other: Known) -> bool:
+        """Return whether two pages that are alike are two documents by their titles."""
+        if self.site != other.site or self.has_title_of(other) is not False:
+            return False
+        if min(len(self.text.split()), len(other.text.split())) < MUCH:
+            return True
+        if self.text == other.text:
+            return False
+        return (
+            LIKENESS[self.text, other.text] < SURELY
+            or letters(self.title or "") == letters(other.title or "")
+            or letters(self.text) == letters(other.text)
+        )
+
+
+@dataclass
+class Dictionaries:
+    """The five steps of DESIGN.md, and a person's word, without signatures, bands or SQL."""
+
+    threshold: float = THRESHOLD
+    pages: dict[tuple[str, str], Known] = field(default_factory=dict)
+    reviews: dict[frozenset[str], bool] = field(default_factory=dict)
+    numbers: int = 0
+
+    def check(self, page: Page) -> Verdict:
+        main_text = page.text or ""
+        if not main_text:
+            return Verdict("skipped", reason="no_main_text")
+        known, previous = self.pages.get((page.scope, page.url)), None
+        if known is None:
+            self.numbers += 1
+            known = Known(
+                self.numbers, page.scope, page.url, main_text, page.title, page.fetched or 0
+            )
+            self.pages[page.scope, page.url] = known
+        elif known.text == main_text:
+            return self.verdict(known, "unchanged")
+        else:
+            previous = LIKENESS[known.text, main_text]
+            self.leave(known, main_text)
+            known.title = page.title
+        status, reason = self.place(known)
+        if status == "new" and previous is not None:
+            status = "changed"
+        return self.verdict(known, status, previous, reason)
+
+    def place(self, known: Known) -> tuple[str, str | None]:
+        barred = self.barred(known)
+        for other in self.said(known, same=True):
+            if other.top is not known and other.top not in barred:
+                return self.follow(known, other.top), "review"
+        others = [other for other in self.scope(known.scope) if other is not known]
+        others = [other for other in others if other.top not in barred]
+        count = len(known.text.split())
+        twins = [other for other in others if other.text == known.text and not other.exact]
+        if count < LEAST:
+            twins = [twin for twin in twins if known.has_title_of(twin)]
+        same = [
+            twin for twin in twins if not known.is_another(twin) and not known.is_another(twin.top)
+        ]
+        if count >= SIZE and same:
+            known.head, known.exact = same[0].top, True
+            return "exact", None
+        if count < LEAST:
+            return "skipped", "short"
+        originals = [other for other in others if other.head is None]
+        known.head = self.best(known, originals)
+        if known.head:
+            return "near", None
+        kept = twins or [one for one in self.alike(known, originals) if known.is_another(one)]
+        return "new", "other_title" if kept else None
+
+    def follow(self, known: Known, head: Known) -> str:
+        known.head, known.exact = head, known.text == head.text
+        return "exact" if known.exact else "near"
+
+    def leave(self, known: Known, main_text: str | None = None, *heads: Known) -> None:
+        """Take a page out of its group; from now on it may have another text."""
+        members = self.members(known)
+        self.hand_on(known)
+        known.text, known.head, known.exact = main_text or known.text, None, False
+        self.regroup(members, heads, (known,))
+
+    def hand_on(self, known: Known) -> None:
+        if known.head is not None and not known.exact:
+            others = [other for other in self.members(known.head) if other is not known]
+            copies = [other for other in others if other.text == known.text]
+            if copies and all(copy.exact for copy in copies):
+                copies[0].exact = False
+
+    def forget(self, urls: list[str]) -> int:
+        gone = [known for known in self.ordered() if known.url in urls]
+        for known in gone:
+            del self.pages[known.scope, known.url]
+        for known in gone:
+            if known.head is None:
+                self.regroup(self.members(known), leaving=gone)
+            else:
+                self.hand_on(known)
+        return len(gone)
+
+    def review(self, a: str, b: str, same: bool | None) -> bool:
+        pair = frozenset([a, b])
+        before = self.reviews.pop(pair, None)
+        if same is not None:
+            self.reviews[pair] = same
+        elif before is None:
+            return False
+        for scope in SCOPES:
+            both = [known for known in self.scope(scope) if known.url in pair]
+            if len(both) < 2:
+                continue
+            older, younger = both
+            together = older.top is younger.top
+            if (together and not same) or (same is None and not self.members(younger)):
+                row = older if together and younger.head is None else younger
+                self.leave(row)
+                self.place(row)
+            elif same and older.top is not younger.top:
+                for row, other in ((younger, older), (older, younger)):
+                    head = other.top
+                    if head not in self.barred(row):
+                        self.leave(row, None, head)
+                        self.follow(row, head)
+                        break
+        return before is not None
+
+    def redecide(self, threshold: float) -> None:
+        self.threshold = threshold
+        todo = sorted(self.pages.values(), key=lambda known: (known.seen, known.number))
+        self.pages = {}
+        for known in todo:
+            known.head, known.exact = None, False
+            self.pages[known.scope, known.url] = known
+            self.place(known)
+
+    def said(self, known: Known, *, same: bool) -> list[Known]:
+        words = [pair - {known.url} for pair, said in self.reviews.items() if said is same]
+        return [other for other in self.scope(known.scope) if {other.url} in words]
+
+    def barred(self, known: Known) -> list[Known]:
+        return [other.top for other in self.said(known, same=False)]
+
+    def ordered(self) -> list[Known]:
+        return sorted(self.pages.values(), key=lambda known: known.number)
+
+    def scope(self, name: str) -> list[Known]:
+        return [known for known in self.ordered() if known.scope == name]
+
+    def members(self, head: Known) -> list[Known]:
+        return [known for known in self.ordered() if known.head is head]
+
+    def regroup(
+        self, members: list[Known], heads: Iterable[Known] = (), leaving: Collection[Known] = ()
+    ) -> None:
+        heads = [*heads]
+        for place, known in enumerate(members):
+            barred = [*self.barred(known), *leaving]
+            said = self.said(known, same=True)
+            settled = [other.top for other in said if other not in members[place:]]
+            tops = [top for top in settled if top not in barred]
+            if tops:
+                self.follow(known, tops[0])
+                continue
+            able = [head for head in heads if head not in barred]
+            twins = [
+                head for head in able if head.text == known.text and not known.is_another(head)
+            ]
+            known.head = twins[0] if twins else self.among(known, able)
+            known.exact = bool(twins)
+            if known.head is None:
+                heads.append(known)
+
+    def among(self, known: Known, heads: list[Known]) -> Known | None:
+        return self.best(known, heads)
+
+    def best(self, known: Known, heads: list[Known]) -> Known | None:
+        alike = [
+            (-LIKENESS[known.text, head.text], head.number, head)
+            for head in self.alike(known, heads)
+            if not known.is_another(head)
+        ]
+        return min(alike)[2] if alike else None
+
+    def alike(self, known: Known, heads: list[Known]) -> list[Known]:
+        return [
+            head
+            for head in heads
+            if len(head.text.split()) >= LEAST and LIKENESS[known.text, head.text] >= self.threshold
+        ]
+
+    @staticmethod
+    def verdict(
+        known: Known, status: str, previous: float | None = None, reason: str | None = None
+    ) -> Verdict:
+        head = known.head
+        like = None if head is None else LIKENESS[known.text, head.text]
+        return Verdict(
+            status,
+            original=None if head is None else head.url,
+            resemblance=previous if status == "changed" else like,
+            containment=None if head is None else containment(known.text, head.text),
+            page_id=known.number,
+            reason=reason,
+            previous=previous,
+        )
+
+    def groups(self) -> dict[str, tuple[str | None, float | None, str]]:
+        return {
+            known.scope + known.url: (
+                None if known.head is None else known.head.url,
+                None if known.head is None else LIKENESS[known.text, known.head.text],
+                SIGNATURES[known.text].text_hash.hex(),
+            )
+            for known in self.pages.values()
+        }
+
+
+@pytest.mark.parametrize("threshold", [THRESHOLD, LOWER])
+def test_the_texts_leave_nothing_to_chance(threshold: float) -> None:
+    banding = Banding.for_threshold(threshold)
+    for a, b in combinations(LONG, 2):
+        first, second = SIGNATURES[a], SIGNATURES[b]
+        if LIKENESS[a, b] >= threshold:
+            keys = banding.keys([first.minima, second.minima])
+            assert (keys[0] == keys[1]).any(), "they share a band"
+            assert abs(estimate(first, second) - LIKENESS[a, b]) < 0.1
+        assert abs(LIKENESS[a, b] - threshold) > 0.01
+    for a in LONG:
+        alike = [LIKENESS[a, b] for b in LONG if b != a and LIKENESS[a, b] >= threshold]
+        assert threshold == LOWER or len(alike) == len(set(alike)), "no two are as alike"
+    chains = [
+        (a, b, c)
+        for a, b in combinations(LONG, 2)
+        for c in LONG
+        if LIKENESS[a, b] < threshold <= min(LIKENESS[a, c], LIKENESS[c, b])
+    ]
+    assert threshold == LOWER or len(chains) >= 4
+
+
+URLS = [f"https://{'other' if letter in 'cf' else 'example'}.org/{letter}" for letter in "abcdefg"]
+Step = tuple[str, Any]
+
+
+def page(url: str, main_text: str, title: str | None, scope: str, fetched: int = 0) -> Page:
+    return Page(url, main_text, SIGNATURES[main_text], title, scope=scope, fetched=fetched)
+
+
+def take(step: Step, store: Store, reference: Dictionaries) -> None:
+    """Take one step in both, and compare what they say of it."""
+    kind, what = step
+    rules = Rules(reference.threshold)
+    if kind == "check":
+        assert store.check(what, rules=rules) == [reference.check(item) for item in what]
+    elif kind == "forget":
+        assert store.admin.forget(what, dry_run=True) == sum(
+            known.url in what for known in reference.ordered()
+        )
+        assert store.admin.forget(what, rules=rules) == reference.forget(what)
+    elif kind == "review":
+        (a, b), same = what
+        assert store.admin.review(a, b, same=same, rules=rules) == reference.review(a, b, same)
+        said = {frozenset([word.a, word.b]): word.same for word in store.admin.reviews()}
+        assert said == reference.reviews
+    elif kind == "decide":
+        redecide(what, store, reference)
+    else:
+        store.admin.rebuild(what)
+        reference.threshold = what
+
+
+def redecide(threshold: float, store: Store, reference: Dictionaries) -> None:
+    def heads() -> dict[int, int]:
+        return {known.number: known.top.number for known in reference.ordered()}
+
+    was = heads()
+    dry = store.admin.redecide(Rules(threshold), dry_run=True)
+    changes = store.admin.redecide(Rules(threshold))
+    reference.redecide(threshold)
+    now = heads()
+    assert changes == dry
+    assert changes.pages == len(now)
+    assert changes.originals == tuple(
+        sum(number == head for number, head in side.items()) for side in (was, now)
+    )
+    moved = [number for number in now if was[number] != now[number]]
+    assert changes.to_original == sum(now[number] == number for number in moved)
+    assert changes.to_duplicate == sum(was[number] == number for number in moved)
+    assert changes.to_original + changes.to_duplicate + changes.moved == len(moved)
+    assert len(changes.examples) == min(len(moved), 20)
+
+
+def compare(path: Path, store: Store, reference: Dictionaries) -> None:
+    """Check that both hold the same groups, and that the store is in order."""
+    assert groups_of(path) == reference.groups()
+    verify(path)
+    assert {stored.id: stored.status == "exact" for stored in store.pages()} == {
+        known.number: known.exact for known in reference.ordered()
+    }
+    heads = Counter(known.head is None for known in reference.ordered())
+    status = store.status()
+    assert (status.originals, status.duplicates) == (heads[True], heads[False])
+    assert status.pages == len(reference.pages)
+    assert status.exact + status.near == status.duplicates
+    groups = {group.original.id: len(group.duplicates) for group in store.groups()}
+    assert groups == Counter(known.head.number for known in reference.ordered() if known.head)
+
+
+fetches = st.lists(
+    st.builds(
+        page,
+        st.sampled_from(URLS),
+        st.sampled_from(TITLED),
+        st.sampled_from(TITLES),
+        st.sampled_from(SCOPES[:1] * 4 + SCOPES[1:]),
+        st.integers(0, 3),
+    ),
+    min_size=1,
+    max_size=6,
+)
+some_urls = st.lists(st.sampled_from(URLS), min_size=1, max_size=3, unique=True)
+pairs = st.lists(st.sampled_from(URLS), min_size=2, max_size=2, unique=True)
+checks = st.tuples(st.just("check"), fetches)
+forgets = st.tuples(st.just("forget"), some_urls)
+reviews = st.tuples(
+    st.just("review"), st.tuples(pairs, st.sampled_from([True, True, False, False, None]))
+)
+rebuilds = st.tuples(
+    st.sampled_from(["decide", "rebuild"]), st.sampled_from([THRESHOLD, THRESHOLD, LOWER])
+)
+
+
+@settings(max_examples=20)
+@given(st.lists(st.one_of(checks, checks, forgets, reviews, reviews, rebuilds), max_size=10))
+def test_every_sequence_of_steps_is_decided_as_by_the_definition(
+    empty: Path, steps: list[Step]
+) -> None:
+    reference = Dictionaries()
+    with emptied(empty) as path, Store.open(url_of(path)) as store:
+        for step in steps:
+            take(step, store, reference)
+            compare(path, store, reference)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_long_walk_is_decided_as_by_the_definition(file: Path, seed: int) -> None:
+    random = Random(seed)
+    urls = [
+        f"https://{'other' if number % 4 == 3 else 'example'}.org/{number}"
+        for number in range(5 + 10 * seed)
+    ]
+    reference = Dictionaries()
+    kinds: Counter[str] = Counter()
+    with Store.open(url_of(file)) as store:
+        for turn in range(80):
+            step: Step
+            if turn % 10 == 9:
+                step = "forget", random.sample(urls, 2)
+            elif turn % 3 == 2:
+                said = random.choice([True, True, False, False, None])
+                step = "review", (random.sample(urls, 2), said)
+            elif turn % 20 == 6:
+                kind = random.choice(["decide", "rebuild"])
+                step = kind, random.choice([THRESHOLD, THRESHOLD, LOWER])
+            else:
+                batch = []
+                for main_text in random.choices(TITLED, k=random.randint(1, 5)):
+                    url, title = random.choice(urls), random.choice(TITLES)
+                    known = reference.pages.get(("", url))
+                    again = known.text if known and random.random() < 0.2 else main_text
+                    batch.append(page(url, again, title, "", random.randrange(9)))
+                step = "check", batch
+            before = {known.url: known.head for known in reference.ordered()}
+            take(step, store, reference)
+            compare(file, store, reference)
+            kinds["promoted"] += sum(
+                known.head is None and before.get(known.url) is not None
+                for known in reference.ordered()
+            )
+            kinds.update(stored.last_verdict for stored in store.pages())
+    least = {"new", "exact", "near", "unchanged", "changed", "skipped", "promoted"}
+    assert all(kinds[kind] >= 5 for kind in least), kinds

@@ -1,0 +1,270 @@
+"""On one site, a page under another title is another document, but for long texts."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from shingling import Page, Rules, Store
+from shingling.store.templates import LIKELY_COPY, LONG_TEXT
+from tests.support.invariants import ending, groups_of, jaccard, text, verify, words
+from tests.support.stores import url_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from shingling import Verdict
+
+MANUAL, ELSEWHERE = "https://manual.example/", "https://elsewhere.example/"
+WHOLE = Rules(templates=False)
+
+OPERATOR = """
+Operator {0} of the class string. Declared in the header string of the standard library.
+Returns a new string. The behaviour is undefined where one of the two is no longer there.
+Parameters: the string on the left and the string on the right of the operator.
+Example: a {0} b; prints the result on the standard output. See also the other operators.
+"""
+CONSTANT = """
+A physical constant of the table of the year 2018, with its numerical value in units of the
+system, its standard uncertainty, its relative standard uncertainty and the concise form:
+numerical value {0}, standard uncertainty 0.000 000 000 51, click on the symbol for more.
+"""
+LETTERS = str.maketrans("0123456789", "abcdefghij")  # words with numbers are left out of titles
+ARTICLE = text(words("article", 400)).translate(LETTERS).split()
+
+
+def changed(base: list[str], seed: int | str, count: int) -> str:
+    """Return a text of which the last words, and so many shingles, are others."""
+    return text(ending(base, seed, count)).translate(LETTERS)
+
+
+def page(path: str, main_text: str, title: str | None, host: str = MANUAL) -> Page:
+    return Page(host + path, main_text, title=title, fetched=1)
+
+
+def one(store: Store, checked: Page, rules: Rules = WHOLE) -> Verdict:
+    [verdict] = store.check([checked], rules=rules)
+    return verdict
+
+
+def said(verdict: Verdict) -> tuple[str, str | None, str | None]:
+    return verdict.status, verdict.reason, verdict.original
+
+
+KEPT = ("new", "other_title", None)
+
+
+@pytest.mark.parametrize("rules", [WHOLE, Rules()], ids=["whole", "templates"])
+def test_operators_of_a_manual_are_kept(store: Store, rules: Rules) -> None:
+    for at, operator in enumerate(["-=", "+", "!=", "==", "<", ">", ">>", "()", "[]"]):
+        checked = page(f"{at}", OPERATOR.format(operator), f"string: operator{operator} - Manual")
+        verdict = one(store, checked, rules)
+        assert said(verdict) == (KEPT if at else ("new", None, None))
+
+
+def test_two_physical_constants_are_kept(store: Store) -> None:
+    one(store, page("me", CONSTANT.format("9.109 383 7015 e-31 kg"), "electron mass"))
+    verdict = one(store, page("mp", CONSTANT.format("1.672 621 923 69 e-27 kg"), "proton mass"))
+    assert said(verdict) == KEPT
+
+
+def test_a_long_article_under_an_edited_headline_is_found(store: Store) -> None:
+    one(store, page("a", text(ARTICLE), "Rain falls hard on the old town"))
+    again = page("b", changed(ARTICLE, "more", 12), "Old town is flooded")
+    verdict = one(store, again)
+    assert (verdict.status, verdict.original) == ("near", MANUAL + "a")
+    same = one(store, page("c", text(ARTICLE), "Ten minutes that changed a town"))
+    assert said(same) == ("exact", None, MANUAL + "a")
+
+
+@pytest.mark.parametrize(("count", "status"), [(LONG_TEXT - 1, "new"), (LONG_TEXT, "exact")])
+def test_the_same_text_under_another_title_counts_from_this_length_on(
+    store: Store, count: int, status: str
+) -> None:
+    main_text = text(ARTICLE[:count])
+    one(store, page("a", main_text, "Rain falls"))
+    assert one(store, page("b", main_text, "Town is flooded")).status == status
+
+
+@pytest.mark.parametrize(("count", "status"), [(20, "near"), (22, "new")])
+def test_a_text_under_another_title_must_be_all_but_the_same(
+    store: Store, count: int, status: str
+) -> None:
+    now = changed(ARTICLE, "now", count)
+    assert (jaccard(text(ARTICLE), now) >= LIKELY_COPY) is (status == "near")
+    one(store, page("a", text(ARTICLE), "Rain falls"))
+    assert one(store, page("b", now, "Town is flooded")).status == status
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Booting a 64-bit PC", "Booting a 32-bit PC"),
+        ("Installing on i386", "Installing on s390x"),
+        ("operator==", "operator!="),
+        ("Rain falls (1)", "Rain falls (2)"),
+    ],
+)
+def test_titles_that_differ_in_a_number_or_a_symbol_are_of_two_documents(
+    store: Store, first: str, second: str
+) -> None:
+    one(store, page("a", text(ARTICLE), first))
+    assert said(one(store, page("b", changed(ARTICLE, "b", 4), second))) == KEPT
+
+
+def test_long_texts_that_differ_in_numbers_only_are_kept_under_another_title(store: Store) -> None:
+    table = [f"word{'abcdefghij'[at % 10]}" * (at % 7 + 1) for at in range(300)]
+    one(store, page("a", text([*table, "1986"]), "Values of one year"))
+    checked = page("b", text([*table, "2018"]), "Values of another year")
+    assert said(one(store, checked)) == KEPT
+
+
+@pytest.mark.parametrize("titles", [(None, None), (None, "Rain"), ("Rain", None), ("Rain", "—")])
+def test_a_title_that_is_not_known_is_no_other_title(
+    store: Store, titles: tuple[str | None, str | None]
+) -> None:
+    first, second = titles
+    main_text = text(ARTICLE[:100])
+    one(store, page("a", main_text, first))
+    assert one(store, page("b", main_text, second)).status == "exact"
+    assert one(store, page("c", changed(ARTICLE[:100], "c", 4), second)).status == "near"
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "RAIN FALLS HARD",
+        " Rain  falls \n hard",
+        "Rain falls hard | The Manual",
+        "The Manual: Rain falls hard",
+        "Rain falls hard!",
+    ],
+)
+def test_case_blanks_and_the_name_of_the_site_make_no_other_title(store: Store, title: str) -> None:
+    main_text = text(ARTICLE[:100])
+    one(store, page("a", main_text, "Rain falls hard"))
+    assert one(store, page("b", main_text, title)).status == "exact"
+
+
+def test_on_another_site_another_title_says_nothing(store: Store) -> None:
+    one(store, page("a", text(ARTICLE[:100]), "Rain falls"))
+    again = page("b", changed(ARTICLE[:100], "b", 4), "Taken from elsewhere", ELSEWHERE)
+    assert one(store, again).original == MANUAL + "a"
+
+
+def test_a_site_whose_pages_all_have_one_title_is_decided_by_its_texts(store: Store) -> None:
+    texts = [text(ARTICLE[at : at + 100]) for at in range(0, 400, 100)]
+    for at, main_text in enumerate([*texts, *texts]):
+        verdict = one(store, page(f"{at}", main_text, "The Site"))
+        assert verdict.original == (None if at < 4 else f"{MANUAL}{at - 4}")
+
+
+def test_a_copy_on_another_site_leads_to_no_original_of_another_title(store: Store) -> None:
+    main_text = text(ARTICLE[:100])
+    one(store, page("a", main_text, "Rain falls"))
+    near = changed(ARTICLE[:100], "b", 4)
+    assert one(store, page("b", near, "Rain", ELSEWHERE)).original == MANUAL + "a"
+    assert said(one(store, page("c", near, "Town is flooded"))) == KEPT
+
+
+# Texts of fewer words than the minimum
+
+TEASER = text(ARTICLE[:12])
+SHORT = ("skipped", "short", None)
+
+
+@pytest.mark.parametrize("host", [MANUAL, ELSEWHERE])
+def test_a_short_text_is_a_duplicate_under_the_same_title_only(store: Store, host: str) -> None:
+    one(store, page("a", TEASER, "Rain falls"))
+    assert said(one(store, page("b", TEASER, "Town is flooded", host))) == SHORT
+    assert said(one(store, page("c", TEASER, None, host))) == SHORT
+    assert said(one(store, page("d", TEASER, "rain falls", host))) == (
+        "exact",
+        None,
+        MANUAL + "a",
+    )
+
+
+def test_short_texts_without_titles_are_kept(store: Store) -> None:
+    for at in range(3):
+        assert said(one(store, page(f"{at}", TEASER, None))) == SHORT
+
+
+# Wherever pages are decided
+
+
+def test_a_group_that_loses_its_original_is_parted_by_titles(store: Store, file: Path) -> None:
+    main_text = text(ARTICLE[:100])
+    one(store, page("a", main_text, "Rain falls", ELSEWHERE))
+    for name, title in (("b", "Rain falls"), ("c", "Rain falls | Manual"), ("d", "Flooded")):
+        checked = page(name, changed(ARTICLE[:100], name, 2), title)
+        assert one(store, checked).original == ELSEWHERE + "a"
+    store.admin.forget([ELSEWHERE + "a"], rules=WHOLE)
+    groups = {stored.url: stored.original for stored in store.pages()}
+    assert groups == {MANUAL + "b": None, MANUAL + "c": MANUAL + "b", MANUAL + "d": None}
+    verify(file)
+
+
+def test_pages_are_decided_again_by_their_titles(store: Store, file: Path) -> None:
+    for at in range(4):
+        one(store, page(f"{at}", changed(ARTICLE[:100], at, 3), f"Part {'abcd'[at]}"))
+    assert {stored.status for stored in store.pages()} == {"new"}
+    assert store.admin.redecide(WHOLE).to_duplicate == 0
+    assert {stored.status for stored in store.pages()} == {"new"}
+    verify(file)
+
+
+def test_a_persons_word_goes_before_the_title(store: Store) -> None:
+    for name in "ab":
+        one(store, page(name, text(ARTICLE[:100]), f"Title {name}"))
+    store.admin.review(MANUAL + "a", MANUAL + "b", same=True, rules=WHOLE)
+    assert [stored.original for stored in store.find(MANUAL + "b")] == [MANUAL + "a"]
+
+
+def test_a_page_that_changes_says_why_it_is_no_duplicate(store: Store) -> None:
+    one(store, page("a", text(ARTICLE[:100]), "Rain falls"))
+    one(store, page("b", text(ARTICLE[200:300]), "Flooded"))
+    verdict = one(store, page("b", text(ARTICLE[:100]), "Flooded"))
+    assert said(verdict) == ("changed", "other_title", None)
+    assert verdict.as_dict()["reason"] == "other_title"
+
+
+@pytest.mark.parametrize("method", ["megashingle", "simhash", "minhash+simhash", "exact"])
+def test_every_method_heeds_titles(file: Path, method: str) -> None:
+    rules = Rules(method=method, templates=False)
+    main_text = text(ARTICLE[:100])
+    with Store.open(url_of(file), rules=rules) as store:
+        one(store, page("a", main_text, "Rain falls"), rules)
+        assert said(one(store, page("b", main_text, "Flooded"), rules)) == KEPT
+        assert one(store, page("c", main_text, "Rain falls"), rules).original == MANUAL + "a"
+
+
+def test_a_piece_under_another_title_must_be_long(file: Path) -> None:
+    rules = Rules(threshold=0.8, containment=0.9, templates=False)
+    with Store.open(url_of(file), rules=rules) as store:
+        one(store, page("a", text(ARTICLE), "All of it"), rules)
+        short, long = text(ARTICLE[100:200]), text(ARTICLE[100:330])
+        assert said(one(store, page("b", short, "Part of it"), rules)) == KEPT
+        assert one(store, page("c", long, "More of it"), rules).reason == "piece"
+
+
+def test_without_texts_titles_count_as_well(store: Store) -> None:
+    rules = Rules(store_text=False)
+    one(store, page("a", text(ARTICLE[:100]), "Rain falls"), rules)
+    near = changed(ARTICLE[:100], "b", 3)
+    assert said(one(store, page("b", near, "Flooded"), rules)) == KEPT
+    assert one(store, page("c", near, "Rain falls"), rules).original == MANUAL + "a"
+
+
+def test_odd_titles_take_no_time(store: Store, file: Path) -> None:
+    near = [changed(ARTICLE[:100], at, 1) for at in range(8)]
+    odd = ["| " * 50_000, "x" * 100_000, "( " * 50_000, ") - " * 40_000, "»" * 100_000]
+    odd += ["\u0301" * 100_000, "a> " * 40_000, ": " * 50_000]
+    began = time.monotonic()
+    for at, (title, main_text) in enumerate(zip(odd, near, strict=True)):
+        one(store, page(f"{at}", main_text, title))
+    assert time.monotonic() - began < 5
+    assert groups_of(file)
+    verify(file)

@@ -1,0 +1,74 @@
+"""Keys that very many originals share: the oldest of them alone are looked at, and it is told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shingling import Page, Rules, Scheme, Signature, Store
+from shingling.store import MOST
+from tests.support.invariants import text, words
+from tests.support.stores import url_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+COUNT = MOST + 20
+RULES = Rules(threshold=0.8, store_text=False)
+
+
+def templates(first: int, count: int) -> list[Page]:
+    """Return pages that share one band of six minima and nothing else."""
+    minima = np.random.default_rng(first).integers(0, 2**32, (count, 84), dtype=np.uint32)
+    minima[:, :6] = 7
+    return [
+        Page(
+            f"https://example.org/{first + number}",
+            signature=Signature(row, number, (first + number).to_bytes(16), 200, Scheme().id),
+        )
+        for number, row in enumerate(minima)
+    ]
+
+
+def test_look_ups_of_a_full_key_are_bounded_counted_and_told(file: Path) -> None:
+    with Store.open(url_of(file), rules=RULES) as store:
+        run = store.start_run("spider")
+        verdicts = []
+        pages = templates(0, COUNT)
+        for start in range(0, COUNT, 20):
+            verdicts += store.check(pages[start : start + 20], rules=RULES, run=run)
+        assert {verdict.status for verdict in verdicts} == {"new"}
+        assert [verdict.candidates for verdict in verdicts] == [
+            min(number, MOST) for number in range(COUNT)
+        ]
+        assert run.counts["full_keys"] == 2, "batches that met it"
+        assert store.status().full_keys == 1
+        # The oldest are found, and a page that is alike by another band is found as ever.
+        oldest, youngest = pages[0].signature, pages[-1].signature
+        for signature in (oldest, youngest):
+            assert signature is not None
+            [match] = store.similar(signature, 0.9)
+            assert match.resemblance == 1
+        again = store.check(
+            [Page("https://example.org/copy", signature=pages[-1].signature)], rules=RULES
+        )
+        assert again[0].original == pages[-1].url
+        store.admin.rebuild(0.8)
+        assert store.check(templates(1000, 1), rules=RULES)[0].candidates == MOST
+        assert store.status().full_keys == 1
+
+
+def test_of_pages_with_one_text_under_many_titles_some_are_looked_at(store: Store) -> None:
+    shell = text(words("shell"))
+
+    def pages(numbers: range) -> list[Page]:
+        return [Page(f"https://a.example/{n}", shell, title=f"Title of {n:x}") for n in numbers]
+
+    rules = Rules(templates=False)
+    store.check(pages(range(300)), rules=rules)
+    later = store.check(pages(range(300, 310)), rules=rules)
+    assert [verdict.reason for verdict in later] == ["other_title"] * 10
+    again = Page("https://a.example/again", shell, title="Title of 5")
+    [verdict] = store.check([again], rules=rules)
+    assert (verdict.status, verdict.original) == ("exact", "https://a.example/5")

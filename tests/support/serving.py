@@ -1,0 +1,94 @@
+"""A server on loopback."""
+
+from __future__ import annotations
+
+import contextlib
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from mimetypes import guess_type
+from threading import Thread
+from typing import TYPE_CHECKING
+
+from tests.support.pages import html
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_HTML = "text/html; charset=utf-8"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the server sends for a path."""
+
+    body: bytes
+    kind: str | None = _HTML
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+def page(text: str, title: str = "A page") -> Answer:
+    """Return an article as an answer."""
+    return Answer(html(text, title).encode())
+
+
+class Server:
+    """Answers by path; `asked` are the paths in the order of the requests.
+
+    Args:
+        answers: looked up at each request; a text is sent as the kind that its path says, or as
+            HTML. Whoever sends the ETag `"tag"` is told that the page has not changed.
+    """
+
+    def __init__(self, answers: Mapping[str, str | Answer]) -> None:
+        self.answers = answers
+        self.asked: list[str] = []
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                server.asked.append(self.path)
+                answer = server.answers.get(self.path)
+                if isinstance(answer, str):
+                    answer = Answer(answer.encode(), guess_type(self.path)[0] or _HTML)
+                if answer is not None and self.headers["If-None-Match"] == '"tag"':
+                    self.send_response(304)
+                    self.end_headers()
+                    return
+                self.send_response(404 if answer is None else 200)
+                if answer is not None:
+                    if answer.kind is not None:
+                        self.send_header("Content-Type", answer.kind)
+                    self.send_header("Content-Length", str(len(answer.body)))
+                    for name, value in answer.headers.items():
+                        self.send_header(name, value)
+                self.end_headers()
+                # Where the crawler has had enough, or is dead.
+                with contextlib.suppress(ConnectionError):
+                    self.wfile.write(b"" if answer is None else answer.body)
+
+            def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (as inherited)
+                pass
+
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._http.server_port}"
+        self._thread = Thread(target=self._http.serve_forever)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._http.shutdown()
+        self._thread.join()
+        self._http.server_close()
+
+
+@contextmanager
+def serving(answers: Mapping[str, str | Answer]) -> Iterator[Server]:
+    """Serve answers by path."""
+    server = Server(answers)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()

@@ -1,0 +1,118 @@
+"""Where tests keep their stores: in files of SQLite, and in schemas of a PostgreSQL server.
+
+Either is named by a path: `dedup.db` is a file, `dedup.pg` stands for a schema of its own.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import tempfile
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from shingling import Store
+from tests.support.postgres import current_database
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ENDINGS = {"sqlite": ".db", "postgres": ".pg"}
+sqlite_only = pytest.mark.parametrize("file", ["sqlite"], indirect=True)
+postgres_only = pytest.mark.parametrize("file", ["postgres"], indirect=True)
+
+_TABLES = ("texts", "bands", "samples", "pages", "full_keys", "reviews", "runs", "scheme")
+_SITES = ("site_blocks",)
+_NEXT = ("next_pages", "next_bands", "next_samples")
+
+
+def is_postgres(path: Path) -> bool:
+    return path.suffix == ENDINGS["postgres"]
+
+
+def url_of(path: Path, **options: str) -> str:
+    """Return the URL of a store, with settings of the server."""
+    if not is_postgres(path):
+        return f"sqlite:///{path}"
+    settings = {"search_path": current_database().schema(path), **options}
+    shown = " ".join(f"-c{name}={value}" for name, value in settings.items())
+    url = current_database().url.update_query_dict({"options": shown})
+    return url.render_as_string(hide_password=False)
+
+
+def rows_of(path: Path, query: str) -> list[Any]:
+    """Return what a query finds, as tuples of the same types in both databases."""
+    if is_postgres(path):
+        return current_database().run(query, current_database().schema(path))
+    with closing(sqlite3.connect(path)) as db:
+        return db.execute(query).fetchall()
+
+
+def execute(path: Path, *statements: str) -> None:
+    """Change a store behind its back."""
+    if is_postgres(path):
+        for statement in statements:
+            current_database().run(statement, current_database().schema(path))
+        return
+    with closing(sqlite3.connect(path)) as db, db:
+        for statement in statements:
+            db.execute(statement)
+
+
+def break_table(path: Path, event: str, table: str, when: str = "true") -> None:
+    """Have a statement fail with the message `no more`, as from a row on of which `when` is true.
+
+    Args:
+        path: of the store.
+        event: such as `BEFORE DELETE`.
+        table: on which.
+        when: a condition on the table, or on the row that goes, `old`.
+    """
+    if not is_postgres(path):
+        execute(
+            path,
+            f"CREATE TRIGGER broken {event} ON {table} WHEN {when}"
+            " BEGIN SELECT RAISE(ABORT, 'no more'); END",
+        )
+        return
+    execute(
+        path,
+        "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS"
+        f" $$ BEGIN IF {when} THEN RAISE EXCEPTION 'no more'; END IF;"
+        f" RETURN {'old' if 'DELETE' in event else 'new'}; END $$",
+        f"CREATE TRIGGER broken {event} ON {table} FOR EACH ROW EXECUTE FUNCTION fail()",
+    )
+
+
+def mend_table(path: Path, table: str) -> None:
+    if is_postgres(path):
+        execute(path, f"DROP TRIGGER broken ON {table}", "DROP FUNCTION fail")
+    else:
+        execute(path, "DROP TRIGGER broken")
+
+
+def make_empty(path: Path) -> None:
+    """Make the store that `emptied` gives out."""
+    Store.open(url_of(path)).close()
+    if is_postgres(path):
+        execute(path, "CREATE TABLE scheme_then AS SELECT * FROM scheme")
+
+
+@contextmanager
+def emptied(empty: Path) -> Iterator[Path]:
+    """Yield an empty store: a copy of this one, or itself without what was put there."""
+    if is_postgres(empty):
+        execute(
+            empty,
+            *(f"DELETE FROM {table}" for table in (*_TABLES, *_SITES, *_NEXT)),  # noqa: S608 (our own tables)
+            "INSERT INTO scheme SELECT * FROM scheme_then",
+            "SELECT setval(pg_get_serial_sequence(t, 'id'), 1, false)"
+            " FROM unnest(ARRAY['pages', 'runs']) AS t",
+        )
+        yield empty
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(shutil.copy(empty, folder))
