@@ -57,7 +57,8 @@ class Index:
     @cache
     def stored(cls, of: str, bands: int, rows: int, sampled: bool) -> Index:
         """Index that the columns of the table `scheme` tell."""
-        return cls(Halves(2 * rows) if of == "simhash" else Banding(bands, rows), sampled)
+        keys_of = Halves(2 * rows) if of == "simhash" else Banding(bands, rows)
+        return cls(keys_of, bool(sampled))  # equal arguments, such as 0, share what is cached
 
     def columns(self) -> dict[str, str | int | bool]:
         """Return what the table `scheme` keeps of it."""
