@@ -40,7 +40,8 @@ def print_explained(a: SplitText, b: SplitText, scheme: Scheme) -> None:
     """Print what is measured, the shared and the differing passages, and what was left out."""
     shown = explained(a, b, scheme)
     print(
-        f"Left out as template of their sites: {a.template_share:.0%} of A, {b.template_share:.0%} of B.\n"
+        f"Left out as template of their sites: {a.template_share:.0%} of A,"
+        f" {b.template_share:.0%} of B.\n"
         f"What is left: resemblance {shown['resemblance']:.3f},"
         f" containment {shown['containment']:.3f}."
     )

@@ -15,6 +15,7 @@ from shingling.errors import NoStoreError, SchemeError, StoreError
 from shingling.sketch import Signature
 from shingling.store import Page, Store, checked
 from shingling.store.admin.transfer import take_reviews, widen_seen
+from shingling.store.schema.rows import ORIGINS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -162,8 +163,7 @@ def _page(record: Record, scheme: str | None) -> Page:
         url=fields["url"],
         text=fields.get("text"),
         signature=signature,
-        title=fields.get("title"),
-        language=fields.get("language"),
+        **{name: fields.get(name) for name in ORIGINS["extracted"]},
         source=fields.get("source"),
         scope=fields["scope"],
         fetched=fields["first_seen"],

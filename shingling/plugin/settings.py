@@ -224,10 +224,10 @@ def store_url(value: Any) -> str:
         made = f"sqlite:///{project_folder() / plain[1]}"
         if _PLAIN_SQLITE.fullmatch(made):
             return made
-    from shingling.store import parse_url, sqlite_path
+    from shingling.store import file_of, parse_url
 
     url = parse_url(value)
-    path = sqlite_path(url)
+    path = file_of(url)
     if path is not None and not path.is_absolute():
         url = url.set(database=str(project_folder() / path))
     return str(url.render_as_string(hide_password=False))

@@ -5,8 +5,7 @@ from shingling.store.admin.rebuild import Change, Changes
 from shingling.store.admin.records import PAGE_FIELDS, Header, Record, checked
 from shingling.store.admin.store_admin import StoreAdmin
 from shingling.store.admin.transfer import Restored
-from shingling.store.backends.engine import parse_url
-from shingling.store.backends.sqlite import sqlite_path
+from shingling.store.backends.engine import file_of, parse_url
 from shingling.store.decide.alike import MAX_CANDIDATES_MEASURED, Ranking
 from shingling.store.index.keys import Index
 from shingling.store.index.postings import MOST
@@ -55,9 +54,9 @@ __all__ = [
     "StoredPage",
     "Verdict",
     "checked",
+    "file_of",
     "look_at_store",
     "parse_url",
     "safe_url",
     "site_of",
-    "sqlite_path",
 ]

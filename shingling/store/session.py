@@ -16,8 +16,7 @@ from shingling.errors import NoStoreError, SchemeError, StoreError
 from shingling.rules.rules import Rules
 from shingling.sketch import Scheme
 from shingling.store.backends.base import AgainError, Trouble
-from shingling.store.backends.engine import database_of, parse_url
-from shingling.store.backends.sqlite import sqlite_path
+from shingling.store.backends.engine import database_of, file_of, parse_url
 from shingling.store.index.keys import Index
 from shingling.store.schema.migrate import HEAD, current_revision, refuse_newer, upgrade
 from shingling.store.schema.tables import LIVE, scheme as scheme_table
@@ -168,7 +167,7 @@ def look_at_store(url: str, scheme: Scheme, rules: Rules) -> None:
         BandingError: its index does not find what the rules look for.
     """
     parsed = parse_url(url)
-    if sqlite_path(parsed) is None:
+    if file_of(parsed) is None:
         return
     database = database_of(parsed)
 

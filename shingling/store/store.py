@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from shingling.errors import StoreError
 from shingling.rules.rules import Rules
-from shingling.store.admin import queries
+from shingling.store.admin import queries, similar
 from shingling.store.admin.events import event_groups
 from shingling.store.admin.rebuild import read_plan
 from shingling.store.admin.store_admin import StoreAdmin
@@ -183,7 +183,7 @@ class Store:
         """
         require_scheme(signature, self.scheme)
         with self._session.reading() as connection:
-            return queries.similar(
+            return similar.similar(
                 connection,
                 self._session.bands(connection),
                 signature,
@@ -214,7 +214,7 @@ class Store:
         """
         require_scheme(signature, self.scheme)
         with self._session.reading() as connection:
-            return queries.within(
+            return similar.within(
                 connection,
                 self._session.bands(connection),
                 signature,

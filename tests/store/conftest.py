@@ -38,7 +38,7 @@ def empty(
 def few_recent() -> Iterator[None]:
     """Have SQLite's tables of keys take up what is recent after a few pages."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shingling.store.index.recent, "MOST_RECENT", 40)
+        patch.setattr(shingling.store.index.recent, "MAX_RECENT_ENTRIES", 40)
         yield
 
 

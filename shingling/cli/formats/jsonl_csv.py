@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import csv
 import gzip
 import io
@@ -20,10 +18,14 @@ from scrapy.exceptions import UsageError
 from shingling.bulk.files.lines import Line, csv_lines, json_lines
 from shingling.errors import RecordError, ShinglingError
 from shingling.store import PAGE_FIELDS, Record
+from shingling.store.schema.fields import BASE64
+from shingling.store.schema.rows import EXPORTED_FIELDS
 from shingling.text import plain_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator
+    from collections.abc import Generator, Iterable, Iterator
+
+    from shingling.store.schema.fields import Letters
 
 FORMATS = ("jsonl", "csv", "parquet")
 _SUFFIXES = {
@@ -33,25 +35,15 @@ _SUFFIXES = {
 }
 _GZIP = b"\x1f\x8b"
 _KINDS = ("store", "run", "review", "page", "template", "end")
-_MARKS = {
-    "data",
-    "format",
-    "settings",
-    "same",
-    "minima",
-    "blocks",
-    "pages",
-}  # one field of each kind
-_WHOLE = {"id", "words", "original_id", "first_seen", "last_seen", "run"}
-_FRACTIONS = {"resemblance", "containment"}
-_NO_STRINGS = {*_WHOLE, *_FRACTIONS, "text_hash", "simhash", "minima"}
+# A field of each kind of record, and the column of CSV that holds records as JSON.
+_FIELDS_OF_RECORDS = {"data", "format", "settings", "same", "minima", "blocks", "pages"}
 
 
 def format_of(name: str, asked: str | None) -> str:
-    """Return the format of a file by its name, unless one is asked for.
+    """Format of a file by its name, unless one is asked for.
 
     Raises:
-        UsageError: the name tells none.
+        UsageError: the name has the suffix of none.
     """
     if asked is not None:
         return asked
@@ -70,10 +62,10 @@ def format_of(name: str, asked: str | None) -> str:
 
 @contextmanager
 def output(name: str, *, force: bool) -> Iterator[IO[bytes]]:
-    """Hold a file to write to; it takes its name once it is complete. `-` is standard output.
+    """Open a file to write to; it takes its name once it is complete. `-` is standard output.
 
     Args:
-        name: with the suffix `.gz`, what is written is packed.
+        name: with the suffix `.gz`, it is packed by gzip.
         force: whether a file of this name is replaced.
 
     Raises:
@@ -108,7 +100,7 @@ def output(name: str, *, force: bool) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def opened(name: str) -> Iterator[IO[bytes]]:
-    """Hold a file to read from, unpacked where it is packed by gzip. `-` is standard input."""
+    """Open a file to read from, unpacked if it is packed by gzip. `-` is standard input."""
     if name == "-":
         with _unpacked(sys.stdin.buffer) as file:
             yield file
@@ -131,7 +123,7 @@ def _unpacked(raw: IO[bytes]) -> Iterator[IO[bytes]]:
 
 
 def read_lines(file: IO[bytes], form: str) -> Generator[Line]:
-    """Yield what the lines of a file hold, JSON lines or CSV.
+    """Yield the lines of a file as values by name, JSON lines or CSV.
 
     Raises:
         RecordError: the file cannot be read to its end.
@@ -160,8 +152,8 @@ def records_in(lines: Iterable[Line], form: str) -> Iterator[Record]:
 
 
 def is_record(line: Line) -> bool:
-    """Return whether a line is a record of a store, not an item of a feed."""
-    return line.values.get("record") in _KINDS and not _MARKS.isdisjoint(line.values)
+    """Whether a line is a record of a store, not an item of a feed."""
+    return line.values.get("record") in _KINDS and not _FIELDS_OF_RECORDS.isdisjoint(line.values)
 
 
 def _from_json(values: dict[str, Any], where: str) -> Record:
@@ -184,56 +176,38 @@ def _from_csv(cells: dict[str, str], where: str) -> Record:
     for name, cell in cells.items():
         if cell == "":
             values[name] = None
-        elif name in _WHOLE:
-            values[name] = int(cell)
-        elif name in _FRACTIONS:
-            values[name] = float(cell)
         else:
-            values[name] = cell[1:] if cell[0] == "\\" and name not in _NO_STRINGS else cell
+            values[name] = _CELLS.get(name, _string_in)(cell)
     _decode(kind, values)
     return Record(kind, values, where)
 
 
 def _decode(kind: str, values: dict[str, Any]) -> None:
-    """Make bytes and a number of what files have as letters."""
-    for name, (expected, decode) in _DECODERS.get(kind, {}).items():
+    """Decode the fields that JSON and CSV have as letters."""
+    for name, letters in _LETTERS.get(kind, {}).items():
         try:
-            values[name] = decode(values[name])
+            values[name] = letters.decode(values[name])
         except KeyError:
             raise ValueError(f"{name} is missing") from None
         except (TypeError, ValueError):
-            raise ValueError(f"{name} is not {expected}") from None
+            raise ValueError(f"{name} is not {letters.expected}") from None
 
 
-def _base64(letters: str) -> bytes:
-    return base64.b64decode(letters, validate=True)
-
-
-def _unsigned(digits: str) -> int:
-    raw = bytes.fromhex(digits)
-    if len(raw) != 8:
-        raise ValueError
-    return int.from_bytes(raw, "big")
-
-
-_DECODERS: dict[str, dict[str, tuple[str, Callable[[str], Any]]]] = {
-    "page": {
-        "text_hash": ("32 hexadecimal digits", bytes.fromhex),
-        "simhash": ("16 hexadecimal digits", _unsigned),
-        "minima": ("in base64", _base64),
-    },
-    "template": {"blocks": ("in base64", _base64)},
+_CELLS = {name: one.kind.cell for name, one in EXPORTED_FIELDS.items() if one.kind.cell}
+_LETTERS: dict[str, dict[str, Letters]] = {
+    "page": {name: one.kind.letters for name, one in EXPORTED_FIELDS.items() if one.kind.letters},
+    "template": {"blocks": BASE64},
 }
+
+
+def _string_in(cell: str) -> str:
+    return cell.removeprefix("\\")
 
 
 def _encoded(record: Record) -> dict[str, Any]:
     values = dict(record.fields)
-    if record.kind == "page":
-        values["text_hash"] = values["text_hash"].hex()
-        values["simhash"] = f"{values['simhash']:016x}"
-    for name in ("minima", "blocks"):
-        if name in values:
-            values[name] = binascii.b2a_base64(values[name], newline=False).decode()
+    for name, letters in _LETTERS.get(record.kind, {}).items():
+        values[name] = letters.encode(values[name])
     return values
 
 

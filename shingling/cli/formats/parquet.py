@@ -11,16 +11,17 @@ from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
 from shingling.errors import RecordError, ShinglingError
-from shingling.sketch import FUNCTIONS
-from shingling.store import PAGE_FIELDS, Record
+from shingling.store import Record
+from shingling.store.schema.fields import TIME
+from shingling.store.schema.rows import EXPORTED_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping
 
-_ROWS = 1000  # pages read at a time
-_GROUP = 5_000, 1 << 24  # pages, and characters of their texts, in one row group
+_ROWS_READ_AT_ONCE = 1000
+_MAX_GROUP_ROWS, _MAX_GROUP_CHARACTERS = 5_000, 1 << 24  # of a row group
 _STORE, _RUNS, _REVIEWS = b"shingling.store", b"shingling.runs", b"shingling.reviews"
-_TIMES = ("first_seen", "last_seen")
+_TIMES = [name for name, one in EXPORTED_FIELDS.items() if one.kind is TIME]
 
 
 def require_parquet() -> None:
@@ -40,21 +41,7 @@ def require_parquet() -> None:
 def _schema() -> Any:
     import pyarrow as pa
 
-    others = {
-        "id": pa.int64(),
-        "words": pa.int32(),
-        "original_id": pa.int64(),
-        "resemblance": pa.float64(),
-        "containment": pa.float64(),
-        "first_seen": pa.timestamp("ms", "UTC"),
-        "last_seen": pa.timestamp("ms", "UTC"),
-        "run": pa.int64(),
-        "source": pa.string(),
-        "text_hash": pa.binary(16),
-        "simhash": pa.uint64(),
-        "minima": pa.binary(4 * FUNCTIONS),
-    }
-    return pa.schema([(name, others.get(name, pa.string())) for name in PAGE_FIELDS])
+    return pa.schema([(name, one.kind.arrow(pa)) for name, one in EXPORTED_FIELDS.items()])
 
 
 def write_parquet(records: Iterable[Record], file: IO[bytes]) -> None:
@@ -81,7 +68,8 @@ def write_parquet(records: Iterable[Record], file: IO[bytes]) -> None:
                 letters = b64encode(record.fields["blocks"]).decode()
                 rows.append({"site": record.fields["site"], "text": letters})
                 size += len(letters)
-            if rows and (record.kind == "end" or len(rows) == _GROUP[0] or size > _GROUP[1]):
+            full = len(rows) == _MAX_GROUP_ROWS or size > _MAX_GROUP_CHARACTERS
+            if rows and (full or record.kind == "end"):
                 writer.write_table(pa.Table.from_pylist(rows, schema=schema))
                 rows, size = [], 0
     finally:
@@ -124,7 +112,7 @@ def read_parquet(file: IO[bytes]) -> Generator[Record]:
             for fields in others[key]:
                 yield Record(kind, fields, "metadata")
         schema, number, pages = _schema(), 0, 0
-        for batch in parquet.iter_batches(_ROWS):
+        for batch in parquet.iter_batches(_ROWS_READ_AT_ONCE):
             table = pa.Table.from_batches([batch]).select(schema.names)
             table = table.cast(schema.with_metadata(metadata))
             for name in _TIMES:

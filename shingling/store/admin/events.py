@@ -1,4 +1,4 @@
-"""Originals that are a little alike, such as articles on one event."""
+"""Groups of originals that are less alike than duplicates, such as articles on one event."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-_COMMON = 200  # leaders with one minimum; of more, the first ones
+_MAX_LEADERS_PER_MINIMUM = 200  # the first ones
 
 
 def event_groups(
     connection: Connection, threshold: float, days: float | None, limit: int | None
 ) -> list[Group]:
-    """Return groups of originals by estimated resemblance, the largest first.
+    """Group originals by their estimated resemblance, the largest group first.
 
-    A star each, as everywhere: a page joins the earliest-seen leader that it resembles most,
-    or leads a group itself.
+    A page joins the leader that it resembles most, of several the earliest seen, or becomes the
+    leader of a new group.
     """
     query = (
         select(pages.c.id, pages.c.first_seen, pages.c.minima, pages.c.scope)
@@ -60,7 +60,7 @@ def _stars(
     threshold: float,
     days: float | None,
 ) -> dict[int, list[tuple[int, int]]]:
-    """Return the places of leaders, with those of the rows that joined and their equal minima.
+    """Places of leaders, each with those of the rows that joined it and their equal minima.
 
     Each row is compared with the leaders that share a minimum with it, by a table from minima
     to leaders: time and memory grow with the rows, not with their pairs.
@@ -88,7 +88,7 @@ def _stars(
         leaders[place] = []
         for code in own:
             led = by_code.setdefault(code, [])
-            if len(led) < _COMMON:
+            if len(led) < _MAX_LEADERS_PER_MINIMUM:
                 led.append(place)
     return leaders
 
@@ -96,7 +96,7 @@ def _stars(
 def _repeated(
     minima: np.ndarray[tuple[int, int], np.dtype[np.uint32]],
 ) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
-    """Return a number for each minimum that occurs more than once in its column, else 0."""
+    """Numbers of minima that occur more than once in their column; 0 for all others."""
     codes = np.zeros(minima.shape, dtype=np.int64)
     last = 0
     for column in range(minima.shape[1]):

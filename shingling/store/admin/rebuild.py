@@ -1,8 +1,8 @@
-"""Make the index, the groups or the signatures of a store anew from what is stored.
+"""Rebuild the index, the groups or the signatures of a store from what is stored.
 
-Everything is made in tables of its own, some pages in each transaction, and takes the place of
-the old at the end, all at once. What is done is noted in the store: a rebuild that was
-interrupted goes on where it was.
+The results are written into tables of their own, some pages in each transaction, and replace the
+old ones at the end, all at once. The store notes how far it is, so that a rebuild which was
+interrupted can be resumed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from shingling.store.decide.texts import read_texts
 from shingling.store.decide.write import write_batch
 from shingling.store.index.keys import Index
 from shingling.store.index.lookup import keys_of_sample
-from shingling.store.schema.rows import Keyed, row_from
+from shingling.store.schema.rows import ORIGINS, Keyed, row_from
 from shingling.store.schema.tables import (
     LIVE,
     NEXT,
@@ -49,13 +49,11 @@ if TYPE_CHECKING:
 
     Ids = np.ndarray[tuple[int], np.dtype[np.int64]]
 
-_BATCH = 500  # pages in one transaction
-_STREAMED = 10_000  # ids
-_EXAMPLES = 20
+_PAGES_PER_TRANSACTION = 500
+_IDS_READ_AT_ONCE = 10_000
+_MAX_EXAMPLES = 20
 
 _ORDER = select(pages.c.id).order_by(pages.c.first_seen, pages.c.id)
-_DECIDED = ("status", "last_verdict", "original_id", "resemblance", "containment")
-_SIGNED = ("words", "text_hash", "minima", "simhash")
 
 
 class Change(NamedTuple):
@@ -68,7 +66,7 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True)
 class Changes:
-    """What deciding all pages again changes.
+    """Changes by deciding all pages again.
 
     Args:
         pages: that were decided.
@@ -87,7 +85,7 @@ class Changes:
     examples: tuple[Change, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Convert the changes to values that JSON has."""
         before, after = self.originals
         shown = {**asdict(self), "originals": {"before": before, "now": after}}
         return {**shown, "examples": [one._asdict() for one in self.examples]}
@@ -95,13 +93,13 @@ class Changes:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a rebuild makes.
+    """What a rebuild is to do.
 
     Args:
         decide: whether pages are decided again; else only the index is made.
-        rules: that pages are decided by, and that the index serves.
-        scheme: of the signatures; where it is another one, texts are signed again.
-        dry_run: whether the result is only looked at.
+        rules: that pages are decided by, and that the index is for.
+        scheme: of the signatures; if it is another one than the store has, texts are signed again.
+        dry_run: whether the result is thrown away.
     """
 
     decide: bool
@@ -111,19 +109,19 @@ class Plan:
 
     @classmethod
     def stored(cls, raw: str) -> Plan:
-        """Return the plan of a rebuild that has begun."""
+        """Plan of a rebuild that has begun."""
         shown = json.loads(raw)
         scheme = Scheme.from_json(json.dumps(shown["scheme"]))
         return cls(shown["decide"], Rules(**shown["rules"]), scheme, shown["dry_run"])
 
     def shown(self) -> dict[str, Any]:
-        """Return the plan as the store keeps it."""
+        """Plan as the store keeps it."""
         shown = {"decide": self.decide, "rules": asdict(self.rules), "dry_run": self.dry_run}
         return {**shown, "scheme": json.loads(self.scheme.to_json())}
 
 
 def read_plan(connection: Connection) -> Plan | None:
-    """Return what a rebuild that has not ended makes, or None."""
+    """Plan of a rebuild that has not ended, or None."""
     raw = connection.scalar(select(scheme_table.c.rebuilding))
     return None if raw is None else Plan.stored(raw)
 
@@ -134,7 +132,7 @@ class Rebuild:
     Args:
         database: of the store.
         stored: the scheme of its signatures as they are.
-        plan: what is made.
+        plan: what it is to do.
     """
 
     def __init__(self, database: Database, stored: Scheme, plan: Plan) -> None:
@@ -148,13 +146,13 @@ class Rebuild:
     def run(
         self, progress: Callable[[int, int], None] | None = None
     ) -> tuple[Index, Changes | None]:
-        """Do it, or what is left of it.
+        """Run it, or what is left of it.
 
         Args:
-            progress: is told how many pages of how many are done.
+            progress: is called with the numbers of pages that are done, and of all pages.
 
         Returns:
-            The index, and what was decided otherwise.
+            The index, and what changed by deciding pages again.
 
         Raises:
             StoreError: another rebuild is under way, or took this one's place.
@@ -165,7 +163,7 @@ class Rebuild:
         order = self._database.read(self._order)
         done = -1
         while done < len(order):
-            at = self._database.write(lambda connection: self._some(connection, order))
+            at = self._database.write(lambda connection: self._advance(connection, order))
             if progress is not None and at != done:
                 progress(at, len(order))
             done = at
@@ -197,8 +195,8 @@ class Rebuild:
         connection.execute(update(scheme_table).values(rebuilding=noted))
 
     def _order(self, connection: Connection) -> Ids:
-        """Return the ids of all pages, those that were seen first first."""
-        ids = connection.scalars(_ORDER, execution_options={"yield_per": _STREAMED})
+        """Ids of all pages, in the order in which they were first seen."""
+        ids = connection.scalars(_ORDER, execution_options={"yield_per": _IDS_READ_AT_ONCE})
         return np.fromiter(ids, np.int64)
 
     def _state(self, connection: Connection) -> dict[str, Any]:
@@ -208,11 +206,11 @@ class Rebuild:
             raise StoreError("another rebuild has ended this one, or taken its place")
         return state
 
-    def _some(self, connection: Connection, order: Ids) -> int:
-        """Do the next pages, and return how many are done."""
+    def _advance(self, connection: Connection, order: Ids) -> int:
+        """Do the next pages; the number of those that are done."""
         state = self._state(connection)
         done: int = state["done"]
-        ids: list[int] = order[done : done + _BATCH].tolist()
+        ids: list[int] = order[done : done + _PAGES_PER_TRANSACTION].tolist()
         if ids:
             found = connection.execute(select(pages).where(pages.c.id.in_(ids))).mappings()
             rows = {row["id"]: row_from(row, 0) for row in found}
@@ -230,9 +228,7 @@ class Rebuild:
         if scheme != self._stored:
             kept = read_texts(connection, [row.id for row in chunk])
             for row in chunk:
-                signature = sign(kept[row.id], scheme)
-                row.words, row.text_hash = signature.words, signature.text_hash
-                row.minima, row.simhash = signature.minima, signature.simhash
+                row.take("signature", sign(kept[row.id], scheme))
         for row in chunk:
             row.original_id = row.resemblance = row.containment = row.indexed = None
             row.status, row.stored = "new", False
@@ -270,7 +266,7 @@ class Rebuild:
             )
             .where(was.is_distinct_from(now))
             .order_by(old.c.first_seen, old.c.id)
-            .limit(_EXAMPLES)
+            .limit(_MAX_EXAMPLES)
         )
         return Changes(
             pages=count(),
@@ -282,11 +278,12 @@ class Rebuild:
         )
 
     def _finish(self, connection: Connection) -> None:
-        """Put what was made in the place of what was."""
+        """Replace the old by what was made."""
         self._state(connection)
         scheme = self._plan.scheme
         if self._plan.decide:
-            names = _DECIDED if scheme == self._stored else (*_DECIDED, *_SIGNED)
+            signed = () if scheme == self._stored else ORIGINS["signature"]
+            names = (*ORIGINS["decision"], *signed)
             new = NEXT.pages
             differs = or_(*(pages.c[name].is_distinct_from(new.c[name]) for name in names))
             connection.execute(
@@ -309,7 +306,7 @@ class Rebuild:
 
 
 def abandon(database: Database, connection: Connection) -> None:
-    """Forget what a rebuild has made so far."""
+    """Throw away what a rebuild has made so far."""
     _clear(database, connection)
     connection.execute(update(scheme_table).values(rebuilding=None))
 
@@ -322,7 +319,7 @@ def _clear(database: Database, connection: Connection) -> None:
 
 
 def _take_over(database: Database, connection: Connection, live: Table, made: Table) -> None:
-    """Put the entries of one table of keys in the place of another's."""
+    """Replace the entries of a table of keys by those of another one."""
     database.postings(connection, live).take_over(made)
     connection.execute(delete(full_keys).where(full_keys.c.owner == live.name))
     moved = update(full_keys).where(full_keys.c.owner == made.name)
@@ -332,7 +329,8 @@ def _take_over(database: Database, connection: Connection, live: Table, made: Ta
 def index_all(database: Database, connection: Connection, scheme: Scheme, index: Index) -> None:
     """Index all originals of a store that has no index, within the caller's transaction."""
     query = select(pages).where(pages.c.original_id.is_(None)).order_by(pages.c.id)
-    with connection.execute(query, execution_options={"yield_per": _BATCH}) as streamed:
+    query = query.execution_options(yield_per=_PAGES_PER_TRANSACTION)
+    with connection.execute(query) as streamed:
         for part in streamed.mappings().partitions():
             _index(database, connection, scheme, index, [row_from(row, 0) for row in part], LIVE)
 

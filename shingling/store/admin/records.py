@@ -1,27 +1,26 @@
-"""The records that a store is exported as, and what must be true of them."""
+"""The records of an exported store, and the checks of imported ones."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shingling.errors import RecordError, ShinglingError
-from shingling.sketch import FUNCTIONS, Halves, Scheme
+from shingling.sketch import Halves, Scheme
 from shingling.store.index.keys import Index
-from shingling.store.model import STATUSES
+from shingling.store.schema import checks
+from shingling.store.schema.rows import EXPORTED_FIELDS
 from shingling.store.schema.site_entries import are_entries
-from shingling.text import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from shingling.store.schema.checks import Check
 
 FORMAT = 2
-"""The number of the format; a file of a higher one was written by a newer release."""
+"""Version of the format; a file of a higher one was written by a newer release."""
 
-_IDS = 1, (1 << 63) - 1
-_TIMES = -62_135_596_800, 253_402_300_799  # seconds since 1970: the years 1 to 9999
-_SHOWN = 60  # characters of a value in a message
+_MAX_SHOWN_CHARACTERS = 60  # of a value in a message
 
 
 class Record(NamedTuple):
@@ -39,13 +38,13 @@ class Record(NamedTuple):
     where: str = ""
 
     def error(self, message: str) -> RecordError:
-        """Return an error that names the place of the record."""
+        """Error that names the place of the record."""
         return RecordError(f"{self.where}: {message}" if self.where else message)
 
 
 @dataclass(frozen=True)
 class Header:
-    """What an export says of the store that it was made of.
+    """What an export says about its store.
 
     Args:
         scheme: of the signatures.
@@ -65,10 +64,10 @@ class Header:
 
     @classmethod
     def of(cls, record: Record) -> Header:
-        """Return what the first record of an export says.
+        """Read the first record of an export.
 
         Raises:
-            RecordError: it is no such record, or was written by a newer release.
+            RecordError: it is another record, or was written by a newer release.
         """
         if record.kind != "store":
             raise record.error(f"the first record of a store is expected, not {record.kind!r}")
@@ -91,7 +90,7 @@ class Header:
         return cls(scheme, index, **shown)
 
     def record(self) -> Record:
-        """Return the first record of an export."""
+        """First record of an export."""
         fields = {
             "format": FORMAT,
             "scheme": self.scheme.as_dict(),
@@ -105,10 +104,10 @@ class Header:
 
 
 def checked(records: Iterable[Record]) -> Iterator[Record]:
-    """Yield the records behind the header up to the end; all of them are what they should be.
+    """Yield the records between the header and the end, each of them checked.
 
     Raises:
-        RecordError: one is not, one is not known, or the end is missing.
+        RecordError: a record is wrong or not known, or the end is missing.
     """
     number = 0
     runs: set[int] = set()
@@ -147,7 +146,7 @@ def _require_page(record: Record, runs: set[int]) -> None:
         raise record.error("status, original_id and resemblance contradict each other")
 
 
-def _require(record: Record, fields: Mapping[str, _Check]) -> None:
+def _require(record: Record, fields: Mapping[str, Check]) -> None:
     for name, (fits, expected) in fields.items():
         value = record.fields.get(name)
         if not fits(value):
@@ -157,126 +156,50 @@ def _require(record: Record, fields: Mapping[str, _Check]) -> None:
 
 def _shown(value: object) -> str:
     shown = repr(value)
-    return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
+    return shown if len(shown) <= _MAX_SHOWN_CHARACTERS else f"{shown[:_MAX_SHOWN_CHARACTERS]}…"
 
-
-_Check = tuple[Callable[[Any], bool], str]
-"""Whether a value fits, and what fits."""
-
-
-def _whole(low: int, high: int) -> _Check:
-    return lambda value: type(value) is int and low <= value <= high, "a whole number in its range"
-
-
-def _bytes(number: int) -> _Check:
-    return lambda value: type(value) is bytes and len(value) == number, f"{number} bytes"
-
-
-def _one_of(*accepted: str) -> _Check:
-    return lambda value: value in accepted, f"one of {', '.join(accepted)}"
-
-
-def _or_none(check: _Check) -> _Check:
-    fits, expected = check
-    return lambda value: value is None or fits(value), expected
-
-
-def _is(kind: type) -> _Check:
-    return lambda value: type(value) is kind, f"a {kind.__name__}"
-
-
-def _is_storable(value: Any) -> bool:
-    return type(value) is str and clean(value) == value
-
-
-def _is_text(value: Any) -> bool:
-    return type(value) is str and (value.isascii() or _is_utf8(value))
-
-
-def _is_utf8(value: str) -> bool:
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-_STRING: _Check = _is_storable, "a string without NUL and lone surrogates"
-_URL: _Check = lambda value: bool(value) and _is_storable(value), "a URL"
-_SHARE: _Check = (
-    lambda value: type(value) in (float, int) and 0 <= value <= 1,
-    "a number from 0 to 1",
-)
-_TIME = _whole(*_TIMES)
-_ID = _whole(*_IDS)
-_COUNT = _whole(0, _IDS[1])
 
 _INDEX = {
-    "indexed": _one_of("minima", "simhash"),
-    "bands": _COUNT,
-    "rows": _COUNT,
-    "sampled": _is(bool),
+    "indexed": checks.one_of("minima", "simhash"),
+    "bands": checks.COUNT,
+    "rows": checks.COUNT,
+    "sampled": checks.of_type(bool),
 }
 
 _STORE = {
-    "format": _whole(1, FORMAT),
-    "scheme": _is(dict),
-    "index": _is(dict),
-    "packs": _is(dict),
-    "created": _TIME,
-    "pages": _COUNT,
-    "texts": _is(bool),
+    "format": checks.whole_number(1, FORMAT),
+    "scheme": checks.of_type(dict),
+    "index": checks.of_type(dict),
+    "packs": checks.of_type(dict),
+    "created": checks.TIME,
+    "pages": checks.COUNT,
+    "texts": checks.of_type(bool),
 }
 
-_KINDS: dict[str, dict[str, _Check]] = {
+_KINDS: dict[str, dict[str, Check]] = {
     "run": {
-        "id": _ID,
-        "spider": _STRING,
-        "started": _TIME,
-        "finished": _or_none(_TIME),
-        "outcome": _or_none(_STRING),
-        "counts": _is(dict),
-        "settings": _is(dict),
+        "id": checks.ID,
+        "spider": checks.STRING,
+        "started": checks.TIME,
+        "finished": checks.or_none(checks.TIME),
+        "outcome": checks.or_none(checks.STRING),
+        "counts": checks.of_type(dict),
+        "settings": checks.of_type(dict),
     },
     "review": {
-        "a": _URL,
-        "b": _URL,
-        "same": _is(bool),
-        "note": _or_none(_STRING),
-        "created": _TIME,
+        "a": checks.URL,
+        "b": checks.URL,
+        "same": checks.of_type(bool),
+        "note": checks.or_none(checks.STRING),
+        "created": checks.TIME,
     },
-    "page": {
-        "id": _ID,
-        "url": _URL,
-        "site": _STRING,
-        "scope": _STRING,
-        "title": _or_none(_STRING),
-        "language": _or_none(_STRING),
-        "words": _whole(1, (1 << 31) - 1),
-        "status": _one_of("new", "exact", "near", "skipped"),
-        "last_verdict": _one_of(*STATUSES),
-        "original_id": _or_none(_ID),
-        "resemblance": _or_none(_SHARE),
-        "containment": _or_none(_SHARE),
-        "first_seen": _TIME,
-        "last_seen": _TIME,
-        "run": _or_none(_ID),
-        "source": _or_none(_STRING),
-        "text_hash": _bytes(16),
-        "simhash": _whole(0, (1 << 64) - 1),
-        "minima": _bytes(4 * FUNCTIONS),
-        "text": _or_none((_is_text, "a string without lone surrogates")),
-    },
+    "page": {name: one.check for name, one in EXPORTED_FIELDS.items() if name != "original"},
     "template": {
-        "site": _STRING,
+        "site": checks.STRING,
         "blocks": (lambda value: type(value) is bytes and are_entries(value), "blocks of a site"),
     },
-    "end": {"pages": _COUNT},
+    "end": {"pages": checks.COUNT},
 }
 
-PAGE_FIELDS = (
-    *("id", "url", "site", "scope", "title", "language", "words", "status", "last_verdict"),
-    *("original_id", "original", "resemblance", "containment", "first_seen", "last_seen", "run"),
-    *("source", "text_hash", "simhash", "minima", "text"),
-)
-"""The fields of a page, in their order; `original` is its URL, for whoever reads the file."""
+PAGE_FIELDS = tuple(EXPORTED_FIELDS)
+"""The fields of an exported page, in their order; `original` is a URL for whoever reads it."""

@@ -1,4 +1,4 @@
-"""What the owner of a store does with it: remove pages, review pairs, rebuild, vacuum."""
+"""Maintain a store: remove pages, review pairs, rebuild, vacuum."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class StoreAdmin:
         note: str | None = None,
         rules: Rules | None = None,
     ) -> bool:
-        """Say that two URLs show the same page, or different ones; it goes before every measure.
+        """Review two URLs: their pages are the same, or different, whatever the measures say.
 
         Groups of stored pages follow at once, and what is stored later does as well.
 
@@ -132,7 +132,7 @@ class StoreAdmin:
         return self._session.write(say, alone=True)
 
     def reviews(self, url: str | None = None) -> list[Review]:
-        """Return what was said of pairs of URLs, of one of them or of all, newest first."""
+        """Read the reviews of a URL, or all of them, newest first."""
         with self._session.reading() as connection:
             return list(find_reviews(connection, url))
 
@@ -143,7 +143,7 @@ class StoreAdmin:
         rules: Rules | None = None,
         progress: Progress | None = None,
     ) -> IndexShape:
-        """Make a new index from the stored minima, SimHashes and texts; nothing is decided again.
+        """Make a new index from the stored minima, SimHashes and texts; no page is decided again.
 
         What was made before an interruption is used when it is called again. Meanwhile nobody
         can write.
@@ -199,12 +199,12 @@ class StoreAdmin:
     def resume_rebuild(
         self, progress: Progress | None = None
     ) -> tuple[IndexShape, Changes | None] | None:
-        """Go on with a rebuild that was interrupted; return None where there is none."""
+        """Resume a rebuild that was interrupted; return None if there is none."""
         plan = self._session.database.read(read_plan)
         return None if plan is None or plan.dry_run else self._rebuild(plan, progress)
 
     def abandon_rebuild(self) -> bool:
-        """Forget a rebuild that was interrupted, and return whether there was one."""
+        """Abandon a rebuild that was interrupted, and return whether there was one."""
 
         def forget_it(connection: Connection) -> bool:
             begun = read_plan(connection) is not None
@@ -220,7 +220,7 @@ class StoreAdmin:
         return index.shape, changes
 
     def vacuum(self) -> tuple[int, int]:
-        """Give back the space of what was removed; return the bytes before and after."""
+        """Free the space of removed pages; return the bytes before and after."""
         before = self._session.database.read(self._session.database.bytes)
         self._session.database.vacuum()
         return before, self._session.database.read(self._session.database.bytes)

@@ -1,4 +1,4 @@
-"""A whole store as records, and a store made of them."""
+"""Export a whole store as records, and restore a store from them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from shingling.store.decide.batch import Batch
 from shingling.store.decide.texts import unzip
 from shingling.store.decide.write import write_batch
 from shingling.store.index.keys import Index
-from shingling.store.schema.rows import url_key
+from shingling.store.schema import fields as kinds
+from shingling.store.schema.rows import PAGE_FIELDS as STORED_FIELDS, url_key
 from shingling.store.schema.site_entries import export_templates
 from shingling.store.schema.statements import chunked, insert_rows
 from shingling.store.schema.tables import (
@@ -40,15 +41,17 @@ if TYPE_CHECKING:
     from shingling.store.backends.base import Database
     from shingling.store.session import Session
 
-_READ, _WRITTEN = 256, 1000  # pages at a time
-_SIGN = 1 << 63
+_PAGES_READ_AT_ONCE, _RECORDS_WRITTEN_AT_ONCE = 256, 1000
 _RUN_COLUMNS = tuple(runs.columns.keys())
-_PAGE_COLUMNS = tuple(name for name in PAGE_FIELDS if name in pages.columns)
+# Columns of `pages` that are exported, with the names of their fields.
+_EXPORTED_COLUMNS = {
+    name: one.exported_as or name for name, one in STORED_FIELDS.items() if one.exported is not None
+}
 
 
 @dataclass(frozen=True)
 class Restored:
-    """What a store was made of."""
+    """What a restored store holds."""
 
     scheme: Scheme
     index: Index
@@ -64,7 +67,7 @@ def export(session: Session, *, with_texts: bool = True) -> Generator[Record]:
 
 
 def export_records(connection: Connection, *, with_texts: bool = True) -> Iterator[Record]:
-    """Yield a store as records: what `restore` makes an equal store of.
+    """Yield a store as records, of which `restore` makes an equal store.
 
     The header comes first, then runs, reviews, pages by their ids, the templates of their
     sites, and the end. The transaction must see one state of the store throughout.
@@ -83,7 +86,7 @@ def export_records(connection: Connection, *, with_texts: bool = True) -> Iterat
         reviews.c.b_url.label("b"),
         *(reviews.c.same, reviews.c.note, reviews.c.created),
     ).order_by(reviews.c.a_key, reviews.c.b_key)
-    streamed = query.execution_options(yield_per=_READ)
+    streamed = query.execution_options(yield_per=_PAGES_READ_AT_ONCE)
     with connection.execute(streamed) as result:  # closed also where nobody reads to the end
         for row in result.mappings():
             yield Record("review", dict(row))
@@ -109,19 +112,20 @@ def _header(connection: Connection, with_texts: bool) -> Header:
 def _exported_pages(connection: Connection, with_texts: bool) -> Iterator[Record]:
     original = pages.alias("original")
     names = PAGE_FIELDS if with_texts else PAGE_FIELDS[:-1]
-    others = {"original": original.c.url, "run": pages.c.run_id, "text": texts.c.zlib}
+    columns = {"original": original.c.url, "text": texts.c.zlib}
+    columns |= {name: pages.c[column] for column, name in _EXPORTED_COLUMNS.items()}
     query = (
-        select(*(others[name] if name in others else pages.c[name] for name in names))
+        select(*(columns[name] for name in names))
         .select_from(pages)
         .join(original, pages.c.original_id == original.c.id, isouter=True)
         .order_by(pages.c.id)
     )
     if with_texts:
         query = query.join(texts, texts.c.page_id == pages.c.id, isouter=True)
-    with connection.execute(query.execution_options(yield_per=_READ)) as result:
+    with connection.execute(query.execution_options(yield_per=_PAGES_READ_AT_ONCE)) as result:
         for row in result:
             fields = dict(zip(names, row, strict=True))
-            fields["simhash"] %= 1 << 64
+            fields["simhash"] = kinds.SIGNED.read(fields["simhash"])
             if fields.get("text") is not None:
                 fields["text"] = unzip(fields["text"])
             yield Record("page", fields)
@@ -195,7 +199,7 @@ def _restore(
 
 
 class _Written:
-    """Records on their way into tables, a batch at a time."""
+    """Writes records into the tables, a batch at a time."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -203,16 +207,16 @@ class _Written:
         self.numbers = dict.fromkeys(("run", "review", "page", "text", "template"), 0)
 
     def add(self, record: Record) -> None:
-        """Take a record that has been checked."""
+        """Add a record that has been checked."""
         if self._waiting and self._waiting[0].kind != record.kind:
             self.flush()
         self._waiting.append(record)
         self.numbers[record.kind] += 1
-        if len(self._waiting) == _WRITTEN:
+        if len(self._waiting) == _RECORDS_WRITTEN_AT_ONCE:
             self.flush()
 
     def flush(self) -> None:
-        """Write what is waiting: records of one kind."""
+        """Write the records that wait, all of one kind."""
         batch, self._waiting = self._waiting, []
         if not batch:
             return
@@ -248,11 +252,11 @@ def _run_row(record: Record) -> dict[str, Any]:
 
 def _page_row(record: Record) -> dict[str, Any]:
     fields = record.fields
+    row = {column: fields.get(name) for column, name in _EXPORTED_COLUMNS.items()}
     return {
-        **{name: fields.get(name) for name in _PAGE_COLUMNS},
+        **row,
         "url_key": url_key(fields["url"]),
-        "simhash": (fields["simhash"] ^ _SIGN) - _SIGN,
-        "run_id": fields.get("run"),
+        "simhash": kinds.SIGNED.write(fields["simhash"]),
     }
 
 
@@ -315,10 +319,10 @@ def take_reviews(session: Session, records: Iterable[Record], rules: Rules) -> N
         records: of the kind `review`.
         rules: how pages that leave their group are decided again.
     """
-    said = [*records]
+    given = [*records]
 
     def take(connection: Connection) -> None:
-        fresh = merge_reviews(connection, said)
+        fresh = merge_reviews(connection, given)
         batch = Batch.of(session, connection, rules)
         for row in fresh:
             a, b, same = row["a_url"], row["b_url"], row["same"]
@@ -329,7 +333,7 @@ def take_reviews(session: Session, records: Iterable[Record], rules: Rules) -> N
 
 
 def merge_reviews(connection: Connection, batch: Iterable[Record]) -> list[dict[str, Any]]:
-    """Store a person's words; of two on the same pair the newer one stays.
+    """Store reviews; of two of the same pair the newer one stays.
 
     Returns:
         The rows that were not there, or in place of an older one.
@@ -365,7 +369,7 @@ def _review_row(record: Record) -> dict[str, Any]:
 
 
 def widen_seen(session: Session, seen: Iterable[tuple[int, int, int]]) -> None:
-    """Extend when pages, given by id, were first and last seen to two other times."""
+    """Widen when pages were seen: each is given by its id, a first and a last time."""
     first: BindParameter[int] = bindparam("first")
     last: BindParameter[int] = bindparam("last")
     earlier = case((pages.c.first_seen > first, first), else_=pages.c.first_seen)

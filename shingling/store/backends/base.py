@@ -1,4 +1,4 @@
-"""A database that holds a store: what SQLite and PostgreSQL do in ways of their own."""
+"""What a database must provide to hold a store; each kind of database is a subclass."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ import time
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from enum import Enum
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeAlias, TypeVar
 
 from sqlalchemy.exc import DBAPIError, NoSuchModuleError, SQLAlchemyError
 
 from shingling.errors import StoreError, StoreUnavailableError
+from shingling.store.index.postings import require_methods
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
+    from pathlib import Path
 
-    from sqlalchemy import Connection, Engine, RowMapping, Table
+    from sqlalchemy import URL, Connection, Engine, RowMapping, Table
 
     from shingling.store.index.postings import Postings
 
@@ -25,13 +27,13 @@ logger = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 TextHash: TypeAlias = bytes  # 16 of them
-PATIENCE = 60.0  # seconds for which a locked or absent database is waited for
-_PAUSES = 0.02, 1.0  # seconds between two attempts, first and longest
-_SAY = 2.0  # seconds after which waiting is worth a line in the log
+MAX_WAIT_SECONDS = 60.0  # for a database that is locked or cannot be reached
+_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.02, 1.0  # between two attempts
+_WARN_AFTER_SECONDS = 2.0
 
 
 class Trouble(Enum):
-    """Why a transaction failed that may do better when it is tried again."""
+    """Why a transaction failed that may succeed when it is tried again."""
 
     CONFLICT = "another transaction was in its way"
     AWAY = "the database is locked or cannot be reached"
@@ -39,7 +41,7 @@ class Trouble(Enum):
 
 
 class AgainError(StoreError):
-    """A transaction failed that may do better when it is tried again.
+    """A transaction failed that may succeed when it is tried again.
 
     Args:
         line: what happened.
@@ -52,49 +54,88 @@ class AgainError(StoreError):
 
 
 class MustBeAloneError(Exception):
-    """A transaction cannot say beforehand what it will meet: it has to write alone."""
+    """A transaction cannot name beforehand the keys that it will meet: it has to write alone."""
 
 
 class Database(ABC):
-    """Where a store is kept. Used by one thread at a time.
+    """A database that holds a store. Used by one thread at a time.
+
+    A subclass sets `engine`, defines every abstract method, and is listed in
+    `shingling.store.backends.engine`. One that is incomplete fails when it is defined.
 
     Args:
         where: the URL as it is shown, without a password.
 
     Attributes:
-        alone: whether the transaction that writes is the only one.
+        dialect: SQLAlchemy's name of the database, that its URLs begin with.
+        driver: the DBAPI driver that is used: of `dialect+driver` in a URL.
+        example_url: as error messages show it.
+        several_writers: whether transactions write at the same time; if not, `take_turn` and
+            `lock` have nothing to do.
+        alone: whether the present transaction is the only one that writes.
     """
 
+    dialect: ClassVar[str]
+    driver: ClassVar[str]
+    example_url: ClassVar[str]
+    several_writers: ClassVar[bool]
     engine: Engine
-    alone = True
+
+    def __init_subclass__(
+        cls, *, dialect: str, driver: str, example_url: str, several_writers: bool
+    ) -> None:
+        super().__init_subclass__()
+        require_methods(cls)
+        cls.dialect, cls.driver = dialect, driver
+        cls.example_url, cls.several_writers = example_url, several_writers
 
     def __init__(self, where: str) -> None:
         self.where = where
+        self.alone = not self.several_writers
         self._gave_up = False
+
+    @classmethod
+    @abstractmethod
+    def check_url(cls, url: URL) -> None:
+        """Check a URL of this dialect and driver, before anything is connected.
+
+        Raises:
+            StoreError: it has what the store does not support.
+        """
+
+    @classmethod
+    @abstractmethod
+    def file_of(cls, url: URL) -> Path | None:
+        """File that the store of a URL is kept in, or None: it is on a server, or in memory."""
 
     @abstractmethod
     def is_there(self) -> bool:
-        """Return whether a store is there; nothing is changed.
+        """Whether a store is there; nothing is changed.
 
         Raises:
-            StoreError: something else is.
+            StoreError: something else is there.
         """
 
     @abstractmethod
     def take_turn(self, connection: Connection, *, alone: bool) -> None:
-        """Wait until this transaction may write: beside others, or alone."""
+        """Wait until this transaction may write: together with others, or alone."""
 
     @abstractmethod
     def lock(self, connection: Connection, own: Collection[int], met: Collection[int]) -> None:
-        """Wait for transactions that write under a key of `met`, or meet one of `own`.
+        """Wait for other transactions that write under a key of `met`, or look up one of `own`.
+
+        Args:
+            connection: to the store.
+            own: keys that this transaction writes under.
+            met: keys that it looks up.
 
         Raises:
-            MustBeAloneError: they are too many.
+            MustBeAloneError: there are too many keys to lock.
         """
 
     @abstractmethod
     def postings(self, connection: Connection, table: Table) -> Postings:
-        """Return a table of keys as a transaction sees it."""
+        """Table of keys as a transaction sees it."""
 
     @abstractmethod
     def same_texts(
@@ -105,10 +146,10 @@ class Database(ABC):
         scopes: Sequence[str],
         most: int,
     ) -> Iterator[RowMapping]:
-        """Yield pages with these exact hashes, but exact duplicates: of each the oldest, so many.
+        """Read the oldest pages with each exact hash; exact duplicates are left out.
 
-        The page that exact duplicates copy is among them; the index on hashes has no others. One
-        text may be that of any number of pages: an error page under every title.
+        The page that exact duplicates copy is among them; the index on hashes has no others. Any
+        number of pages may have one text: an error page under every title.
 
         Args:
             connection: to the store.
@@ -120,35 +161,35 @@ class Database(ABC):
 
     @abstractmethod
     def allocate(self, connection: Connection, count: int) -> list[int]:
-        """Return so many ids for new pages, ascending."""
+        """Take ids for new pages, ascending, that no other transaction gets."""
 
     @abstractmethod
     def ids_restored(self, connection: Connection) -> None:
-        """Have ids go on after the highest one that is stored."""
+        """Continue ids after the highest stored one, where pages were inserted with their ids."""
 
     @abstractmethod
     def bytes(self, connection: Connection) -> int:
-        """Return what the store takes on the disk."""
+        """Bytes that the store takes on the disk."""
 
     @abstractmethod
     def vacuum(self) -> None:
-        """Give back the space of what was removed."""
+        """Free the space of removed rows."""
 
     @abstractmethod
     def trouble(self, error: DBAPIError) -> Trouble | None:
-        """Return whether, and why, a failed transaction is worth trying again."""
+        """Why a failed transaction is worth another attempt, or None where it is not."""
 
     def explained(self, message: str) -> str:
-        """Return what the database says, with what it leaves out."""
+        """Message of the database, with the likely reason where it names none."""
         return message
 
     @abstractmethod
     def begin_reading(self) -> Connection:
-        """Return a connection whose transaction sees one state of the store throughout."""
+        """Connect so that a transaction sees one state of the store throughout."""
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Hold a transaction that reads.
+        """Open a transaction that reads.
 
         Raises:
             StoreError: the database failed.
@@ -158,52 +199,56 @@ class Database(ABC):
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """Hold a transaction that writes, alone, and is not tried again.
+        """Open a transaction that writes alone; it is not tried again.
 
         Raises:
             StoreError: the database failed.
         """
         with self._named_errors(), self.engine.begin() as connection:
-            self.take_turn(connection, alone=True)
+            self._take_turn(connection, alone=True)
             yield connection
 
     def read(self, action: Callable[[Connection], _T]) -> _T:
-        """Return what an action does in a transaction that reads; wait for the database."""
+        """Run an action in a transaction that reads; wait for the database if need be."""
 
         def once(_: bool) -> _T:
             with self.begin_reading() as connection, connection.begin():
                 return action(connection)
 
-        return self._patiently(once, alone=False)
+        return self._retried(once, alone=False)
 
     def write(self, action: Callable[[Connection], _T], *, alone: bool = False) -> _T:
-        """Return what an action does in one transaction, which is all or nothing.
+        """Run an action in one transaction, all or nothing.
 
         It is tried again where another transaction was in its way, and for a minute where the
-        database is locked or away; once that was in vain, it is tried only once each time
-        until it works again.
+        database is locked or cannot be reached. After a minute in vain, calls do not wait any
+        more until one succeeds.
 
         Args:
-            action: must bear to be called again with a new transaction.
-            alone: whether no other transaction may write meanwhile.
+            action: may be called several times, each time with a new transaction.
+            alone: whether no other transaction may write at the same time.
 
         Raises:
-            StoreUnavailableError: the database stayed locked or away.
+            StoreUnavailableError: the database stayed locked, or could not be reached.
             StoreError: it failed.
         """
 
         def once(alone: bool) -> _T:
             with self.engine.begin() as connection:
-                self.take_turn(connection, alone=alone)
+                self._take_turn(connection, alone=alone)
                 return action(connection)
 
-        return self._patiently(once, alone=alone)
+        return self._retried(once, alone=alone)
 
-    def _patiently(self, once: Callable[[bool], _T], *, alone: bool) -> _T:
+    def _take_turn(self, connection: Connection, *, alone: bool) -> None:
+        self.take_turn(connection, alone=alone)
+        self.alone = alone or not self.several_writers
+
+    def _retried(self, once: Callable[[bool], _T], *, alone: bool) -> _T:
         began = time.monotonic()
-        patience = 0.0 if self._gave_up else PATIENCE
-        pause, longest = _PAUSES
-        said = False
+        max_wait = 0.0 if self._gave_up else MAX_WAIT_SECONDS
+        pause = _FIRST_PAUSE_SECONDS
+        warned = False
         while True:
             try:
                 with self._named_errors(again=True):
@@ -215,24 +260,24 @@ class Database(ABC):
                 if again.trouble is Trouble.LOCKS and not alone:
                     alone = True
                     continue
-                enough = PATIENCE if again.trouble is Trouble.CONFLICT else patience
-                if waited > enough:
+                conflict = again.trouble is Trouble.CONFLICT
+                if waited > (MAX_WAIT_SECONDS if conflict else max_wait):
                     self._gave_up = True
                     raise StoreUnavailableError(str(again)) from again.__cause__
-                if waited > _SAY and not said:
-                    said = True
-                    logger.warning("%s; trying again for %.0f s", again, patience)
+                if waited > _WARN_AFTER_SECONDS and not warned:
+                    warned = True
+                    logger.warning("%s; trying again for %.0f s", again, max_wait)
                 time.sleep(pause * random.uniform(0.5, 1))  # noqa: S311 (no secret)
-                pause = min(2 * pause, longest)
+                pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
             else:
-                if said or self._gave_up:
+                if warned or self._gave_up:
                     logger.warning("%s: works again", self.where)
                 self._gave_up = False
                 return result
 
     @contextmanager
     def _named_errors(self, *, again: bool = False) -> Iterator[None]:
-        """Turn a database's errors into a `StoreError` of one line."""
+        """Raise errors of the database as a `StoreError` of one line."""
         try:
             yield
         except DBAPIError as error:
@@ -244,5 +289,5 @@ class Database(ABC):
             raise StoreError(f"{self.where}: {str(error).splitlines()[0]}") from error
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close all connections."""
         self.engine.dispose()

@@ -1,4 +1,4 @@
-"""Which database a URL names."""
+"""The table of databases, and the one that a URL names."""
 
 from __future__ import annotations
 
@@ -13,46 +13,57 @@ from shingling.store.backends.postgres import PostgresDatabase
 from shingling.store.backends.sqlite import SqliteDatabase
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
     from sqlalchemy import URL
 
     from shingling.store.backends.base import Database
 
-_SQLITE = ("sqlite", "sqlite+pysqlite")
-_POSTGRES = ("postgresql", "postgresql+psycopg")
+BACKENDS: dict[str, type[Database]] = {
+    backend.dialect: backend for backend in (SqliteDatabase, PostgresDatabase)
+}
+"""Databases that can hold a store, by SQLAlchemy's name of their dialect."""
 
 
 def parse_url(url: str) -> URL:
-    """Return a database URL of a kind that the store supports.
+    """Parse the URL of a database that can hold a store.
 
     Raises:
-        StoreError: any other.
+        StoreError: it is no such URL; the message shows those that are supported.
     """
     parsed = None
     with suppress(ArgumentError, ValueError):
         parsed = make_url(url)
     if parsed is None:  # raised without its cause: SQLAlchemy 2.0 quotes the URL and its password
         raise StoreError("not a database URL; expected one like sqlite:///dedup.db")
-    if parsed.drivername in _POSTGRES:
-        return parsed
-    if parsed.drivername not in _SQLITE:
-        raise StoreError(
-            f"database {parsed.drivername!r} is not supported; expected sqlite:///file.db or"
-            " postgresql+psycopg://user@host/name"
-        )
-    name = parsed.database or ""
-    if parsed.query or name.startswith("file:") or "\0" in name:
-        raise StoreError("a path with parameters is not supported; expected sqlite:///file.db")
+    _backend_of(parsed).check_url(parsed)
     return parsed
 
 
+def file_of(url: URL) -> Path | None:
+    """File that the store of a parsed URL is kept in, or None: it is on a server, or in memory."""
+    return _backend_of(url).file_of(url)
+
+
 def database_of(url: URL) -> Database:
-    """Return the database of a parsed URL; nothing is connected yet.
+    """Database of a parsed URL; nothing is connected yet.
 
     Raises:
         StoreError: the URL lacks what the database needs, or its driver is not installed.
     """
+    backend: Callable[[URL], Database] = _backend_of(url)
     try:
-        return PostgresDatabase(url) if url.drivername in _POSTGRES else SqliteDatabase(url)
+        return backend(url)
     except SQLAlchemyError as error:
         where = url.render_as_string(hide_password=True)
         raise StoreError(f"{where}: {str(error).splitlines()[0]}") from error
+
+
+def _backend_of(url: URL) -> type[Database]:
+    dialect, _, driver = url.drivername.partition("+")
+    backend = BACKENDS.get(dialect)
+    if backend is None or driver not in ("", backend.driver):
+        expected = " or ".join(one.example_url for one in BACKENDS.values())
+        raise StoreError(f"database {url.drivername!r} is not supported; expected {expected}")
+    return backend

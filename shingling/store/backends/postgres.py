@@ -13,27 +13,29 @@ from shingling.store.index.postings import Postings
 from shingling.store.schema.tables import metadata
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from sqlalchemy import URL, Connection, RowMapping, Table
     from sqlalchemy.exc import DBAPIError
 
     from shingling.store.backends.base import TextHash
+    from shingling.store.index.postings import Entry
 
-# All locks of a server, at its defaults, fit into 6400; other programs need some as well.
-_MOST_LOCKS = 1024
-_STORE_LOCK = 0x5348_494E_474C_4501  # any number that keys are unlikely to be
-_CONNECT_SECONDS = "10"
-_SECRETS = ("password", "sslpassword", "passfile")
+# A server at its defaults has room for 6400 locks; other programs need some as well.
+MAX_LOCKS = 1024
+STORE_LOCK = 0x5348_494E_474C_4501  # any number that keys are unlikely to be
+CONNECT_TIMEOUT_SECONDS = "10"
+_SECRET_PARAMETERS = ("password", "sslpassword", "passfile")
 
-# Locks are those of a database, which may hold a store in each of its schemas.
-_SALT = "hashtextextended(current_schema(), 0)"
-_TAKE_TURN = text(f"SELECT pg_advisory_xact_lock_shared(:key # {_SALT})")
-_TAKE_ALL = text(f"SELECT pg_advisory_xact_lock(:key # {_SALT})")
+# Advisory locks belong to a database, which may hold a store in each of its schemas.
+LOCK_SALT = "hashtextextended(current_schema(), 0)"
+_TAKE_TURN = text(f"SELECT pg_advisory_xact_lock_shared(:key # {LOCK_SALT})")
+_TAKE_ALL = text(f"SELECT pg_advisory_xact_lock(:key # {LOCK_SALT})")
 # Everybody takes locks in the order of the keys: nobody waits for somebody who waits for them.
 _LOCK = text(
-    f"SELECT CASE WHEN own THEN pg_advisory_xact_lock(key # {_SALT}) IS NULL"  # noqa: S608 (ours)
-    f" ELSE pg_advisory_xact_lock_shared(key # {_SALT}) IS NULL END"
+    f"SELECT CASE WHEN own THEN pg_advisory_xact_lock(key # {LOCK_SALT}) IS NULL"  # noqa: S608 (ours)
+    f" ELSE pg_advisory_xact_lock_shared(key # {LOCK_SALT}) IS NULL END"
     " FROM unnest(CAST(:keys AS bigint[]), CAST(:own AS boolean[])) AS wanted(key, own)"
 )
 _ALLOCATE = text(
@@ -52,24 +54,30 @@ _BYTES = text(
     " WHERE c.relnamespace = current_schema()::regnamespace AND c.relname IN :names"
 ).bindparams(bindparam("names", expanding=True))
 
-_LOCK_SECONDS = 20  # for which one statement waits for others; Database.write goes on from there
+LOCK_TIMEOUT_SECONDS = 20  # of one statement; then Database.write tries again
 
-_CONFLICTS = {"40001", "40P01"}
-_AWAY = {"57P01", "57P02", "57P03", "53300", "55P03"}
-_OUT_OF_MEMORY = "53200"
+# SQLSTATE codes (PostgreSQL's manual, appendix A).
+_CONFLICT_CODES = {"40001", "40P01"}
+_AWAY_CODES = {"57P01", "57P02", "57P03", "53300", "55P03"}
+_OUT_OF_MEMORY_CODE = "53200"
 
 
-class PostgresDatabase(Database):
+class PostgresDatabase(
+    Database,
+    dialect="postgresql",
+    driver="psycopg",
+    example_url="postgresql+psycopg://user@host/name",
+    several_writers=True,
+):
     """A database or schema on a server; transactions lock the keys that they meet."""
 
     def __init__(self, url: URL) -> None:
-        if url.drivername == "postgresql":
-            url = url.set(drivername="postgresql+psycopg")
-        hidden = {name: "***" for name in _SECRETS if name in url.query}
+        url = url.set(drivername=f"{self.dialect}+{self.driver}")
+        hidden = {name: "***" for name in _SECRET_PARAMETERS if name in url.query}
         shown = url.update_query_dict(hidden) if hidden else url
         super().__init__(shown.render_as_string(hide_password=True))
         if "connect_timeout" not in url.query:
-            url = url.update_query_dict({"connect_timeout": _CONNECT_SECONDS})
+            url = url.update_query_dict({"connect_timeout": CONNECT_TIMEOUT_SECONDS})
         try:
             self.engine = create_engine(url, isolation_level="READ COMMITTED", pool_pre_ping=True)
         except (ImportError, NoSuchModuleError) as error:
@@ -81,8 +89,16 @@ class PostgresDatabase(Database):
             isolation_level="REPEATABLE READ", postgresql_readonly=True
         )
 
+    @classmethod
+    def check_url(cls, url: URL) -> None:
+        """Accept any URL: its parameters are those of libpq."""
+
+    @classmethod
+    def file_of(cls, url: URL) -> Path | None:
+        """None: a store is on a server."""
+
     def is_there(self) -> bool:
-        """Return whether a store is in the schema that comes first on the search path.
+        """Whether a store is in the schema that comes first on the search path.
 
         Raises:
             StoreError: tables of something else have the names of the store's.
@@ -101,9 +117,8 @@ class PostgresDatabase(Database):
         return True
 
     def take_turn(self, connection: Connection, *, alone: bool) -> None:
-        """Wait for those that write alone; or for all, and have all wait."""
-        self.alone = alone
-        connection.execute(_TAKE_ALL if alone else _TAKE_TURN, {"key": _STORE_LOCK})
+        """Wait for a transaction that writes alone; or for all others, which then wait."""
+        connection.execute(_TAKE_ALL if alone else _TAKE_TURN, {"key": STORE_LOCK})
 
     def lock(self, connection: Connection, own: Collection[int], met: Collection[int]) -> None:
         """Lock keys, in their order: pages that share none do not wait for each other.
@@ -113,14 +128,14 @@ class PostgresDatabase(Database):
         """
         mine = set(own)
         keys = sorted(mine.union(met))
-        if len(keys) > _MOST_LOCKS:
+        if len(keys) > MAX_LOCKS:
             raise MustBeAloneError
         if keys:
             connection.execute(_LOCK, {"keys": keys, "own": [key in mine for key in keys]})
 
     def postings(self, connection: Connection, table: Table) -> Postings:
-        """Return a table of keys."""
-        return Postings(connection, table)
+        """Table of keys, read and written by arrays."""
+        return PostgresPostings(connection, table)
 
     def same_texts(
         self,
@@ -130,7 +145,7 @@ class PostgresDatabase(Database):
         scopes: Sequence[str],
         most: int,
     ) -> Iterator[RowMapping]:
-        """Yield the oldest pages of each hash."""
+        """Read the oldest pages of each hash, by a lateral join."""
         query = text(
             "SELECT page.* FROM unnest(CAST(:hashes AS bytea[])) AS given(hash)"  # noqa: S608 (our names)
             f" CROSS JOIN LATERAL (SELECT * FROM {table.name} AS twin"
@@ -141,7 +156,7 @@ class PostgresDatabase(Database):
         yield from connection.execute(query, given).mappings()
 
     def allocate(self, connection: Connection, count: int) -> list[int]:
-        """Return the next numbers of the sequence, which other transactions do not get."""
+        """Take the next numbers of the sequence, which other transactions do not get."""
         return sorted(connection.scalars(_ALLOCATE, {"count": count}))
 
     def ids_restored(self, connection: Connection) -> None:
@@ -150,11 +165,11 @@ class PostgresDatabase(Database):
         connection.execute(_RUNS_RESTORED)
 
     def bytes(self, connection: Connection) -> int:
-        """Return the size of the tables and their indexes."""
+        """Size of the tables and their indexes."""
         return int(connection.scalar(_BYTES, {"names": sorted(metadata.tables)}) or 0)
 
     def vacuum(self) -> None:
-        """Let the space of removed rows be used again, and refresh the planner's statistics."""
+        """Free the space of removed rows for new ones, and refresh the planner's statistics."""
         with (
             self._named_errors(),
             self.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection,
@@ -163,36 +178,73 @@ class PostgresDatabase(Database):
                 connection.exec_driver_sql(f'VACUUM (ANALYZE) "{name}"')
 
     def trouble(self, error: DBAPIError) -> Trouble | None:
-        """Return what PostgreSQL's error codes tell (its manual, appendix A)."""
+        """Kind of a failure, by its SQLSTATE."""
         state: str | None = getattr(error.orig, "sqlstate", None)
-        if state in _CONFLICTS:
+        if state in _CONFLICT_CODES:
             return Trouble.CONFLICT
-        if state == _OUT_OF_MEMORY:
+        if state == _OUT_OF_MEMORY_CODE:
             return Trouble.LOCKS
-        if state in _AWAY or (state or "").startswith("08") or error.connection_invalidated:
+        if state in _AWAY_CODES or (state or "").startswith("08") or error.connection_invalidated:
             return Trouble.AWAY
-        # psycopg has no code for a server that does not answer.
+        # psycopg has no SQLSTATE for a server that does not answer.
         no_answer = state is None and type(error.orig).__name__ == "OperationalError"
-        return Trouble.AWAY if no_answer and _may_come(str(error.orig)) else None
+        return Trouble.AWAY if no_answer and _may_come_back(str(error.orig)) else None
 
     def begin_reading(self) -> Connection:
-        """Return a connection that sees one snapshot."""
+        """Connect with the isolation level REPEATABLE READ."""
         return self._reader.connect()
 
 
+class PostgresPostings(Postings):
+    """A table of keys, read and written by arrays: one statement for any number of keys."""
+
+    def _select(self, keys: Sequence[int], most: int) -> Iterable[Entry]:
+        query = text(
+            "SELECT wanted.key, found.page_id FROM unnest(CAST(:keys AS bigint[])) AS wanted(key),"  # noqa: S608 (our table)
+            f" LATERAL (SELECT page_id FROM {self._table.name} AS own WHERE own.key = wanted.key"
+            " ORDER BY page_id LIMIT :most) AS found"
+        )
+        found = self._connection.execute(query, {"keys": list(keys), "most": most})
+        return ((key, page_id) for key, page_id in found)
+
+    def write(self, gone: Collection[Entry], come: Collection[Entry]) -> None:
+        """Remove entries, and insert others."""
+        name = self._table.name
+        rows = "unnest(CAST(:keys AS bigint[]), CAST(:ids AS bigint[]))"
+        if gone:
+            self._connection.execute(
+                text(
+                    f"DELETE FROM {name} USING {rows} AS old(key, page_id)"  # noqa: S608 (our table)
+                    f" WHERE {name}.key = old.key AND {name}.page_id = old.page_id"
+                ),
+                _columns(gone),
+            )
+        if come:
+            self._connection.execute(
+                text(f"INSERT INTO {name} (key, page_id) SELECT * FROM {rows}"),  # noqa: S608 (our table)
+                _columns(come),
+            )
+
+
+def _columns(entries: Collection[Entry]) -> dict[str, list[int]]:
+    """Entries in key order, as two arrays: neighbours in the index are written together."""
+    ordered = sorted(entries)
+    return {"keys": [key for key, _ in ordered], "ids": [page_id for _, page_id in ordered]}
+
+
 def _set_up(connection: Any, _record: object) -> None:
-    """Have a session wait for locks for a while only, unless the URL says how long."""
+    """Limit how long a session waits for a lock, unless the URL does."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT set_config('lock_timeout', %s, false)"
             " WHERE current_setting('lock_timeout') = '0'",
-            (f"{_LOCK_SECONDS}s",),
+            (f"{LOCK_TIMEOUT_SECONDS}s",),
         )
     connection.commit()
 
 
-def _may_come(message: str) -> bool:
-    """Return whether a server that could not be reached may be on its way."""
+def _may_come_back(message: str) -> bool:
+    """Whether a server that could not be reached may be reachable soon."""
     signs = (
         *("refused", "starting up", "shutting down", "recovery mode", "not yet accepting"),
         *("too many", "connection slots", "No such file", "closed", "timeout", "lost", "reset"),

@@ -14,7 +14,7 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import StaticPool
 
 from shingling.errors import StoreError
-from shingling.store.backends.base import PATIENCE, Database, Trouble
+from shingling.store.backends.base import MAX_WAIT_SECONDS, Database, Trouble
 from shingling.store.index.recent import Recent, RecentPostings
 
 if TYPE_CHECKING:
@@ -27,24 +27,30 @@ if TYPE_CHECKING:
     from shingling.store.index.postings import Postings
 
 _T = TypeVar("_T")
-_BUSY = 1.0  # seconds in SQLite's own waiting; Database.write goes on from there
-_PAUSE = 0.02  # seconds
-_WAL_PAGES = 8192  # 32 MB; at SQLite's 1000, checkpoints cost half the insert rate
+BUSY_TIMEOUT_SECONDS = 1.0  # of one statement; then Database.write tries again
+_RETRY_PAUSE_SECONDS = 0.02
+_WAL_CHECKPOINT_PAGES = 8192  # 32 MB; at SQLite's 1000, checkpoints cost half the insert rate
 _CACHE_KIB = 8192
-_HASHES = 256  # in one statement
-_SIZES = (1, 8, 64, 256)
+_HASHES_PER_STATEMENT = 256
+_VALUES_PER_STATEMENT = (1, 8, 64, 256)
 
 
-class SqliteDatabase(Database):
+class SqliteDatabase(
+    Database,
+    dialect="sqlite",
+    driver="pysqlite",
+    example_url="sqlite:///file.db",
+    several_writers=False,
+):
     """One file, one writer at a time: each transaction that writes does so alone."""
 
     def __init__(self, url: URL) -> None:
-        path = sqlite_path(url)
+        path = self.file_of(url)
         self.path = None if path is None else path.absolute()  # the working directory may change
         if self.path is not None:
             url = url.set(database=str(self.path))
         super().__init__(url.render_as_string())
-        options: dict[str, Any] = {"connect_args": {"timeout": _BUSY}}
+        options: dict[str, Any] = {"connect_args": {"timeout": BUSY_TIMEOUT_SECONDS}}
         if self.path is None:
             options["poolclass"] = StaticPool
             options["connect_args"]["check_same_thread"] = False
@@ -55,8 +61,25 @@ class SqliteDatabase(Database):
         event.listen(self.engine, "rollback", self._rolled_back)
         self._recent: dict[str, Recent] = {}
 
+    @classmethod
+    def check_url(cls, url: URL) -> None:
+        """Accept a path only, or none: a store in memory.
+
+        Raises:
+            StoreError: it has parameters.
+        """
+        name = url.database or ""
+        if url.query or name.startswith("file:") or "\0" in name:
+            raise StoreError(f"a path with parameters is not supported; expected {cls.example_url}")
+
+    @classmethod
+    def file_of(cls, url: URL) -> Path | None:
+        """File of a URL, or None for a database in memory."""
+        name = url.database
+        return None if not name or name == ":memory:" else Path(name)
+
     def is_there(self) -> bool:
-        """Return whether a store is there; look at the file without changing it.
+        """Whether a store is there; the file is looked at without changing it.
 
         Raises:
             StoreError: the file is no SQLite database, or one of something else.
@@ -70,12 +93,12 @@ class SqliteDatabase(Database):
         """Do nothing: nobody else writes."""
 
     def postings(self, connection: Connection, table: Table) -> Postings:
-        """Return a table of keys, together with what is on its way into it."""
+        """Table of keys, together with its recent entries."""
         recent = self._recent.setdefault(table.name, Recent(table.name))
         return RecentPostings(connection, table, recent)
 
     def _rolled_back(self, _: Connection) -> None:
-        """Forget what was never stored."""
+        """Forget recent entries that a transaction has not stored."""
         for recent in self._recent.values():
             recent.forget()
 
@@ -87,16 +110,16 @@ class SqliteDatabase(Database):
         scopes: Sequence[str],
         most: int,
     ) -> Iterator[RowMapping]:
-        """Yield the oldest pages of each hash."""
-        for start in range(0, len(hashes), _HASHES):
-            part = _filled_up(hashes[start : start + _HASHES])
+        """Read the oldest pages of each hash, some hundred hashes in one statement."""
+        for start in range(0, len(hashes), _HASHES_PER_STATEMENT):
+            part = _filled_up(hashes[start : start + _HASHES_PER_STATEMENT])
             some_scopes = _filled_up(scopes)
             query = _same_texts(table.name, len(part), len(some_scopes))
             found = connection.exec_driver_sql(query, (*part, *some_scopes, most))
             yield from found.mappings()
 
     def allocate(self, connection: Connection, count: int) -> list[int]:
-        """Return the ids after the highest that was ever used."""
+        """Take the ids after the highest one that was ever used."""
         used = connection.scalar(text("SELECT seq FROM sqlite_sequence WHERE name = 'pages'")) or 0
         return list(range(used + 1, used + 1 + count))
 
@@ -104,7 +127,7 @@ class SqliteDatabase(Database):
         """Do nothing: AUTOINCREMENT follows what is inserted."""
 
     def bytes(self, connection: Connection) -> int:
-        """Return the size of the file and of its log."""
+        """Size of the file and of its write-ahead log."""
         if self.path is None:
             query = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
             return int(connection.scalar(text(query)) or 0)
@@ -112,7 +135,7 @@ class SqliteDatabase(Database):
         return sum(file.stat().st_size for file in files if file.exists())
 
     def vacuum(self) -> None:
-        """Write the file anew, without holes."""
+        """Rewrite the file without free pages."""
 
         def once(_: bool) -> None:
             with self.engine.connect() as connection:
@@ -122,24 +145,24 @@ class SqliteDatabase(Database):
                 raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").close()
 
         with self._named_errors():
-            patiently(lambda: once(True))
+            retried(lambda: once(True))
 
     def trouble(self, error: DBAPIError) -> Trouble | None:
-        """Return `AWAY` where another program has locked the file."""
+        """`AWAY` where another program has locked the file."""
         return Trouble.AWAY if "locked" in str(error.orig) else None
 
     def explained(self, message: str) -> str:
-        """Return what SQLite says; it writes even where it is only read."""
+        """Message with its likely reason: SQLite writes even to a file that is only read."""
         return _explained(message)
 
     def begin_reading(self) -> Connection:
-        """Return a connection that sees one snapshot."""
+        """Connect so that a transaction is deferred, and sees one snapshot."""
         return self._reader.connect()
 
 
 def _filled_up(values: Sequence[_T]) -> list[_T]:
-    """Return values with the last one repeated, so that there are few different statements."""
-    number = next((size for size in _SIZES if size >= len(values)), len(values))
+    """Values with the last one repeated, so that there are few different statements."""
+    number = next((size for size in _VALUES_PER_STATEMENT if size >= len(values)), len(values))
     return [*values, *[values[-1]] * (number - len(values))]
 
 
@@ -156,14 +179,6 @@ def _same_texts(table: str, hashes: int, scopes: int) -> str:
     )
 
 
-def sqlite_path(url: URL) -> Path | None:
-    """Return the file of a SQLite URL, or None for a database in memory or another database."""
-    name = url.database
-    if url.get_backend_name() != "sqlite" or not name or name == ":memory:":
-        return None
-    return Path(name)
-
-
 def _check_file(path: Path) -> bool:
     try:
         if not path.exists() or path.stat().st_size == 0:
@@ -173,7 +188,7 @@ def _check_file(path: Path) -> bool:
         with path.open("rb") as file:
             if file.read(16) != b"SQLite format 3\0":
                 raise StoreError(f"{path}: not a SQLite database")
-        tables = patiently(lambda: _tables(path))
+        tables = retried(lambda: _tables(path))
     except (OSError, sqlite3.Error) as error:
         raise StoreError(f"{path}: {_explained(str(error))}") from error
     if tables and not {"alembic_version", "scheme", "pages"} <= tables:
@@ -198,7 +213,7 @@ def _set_up(connection: sqlite3.Connection, _record: object) -> None:
         "journal_mode=WAL",
         "synchronous=NORMAL",
         "foreign_keys=ON",
-        f"wal_autocheckpoint={_WAL_PAGES}",
+        f"wal_autocheckpoint={_WAL_CHECKPOINT_PAGES}",
         f"cache_size=-{_CACHE_KIB}",
     ):
         connection.execute(f"PRAGMA {pragma}").close()
@@ -209,17 +224,17 @@ def _begin(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
 
 
-def patiently(action: Callable[[], _T]) -> _T:
-    """Do something, again while the database is locked, for as long as a writer would wait.
+def retried(action: Callable[[], _T]) -> _T:
+    """Do something, again while the database is locked, as long as a writer waits.
 
-    SQLite itself does not wait where a file becomes a WAL database, or where the last
+    SQLite itself does not wait when a file becomes a WAL database, or when the last
     connection to one is being closed.
     """
-    until = time.monotonic() + PATIENCE
+    until = time.monotonic() + MAX_WAIT_SECONDS
     while True:
         try:
             return action()
         except (OperationalError, sqlite3.OperationalError) as error:
             if "locked" not in str(error) or time.monotonic() > until:
                 raise
-            time.sleep(_PAUSE)
+            time.sleep(_RETRY_PAUSE_SECONDS)

@@ -14,7 +14,7 @@ from shingling.store.decide.decision import Arrival, Met
 from shingling.store.decide.texts import Texts
 from shingling.store.index.lookup import Lookup
 from shingling.store.model import fetched_at
-from shingling.store.schema.rows import Row, row_from, url_key
+from shingling.store.schema.rows import Row, extracted, row_from, url_key
 from shingling.store.schema.statements import VALUES, chunked
 from shingling.store.schema.tables import LIVE, reviews
 from shingling.store.templates import Templates
@@ -293,17 +293,7 @@ class Batch:
         kept_text = page.text if self.rules.store_text else None
         page_id = self._by_url.get((page.scope, url_key(page.url)))
         if page_id is None:
-            row = Row.new(
-                self._new_ids.pop(),
-                signature,
-                url=page.url,
-                scope=page.scope,
-                title=page.title,
-                language=page.language,
-                source=page.source,
-                seen=fetched_at(page),
-                run=run,
-            )
+            row = Row.of(page, signature, self._new_ids.pop(), run)
             self.admit(row)
             self.texts.put(row, kept_text, page.body_key)
             return Arrival(row)
@@ -312,14 +302,13 @@ class Batch:
         row.source = page.source
         self.touched[row.id] = row
         if row.text_hash == signature.text_hash:
-            if page.body_key and (page.title, page.language) == (row.title, row.language):
+            if page.body_key and extracted(page) == extracted(row):
                 self.texts.confirm(row, page.text, page.body_key)
             return Arrival(row, is_unchanged=True)
         former = replace(row, id=-row.id)
         self.lookup.place(row.id, None)
-        row.title, row.language = page.title, page.language
-        row.words, row.text_hash = signature.words, signature.text_hash
-        row.minima, row.simhash = signature.minima, signature.simhash
+        row.take("extracted", page)
+        row.take("signature", signature)
         self.admit(row)
         self.texts.put(row, kept_text, page.body_key, former)
         return Arrival(row, former=former)

@@ -60,7 +60,8 @@ class Index:
     @cache
     def stored(cls, of: str, bands: int, rows: int, sampled: bool) -> Index:
         """Index that the columns of the table `scheme` tell."""
-        return cls(Halves(2 * rows) if of == "simhash" else Banding(bands, rows), sampled)
+        keys_of = Halves(2 * rows) if of == "simhash" else Banding(bands, rows)
+        return cls(keys_of, bool(sampled))  # equal arguments, such as 0, share what is cached
 
     @property
     def shape(self) -> IndexShape:

@@ -1,10 +1,11 @@
-"""Keys on their way into a table of keys: a log-structured merge tree of two levels, for SQLite.
+"""A table of keys in SQLite as a log-structured merge tree of two levels.
 
-A page has 14 keys, as good as random: put into one large B-tree, each of them writes a block of
-4 KiB of its own. So a transaction appends its keys, in 64 slices of the whole range, to the small
-table `recent`; of that, a slice at a time goes into the large table, where its keys are then many
-to a block (O'Neil et al., The Log-Structured Merge-Tree, 1996). What is recent is held in memory by
-everybody who looks keys up; of what is in the large table, who looks up many keys holds filters.
+A page has 28 keys at the default threshold, which are practically random: inserted into one large
+B-tree, each of them writes a block of 4 KiB. So a transaction appends its keys to the small table
+`recent`, divided into 64 slices of their range. When that is full, its largest slice is merged into
+the large table, where many of its keys share a block (O'Neil et al., The Log-Structured Merge-Tree,
+1996). Every process that looks up keys holds the recent entries in memory; one that looks up many
+keys at once also holds Bloom filters of the large table.
 """
 
 from __future__ import annotations
@@ -28,19 +29,19 @@ if TYPE_CHECKING:
     Integers = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 SLICES = 64
-MOST_RECENT = 1 << 20  # entries, of 14 a page: then a slice goes into the large table
-_MANY = 512  # keys from which on looking at the filters first is worth having them in memory
+MAX_RECENT_ENTRIES = 1 << 20  # above it, the largest slice is merged into the large table
+_MIN_FILTERED_KEYS = 512  # looked up at once; fewer are not worth reading the filters
 
-_BITS = 64 - (SLICES - 1).bit_length()
+_SLICE_BITS = 64 - (SLICES - 1).bit_length()
 
 _STATE = text("SELECT epoch, written FROM logs WHERE owner = :owner")
-_NEXT = text(
+_NEXT_BATCH = text(
     "INSERT INTO logs (owner, epoch, written) VALUES (:owner, :epoch, 1)"
     " ON CONFLICT (owner) DO UPDATE SET epoch = logs.epoch + :epoch, written = logs.written + 1"
     " RETURNING epoch, written"
 )
 _ALL = text("SELECT batch, entries FROM recent WHERE owner = :owner")
-_LATER = text(
+_SINCE = text(
     "SELECT batch, entries FROM recent WHERE owner = :owner AND slice = :slice AND batch > :batch"
 )
 _SLICE = text(
@@ -49,13 +50,13 @@ _SLICE = text(
 _APPEND = "INSERT INTO recent (owner, slice, batch, entries) VALUES (?, ?, ?, ?)"
 _FILTERS = text("SELECT slice, count, words FROM filters WHERE owner = :owner")
 _FILTER = text("SELECT count, words FROM filters WHERE owner = :owner AND slice = :slice")
-_KEEP_FILTER = text(
+_STORE_FILTER = text(
     "INSERT INTO filters (owner, slice, count, words, merged)"
     " VALUES (:owner, :slice, :count, :words, :merged)"
     " ON CONFLICT (owner, slice) DO UPDATE SET count = :count, words = :words, merged = :merged"
 )
-_MERGED_LATER = text("SELECT slice FROM filters WHERE owner = :owner AND merged > :batch")
-_MERGED = text("DELETE FROM recent WHERE owner = :owner AND slice = :slice")
+_MERGED_SINCE = text("SELECT slice FROM filters WHERE owner = :owner AND merged > :batch")
+_DROP_MERGED = text("DELETE FROM recent WHERE owner = :owner AND slice = :slice")
 
 _CLEAR = (
     text("DELETE FROM recent WHERE owner = :owner"),
@@ -65,7 +66,7 @@ _MOVE = (
     text("UPDATE recent SET owner = :owner WHERE owner = :made"),
     text("UPDATE filters SET owner = :owner WHERE owner = :made"),
 )
-_GO_ON = text(
+_CONTINUE_NUMBERS = text(
     "UPDATE logs SET written = (SELECT max(written) FROM logs WHERE owner IN (:owner, :made))"
     " WHERE owner = :owner"
 )
@@ -74,7 +75,7 @@ _GO_ON = text(
 class Recent:
     """The recent entries of a table of keys, in memory.
 
-    With the large table it makes up all entries: what goes there is forgotten here.
+    Together with those of the large table they are all entries of the table of keys.
     """
 
     def __init__(self, owner: str) -> None:
@@ -82,7 +83,7 @@ class Recent:
         self.forget()
 
     def forget(self) -> None:
-        """Know nothing, as at the start."""
+        """Forget all entries, as at the start."""
         # Of the large table, where many keys were looked up.
         self.filters: dict[int, Filter] | None = None
         self.epoch = self.written = 0
@@ -92,13 +93,14 @@ class Recent:
         self.sizes: Integers = np.zeros(SLICES, np.int64)
 
     def follow(self, connection: Connection) -> None:
-        """Read what other transactions have written since the last time."""
+        """Read the entries that other transactions have appended since the last call."""
         state = connection.execute(_STATE, {"owner": self.owner}).one_or_none()
         epoch, written = state or (0, 0)
         if (epoch, written) == (self.epoch, self.written):
             return
         # A transaction that failed has left entries here that are stored nowhere.
-        if epoch != self.epoch or written < self.written or self.sizes.sum() > 2 * MOST_RECENT:
+        too_many = self.sizes.sum() > 2 * MAX_RECENT_ENTRIES
+        if epoch != self.epoch or written < self.written or too_many:
             self.forget()
         rows: list[Row[Any]] = []
         if self.written == 0:
@@ -107,23 +109,23 @@ class Recent:
             self._follow_merges(connection)
             for place in range(SLICES):
                 wanted = {"owner": self.owner, "slice": place, "batch": self.written}
-                rows += connection.execute(_LATER, wanted)
+                rows += connection.execute(_SINCE, wanted)
         rows.sort(key=lambda row: int(row.batch))
         self.epoch, self.written = epoch, written
         if rows:
             self.add(*_entries(rows))
 
     def _follow_merges(self, connection: Connection) -> None:
-        """Forget what others have merged: all that is known of those slices is older."""
+        """Forget slices that others have merged: all known entries of those are older."""
         bound = {"owner": self.owner, "batch": self.written}
-        for place in connection.scalars(_MERGED_LATER, bound).all():
+        for place in connection.scalars(_MERGED_SINCE, bound).all():
             self.merged(place)
             if self.filters is not None:
                 (row,) = connection.execute(_FILTER, {"owner": self.owner, "slice": place})
                 self.filters[place] = _filter(row[1], row[0])
 
     def add(self, keys: Integers, pages: Integers) -> None:
-        """Take in entries, in the order in which they were written."""
+        """Add entries, in the order in which they were appended; a negative page id removes one."""
         self.sizes += np.bincount(_slices(keys), minlength=SLICES)
         if self.gone or (pages < 0).any():
             for key, page in zip(keys.tolist(), pages.tolist(), strict=True):
@@ -144,7 +146,7 @@ class Recent:
         self._parts.append(part)
 
     def merged(self, place: int) -> None:
-        """Forget the entries of a slice, which are in the large table now."""
+        """Forget the entries of a slice, which is in the large table now."""
         self.sizes[place] = 0
         parts = []
         for keys, pages in self._parts:
@@ -156,7 +158,7 @@ class Recent:
         self.gone = {entry for entry in self.gone if _slice(entry[0]) != place}
 
     def find(self, keys: Sequence[int]) -> Iterator[Entry]:
-        """Yield the entries under sorted keys."""
+        """Yield the recent entries under sorted keys."""
         wanted = np.array(keys, np.int64)
         for stored, pages in self._parts:
             first = np.searchsorted(stored, wanted, "left")
@@ -167,7 +169,7 @@ class Recent:
 
 
 class RecentPostings(Postings):
-    """A table of keys in SQLite, together with what is on its way into it."""
+    """A table of keys in SQLite, together with its recent entries."""
 
     def __init__(self, connection: Connection, table: Table, recent: Recent) -> None:
         super().__init__(connection, table)
@@ -177,7 +179,7 @@ class RecentPostings(Postings):
     def _select(self, keys: Sequence[int], most: int) -> Iterable[Entry]:
         gone = self._recent.gone
         found = set(self._recent.find(keys))
-        stored = self._filtered(keys) if len(keys) >= _MANY else keys
+        stored = self._filtered(keys) if len(keys) >= _MIN_FILTERED_KEYS else keys
         # Bound to the oldest pages by a range of the primary key: no bucket is read further.
         query = (
             f"SELECT wanted.value, own.page_id FROM json_each(?) AS wanted"  # noqa: S608 (our table)
@@ -191,7 +193,7 @@ class RecentPostings(Postings):
         return _oldest(found - gone if gone else found, most)
 
     def _filtered(self, keys: Sequence[int]) -> Sequence[int]:
-        """Return those of sorted keys that the large table may have."""
+        """Select those of sorted keys that the large table may have."""
         recent = self._recent
         if recent.filters is None:
             recent.filters = {}
@@ -210,15 +212,15 @@ class RecentPostings(Postings):
         ]
 
     def _scanned(self, place: int) -> Filter:
-        """Return a filter of a slice as it is in the large table."""
-        first = (place - SLICES // 2) << _BITS
+        """Make a filter of a slice from the large table."""
+        first = (place - SLICES // 2) << _SLICE_BITS
         query = f"SELECT key FROM {self._table.name} WHERE key BETWEEN ? AND ?"  # noqa: S608 (our table)
-        bounds = first, first + (1 << _BITS) - 1
+        bounds = first, first + (1 << _SLICE_BITS) - 1
         rows = self._connection.exec_driver_sql(query, bounds)
         return Filter.for_keys(np.fromiter((key for (key,) in rows), np.int64))
 
     def write(self, gone: Collection[Entry], come: Collection[Entry]) -> None:
-        """Append entries, and merge the largest slices where there are too many."""
+        """Append entries, and merge the largest slices while there are too many."""
         if not gone and not come:
             return
         owner = self._recent.owner
@@ -227,7 +229,7 @@ class RecentPostings(Postings):
         pages = np.fromiter((page_id for _, page_id in chain(gone, come)), np.int64, count)
         pages[: len(gone)] *= -1
         keys, pages = _by_key(keys, pages)
-        epoch, batch = self._connection.execute(_NEXT, {"owner": owner, "epoch": 0}).one()
+        epoch, batch = self._connection.execute(_NEXT_BATCH, {"owner": owner, "epoch": 0}).one()
         entries = np.stack([keys, pages], axis=1)
         cuts = np.searchsorted(_slices(keys), np.arange(SLICES + 1)).tolist()
         rows = [
@@ -238,11 +240,11 @@ class RecentPostings(Postings):
         self._connection.exec_driver_sql(_APPEND, rows)
         self._recent.epoch, self._recent.written = epoch, batch
         self._recent.add(keys, pages)
-        while self._recent.sizes.sum() > MOST_RECENT:
+        while self._recent.sizes.sum() > MAX_RECENT_ENTRIES:
             self._merge(int(self._recent.sizes.argmax()))
 
     def _merge(self, place: int) -> None:
-        """Move a slice into the large table."""
+        """Merge the recent entries of a slice into the large table."""
         wanted = {"owner": self._recent.owner, "slice": place}
         rows = self._connection.execute(_SLICE, wanted).all()
         keys, pages = _entries(rows)
@@ -267,42 +269,42 @@ class RecentPostings(Postings):
             known = self._scanned(place)
         words = known.words.tobytes()
         kept_as = {"count": known.count, "words": words, "merged": self._recent.written}
-        self._connection.execute(_KEEP_FILTER, {**wanted, **kept_as})
+        self._connection.execute(_STORE_FILTER, {**wanted, **kept_as})
         if self._recent.filters is not None:
             self._recent.filters[place] = known
-        self._connection.execute(_MERGED, wanted)
+        self._connection.execute(_DROP_MERGED, wanted)
         self._recent.merged(place)
 
     def clear(self) -> None:
-        """Take all entries out, the recent ones as well."""
+        """Remove all entries, the recent ones as well."""
         super().clear()
         for statement in _CLEAR:
             self._connection.execute(statement, {"owner": self._recent.owner})
-        self._anew()
+        self._restart()
 
     def take_over(self, made: Table) -> None:
-        """Put the entries of another table of keys, and what is recent of it, in the place."""
+        """Replace all entries by those of another table of keys, the recent ones as well."""
         super().take_over(made)
         bound = {"owner": self._recent.owner, "made": made.name}
         for statement in _MOVE:
             self._connection.execute(statement, bound)
-        self._connection.execute(_GO_ON, bound)  # no batch may have the number of one of those
-        self._anew()
+        self._connection.execute(_CONTINUE_NUMBERS, bound)  # no number of a batch is used twice
+        self._restart()
 
     def _insert(self, entries: Sequence[Entry]) -> None:
         statement = f"INSERT OR IGNORE INTO {self._table.name} (key, page_id) VALUES (?, ?)"  # noqa: S608 (our table)
         if entries:
             self._connection.exec_driver_sql(statement, entries)
 
-    def _anew(self) -> None:
-        """Have everybody read anew what is recent."""
-        self._connection.execute(_NEXT, {"owner": self._recent.owner, "epoch": 1})
+    def _restart(self) -> None:
+        """Begin a new epoch: every process reads the recent entries from the start."""
+        self._connection.execute(_NEXT_BATCH, {"owner": self._recent.owner, "epoch": 1})
         self._recent.forget()
         self._recent.follow(self._connection)
 
 
 def _entries(rows: Sequence[Row[Any]]) -> tuple[Integers, Integers]:
-    """Return the keys and pages of rows of `recent`; pages are negative where they go."""
+    """Keys and pages in rows of `recent`; the pages of removed entries are negative."""
     both = np.frombuffer(b"".join(row.entries for row in rows), "<i8").reshape(-1, 2)
     return both[:, 0].copy(), both[:, 1].copy()
 
@@ -317,21 +319,21 @@ def _by_key(keys: Integers, pages: Integers) -> tuple[Integers, Integers]:
 
 
 def _bounds(keys: Integers, place: int) -> tuple[int, int]:
-    """Return where a slice begins and ends among sorted keys."""
+    """First and last place of a slice among sorted keys."""
     first, last = np.searchsorted(_slices(keys), [place, place + 1])
     return int(first), int(last)
 
 
 def _slices(keys: Integers) -> Integers:
-    return (keys >> _BITS) + SLICES // 2
+    return (keys >> _SLICE_BITS) + SLICES // 2
 
 
 def _slice(key: int) -> int:
-    return (key >> _BITS) + SLICES // 2
+    return (key >> _SLICE_BITS) + SLICES // 2
 
 
 def _oldest(entries: Iterable[Entry], most: int) -> list[Entry]:
-    """Return at most so many entries a key, those with the smallest ids."""
+    """Entries with the smallest ids, at most `most` of each key."""
     taken: list[Entry] = []
     key, count = None, 0
     for entry in sorted(entries):

@@ -15,7 +15,16 @@ if TYPE_CHECKING:
     from alembic.config import Config
     from sqlalchemy import Connection
 
-HEAD = "0007"
+
+def migrations_folder() -> Path:
+    """Folder of the migrations: in the installed package, or beside it in a checkout."""
+    package = Path(__file__).parents[2]
+    inside = package / "migrations"
+    return inside if inside.is_dir() else package.parent / "migrations"
+
+
+HEAD = max(path.name[1:5] for path in migrations_folder().glob("versions/r*.py"))
+"""Revision of the tables of this release: the highest number of a migration."""
 
 # As Alembic makes it.
 _version = Table(
@@ -27,7 +36,7 @@ _version = Table(
 
 
 def current_revision(connection: Connection) -> str | None:
-    """Return the revision of the tables, or None for an empty database."""
+    """Revision of the tables, or None for an empty database."""
     if not inspect(connection).has_table("alembic_version"):
         return None
     revision: str | None = connection.scalar(text("SELECT version_num FROM alembic_version"))
@@ -44,7 +53,7 @@ def upgrade(connection: Connection) -> tuple[str | None, str]:
         StoreVersionError: the store is newer than this release.
     """
     before = current_revision(connection)
-    # The usual cases, without the cost of importing Alembic.
+    # The usual cases do not pay for the import of Alembic.
     if before == HEAD:
         return before, HEAD
     if before is None:
@@ -83,17 +92,10 @@ def _newer(revision: str) -> StoreVersionError:
 
 
 def alembic_config(connection: Connection) -> Config:
-    """Return the configuration for Alembic's commands on this connection."""
+    """Configure Alembic's commands to use this connection."""
     from alembic.config import Config
 
     config = Config()
     config.set_main_option("script_location", str(migrations_folder()).replace("%", "%%"))
     config.attributes["connection"] = connection
     return config
-
-
-def migrations_folder() -> Path:
-    """Return where the migrations lie: in the installed package, or beside it in a checkout."""
-    package = Path(__file__).parents[2]
-    inside = package / "migrations"
-    return inside if inside.is_dir() else package.parent / "migrations"

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from sqlalchemy import BindParameter, Connection, Table
 
 _MAX_VALUES = 500  # in one IN (...)
+_PLACEHOLDERS = {"qmark": "?", "format": "%s", "pyformat": "%s"}  # by the driver's paramstyle
 
 VALUES: BindParameter[Any] = bindparam("values", expanding=True)
 """The values of an `IN (...)`, to be bound in parts by `chunked`."""
@@ -30,7 +31,7 @@ def insert_rows(
     """Insert rows of values as the driver takes them: at a tenth of the cost of `insert`."""
     if not rows:
         return
-    mark = "?" if connection.dialect.paramstyle == "qmark" else "%s"
+    mark = _PLACEHOLDERS[connection.dialect.paramstyle]
     quoted = ", ".join(f'"{column}"' for column in columns)
     marks = ", ".join([mark] * len(columns))
     statement = f"INSERT INTO {table.name} ({quoted}) VALUES ({marks})"  # noqa: S608 (our names)

@@ -1,18 +1,16 @@
-"""The tables of the store, as new stores have them; migrations/ makes the same, a test compares."""
+"""The tables of a new store; the migrations make the same ones of an old store."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
-    Float,
     ForeignKey,
     Index,
-    Integer,
     LargeBinary,
     MetaData,
     SmallInteger,
@@ -23,9 +21,13 @@ from sqlalchemy import (
     text,
 )
 
-metadata = MetaData()
+from shingling.store.schema.fields import ROW_ID
+from shingling.store.schema.rows import PAGE_FIELDS
 
-_Id = BigInteger().with_variant(Integer, "sqlite")
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+metadata = MetaData()
 
 scheme = Table(
     "scheme",
@@ -35,17 +37,17 @@ scheme = Table(
     Column("bands", SmallInteger, nullable=False),
     Column("rows", SmallInteger, nullable=False),
     Column("created", BigInteger, nullable=False),
-    # What the bands are cut from: 84 minima, or a SimHash, of which rows are bits.
+    # What the bands are made of: 84 minima, or a SimHash, whose rows are bits.
     Column("indexed", Text, nullable=False, server_default="minima"),
     Column("sampled", Boolean, nullable=False, server_default=false()),  # samples are kept
     Column("packs", Text, nullable=False, server_default="{}"),  # JSON: versions of language packs
-    Column("rebuilding", Text),  # JSON: what a rebuild that has not ended is to make
+    Column("rebuilding", Text),  # JSON: the plan of a rebuild that has not ended
 )
 
 runs = Table(
     "runs",
     metadata,
-    Column("id", _Id, primary_key=True),
+    Column("id", ROW_ID, primary_key=True),
     Column("spider", Text, nullable=False),
     Column("started", BigInteger, nullable=False),  # times are seconds since 1970, UTC
     Column("finished", BigInteger),
@@ -56,42 +58,27 @@ runs = Table(
 )
 
 
-def _page_columns(*keys: Any) -> list[Any]:
-    """Return the columns of a table of pages, for ones with and without foreign keys."""
-    original, run = keys or ([], [])
-    return [
-        Column("id", _Id, primary_key=True),
-        Column("scope", Text, nullable=False),
-        Column("url", Text, nullable=False),
-        Column("url_key", LargeBinary(16), nullable=False),  # hash of the url
-        Column("site", Text, nullable=False),
-        Column("title", Text),
-        Column("language", Text),
-        Column("words", Integer, nullable=False),
-        Column("text_hash", LargeBinary(16), nullable=False),
-        Column("minima", LargeBinary(336), nullable=False),
-        Column("simhash", BigInteger, nullable=False),  # 64 bits, signed
-        Column("status", Text, nullable=False),  # where it stands: new, exact, near or skipped
-        Column("last_verdict", Text, nullable=False),
-        Column("original_id", _Id, *original),  # NULL: it is an original
-        Column("resemblance", Float),  # to the original
-        Column("containment", Float),
-        Column("first_seen", BigInteger, nullable=False),
-        Column("last_seen", BigInteger, nullable=False),
-        Column("run_id", _Id, *run),  # the run that stored it first
-        Column("source", Text),  # URL of the page that it is an item of; NULL: it is a page
-    ]
+_PAGE_REFERENCES: dict[str, tuple[str, dict[str, Any]]] = {
+    "original_id": ("pages.id", {"deferrable": True, "initially": "DEFERRED"}),
+    "run_id": ("runs.id", {}),
+}
+
+
+def _page_columns(references: Mapping[str, tuple[str, dict[str, Any]]]) -> Iterator[Column[Any]]:
+    """Columns of a table of pages, with foreign keys or without."""
+    for name, one in PAGE_FIELDS.items():
+        target, options = references.get(name, (None, {}))
+        keys = [ForeignKey(target, **options)] if target else []
+        yield Column(name, one.kind.sql, *keys, primary_key=name == "id", nullable=one.nullable)
 
 
 pages = Table(
     "pages",
     metadata,
-    *_page_columns(
-        [ForeignKey("pages.id", deferrable=True, initially="DEFERRED")], [ForeignKey("runs.id")]
-    ),
+    *_page_columns(_PAGE_REFERENCES),
     sqlite_autoincrement=True,
 )
-next_pages = Table("next_pages", metadata, *_page_columns())
+next_pages = Table("next_pages", metadata, *_page_columns({}))
 
 for _pages in (pages, next_pages):
     Index(f"{_pages}_url_key", _pages.c.url_key, _pages.c.scope, unique=True)
@@ -111,12 +98,12 @@ for _pages in (pages, next_pages):
 
 
 def _postings(name: str) -> Table:
-    """Return a table of keys, each with the ids of the originals that it finds."""
+    """Table of keys, each with the ids of the originals that have it."""
     return Table(
         name,
         metadata,
         Column("key", BigInteger, primary_key=True),
-        Column("page_id", _Id, primary_key=True),
+        Column("page_id", ROW_ID, primary_key=True),
         sqlite_with_rowid=False,
     )
 
@@ -124,12 +111,12 @@ def _postings(name: str) -> Table:
 bands, samples = _postings("bands"), _postings("samples")
 next_bands, next_samples = _postings("next_bands"), _postings("next_samples")
 
-# What is on its way into tables of keys, on SQLite: see `shingling.store.index.recent`.
+# Recent entries of tables of keys, on SQLite: see `shingling.store.index.recent`.
 logs = Table(
     "logs",
     metadata,
     Column("owner", Text, primary_key=True),  # the table of keys
-    Column("epoch", BigInteger, nullable=False),  # goes up where that is made anew
+    Column("epoch", BigInteger, nullable=False),  # goes up when that is replaced
     Column("written", BigInteger, nullable=False),  # last batch
 )
 recent = Table(
@@ -142,7 +129,7 @@ recent = Table(
     sqlite_with_rowid=False,
 )
 
-# Which keys the tables of keys may hold: see `shingling.store.index.filter`.
+# Bloom filters of the tables of keys, on SQLite: see `shingling.store.index.filter`.
 filters = Table(
     "filters",
     metadata,
@@ -165,7 +152,7 @@ full = Table(
 texts = Table(
     "texts",
     metadata,
-    Column("page_id", _Id, ForeignKey("pages.id"), primary_key=True, autoincrement=False),
+    Column("page_id", ROW_ID, ForeignKey("pages.id"), primary_key=True, autoincrement=False),
     Column("zlib", LargeBinary, nullable=False),  # UTF-8
     Column("body_key", LargeBinary(16)),  # hash of the body that it was read from
 )
@@ -180,14 +167,14 @@ Index(
 site_blocks = Table(
     "site_blocks",
     metadata,
-    Column("id", _Id, primary_key=True),
+    Column("id", ROW_ID, primary_key=True),
     Column("site", Text, nullable=False),
     Column("entries", LargeBinary, nullable=False),
     Index("site_blocks_site", "site", "id"),
     sqlite_autoincrement=True,
 )
 
-# A person's word on two URLs, of which a_key is the smaller one. They need not be stored.
+# Reviews of two URLs, of which a_key is the smaller one. They need not be stored.
 reviews = Table(
     "reviews",
     metadata,
@@ -204,7 +191,7 @@ reviews = Table(
 
 @dataclass(frozen=True)
 class Tables:
-    """Where pages are decided: in the store as it is, or as a rebuild is making it."""
+    """Tables that pages are decided in: those of the store, or those that a rebuild fills."""
 
     pages: Table
     bands: Table

@@ -1,6 +1,6 @@
-"""From version 1 of a scheme to version 2: exact hashes of whole texts in place of words'.
+"""Bring a scheme from version 1 to 2: exact hashes are of whole texts, no longer of their words.
 
-What it needs of the tables is named here: revision 0007 runs it on tables as they were then.
+The tables are described here as they were at revision 0007, which runs this.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_BATCH = 100  # texts at a time
+_TEXTS_AT_ONCE = 100
 
 _scheme = table("scheme", column("id"), column("parameters"), column("rebuilding"))
 _texts = table("texts", column("page_id"), column("zlib"))
@@ -31,7 +31,7 @@ _pages, _next_pages = (
 
 
 def hash_whole_texts(connection: Connection) -> bool:
-    """Bring a store of version 1 to version 2, if it has the texts of all its pages.
+    """Bring a store of version 1 to version 2, if it has the texts of all pages.
 
     Exact duplicates whose text is that of no other page in their group but such duplicates
     become near ones: the oldest of those with one text; the others stay exact ones of it. All
@@ -51,7 +51,7 @@ def hash_whole_texts(connection: Connection) -> bool:
     logger.info("exact hashes are made anew, of the whole texts of %s pages", f"{number:,}")
     for pages in (_pages, _next_pages):
         _hash_anew(connection, pages)
-        _sort_out(connection, pages)
+        _keep_one_per_text(connection, pages)
     scheme = replace(scheme, version=2)
     rebuilding = row.rebuilding
     if rebuilding is not None:
@@ -75,7 +75,7 @@ def _hash_anew(connection: Connection, pages: TableClause) -> None:
         .join_from(pages, _texts, _texts.c.page_id == pages.c.id)
         .where(pages.c.id > bindparam("last"))
         .order_by(pages.c.id)
-        .limit(_BATCH)
+        .limit(_TEXTS_AT_ONCE)
     )
     change = update(pages).where(pages.c.id == bindparam("page"))
     change = change.values(text_hash=bindparam("hash"))
@@ -89,8 +89,8 @@ def _hash_anew(connection: Connection, pages: TableClause) -> None:
         last = batch[-1].id
 
 
-def _sort_out(connection: Connection, pages: TableClause) -> None:
-    """Have an exact duplicate stand for each text of a group that has nothing else with it."""
+def _keep_one_per_text(connection: Connection, pages: TableClause) -> None:
+    """Make one exact duplicate of each text near, where no other page of its group has it."""
     stands = case((pages.c.status == "exact", 0), else_=1)
     alone = (
         select(func.min(pages.c.id))

@@ -112,7 +112,7 @@ def crawl(
     Project(folder, LIST_SPIDER)
     if patience is not None:
         settings = folder / "shop" / "settings.py"
-        lines = ["from shingling.store.backends import base", f"base.PATIENCE = {patience}"]
+        lines = ["from shingling.store.backends import base", f"base.MAX_WAIT_SECONDS = {patience}"]
         settings.write_text(settings.read_text() + "\n".join(lines))
     return Crawling(
         folder,

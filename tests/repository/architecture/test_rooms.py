@@ -105,7 +105,6 @@ def test_no_modules_import_each_other_in_a_circle(imports: list[Import], types: 
         pytest.fail(" <- ".join(name or "shingling" for name in error.args[1]))
 
 
-@pytest.mark.xfail(strict=True, reason="admin.queries has 408")
 def test_no_module_is_longer_than_a_reader_keeps_in_mind() -> None:
     lines = {name: len(file.read_bytes().splitlines()) for name, file in module_files().items()}
     assert {name: count for name, count in lines.items() if count > MAX_LINES} == {}

@@ -21,7 +21,7 @@ import shingling.store.decide.check
 import shingling.store.session
 from shingling import Page, Rules, Scheme, Store, Verdict, sign
 from shingling.errors import SchemeError, StoreError, StoreUnavailableError
-from shingling.store.backends.postgres import _SALT, _STORE_LOCK
+from shingling.store.backends.postgres import LOCK_SALT, STORE_LOCK
 from shingling.store.decide.decide import decide
 from tests.support.installed import ROOT
 from tests.support.invariants import beginning, ending, entries_of, groups_of, text, verify, words
@@ -210,7 +210,7 @@ def run_child(script: str, *arguments: str) -> subprocess.Popen[str]:
 def settle(file: Path) -> None:
     """Wait until the server has noticed that a process was killed."""
     if is_postgres(file):
-        rows_of(file, f"SELECT pg_advisory_xact_lock({_STORE_LOCK} # {_SALT})")
+        rows_of(file, f"SELECT pg_advisory_xact_lock({STORE_LOCK} # {LOCK_SALT})")
 
 
 def test_a_killed_crawl_started_again_ends_with_the_same_store(file: Path) -> None:
@@ -292,7 +292,7 @@ def locked(file: Path) -> Iterator[None]:
     if is_postgres(file):
         with closing(connect(current_database().url)) as other, other.transaction():
             other.execute(f"SET LOCAL search_path = {current_database().schema(file)}")
-            other.execute(f"SELECT pg_advisory_xact_lock({_STORE_LOCK} # {_SALT})")
+            other.execute(f"SELECT pg_advisory_xact_lock({STORE_LOCK} # {LOCK_SALT})")
             yield
     else:
         with closing(sqlite3.connect(file)) as db:
@@ -303,8 +303,8 @@ def locked(file: Path) -> Iterator[None]:
 def test_a_store_that_is_locked_for_long_is_an_error_and_works_later(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shingling.store.backends.base, "PATIENCE", 0.2)
-    monkeypatch.setattr(shingling.store.backends.sqlite, "_BUSY", 0.1)
+    monkeypatch.setattr(shingling.store.backends.base, "MAX_WAIT_SECONDS", 0.2)
+    monkeypatch.setattr(shingling.store.backends.sqlite, "BUSY_TIMEOUT_SECONDS", 0.1)
     url = url_of(file, lock_timeout="100") if is_postgres(file) else url_of(file)
     message = "lock timeout" if is_postgres(file) else r"dedup\.db: database is locked"
     with Store.open(url) as store:

@@ -30,7 +30,7 @@ from shingling.errors import (
     StoreVersionError,
 )
 from shingling.sketch import Banding
-from shingling.store import parse_url, sqlite_path
+from shingling.store import file_of, parse_url
 from shingling.store.schema.migrate import HEAD, alembic_config
 from shingling.store.schema.tables import metadata
 from tests.store.children import open_each
@@ -390,7 +390,7 @@ def test_every_error_of_opening_is_an_error_of_this_package() -> None:
     ],
 )
 def test_the_file_of_a_url_is_told(url: str, path: Path | None) -> None:
-    assert sqlite_path(parse_url(url)) == path
+    assert file_of(parse_url(url)) == path
 
 
 def test_processes_that_open_a_new_store_at_the_same_moment_make_one(file: Path) -> None:

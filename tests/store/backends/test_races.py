@@ -15,7 +15,7 @@ import pytest
 import shingling.store.decide.check
 from shingling import Page, Rules, Store, sign
 from shingling.sketch import Banding
-from shingling.store.backends.postgres import _STORE_LOCK
+from shingling.store.backends.postgres import STORE_LOCK
 from shingling.store.decide.decide import decide
 from tests.store.children import crawl
 from tests.support.invariants import beginning, ending, jaccard, text, verify, words
@@ -345,7 +345,7 @@ def test_no_lock_outlives_its_transaction(file: Path) -> None:
         assert rows_of(file, query) == [(0,)]
         with store._session.database.engine.connect() as connection:
             store._session.database.take_turn(connection, alone=False)
-            store._session.database.lock(connection, [1, 2, _STORE_LOCK + 1], [3])
+            store._session.database.lock(connection, [1, 2, STORE_LOCK + 1], [3])
             assert rows_of(file, query) == [(5,)]
             connection.rollback()
             assert rows_of(file, query) == [(0,)]

@@ -75,7 +75,7 @@ def _standing(file: Path) -> dict[str, tuple[str, str | None]]:
 @pytest.fixture(params=[1, 3, 100])
 def batch(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """How many texts are read at a time."""
-    monkeypatch.setattr(shingling.store.schema.whole_texts, "_BATCH", request.param)
+    monkeypatch.setattr(shingling.store.schema.whole_texts, "_TEXTS_AT_ONCE", request.param)
     return int(request.param)
 
 

@@ -1,0 +1,65 @@
+"""What the values of an exported record must be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from shingling.text import clean
+
+Check = tuple[Callable[[Any], bool], str]
+"""A test of a value, and what it expects, as an error message says it."""
+
+
+def whole_number(low: int, high: int) -> Check:
+    """Accept a whole number from `low` to `high`."""
+    return lambda value: type(value) is int and low <= value <= high, "a whole number in its range"
+
+
+def number_of_bytes(number: int) -> Check:
+    """Accept so many bytes."""
+    return lambda value: type(value) is bytes and len(value) == number, f"{number} bytes"
+
+
+def one_of(*accepted: str) -> Check:
+    """Accept one of some strings."""
+    return lambda value: value in accepted, f"one of {', '.join(accepted)}"
+
+
+def or_none(check: Check) -> Check:
+    """Accept None as well."""
+    fits, expected = check
+    return lambda value: value is None or fits(value), expected
+
+
+def of_type(kind: type) -> Check:
+    """Accept a value of exactly this type."""
+    return lambda value: type(value) is kind, f"a {kind.__name__}"
+
+
+def _is_storable(value: Any) -> bool:
+    return type(value) is str and clean(value) == value
+
+
+def _is_text(value: Any) -> bool:
+    return type(value) is str and (value.isascii() or _is_utf8(value))
+
+
+def _is_utf8(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+STRING: Check = _is_storable, "a string without NUL and lone surrogates"
+URL: Check = lambda value: bool(value) and _is_storable(value), "a URL"
+MAIN_TEXT: Check = _is_text, "a string without lone surrogates"
+SHARE: Check = (
+    lambda value: type(value) in (float, int) and 0 <= value <= 1,
+    "a number from 0 to 1",
+)
+TIME = whole_number(-62_135_596_800, 253_402_300_799)  # seconds since 1970: the years 1 to 9999
+ID = whole_number(1, (1 << 63) - 1)
+COUNT = whole_number(0, (1 << 63) - 1)
