@@ -51,7 +51,7 @@ def overlap(a: Fingerprints, b: Fingerprints) -> Overlap:
 
 
 def standard_error(resemblance: float) -> float:
-    """Sampling error of a resemblance estimated from 84 minima."""
+    """Compute the standard error of a resemblance estimated from 84 minima."""
     return sqrt(max(resemblance * (1 - resemblance), 0.0) / FUNCTIONS)
 
 
