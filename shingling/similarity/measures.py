@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shingling.errors import SchemeError
-from shingling.sketch import FUNCTIONS, SUPERSHINGLES, word_hashes, word_weights
+from shingling.sketch import FUNCTIONS, SUPERSHINGLES, word_hashes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +51,7 @@ def overlap(a: Fingerprints, b: Fingerprints) -> Overlap:
 
 
 def standard_error(resemblance: float) -> float:
-    """Estimate the sampling error of a resemblance that is estimated from 84 minima."""
+    """Compute the standard error of a resemblance estimated from 84 minima."""
     return sqrt(max(resemblance * (1 - resemblance), 0.0) / FUNCTIONS)
 
 
@@ -118,6 +118,6 @@ def cosine(a: Sequence[str], b: Sequence[str], idf: Idf | None = None) -> float:
     if idf is None:
         vectors *= np.where(vectors.all(axis=0), 1.0, 1 + log(1.5))
     else:
-        vectors *= word_weights(idf, words)
+        vectors *= idf.weights(words)
     squares = (vectors**2).sum(axis=1)
     return min(float(vectors[0] @ vectors[1] / np.sqrt(squares.prod())), 1.0)
