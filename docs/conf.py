@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 from importlib.metadata import version as installed_version
+from typing import TYPE_CHECKING, Any
 from urllib.error import URLError
 from urllib.request import urlopen
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 project = "scrapy-shingling"
 author = "the authors of scrapy-shingling"
@@ -66,3 +70,14 @@ intersphinx_mapping = {
     for name, address in _INVENTORIES.items()
     if not os.environ.get("DOCS_OFFLINE") and _is_reachable(address)
 }
+
+
+def _leave_out_module_docstring(app: Sphinx, what: str, *rest: Any) -> None:
+    """Leave out what a module says to its developers; the page has its own introduction."""
+    if what == "module":
+        rest[-1].clear()
+
+
+def setup(app: Sphinx) -> None:
+    """Register the hook with Sphinx."""
+    app.connect("autodoc-process-docstring", _leave_out_module_docstring)
