@@ -22,10 +22,7 @@ if TYPE_CHECKING:
 PAGES = ("explanation/algorithms.md", "explanation/questions.md")
 PAGE = "\n".join(map(read, PAGES))
 EXAMPLES = [
-    (name, block)
-    for name in PAGES
-    for block in blocks(read(name))
-    if block.language == "python"
+    (name, block) for name in PAGES for block in blocks(read(name)) if block.language == "python"
 ]
 
 # What an example says, and the modules that it then needs. Without `language` it is detected.

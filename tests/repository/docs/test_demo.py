@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.picture import shortened
+from crawler.picture import shortened
 from tests.docs.console import Shell, commands
 from tests.docs.pages import DOCS, ROOT, blocks, sections
 
@@ -62,7 +62,9 @@ def test_the_readme_tells_the_numbers_of_the_demonstration(demo: tuple[Path, str
     shown = re.search(r'"(http\S+)", "title": "([^"]+)",\n "dedup": ({.+})}', readme)
     assert shown
     shell = Shell(folder)
-    [found] = json.loads(shell.run(f"scrapy dedup show {_there(shown[1], printed)} --json {_STORE}"))
+    [found] = json.loads(
+        shell.run(f"scrapy dedup show {_there(shown[1], printed)} --json {_STORE}")
+    )
     result = json.loads(shown[3])
     assert found["title"].replace("\xa0", " ") == shown[2]
     assert found["status"] == result["status"]

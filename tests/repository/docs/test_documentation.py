@@ -32,7 +32,9 @@ def test_every_setting_is_documented_in_alphabetical_order_with_its_default() ->
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_and_option_is_documented(name: str) -> None:
-    documented = {title.split()[0]: text for title, text in sections("reference/commands.md").items()}
+    documented = {
+        title.split()[0]: text for title, text in sections("reference/commands.md").items()
+    }
     parser = argparse.ArgumentParser(add_help=False)
     COMMANDS[name][2](parser)
     for option in (option for action in parser._actions for option in action.option_strings):
@@ -109,7 +111,9 @@ def test_python_examples_can_be_parsed_and_their_imports_exist(page: Path) -> No
                     assert hasattr(module, name.name), (block.line, name.name)
 
 
-@pytest.mark.parametrize("page", [DOCS / "explanation" / "architecture.md", ROOT / "CONTRIBUTING.md"])
+@pytest.mark.parametrize(
+    "page", [DOCS / "explanation" / "architecture.md", ROOT / "CONTRIBUTING.md"]
+)
 def test_every_file_and_module_that_is_named_exists(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     for drawing in re.findall(r"\]\(([^)]+\.svg)\)", text):
