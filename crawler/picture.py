@@ -34,7 +34,7 @@ def main() -> None:
     with TemporaryDirectory() as folder:
         environment = {**os.environ, "FORCE_COLOR": "1", "PYTHONPATH": str(_ROOT)}
         (Path(folder) / "scrapy.cfg").write_text("[settings]\ndefault = crawler.settings\n")
-        output = subprocess.run(  # noqa: S603 (our own words)
+        output = subprocess.run(
             [sys.executable, "-m", "crawler.demo"],
             cwd=folder,
             env=environment,

@@ -72,7 +72,7 @@ intersphinx_mapping = {
 }
 
 
-def _leave_out_module_docstring(app: Sphinx, what: str, *rest: Any) -> None:
+def _leave_out_module_docstring(_: Sphinx, what: str, *rest: Any) -> None:
     """Leave out what a module says to its developers; the page has its own introduction."""
     if what == "module":
         rest[-1].clear()

@@ -7,9 +7,12 @@ import re
 import subprocess
 import sys
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tests.docs.pages import ROOT, Block
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 ADDRESS = "http://127.0.0.1:8765"
 """Where the sample site is in the documentation."""
@@ -42,9 +45,9 @@ class Shell:
         if command.startswith("cd "):
             self.folder /= command.removeprefix("cd ")
             return ""
-        scrapy = f'scrapy() {{ "{sys.executable}" -m scrapy "$@"; }}'
+        python = f'python() {{ "{sys.executable}" "$@"; }}\nscrapy() {{ python -m scrapy "$@"; }}'
         done = subprocess.run(
-            ["bash", "-c", f"{scrapy}\n{self._here(command)}"],
+            ["bash", "-c", f"{python}\n{self._here(command)}"],
             cwd=self.folder,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
             stdout=subprocess.PIPE,

@@ -4,38 +4,61 @@ from __future__ import annotations
 
 import html
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
-from pathlib import Path
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pytest
 
 from crawler.picture import shortened
-from tests.docs.console import Shell, commands
-from tests.docs.pages import DOCS, ROOT, blocks, sections
+from tests.docs.console import ADDRESS, Shell, commands
+from tests.docs.pages import DOCS, ROOT, Block, blocks, sections
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 # Examples on files, databases and stores that are not here.
 _ELSEWHERE = ("graded", "articles", "items.jsonl", "postgresql", "prune", "idf", "method simhash")
 
+EXAMPLES = {
+    name: [
+        block
+        for block in blocks(text)
+        if block.language == "console"
+        and not any(word in command for command, _ in commands(block) for word in _ELSEWHERE)
+    ]
+    for name, text in sections("reference/commands.md").items()
+}
 
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """A folder like that of the clone after `make demo`, and what it printed."""
-    folder = tmp_path_factory.mktemp("clone")
+
+@dataclass(frozen=True)
+class Demo:
+    """A folder as that of the clone after `make demo`, what it printed, and the sample's address."""
+
+    folder: Path
+    printed: str
+    address: str
+
+    def here(self, url: str) -> str:
+        """A URL of the documentation in this demonstration, whose port may be another one."""
+        return url.replace(ADDRESS, self.address)
+
+
+def make_project(folder: Path) -> None:
+    """Make a folder the project of the clone."""
     shutil.copy(ROOT / "scrapy.cfg", folder)
     (folder / "crawler").symlink_to(ROOT / "crawler")
-    done = subprocess.run(
-        [sys.executable, "-m", "crawler.demo"],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return folder, done.stdout
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
+    folder = tmp_path_factory.mktemp("clone")
+    make_project(folder)
+    printed = Shell(folder).run("python -m crawler.demo")
+    address = re.search(r"url=(http://\S+?)/ ", printed)
+    assert address
+    return Demo(folder, printed, address[1])
 
 
 def bare(text: str) -> str:
@@ -43,63 +66,39 @@ def bare(text: str) -> str:
     return re.sub(r"\s|(?<=127\.0\.0\.1):\d+", "", text)
 
 
-def test_the_picture_of_the_readme_shows_what_the_demonstration_prints(
-    demo: tuple[Path, str],
-) -> None:
+def test_the_picture_of_the_readme_shows_what_the_demonstration_prints(demo: Demo) -> None:
     picture = (DOCS / "images" / "demo.svg").read_text(encoding="utf-8")
     assert "@font-face" not in picture, "it must not load anything"
     drawn = "".join(map(html.unescape, re.findall(r"<text[^>]*>(.*?)</text>", picture)))
-    assert bare("".join(shortened(demo[1]))) in bare(drawn), "run `make picture`"
+    assert bare("".join(shortened(demo.printed))) in bare(drawn), "run `make picture`"
 
 
-def test_the_readme_tells_the_numbers_of_the_demonstration(demo: tuple[Path, str]) -> None:
-    folder, printed = demo
+def test_the_readme_tells_the_numbers_of_the_demonstration(demo: Demo) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    kept, dropped = (re.search(rf"{word}: (\d+) pages", printed) for word in ("Kept", "Dropped"))
-    assert kept
-    assert dropped
-    assert f"{kept[1]} pages kept, {dropped[1]} dropped" in readme
+    counts = dict(re.findall(r"(Kept|Dropped): (\d+) pages", demo.printed))
+    assert f"{counts['Kept']} pages kept, {counts['Dropped']} dropped" in readme
     shown = re.search(r'"(http\S+)", "title": "([^"]+)",\n "dedup": ({.+})}', readme)
     assert shown
-    shell = Shell(folder)
     [found] = json.loads(
-        shell.run(f"scrapy dedup show {_there(shown[1], printed)} --json {_STORE}")
+        Shell(demo.folder).run(
+            f"scrapy dedup show {demo.here(shown[1])} --json --store sqlite:///demo/dedup.db"
+        )
     )
     result = json.loads(shown[3])
     assert found["title"].replace("\xa0", " ") == shown[2]
     assert found["status"] == result["status"]
-    assert found["original"] == _there(result["original"], printed)
+    assert found["original"] == demo.here(result["original"])
     assert round(found["resemblance"], 4) == result["resemblance"]
 
 
-_STORE = "--store sqlite:///demo/dedup.db"
-
-
-def _there(url: str, printed: str) -> str:
-    """The URL in the demonstration, whose port may be another one."""
-    address = re.search(r"url=(http://\S+?)/ ", printed)
-    assert address
-    return re.sub(r"http://127\.0\.0\.1:\d+", address[1], url)
-
-
-@pytest.mark.parametrize("name", sections("reference/commands.md"))
-def test_the_commands_print_what_their_page_says(
-    name: str, demo: tuple[Path, str], tmp_path: Path
+@pytest.mark.parametrize(
+    "examples", [pytest.param(found, id=name) for name, found in EXAMPLES.items() if found]
+)
+def test_a_command_prints_what_its_page_says(
+    examples: list[Block], demo: Demo, tmp_path: Path
 ) -> None:
-    folder, printed = demo
-    examples = [
-        block
-        for block in blocks(sections("reference/commands.md")[name])
-        if block.language == "console"
-    ]
-    if not examples:
-        pytest.skip("no example")
-    for file in ("scrapy.cfg", "crawler"):
-        shutil.copy(folder / file, tmp_path) if file.endswith("cfg") else (
-            tmp_path / file
-        ).symlink_to(folder / file)
-    shutil.copy(folder / "demo" / "dedup.db", tmp_path)
-    shell = Shell(tmp_path, _there("http://127.0.0.1:8765", printed))
+    make_project(tmp_path)
+    shutil.copy(demo.folder / "demo" / "dedup.db", tmp_path)
+    shell = Shell(tmp_path, demo.address)
     for block in examples:
-        if not any(word in command for command, _ in commands(block) for word in _ELSEWHERE):
-            shell.check(block)
+        shell.check(block)
