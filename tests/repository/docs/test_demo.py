@@ -34,7 +34,7 @@ EXAMPLES = {
 
 @dataclass(frozen=True)
 class Demo:
-    """A folder as that of the clone after `make demo`, what it printed, and the sample's address."""
+    """A folder like the clone after `make demo`, what that printed, and where the site was."""
 
     folder: Path
     printed: str
