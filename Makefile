@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := bin/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-oldest test-spark lint types docs picture bench bench-spark clean
+.PHONY: demo test test-fast test-oldest test-spark lint types docs picture bench bench-spark clean
 
 demo: .venv/installed
 	@$(BIN)/python -m crawler.demo
@@ -11,9 +11,13 @@ demo: .venv/installed
 test: .venv/tested
 	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile
 
+# An answer in a minute: all but crawls, PostgreSQL, and what takes long.
+test-fast: .venv/tested
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile -m fast
+
 # With the oldest version of everything that pyproject.toml allows.
 test-oldest: .venv/oldest/tested
-	.venv/oldest/bin/python -m pytest --numprocesses 3 --dist loadfile --ignore tests/packaging/test_wheel.py
+	.venv/oldest/bin/python -m pytest --numprocesses 3 --dist loadfile --ignore tests/repository/packaging/test_wheel.py
 
 test-spark: .venv/spark
 	$(BIN)/python -m pytest tests/bulk/test_spark.py

@@ -9,7 +9,8 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tests.docs.pages import ROOT, Block
+from tests.repository.docs.pages import Block
+from tests.support.installed import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path

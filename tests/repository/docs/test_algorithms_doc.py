@@ -12,12 +12,13 @@ import pytest
 
 from shingling.sketch import Banding
 from shingling.sketch.halves import Halves
-from tests.docs.pages import ROOT, blocks, read
+from tests.repository.docs.pages import blocks, read
+from tests.support.installed import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.docs.pages import Block
+    from tests.repository.docs.pages import Block
 
 PAGES = ("explanation/algorithms.md", "explanation/questions.md")
 PAGE = "\n".join(map(read, PAGES))

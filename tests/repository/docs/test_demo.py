@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from crawler.picture import shortened
-from tests.docs.console import ADDRESS, Shell, commands
-from tests.docs.pages import DOCS, ROOT, Block, blocks, sections
+from tests.repository.docs.console import ADDRESS, Shell, commands
+from tests.repository.docs.pages import DOCS, Block, blocks, sections
+from tests.support.installed import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,7 +15,8 @@ import shingling
 from shingling.cli.command import COMMANDS
 from shingling.plugin.report import ADVICE
 from shingling.plugin.settings import SETTINGS
-from tests.docs.pages import DOCS, PAGES, ROOT, anchors, blocks, read, sections
+from tests.repository.docs.pages import DOCS, PAGES, anchors, blocks, read, sections
+from tests.support.installed import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path

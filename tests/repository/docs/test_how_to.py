@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from crawler.demo import serve
-from tests.docs.console import Shell
-from tests.docs.pages import blocks, read
+from tests.repository.docs.console import Shell
+from tests.repository.docs.pages import blocks, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from crawler.demo import SAMPLE, serve
-from tests.docs.console import Shell, commands
-from tests.docs.pages import blocks, read
+from tests.repository.docs.console import Shell, commands
+from tests.repository.docs.pages import blocks, read
 
 if TYPE_CHECKING:
     from pathlib import Path
