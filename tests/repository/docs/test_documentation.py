@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import shingling
-from shingling.cli.command import COMMANDS
+from shingling.cli.commands import all_commands
 from shingling.plugin.report import ADVICE
 from shingling.plugin.settings import SETTINGS
 from tests.repository.docs.pages import DOCS, PAGES, anchors, blocks, read, sections
@@ -31,19 +31,19 @@ def test_every_setting_is_documented_in_alphabetical_order_with_its_default() ->
         assert ast.literal_eval(shown[1]) == default, name
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", all_commands())
 def test_every_command_and_option_is_documented(name: str) -> None:
     documented = {
         title.split()[0]: text for title, text in sections("reference/commands.md").items()
     }
     parser = argparse.ArgumentParser(add_help=False)
-    COMMANDS[name][2](parser)
+    all_commands()[name].add_options(parser)
     for option in (option for action in parser._actions for option in action.option_strings):
         assert f"`{option}" in documented[name], option
 
 
 def test_no_command_is_documented_that_is_not_there() -> None:
-    assert {title.split()[0] for title in sections("reference/commands.md")} == set(COMMANDS)
+    assert {title.split()[0] for title in sections("reference/commands.md")} == set(all_commands())
 
 
 def test_every_stats_key_and_reason_is_documented() -> None:
