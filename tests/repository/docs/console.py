@@ -9,11 +9,12 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tests.repository.docs.pages import Block
 from tests.support.installed import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.repository.docs.pages import Block
 
 ADDRESS = "http://127.0.0.1:8765"
 """Where the sample site is in the documentation."""

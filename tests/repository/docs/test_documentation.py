@@ -15,6 +15,7 @@ import shingling
 from shingling.cli.commands import all_commands
 from shingling.plugin.report import ADVICE
 from shingling.plugin.settings import SETTINGS
+from tests.repository.architecture.test_rooms import ROOMS
 from tests.repository.docs.pages import DOCS, PAGES, anchors, blocks, read, sections
 from tests.support.installed import ROOT
 
@@ -133,6 +134,19 @@ def test_the_architecture_page_names_every_package() -> None:
     for package in (ROOT / "shingling").rglob("__init__.py"):
         name = ".".join(package.parent.relative_to(ROOT).parts)
         assert f"`{name}`" in text, name
+
+
+def test_the_architecture_page_says_what_each_package_may_import() -> None:
+    page = read("explanation/architecture.md")
+    rows = re.findall(r"^\| `shingling\.(\w+)`.*\| (.*) \|$", page, flags=re.MULTILINE)
+    said = {name: set(re.findall(r"`(\w+)`", imported)) for name, imported in rows if name in ROOMS}
+    ground = {"errors", "defaults", "kernel"}
+    assert said.pop("cli") == set(), "it may import all of them"
+    assert said.pop("kernel") == set()
+    assert said == {
+        name: allowed - ground for name, allowed in ROOMS.items() if name not in {*ground, "cli"}
+    }
+    assert ROOMS["cli"] | {"cli"} == set(ROOMS)
 
 
 def test_every_decision_has_a_date_and_a_status() -> None:
