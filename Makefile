@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := bin/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-fast test-oldest test-spark lint types bench bench-spark clean
+.PHONY: demo test test-fast test-oldest test-spark lint types docs picture bench bench-spark clean
 
 demo: .venv/installed
 	@$(BIN)/python -m crawler.demo
@@ -28,6 +28,13 @@ lint: .venv/tested
 
 types: .venv/tested
 	$(BIN)/mypy
+
+docs: .venv/tested
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going docs build/docs
+
+# The picture of the README, from what `make demo` prints.
+picture: .venv/installed
+	$(BIN)/python -m crawler.picture
 
 bench: .venv/tested
 	.venv/$(INSTALL) --group peers

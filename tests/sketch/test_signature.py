@@ -104,7 +104,7 @@ def _reference_hash(text: str) -> bytes:
 def _reference_bytes(
     words: list[str], size: int, version: int = 2, text: str | None = None
 ) -> bytes:
-    """The 376 bytes of a signature, by the text of docs/algorithms.md alone."""
+    """The 376 bytes of a signature, by the text of docs/explanation/algorithms.md alone."""
     scheme = f'{{"shingle_size": {size}, "version": {version}}}'.encode()
     joined = " ".join(words)
     of_words = hashlib.blake2b(joined.encode(), digest_size=16).digest()

@@ -1,4 +1,4 @@
-"""The examples of docs/algorithms.md print what it says, and its tables are computed."""
+"""The examples of the pages on algorithms print what they say, and their tables are computed."""
 
 from __future__ import annotations
 
@@ -12,15 +12,18 @@ import pytest
 
 from shingling.sketch import Banding
 from shingling.sketch.halves import Halves
+from tests.repository.docs.pages import blocks, read
 from tests.support.installed import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-PAGE = (ROOT / "docs" / "algorithms.md").read_text(encoding="utf-8")
+    from tests.repository.docs.pages import Block
+
+PAGES = ("explanation/algorithms.md", "explanation/questions.md")
+PAGE = "\n".join(map(read, PAGES))
 EXAMPLES = [
-    (PAGE[: block.start()].count("\n") + 1, block[1])
-    for block in re.finditer(r"^```python\n(>>> .*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)
+    (name, block) for name in PAGES for block in blocks(read(name)) if block.language == "python"
 ]
 
 # What an example says, and the modules that it then needs. Without `language` it is detected.
@@ -56,13 +59,16 @@ def agree(shown: str, value: float) -> bool:
 
 def test_there_are_examples_of_every_part() -> None:
     assert len(EXAMPLES) >= 12
-    assert PAGE.count("```python") == len(EXAMPLES)
+    assert all(block.text.startswith(">>> ") for _, block in EXAMPLES)
 
 
-@pytest.mark.parametrize(("line", "source"), EXAMPLES, ids=[f"line {at}" for at, _ in EXAMPLES])
+@pytest.mark.parametrize(
+    ("name", "block"), EXAMPLES, ids=[f"{name}, line {block.line}" for name, block in EXAMPLES]
+)
 def test_an_example_prints_what_the_page_says(
-    line: int, source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    source = block.text
     needed = {
         module for said, names in NEEDS.items() if re.search(said, source) for module in names
     }
@@ -71,7 +77,7 @@ def test_an_example_prints_what_the_page_says(
         pytest.skip(f"not installed: {', '.join(missing)}")
     (tmp_path / "crawler").symlink_to(ROOT / "crawler")
     monkeypatch.chdir(tmp_path)
-    test = doctest.DocTestParser().get_doctest(source, {}, "docs/algorithms.md", None, line)
+    test = doctest.DocTestParser().get_doctest(source, {}, name, None, block.line)
     told: list[str] = []
     failed, tried = doctest.DocTestRunner(verbose=False).run(test, out=told.append)
     assert tried
@@ -126,9 +132,10 @@ def test_the_table_of_replaced_words_is_computed() -> None:
 
 
 def test_the_probabilities_named_in_the_text_are_computed() -> None:
-    assert "14 × 6 bands find .986" in PAGE
+    words = " ".join(PAGE.split())
+    assert "14 × 6 bands find .986" in words
     assert agree(".986", Banding(14, 6).recall(0.8))
-    assert ".8^14 = .044" in PAGE
+    assert ".8^14 = .044" in words
     assert agree(".044", 0.8**14)
-    assert "agree by chance with probability .0005" in PAGE
+    assert "agree by chance with probability .0005" in words
     assert agree(".0005", 1000 * 1000 / 2**31)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import ast
 import re
+from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,21 +15,16 @@ import shingling
 from shingling.cli.commands import all_commands
 from shingling.plugin.report import ADVICE
 from shingling.plugin.settings import SETTINGS
+from tests.repository.architecture.test_rooms import ROOMS
+from tests.repository.docs.pages import DOCS, PAGES, anchors, blocks, read, sections
 from tests.support.installed import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-DOCS = ROOT / "docs"
-
-
-def sections(name: str) -> dict[str, str]:
-    parts = re.split(r"^### (.+)$", (DOCS / name).read_text(encoding="utf-8"), flags=re.MULTILINE)
-    return dict(zip(parts[1::2], parts[2::2], strict=True))
-
 
 def test_every_setting_is_documented_in_alphabetical_order_with_its_default() -> None:
-    documented = sections("settings.md")
+    documented = sections("reference/settings.md")
     assert list(documented) == sorted(SETTINGS)
     for name, (default, _, _) in SETTINGS.items():
         shown = re.search(r"Default: `(.+?)`", documented[name])
@@ -37,7 +34,9 @@ def test_every_setting_is_documented_in_alphabetical_order_with_its_default() ->
 
 @pytest.mark.parametrize("name", all_commands())
 def test_every_command_and_option_is_documented(name: str) -> None:
-    documented = {title.split()[0]: text for title, text in sections("commands.md").items()}
+    documented = {
+        title.split()[0]: text for title, text in sections("reference/commands.md").items()
+    }
     parser = argparse.ArgumentParser(add_help=False)
     all_commands()[name].add_options(parser)
     for option in (option for action in parser._actions for option in action.option_strings):
@@ -45,11 +44,11 @@ def test_every_command_and_option_is_documented(name: str) -> None:
 
 
 def test_no_command_is_documented_that_is_not_there() -> None:
-    assert {title.split()[0] for title in sections("commands.md")} == set(all_commands())
+    assert {title.split()[0] for title in sections("reference/commands.md")} == set(all_commands())
 
 
 def test_every_stats_key_and_reason_is_documented() -> None:
-    documented = (DOCS / "stats.md").read_text(encoding="utf-8")
+    documented = read("reference/stats.md")
     sources = [path.read_text(encoding="utf-8") for path in (ROOT / "shingling").rglob("*.py")]
     keys = {key for text in sources for key in re.findall(r'"(dedup/[a-z_/]+[a-z_])"', text)}
     assert len(keys) > 4
@@ -74,11 +73,12 @@ def test_every_stats_key_and_reason_is_documented() -> None:
 
 
 def test_every_status_is_documented() -> None:
-    text = (DOCS / "stats.md").read_text(encoding="utf-8")
+    text = read("reference/stats.md") + read("reference/items.md")
     from shingling.store import STATUSES
 
     for status in STATUSES:
         assert f"`dedup/{status}" in text, status
+        assert f"`{status}`" in text, status
 
 
 def test_all_public_names_can_be_imported_and_have_a_docstring() -> None:
@@ -89,26 +89,88 @@ def test_all_public_names_can_be_imported_and_have_a_docstring() -> None:
         _ = shingling.nothing
 
 
-def test_links_in_the_documentation_lead_somewhere() -> None:
-    for page in [ROOT / "README.md", *DOCS.glob("*.md")]:
-        text = page.read_text(encoding="utf-8")
-        for target, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", text):
-            file = page.parent / target if target else page
-            assert file.exists(), (page.name, target)
-            if anchor:
-                assert anchor in headings(file), (page.name, target, anchor)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_and_anchors_lead_somewhere(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for target, anchor in re.findall(r"\]\(([^)#:\s]*)(?:#([^)\s]*))?\)", text):
+        file = page.parent / target if target else page
+        assert file.exists(), target
+        if anchor:
+            assert anchor in anchors(file), f"{target}#{anchor}"
 
 
-def headings(page: Path) -> set[str]:
-    """Return the anchors of a page's headings, as they are made from their words."""
-    found = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in found}
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_python_examples_can_be_parsed_and_their_imports_exist(page: Path) -> None:
+    for block in blocks(page.read_text(encoding="utf-8")):
+        if block.language != "python" or block.text.startswith(">>>"):
+            continue
+        for statement in ast.walk(ast.parse(block.text, f"{page}, line {block.line}")):
+            if isinstance(statement, ast.ImportFrom) and statement.module:
+                if statement.module.startswith(("shingling.bulk.spark", "pyspark")):
+                    continue  # they are installed where Java is
+                module = import_module(statement.module)
+                for name in statement.names:
+                    assert hasattr(module, name.name), (block.line, name.name)
+
+
+@pytest.mark.parametrize(
+    "page", [DOCS / "explanation" / "architecture.md", ROOT / "CONTRIBUTING.md"]
+)
+def test_every_file_and_module_that_is_named_exists(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for drawing in re.findall(r"\]\(([^)]+\.svg)\)", text):
+        text += (page.parent / drawing).read_text(encoding="utf-8")
+    files = set(re.findall(r"(?<![\w./])((?:\w+/)+\w+\.(?:py|c|md|txt))\b", text))
+    modules = set(re.findall(r"`(shingling(?:\.\w+)+)`", text))
+    assert len(files) > 5
+    for file in files:
+        assert any((ROOT / folder / file).is_file() for folder in ("", "shingling")), file
+    for module in modules:
+        assert find_spec(module) is not None, module
+
+
+def test_the_architecture_page_names_every_package() -> None:
+    text = read("explanation/architecture.md")
+    for package in (ROOT / "shingling").rglob("__init__.py"):
+        name = ".".join(package.parent.relative_to(ROOT).parts)
+        assert f"`{name}`" in text, name
+
+
+def test_the_architecture_page_says_what_each_package_may_import() -> None:
+    page = read("explanation/architecture.md")
+    rows = re.findall(r"^\| `shingling\.(\w+)`.*\| (.*) \|$", page, flags=re.MULTILINE)
+    said = {name: set(re.findall(r"`(\w+)`", imported)) for name, imported in rows if name in ROOMS}
+    ground = {"errors", "defaults", "kernel"}
+    assert said.pop("cli") == set(), "it may import all of them"
+    assert said.pop("kernel") == set()
+    assert said == {
+        name: allowed - ground for name, allowed in ROOMS.items() if name not in {*ground, "cli"}
+    }
+    assert ROOMS["cli"] | {"cli"} == set(ROOMS)
+
+
+def test_every_decision_has_a_date_and_a_status() -> None:
+    records = sections("decisions.md")
+    dates = [title[:10] for title in records]
+    assert dates == sorted(dates, reverse=True)
+    for title, record in records.items():
+        assert re.match(r"\d{4}-\d\d-\d\d ", title), title
+        assert re.match(r"Status: (accepted|superseded by \[)", record.lstrip()), title
+
+
+def test_every_page_of_the_site_is_in_a_table_of_contents() -> None:
+    listed = set()
+    for index in DOCS.rglob("*.md"):
+        for contents in re.findall(r"```{toctree}\n(.*?)```", index.read_text("utf-8"), re.DOTALL):
+            names = re.findall(r"^([\w/-]+)$", contents, flags=re.MULTILINE)
+            listed |= {(index.parent / f"{name}.md").resolve() for name in names}
+    assert listed == set(DOCS.rglob("*.md")) - {DOCS / "index.md"}
 
 
 def test_the_known_answers_of_the_candidate_table_are_computed() -> None:
     from shingling.sketch import Banding
 
-    table = (DOCS / "algorithms.md").read_text(encoding="utf-8")
+    table = read("explanation/algorithms.md")
     for bands, rows in re.findall(r"^\| (\d+) × (\d+)", table, flags=re.MULTILINE):
         row = re.search(rf"^\| {bands} × {rows}[^|]*\|(.+)\|$", table, flags=re.MULTILINE)
         assert row

@@ -1,0 +1,103 @@
+"""Runs the examples of the documentation in a shell, and compares what they print."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tests.support.installed import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.repository.docs.pages import Block
+
+ADDRESS = "http://127.0.0.1:8765"
+"""Where the sample site is in the documentation."""
+
+# What differs from one run, machine or moment to the next.
+_DIFFERENT = [
+    (re.compile(r"http://127\.0\.0\.1:\d+"), "ADDRESS"),
+    (re.compile(r"sqlite:////\S+?dedup\.db"), "STORE"),
+    (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?"), "TIME"),
+    (re.compile(r"^size .*"), "SIZE"),
+    (re.compile(r"\d+\.\d kB$"), "SIZE"),
+    (re.compile(r"\s+"), " "),
+]
+
+
+@dataclass
+class Shell:
+    """A shell in a folder, with the `scrapy` of this Python.
+
+    Args:
+        folder: where commands run.
+        address: of the sample site, in place of the one in the documentation.
+    """
+
+    folder: Path
+    address: str = ADDRESS
+
+    def run(self, command: str) -> str:
+        """Run a command; return its output, with the log among it."""
+        if command.startswith("cd "):
+            self.folder /= command.removeprefix("cd ")
+            return ""
+        python = f'python() {{ "{sys.executable}" "$@"; }}\nscrapy() {{ python -m scrapy "$@"; }}'
+        done = subprocess.run(
+            ["bash", "-c", f"{python}\n{self._here(command)}"],
+            cwd=self.folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert done.returncode == 0, f"$ {command}\n{done.stdout}"
+        return done.stdout
+
+    def write(self, block: Block) -> None:
+        """Write or extend the file that the block's caption names."""
+        assert block.caption is not None
+        name = block.caption.removeprefix("added to ")
+        with (self.folder / name).open("a" if name != block.caption else "w") as file:
+            file.write(f"\n{self._here(block.text)}")
+
+    def check(self, block: Block) -> None:
+        """Run the commands of a block, and compare what they print with what it shows."""
+        for command, shown in commands(block):
+            printed = self.run(command)
+            if shown:
+                expected = [_normal(line) for line in shown]
+                assert _matches(expected, [_normal(line) for line in printed.splitlines()]), (
+                    f"line {block.line}: $ {command}\n{printed}"
+                )
+
+    def _here(self, text: str) -> str:
+        return text.replace(ADDRESS, self.address)
+
+
+def commands(block: Block) -> list[tuple[str, list[str]]]:
+    """The commands of a block, each with the lines that are shown below it."""
+    parts = re.split(r"^\$ (.+)$", block.text, flags=re.MULTILINE)
+    return [
+        (command, shown.strip("\n").splitlines())
+        for command, shown in zip(parts[1::2], parts[2::2], strict=True)
+    ]
+
+
+def _normal(line: str) -> str:
+    for pattern, replacement in _DIFFERENT:
+        line = pattern.sub(replacement, line)
+    return line.strip()
+
+
+def _matches(expected: list[str], printed: list[str]) -> bool:
+    """Whether lines are as expected, where `…` stands for any number of lines."""
+    pattern = "".join("(?:.*\n)*?" if line == "…" else re.escape(f"{line}\n") for line in expected)
+    return re.fullmatch(pattern, "".join(f"{line}\n" for line in printed)) is not None

@@ -1,0 +1,146 @@
+"""The examples of the how-to pages do what the pages say, in a real project."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from crawler.demo import serve
+from tests.repository.docs.console import Shell
+from tests.repository.docs.pages import blocks, read
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+SPIDER = """
+import scrapy
+
+
+class Spider(scrapy.Spider):
+    name = "shop"
+
+    async def start(self):
+        for path in self.paths.split(","):
+            yield scrapy.Request(self.site + path)
+
+{parse}
+"""
+YIELDS_ITS_PAGE = """
+def parse(self, response):
+    yield {"url": response.url}
+"""
+SETTINGS = """
+SPIDER_MODULES = ["shop.spiders"]
+ADDONS = {{"shingling.Addon": 500}}
+TELNETCONSOLE_ENABLED = False
+DEDUP_WORKERS = 0
+CONCURRENT_REQUESTS = 1
+LOG_LEVEL = "INFO"
+{more}
+"""
+
+
+def words(number: int) -> str:
+    """30 words that no other number has."""
+    return " ".join(f"word{number}x{place}" for place in range(30))
+
+
+def product(name: str, text: str) -> str:
+    return f'<li class="product"><a href="/{name}.html"><h2>Chair</h2></a><p>{text}</p></li>'
+
+
+PAGES = {
+    "list1.html": f"<ul>{product('a', words(1))}{product('b', words(2))}</ul>",
+    "list2.html": f"<ul>{product('copy', words(1))}{product('c', words(3))}</ul>",
+    "one.html": f"<nav>{words(8)}</nav><article>{words(4)}</article>",
+    "two.html": f"<nav>{words(9)}</nav><article>{words(4)}</article>",
+    "none.html": f"<p>{words(5)}</p>",
+}
+
+
+def example(name: str, containing: str) -> str:
+    """The Python example of a page that contains some text."""
+    [found] = [block.text for block in blocks(read(name)) if containing in block.text]
+    return found
+
+
+class Project:
+    """A project with one spider.
+
+    Args:
+        folder: that it is made in.
+        site: address of its pages.
+    """
+
+    def __init__(self, folder: Path, site: str) -> None:
+        self.shell = Shell(folder)
+        self._folder, self._site = folder, site
+        for name in ("shop/spiders/__init__.py", "shop/__init__.py"):
+            self.write(name, "")
+        self.write("scrapy.cfg", "[settings]\ndefault = shop.settings\n")
+
+    def write(self, name: str, text: str) -> None:
+        file = self._folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+
+    def crawl(self, parse: str, settings: str, *paths: str) -> list[dict[str, Any]]:
+        """The items of a crawl of the paths."""
+        spider = SPIDER.format(parse=textwrap.indent(parse, "    "))
+        self.write("shop/spiders/shop.py", spider)
+        self.write("shop/settings.py", SETTINGS.format(more=settings))
+        self.shell.run(
+            f"scrapy crawl shop -a site={self._site} -a paths={','.join(paths)} -O out.jsonl"
+        )
+        lines = (self._folder / "out.jsonl").read_text(encoding="utf-8").splitlines()
+        return [json.loads(line) for line in lines]
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Iterator[Project]:
+    served = tmp_path / "served"
+    served.mkdir()
+    for name, body in PAGES.items():
+        page = f"<!DOCTYPE html><title>Chairs</title><body>{body}</body>"
+        (served / name).write_text(page, encoding="utf-8")
+    with serve(served) as address:
+        yield Project(tmp_path / "project", address)
+
+
+def names(items: list[dict[str, Any]]) -> list[str]:
+    return [item["url"].rpartition("/")[2] for item in items]
+
+
+def test_of_items_with_their_own_text_only_copies_are_dropped(shop: Project) -> None:
+    parse = example("howto/list-pages.md", "li.product")
+    items = shop.crawl(parse, "", "list1.html", "list2.html")
+    assert names(items) == ["a.html", "b.html", "c.html"]
+
+
+def test_items_of_a_list_without_text_are_kept(shop: Project) -> None:
+    parse = example("howto/list-pages.md", "li.product").replace('"text":', '"other":')
+    items = shop.crawl(parse, 'DEDUP_ACTION = "tag"', "list1.html")
+    assert names(items) == ["a.html", "b.html"]
+    assert {item["dedup"]["reason"] for item in items} == {"list"}
+
+
+def test_the_pipeline_that_drops_unchanged_pages_leaves_nothing_of_a_second_crawl(
+    shop: Project,
+) -> None:
+    shop.write("shop/pipelines.py", example("howto/recrawl.md", "class OnlyNews"))
+    settings = example("howto/recrawl.md", "ITEM_PIPELINES") + 'DEDUP_ACTION = "tag"\n'
+    for expected in (["one.html", "none.html"], []):
+        items = shop.crawl(YIELDS_ITS_PAGE, settings, "one.html", "none.html")
+        assert names(items) == expected
+
+
+def test_the_extractor_of_a_user_decides_what_is_compared(shop: Project) -> None:
+    shop.write("shop/extract.py", example("reference/extractors.md", "def main_text"))
+    settings = example("reference/extractors.md", "DEDUP_EXTRACTOR =") + 'DEDUP_ACTION = "tag"\n'
+    items = shop.crawl(YIELDS_ITS_PAGE, settings, "one.html", "two.html", "none.html")
+    assert [item["dedup"]["status"] for item in items] == ["new", "exact", "skipped"]
+    assert items[2]["dedup"]["reason"] == "no_main_text"
