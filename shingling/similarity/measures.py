@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shingling.errors import SchemeError
-from shingling.sketch import FUNCTIONS, SUPERSHINGLES, word_hashes
+from shingling.sketch import FUNCTIONS, SUPERSHINGLES, word_hashes, word_weights
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -118,6 +118,6 @@ def cosine(a: Sequence[str], b: Sequence[str], idf: Idf | None = None) -> float:
     if idf is None:
         vectors *= np.where(vectors.all(axis=0), 1.0, 1 + log(1.5))
     else:
-        vectors *= idf.weights(words)
+        vectors *= word_weights(idf, words)
     squares = (vectors**2).sum(axis=1)
     return min(float(vectors[0] @ vectors[1] / np.sqrt(squares.prod())), 1.0)
