@@ -66,17 +66,12 @@ def make_gate(tmp_path: Path) -> Iterator[Callable[[], Gate]]:
 
 
 def archive(folder: Path, store: Path, *arguments: str, gate: Gate | None = None) -> Crawling:
-    """Start the archive spider over the sample; pages wait at a gate, if there is one.
-
-    Then there is one worker, so that they get through in the order in which they are stored: with
-    two, a page that waits at the gate may keep others from being stored that came after it.
-    """
-    workers = 1 if gate else 2
+    """Start the archive spider over the sample; pages wait at a gate, if there is one."""
     extractor = "gated_extractor.extract_when_let" if gate else "trafilatura"
     return Crawling(
         ROOT,
         *("-a", "path=crawler/sample", "-O", str(folder / "items.jsonl")),
-        *("-s", f"DEDUP_STORE_URL=sqlite:///{store}", "-s", f"DEDUP_WORKERS={workers}"),
+        *("-s", f"DEDUP_STORE_URL=sqlite:///{store}", "-s", "DEDUP_WORKERS=2"),
         *("-s", f"DEDUP_EXTRACTOR={extractor}", *arguments),
         command=("-m", "scrapy", "crawl", "archive"),
         logs=folder,
