@@ -65,6 +65,22 @@ def make_gate(tmp_path: Path) -> Iterator[Callable[[], Gate]]:
         yield lambda: stack.enter_context(closing(Gate(tmp_path)))
 
 
+def let_until_stored(
+    crawling: Crawling, gate: Gate, stored: Callable[[], bool], pages: int
+) -> None:
+    """Let pages through until enough are stored.
+
+    One that is extracted is stored after those before it, which may still wait at the gate: then
+    another one is let through.
+    """
+    gate.let(pages)
+    for _ in range(20):
+        if so_within(2, lambda: stored() or crawling.process.poll() is not None):
+            break
+        gate.let(1)
+    crawling.wait_for(stored)
+
+
 def archive(folder: Path, store: Path, *arguments: str, gate: Gate | None = None) -> Crawling:
     """Start the archive spider over the sample; pages wait at a gate, if there is one."""
     extractor = "gated_extractor.extract_when_let" if gate else "trafilatura"
@@ -110,12 +126,14 @@ def test_a_crawl_killed_twice_and_repeated_ends_with_the_store_of_an_uninterrupt
     pages = len(uninterrupted)
     for run, let in ((1, pages // 3), (2, pages * 2 // 3)):
         gate = make_gate()
-        gate.let(let)
         crawling = archive(tmp_path, store, gate=gate)
         # This run's own row as well: the one before may have stored enough pages.
         expected = (run, let)
-        crawling.wait_for(
-            lambda expected=expected: all(map(ge, counted(store, "runs", "pages"), expected))  # type: ignore[misc]  # a default in a lambda
+        let_until_stored(
+            crawling,
+            gate,
+            lambda expected=expected: all(map(ge, counted(store, "runs", "pages"), expected)),  # type: ignore[misc]  # a default in a lambda
+            let,
         )
         os.kill(crawling.process.pid, signal.SIGKILL)
         assert crawling.wait() == -signal.SIGKILL
@@ -137,8 +155,7 @@ def test_an_interrupted_crawl_decides_what_it_has_fetched_and_records_its_end(
 ) -> None:
     store, gate = tmp_path / "dedup.db", make_gate()
     crawling = archive(tmp_path, store, "-s", "CONCURRENT_REQUESTS=4", gate=gate)
-    gate.let(5)
-    crawling.wait_for(lambda: stored(store) >= 5)
+    let_until_stored(crawling, gate, lambda: stored(store) >= 5, 5)
     crawling.process.send_signal(signal.SIGINT)
     crawling.wait_for(lambda: "shutting down gracefully" in crawling.log)
     gate.let(1000)
@@ -160,8 +177,7 @@ def test_a_crawl_interrupted_twice_ends_at_once_and_leaves_a_sound_store(
 ) -> None:
     store, gate = tmp_path / "dedup.db", make_gate()
     crawling = archive(tmp_path, store, gate=gate)
-    gate.let(5)
-    crawling.wait_for(lambda: stored(store) >= 5)
+    let_until_stored(crawling, gate, lambda: stored(store) >= 5, 5)
     crawling.process.send_signal(signal.SIGINT)
     crawling.wait_for(lambda: "shutting down gracefully" in crawling.log)
     crawling.process.send_signal(signal.SIGINT)
@@ -177,8 +193,7 @@ def test_workers_do_not_take_an_interrupt_from_the_terminal(
 ) -> None:
     store, gate = tmp_path / "dedup.db", make_gate()
     crawling = archive(tmp_path, store, "-s", "CONCURRENT_REQUESTS=4", gate=gate)
-    gate.let(5)
-    crawling.wait_for(lambda: stored(store) >= 5)
+    let_until_stored(crawling, gate, lambda: stored(store) >= 5, 5)
     # What Ctrl-C does: the signal goes to the whole foreground process group.
     os.killpg(os.getpgid(crawling.process.pid), signal.SIGINT)
     crawling.wait_for(lambda: "shutting down gracefully" in crawling.log)
