@@ -239,11 +239,12 @@ class Templates:
         """
         site, key = self.site(row.site), title_key(row.title or "")
         says_nothing = site.is_template(key ^ _TITLE_KEYS[-1])
-        blocks, parts = blocks_of(row), site.title_parts(row.title or "")
+        blocks = blocks_of(row)
         shared = set() if former is None else {*blocks_of(former)}
         doubtful: set[int] = set()
         is_copy = False
         others = [other for other in others if other.site == row.site]
+        parts = site.title_parts(row.title or "") if others else {}
         for at, estimate in nearest(row.minima, [o.minima for o in others], COPY, MAX_COPIES):
             other = others[at]
             if title_key(other.title or "") == key:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shingling.rules.methods import METHODS
@@ -163,7 +163,7 @@ def place(row: Row, now: int, batch: Batch, met: Met | None = None) -> Decision:
         or _new(case)
     )
     batch.place(row, decision)
-    return replace(decision, template=None if split is None else split.template_share)
+    return decision if split is None else decision._replace(template=split.template_share)
 
 
 def _reviewed(case: _Case) -> Decision | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -25,8 +24,7 @@ class Arrival(NamedTuple):
     former: Row | None = None
 
 
-@dataclass(frozen=True)
-class Met:
+class Met(NamedTuple):
     """What a page, which is in no group, meets in the store.
 
     Args:
@@ -42,8 +40,7 @@ class Met:
     candidates: Sequence[Row]
 
 
-@dataclass(frozen=True)
-class Decision:
+class Decision(NamedTuple):
     """What becomes of a page.
 
     Args:

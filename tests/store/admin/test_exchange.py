@@ -247,7 +247,7 @@ BAD = {
     ),
     "bands that are none": (
         changed("store", index={"indexed": "minima", "bands": 9, "rows": 9, "sampled": False}),
-        "do not make 84",
+        "are not 84 minima",
     ),
     "short minima": (changed("page", minima=b"1234"), "minima is b'1234', not 336 bytes"),
     "no minima": (changed("page", minima=None), "minima is missing"),
