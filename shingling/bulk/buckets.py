@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shingling.bulk.measuring import Pairs, worth_measuring
-from shingling.store import MOST
+from shingling.store import MAX_PAGES_PER_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +29,7 @@ _MAX_PAIRS_COMPARED = 1 << 18  # at once, by their signatures
 class Buckets:
     """The originals under each key, in a file: of each bucket their number, then their rows.
 
-    A bucket is called by its place in the file, and has room for `MOST` originals at most.
+    A bucket is called by its place in the file, and has room for `MAX_PAGES_PER_KEY` originals.
 
     Args:
         file: is made anew.
@@ -42,9 +42,9 @@ class Buckets:
     def __init__(self, file: Path, size: int) -> None:
         self._file = file
         with file.open("wb") as made:
-            made.truncate(4 * (size + MOST))
+            made.truncate(4 * (size + MAX_PAGES_PER_KEY))
             if hasattr(os, "posix_fallocate"):  # or a full disk would end this process
-                os.posix_fallocate(made.fileno(), 0, 4 * (size + MOST))
+                os.posix_fallocate(made.fileno(), 0, 4 * (size + MAX_PAGES_PER_KEY))
 
     def read(
         self, buckets: NDArray[np.int64]
@@ -78,7 +78,7 @@ class Buckets:
         firsts = np.flatnonzero(is_first)
         rank = np.arange(len(buckets)) - firsts[np.cumsum(is_first) - 1]
         place = counts[inverse] + rank
-        has_room = place < MOST
+        has_room = place < MAX_PAGES_PER_KEY
         buckets, place, originals = buckets[has_room], place[has_room], originals[has_room]
         for part, window, first in self._windows(buckets, "r+"):
             at = buckets[part] - first
@@ -97,7 +97,7 @@ class Buckets:
         while start < len(buckets):
             first = int(buckets[start])
             stop = int(np.searchsorted(buckets, first + _MAX_WINDOW_SIZE))
-            shape = int(buckets[stop - 1]) - first + 1 + MOST
+            shape = int(buckets[stop - 1]) - first + 1 + MAX_PAGES_PER_KEY
             window = np.memmap(self._file, "<u4", mode, 4 * first, (shape,))  # type: ignore[call-overload]  # stubs want a literal
             yield slice(start, stop), window, first
             start = stop

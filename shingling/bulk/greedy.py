@@ -17,7 +17,7 @@ import numpy as np
 from shingling.bulk.buckets import Buckets, Candidates
 from shingling.bulk.measuring import Measurer, MeasuringPool, by_row
 from shingling.bulk.sorting import NO_ROW
-from shingling.store import MOST, Ranking
+from shingling.store import MAX_PAGES_PER_KEY, Ranking
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -239,8 +239,8 @@ class _WithinBlock:
             counts: originals of earlier blocks in those buckets.
         """
         distinct, keys, sizes = np.unique(buckets, return_inverse=True, return_counts=True)
-        self._room = np.full(len(distinct), MOST)
-        self._room[keys[compared]] = MOST - counts
+        self._room = np.full(len(distinct), MAX_PAGES_PER_KEY)
+        self._room[keys[compared]] = MAX_PAGES_PER_KEY - counts
         shared = (sizes > 1)[keys]
         self._keys = keys[shared]
         self._places = dict(by_row(rows[shared]))

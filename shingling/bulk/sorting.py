@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from shingling.store import MOST
+from shingling.store import MAX_PAGES_PER_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -179,7 +179,9 @@ def find_shared_keys(
                 yield keys[chosen], np.arange(start, stop, dtype=np.uint32)[chosen]
 
         for part, equal in enumerate(_group_in_parts(int(compared.sum()), memory, read)):
-            bucket_sizes = np.minimum(equal.sizes, MOST) + 1  # their number, then the originals
+            bucket_sizes = (
+                np.minimum(equal.sizes, MAX_PAGES_PER_KEY) + 1
+            )  # their number, then the originals
             starts = size + np.cumsum(bucket_sizes) - bucket_sizes
             buckets = np.repeat(starts, equal.sizes)
             size += int(bucket_sizes.sum())

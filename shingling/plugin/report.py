@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from shingling.kernel import COMPILED
 from shingling.plugin.duplicate import describe_duplicate
-from shingling.rules.defaults import FEW_WORDS
+from shingling.rules.defaults import MIN_WORDS_FOR_SIMHASH
 from shingling.rules.methods import METHODS
 
 if TYPE_CHECKING:
@@ -104,12 +104,16 @@ class Report:
         if verdict.contains is not None:
             stats.inc_value("dedup/contains")
         stats.inc_value("dedup/candidates", verdict.candidates)
-        if words is not None and words < FEW_WORDS and METHODS[self._settings.method].distance:
+        if (
+            words is not None
+            and words < MIN_WORDS_FOR_SIMHASH
+            and METHODS[self._settings.method].distance
+        ):
             stats.inc_value("dedup/short_for_simhash")
             self.warn_once(
                 "short_for_simhash",
                 f"DEDUP_METHOD = {self._settings.method!r} misses many near-duplicates among texts"
-                f" of fewer than {FEW_WORDS} words, such as one of {words} here;"
+                f" of fewer than {MIN_WORDS_FOR_SIMHASH} words, such as one of {words} here;"
                 " dedup/short_for_simhash counts them",
             )
 

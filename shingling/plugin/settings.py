@@ -36,7 +36,7 @@ from shingling.rules.defaults import (
     DEFAULT_SIMHASH_DISTANCE,
     DEFAULT_THRESHOLD,
     MAX_BYTES,
-    MOST_DISTANCE,
+    MAX_SIMHASH_DISTANCE,
 )
 from shingling.rules.methods import DEFAULT_METHOD, METHODS
 
@@ -282,8 +282,8 @@ SETTINGS: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
     ),
     "DEDUP_SIMHASH_DISTANCE": (
         DEFAULT_SIMHASH_DISTANCE,
-        f"a whole number of bits, 0 to {MOST_DISTANCE}",
-        whole_number(0, MOST_DISTANCE),
+        f"a whole number of bits, 0 to {MAX_SIMHASH_DISTANCE}",
+        whole_number(0, MAX_SIMHASH_DISTANCE),
     ),
     "DEDUP_STORE_TEXT": (True, "True or False", boolean),
     "DEDUP_STORE_URL": (

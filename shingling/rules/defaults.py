@@ -11,7 +11,7 @@ DEFAULT_MIN_WORDS = 20
 DEFAULT_SIMHASH_DISTANCE = 3
 """Bits in which the SimHashes of near-duplicates differ at most."""
 
-MOST_DISTANCE = 7
+MAX_SIMHASH_DISTANCE = 7
 """Bits that an index of SimHashes can look for at most."""
 
 DEFAULT_CONTAINMENT = 0.9
@@ -26,7 +26,7 @@ DEFAULT_SHINGLE_SIZE = 5
 MAX_BYTES = 10_000_000
 """Size of a page above which it is not read."""
 
-FEW_WORDS = 200
+MIN_WORDS_FOR_SIMHASH = 200
 """Words below which the SimHashes of near-duplicates often differ in more bits."""
 
 MAX_FILE_BYTES = 1_000_000_000

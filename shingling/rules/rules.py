@@ -10,7 +10,7 @@ from shingling.rules.defaults import (
     DEFAULT_MIN_WORDS,
     DEFAULT_SIMHASH_DISTANCE,
     DEFAULT_THRESHOLD,
-    MOST_DISTANCE,
+    MAX_SIMHASH_DISTANCE,
 )
 from shingling.rules.methods import DEFAULT_METHOD, METHODS
 
@@ -49,8 +49,8 @@ class Rules:
         if self.method not in METHODS:
             raise SettingsError(f"method {self.method!r} is not known: {' or '.join(METHODS)}")
         distance = self.simhash_distance
-        if type(distance) is not int or not 0 <= distance <= MOST_DISTANCE:
-            raise _not_accepted("simhash distance", distance, f"0 to {MOST_DISTANCE} bits")
+        if type(distance) is not int or not 0 <= distance <= MAX_SIMHASH_DISTANCE:
+            raise _not_accepted("simhash distance", distance, f"0 to {MAX_SIMHASH_DISTANCE} bits")
         if not (_is_number(self.threshold) and 0 < self.threshold <= 1):
             raise _not_accepted("threshold", self.threshold, "above 0, at most 1")
         if type(self.min_words) is not int or self.min_words < 0:
@@ -77,7 +77,7 @@ class Rules:
 
     @classmethod
     def given(cls, rules: Rules | None, single: RuleValues) -> Rules | None:
-        """Return the rules that were given, whole or one by one; None where none were.
+        """Take rules that are given whole or one by one; None if there are none.
 
         Raises:
             SettingsError: both were given, or a value is not accepted.

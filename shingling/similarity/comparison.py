@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from shingling.rules.defaults import FEW_WORDS
+from shingling.rules.defaults import MIN_WORDS_FOR_SIMHASH
 from shingling.similarity.common_runs import longest_common_run
 from shingling.similarity.measures import (
     cosine,
@@ -68,10 +68,13 @@ class Comparison:
     def warnings(self) -> list[str]:
         """Say which measures mean little here."""
         fewest = min(self.words_a, self.words_b)
-        if self.exact or fewest >= FEW_WORDS:
+        if self.exact or fewest >= MIN_WORDS_FOR_SIMHASH:
             return []
         words = f"{fewest} {'word' if fewest == 1 else 'words'}"
-        return [f"SimHash says little of texts below {FEW_WORDS} words; one of these has {words}"]
+        return [
+            f"SimHash says little of texts below {MIN_WORDS_FOR_SIMHASH} words;"
+            f" one of these has {words}"
+        ]
 
 
 def compare(a: str, b: str, scheme: Scheme | None = None) -> Comparison:

@@ -8,7 +8,7 @@ from shingling.store.admin.transfer import Restored
 from shingling.store.backends.engine import file_of, parse_url
 from shingling.store.decide.alike import MAX_CANDIDATES_MEASURED, Ranking
 from shingling.store.index.keys import Index
-from shingling.store.index.postings import MOST
+from shingling.store.index.postings import MAX_PAGES_PER_KEY
 from shingling.store.model import (
     STATUSES,
     Group,
@@ -29,7 +29,7 @@ from shingling.store.urls import safe_url, site_of
 
 __all__ = [
     "MAX_CANDIDATES_MEASURED",
-    "MOST",
+    "MAX_PAGES_PER_KEY",
     "PAGE_FIELDS",
     "STATUSES",
     "Change",

@@ -111,11 +111,11 @@ class Verdict:
 
     @property
     def is_duplicate(self) -> bool:
-        """Return whether the page is a duplicate of another page."""
+        """Whether the page is a duplicate of another page."""
         return self.original is not None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the verdict as the result field of an item shows it."""
+        """Verdict as the result field of an item shows it."""
         shown = asdict(self)
         del shown["candidates"]
         for name in ("resemblance", "containment", "previous", "template"):
@@ -150,7 +150,7 @@ class StoredPage:
     source: str | None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the page with times in ISO 8601."""
+        """Page with times in ISO 8601."""
         shown = asdict(self)
         for name in ("first_seen", "last_seen"):
             shown[name] = shown[name].isoformat()
@@ -201,7 +201,7 @@ class RunRecord:
     settings: dict[str, Any]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the run with times in ISO 8601."""
+        """Run with times in ISO 8601."""
         finished = None if self.finished is None else self.finished.isoformat()
         return {**asdict(self), "started": self.started.isoformat(), "finished": finished}
 
@@ -262,7 +262,7 @@ class StoreStatus:
     revision: str
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the status as JSON has it."""
+        """Status as JSON has it."""
         names = [field.name for field in fields(self) if field.name not in ("scheme", "index")]
         return {
             **{name: getattr(self, name) for name in names},
@@ -282,12 +282,12 @@ class Review:
     created: datetime
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it with its time in ISO 8601."""
+        """Review with its time in ISO 8601."""
         return {**asdict(self), "created": self.created.isoformat()}
 
 
 def from_seconds(seconds: int) -> datetime:
-    """Return a stored time."""
+    """Time of so many seconds since 1970, in UTC."""
     return datetime.fromtimestamp(seconds, UTC)
 
 

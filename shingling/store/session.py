@@ -133,7 +133,7 @@ class Session:
             yield connection
 
     def write(self, action: Callable[[Connection], _T], *, alone: bool = False) -> _T:
-        """Return what an action does in one transaction, by the index as it is now.
+        """Run an action in one transaction, by the index as it is now, and return its result.
 
         Args:
             action: must bear to be called again with a new transaction.
@@ -188,12 +188,12 @@ def look_at_store(url: str, scheme: Scheme, rules: Rules) -> None:
 
 
 def _read_current(connection: Connection) -> tuple[Scheme, Index] | None:
-    """Return what the store was made with, or None where the tables are not this release's."""
+    """Scheme and index of a store; None if its tables are not those of this release."""
     return read_scheme(connection) if current_revision(connection) == HEAD else None
 
 
 def read_scheme(connection: Connection) -> tuple[Scheme, Index] | None:
-    """Return the scheme and the index of a store; None where it has none yet."""
+    """Scheme and index of a store; None if it has none yet."""
     row = connection.execute(select(scheme_table)).mappings().one_or_none()
     if row is None:
         return None
@@ -201,7 +201,7 @@ def read_scheme(connection: Connection) -> tuple[Scheme, Index] | None:
 
 
 def read_index(connection: Connection, *, writing: bool = False) -> Index:
-    """Return the index of a store that has one.
+    """Read the index of a store that has one.
 
     Args:
         connection: to the store.

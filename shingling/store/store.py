@@ -1,4 +1,4 @@
-"""The signature store."""
+"""`Store`: what crawls, commands and notebooks use."""
 
 from __future__ import annotations
 
@@ -41,10 +41,13 @@ _EXACT_MEANS = {
 
 
 class Store:
-    """Signatures of pages that outlive a crawl, and the verdicts on them.
+    """A persistent database of the signatures of pages, and the verdicts on them.
 
-    Made by `Store.open`. An instance is used by one thread at a time; any number of
-    processes may use one store.
+    Open one with `Store.open`; use it as a context manager, or call `close`. Only one thread at a
+    time may use an instance. Any number of processes may use the same store.
+
+    Attributes:
+        admin: removes pages, reviews pairs of pages, rebuilds and vacuums.
     """
 
     def __init__(self, session: Session) -> None:
@@ -61,33 +64,33 @@ class Store:
         create: bool = True,
         **single: Unpack[RuleValues],
     ) -> Self:
-        """Open a store; create it, or bring its tables up to date, where needed.
+        """Open a store. Create it, or bring its tables up to date, if needed.
 
-        The open store keeps the rules that it is given, and decides by them until a call says
-        otherwise. A new store gets the cheapest index that finds what they look for; one that
-        is there keeps its index, and `check` refuses rules that it does not serve.
+        The store decides by these rules until a call names others. A new store gets the cheapest
+        index that finds what the rules look for. An existing store keeps its index; `check`
+        refuses rules that this index does not serve.
 
         Args:
             url: of the database; a relative SQLite path starts at the working directory.
-            scheme: of the signatures. None takes that of the store, or the default one. The
-                version of a store that is there holds: `Store.scheme` is what to sign by.
-            rules: how pages are decided; None takes the default ones.
-            create: whether a store that is not there is made.
+            scheme: of the signatures; None: that of the store, or the default. An existing store
+                keeps the version of its scheme: sign with `Store.scheme`.
+            rules: how pages are decided; None: the default rules.
+            create: create a store that does not exist.
             **single: instead of `rules`, values of `Rules` by name (`threshold`, `method`,
                 `min_words`, `simhash_distance`, `containment`, `window_days`, `store_text`,
-                `templates`); those that are left out have their default.
+                `templates`); the others have their defaults.
 
         Raises:
-            StoreError: it cannot be opened, or is not there; the file is left as it was.
-            StoreVersionError: it was written by a newer release.
-            SchemeError: its signatures were made under another scheme.
-            SettingsError: a rule has a value that is not accepted, or was given beside `rules`.
+            StoreError: it cannot be opened, or does not exist; the file is not changed.
+            StoreVersionError: a newer release has written it.
+            SchemeError: its signatures have another scheme.
+            SettingsError: a rule has a value that is not accepted, or `rules` was given too.
         """
         given = Rules.given(rules, single)
         return cls(Session.open(url, scheme=scheme, rules=given, create=create))
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self._session.close()
 
     def __enter__(self) -> Self:
@@ -98,17 +101,17 @@ class Store:
 
     @property
     def url(self) -> str:
-        """Return the database URL without its password."""
+        """URL of the database, without its password."""
         return self._session.database.where
 
     @property
     def scheme(self) -> Scheme:
-        """Scheme of the signatures, which pages are to be signed by."""
+        """Scheme of the signatures: sign with it."""
         return self._session.scheme
 
     @property
     def rules(self) -> Rules:
-        """How pages are decided where a call does not say otherwise."""
+        """Rules that decide if a call does not name others."""
         return self._session.rules
 
     def check(
@@ -120,10 +123,11 @@ class Store:
         run: Run | None = None,
         dry_run: bool = False,
     ) -> list[Verdict]:
-        """Decide pages in order, each against all that is stored, and insert them.
+        """Decide pages in order, each against everything stored, and insert them.
 
-        All or nothing: the batch is one transaction, and it decides as if no other crawler
-        wrote meanwhile. In PostgreSQL only those wait for each other whose pages may be alike.
+        A batch is one transaction: all of it is stored, or nothing. It is decided as if no other
+        process wrote at the same time. In PostgreSQL, only batches whose pages may be alike wait
+        for each other.
 
         Args:
             batch: pages; those without a signature are signed here.
@@ -173,7 +177,7 @@ class Store:
         *,
         text: str | None = None,
     ) -> list[Match]:
-        """Return the stored pages most alike, best first; nothing is changed.
+        """Find the stored pages that are most alike, best first.
 
         Resemblance is estimated from the minima, or measured where `text` is given and
         texts are stored. Below what the bands find, every stored page is looked at.
@@ -197,7 +201,7 @@ class Store:
     def within(
         self, signature: Signature, distance: int, limit: int = 10, *, text: str | None = None
     ) -> list[Match]:
-        """Return the stored pages whose SimHash differs in so few bits, nearest first.
+        """Find the stored pages whose SimHash differs in so few bits, nearest first.
 
         Where the store is indexed by SimHash, originals are looked up, and the duplicates of
         those found are looked at; a duplicate whose original is further away is not found.
@@ -226,12 +230,12 @@ class Store:
             )
 
     def find(self, url: str) -> list[StoredPage]:
-        """Return the pages stored under a URL, one a scope."""
+        """Find the pages that are stored under a URL, one a scope."""
         with self._session.reading() as connection:
             return [queries.stored_page(row) for row in queries.find_url(connection, url)]
 
     def text(self, page: StoredPage) -> str | None:
-        """Return the main text of a stored page, or None where texts are not kept."""
+        """Read the main text of a stored page; None if texts are not kept."""
         with self._session.reading() as connection:
             return read_text(connection, page.id)
 
@@ -245,7 +249,7 @@ class Store:
             return None if text is None else split_page(connection, page.site, text)
 
     def signature(self, page: StoredPage) -> Signature:
-        """Return the signature of a stored page.
+        """Read the signature of a stored page.
 
         Raises:
             StoreError: the page is no longer stored.
@@ -300,7 +304,7 @@ class Store:
             return event_groups(connection, threshold, days, limit)
 
     def duplicates(self, page: StoredPage) -> list[StoredPage]:
-        """Return the duplicates attached to an original, oldest first."""
+        """Duplicates of an original, oldest first."""
         with self._session.reading() as connection:
             return queries.duplicates_of(connection, page.id)
 

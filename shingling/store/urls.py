@@ -16,7 +16,7 @@ _CREDENTIALS = re.compile(
 
 
 def safe_url(url: str) -> str:
-    """Return a URL without user name and password, and with control characters escaped."""
+    """Remove user name and password from a URL, and escape its control characters."""
     url = url.strip()
     if not url.isprintable():
         url = "".join(char if char.isprintable() else quote(char, errors="replace") for char in url)
@@ -29,7 +29,7 @@ _USUAL = re.compile(r"https?://([a-z0-9.-]+)(?:[/?#]|$)")
 
 
 def site_of(url: str) -> str:
-    """Return the host of a URL, in lower case and without `www.`; "" where it has none."""
+    """Host of a URL, in lower case and without `www.`; "" where it has none."""
     usual = _USUAL.match(url)  # much faster than urlsplit
     if usual:
         return usual[1].removeprefix("www.")

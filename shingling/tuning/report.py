@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shingling.errors import TuningError
-from shingling.rules.defaults import MOST_DISTANCE
+from shingling.rules.defaults import MAX_SIMHASH_DISTANCE
 from shingling.rules.methods import DEFAULT_METHOD, METHODS
 from shingling.sketch import Banding
 from shingling.tuning.evaluation import Flags, folds_of, gap_error
@@ -317,10 +317,10 @@ def _out_of_reach(results: Sequence[Result]) -> list[str]:
             continue
         f1 = result.curve.f1
         best = max(f1)
-        if best > max(f1[: MOST_DISTANCE + 1]) + _MIN_F1_GAIN:
+        if best > max(f1[: MAX_SIMHASH_DISTANCE + 1]) + _MIN_F1_GAIN:
             warning = (
                 f"SimHash would do best at {f1.index(best)} bits (F1 {best:.3f} on all pairs), but"
-                f" a store finds pairs of at most {MOST_DISTANCE}"
+                f" a store finds pairs of at most {MAX_SIMHASH_DISTANCE}"
             )
             return [warning]
     return []

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shingling.errors import SchemeError
-from shingling.rules.defaults import MOST_DISTANCE
+from shingling.rules.defaults import MAX_SIMHASH_DISTANCE
 from shingling.rules.methods import DEFAULT_METHOD, METHODS
 from shingling.tuning.evaluation import (
     Choice,
@@ -233,14 +233,14 @@ def _scorings(setting: Setting, measures: Measures) -> Sequence[Scoring]:
         return [Scoring(measures.supershingles(scheme), np.array([float(method.supershingles)]))]
     if not method.threshold:
         every = -np.arange(scheme.simhash.bits, -1, -1, dtype=np.float64)
-        return [Scoring(-measures.distances(scheme), every, MOST_DISTANCE + 1)]
+        return [Scoring(-measures.distances(scheme), every, MAX_SIMHASH_DISTANCE + 1)]
     resemblances = measures.resemblances(scheme)
     if not method.distance:
         return [Scoring(resemblances, THRESHOLDS)]
     distances = measures.distances(scheme)
     return [
         Scoring(np.where(distances <= most, resemblances, -1.0), THRESHOLDS)
-        for most in range(MOST_DISTANCE + 1)
+        for most in range(MAX_SIMHASH_DISTANCE + 1)
     ]
 
 

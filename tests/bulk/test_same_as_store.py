@@ -83,8 +83,8 @@ def low_limits(request: pytest.FixtureRequest) -> Iterator[None]:
             shingling.store.index.postings,
             shingling.store.index.recent,
         ):
-            if hasattr(module, "MOST"):
-                patch.setattr(module, "MOST", most)
+            if hasattr(module, "MAX_PAGES_PER_KEY"):
+                patch.setattr(module, "MAX_PAGES_PER_KEY", most)
         yield
 
 

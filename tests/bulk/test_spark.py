@@ -21,7 +21,7 @@ import shingling.store.decide.alike
 from shingling import Rules, Scheme, Store, sign
 from shingling.bulk import Fields, Options, deduplicate
 from shingling.errors import BulkError
-from shingling.store import MOST, Ranking
+from shingling.store import MAX_PAGES_PER_KEY, Ranking
 from shingling.store.admin.transfer import export
 
 from .collections import families, random_texts, read_lines, result_of, write_lines
@@ -215,7 +215,7 @@ def test_full_keys_few_pivots_and_many_tasks_change_nothing(
         shingling.bulk.sorting,
         shingling.bulk.spark.deduplicate,
     ):
-        monkeypatch.setattr(module, "MOST", 4)
+        monkeypatch.setattr(module, "MAX_PAGES_PER_KEY", 4)
     monkeypatch.setattr(shingling.store.decide.alike, "MAX_CANDIDATES_MEASURED", 3)
     monkeypatch.setattr(shingling.bulk.spark.deduplicate, "MAX_CANDIDATES_MEASURED", 3)
     changed = {
@@ -304,7 +304,7 @@ def candidates_one_by_one(
 
 
 @pytest.mark.parametrize("method", ["minhash", "megashingle", "minhash+simhash"])
-@pytest.mark.parametrize(("most", "pivots"), [(MOST, 4), (7, 2), (9, 0), (2, 1)])
+@pytest.mark.parametrize(("most", "pivots"), [(MAX_PAGES_PER_KEY, 4), (7, 2), (9, 0), (2, 1)])
 def test_candidates_under_a_key_are_found_in_batches_of_any_size(
     method: str, most: int, pivots: int
 ) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from shingling.rules.defaults import FEW_WORDS
+from shingling.rules.defaults import MIN_WORDS_FOR_SIMHASH
 from shingling.sketch import Idf
 from tests.support.pages import article, html
 from tests.support.serving import serving
@@ -80,7 +80,7 @@ def test_texts_too_short_for_simhash_are_counted_and_warned_of_once(
         "-a", f"site={site}", "-a", "paths=/short,/piece,/a", "-s", "DEDUP_METHOD=simhash"
     )
     [line] = [line for line in crawl.log.splitlines() if "WARNING" in line and "DEDUP_" in line]
-    assert f"fewer than {FEW_WORDS} words" in line
+    assert f"fewer than {MIN_WORDS_FOR_SIMHASH} words" in line
     assert crawl.stat("dedup/short_for_simhash") == "1"
 
 

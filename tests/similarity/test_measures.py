@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from shingling import Scheme, compare
-from shingling.rules.defaults import FEW_WORDS
+from shingling.rules.defaults import MIN_WORDS_FOR_SIMHASH
 from shingling.similarity import (
     cosine,
     equal_supershingles,
@@ -112,7 +112,7 @@ def test_a_text_without_words_is_like_nothing(a: str, b: str) -> None:
 
 
 def test_short_texts_are_warned_of_where_a_simhash_is_looked_at() -> None:
-    long = " ".join(f"w{n}" for n in range(FEW_WORDS))
+    long = " ".join(f"w{n}" for n in range(MIN_WORDS_FOR_SIMHASH))
     assert compare(long, long + " more").warnings == []
     [warning] = compare(long, "two words").warnings
     assert "2 words" in warning

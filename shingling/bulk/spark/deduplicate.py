@@ -27,7 +27,7 @@ from shingling.rules.methods import METHODS
 from shingling.sketch.banding import Banding
 from shingling.store import (
     MAX_CANDIDATES_MEASURED,
-    MOST,
+    MAX_PAGES_PER_KEY,
     Index,
     Ranking,
 )
@@ -269,7 +269,7 @@ def _deciding(options: Options) -> Deciding:
         options.scheme,
         Ranking.of(rules),
         rules,
-        MOST,
+        MAX_PAGES_PER_KEY,
         MAX_CANDIDATES_MEASURED,
     )
 

@@ -13,7 +13,7 @@ from shingling.cli.opening import open_session
 from shingling.cli.output import FOUND, NOT_FOUND, print_json, print_table
 from shingling.cli.progress import progress_bar
 from shingling.cli.subcommand import Subcommand
-from shingling.rules.defaults import DEFAULT_CONTAINMENT, MOST_DISTANCE
+from shingling.rules.defaults import DEFAULT_CONTAINMENT, MAX_SIMHASH_DISTANCE
 from shingling.rules.methods import INDEXED_METHODS, METHODS, Keys
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ def _found(index: IndexShape, rules: Rules) -> str:
     from shingling.sketch import Banding
 
     if index.indexed != "minima":
-        return f"all pairs within {MOST_DISTANCE} bits"
+        return f"all pairs within {MAX_SIMHASH_DISTANCE} bits"
     if METHODS[rules.method].keys is Keys.SUPERSHINGLES:
         return "all pairs with an equal megashingle"
     recall = Banding(index.bands, index.rows).recall(rules.threshold)

@@ -32,7 +32,7 @@ def _status(options: argparse.Namespace, settings: DedupSettings) -> int:
 
 
 def _print_status(status: StoreStatus) -> None:
-    from shingling.store import MOST
+    from shingling.store import MAX_PAGES_PER_KEY
 
     rows = [
         ("store", status.url),
@@ -52,7 +52,10 @@ def _print_status(status: StoreStatus) -> None:
         rows.append(("reviews", f"{status.reviews:,}"))
     if status.full_keys:
         rows.append(
-            ("full keys", f"{status.full_keys:,} (each is shared by over {MOST} originals)")
+            (
+                "full keys",
+                f"{status.full_keys:,} (each is shared by over {MAX_PAGES_PER_KEY} originals)",
+            )
         )
     if status.rebuilding:
         rows.append(("rebuild", "has begun and not ended: run `scrapy dedup rebuild --resume`"))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlalchemy import bindparam, or_, select, text
 
-from shingling.rules.defaults import MOST_DISTANCE
+from shingling.rules.defaults import MAX_SIMHASH_DISTANCE
 from shingling.similarity import distance as simhash_distance, overlap
 from shingling.sketch import Banding, Signature, fingerprint_set
 from shingling.store.admin.queries import ROWS_READ_AT_ONCE, SHOWN, stored_page
@@ -145,7 +145,7 @@ def _conditions_within(
 ) -> Iterator[ColumnElement[bool] | None]:
     """Yield conditions that all pages within the distance fulfil one of; None selects all."""
     halves = index.keys_of
-    if isinstance(halves, Banding) or distance > MOST_DISTANCE:
+    if isinstance(halves, Banding) or distance > MAX_SIMHASH_DISTANCE:
         yield None
         return
     probes = halves.probes([signature.simhash], distance)[0].tolist()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shingling.sketch import winnow
-from shingling.store.index.postings import MOST
+from shingling.store.index.postings import MAX_PAGES_PER_KEY
 from shingling.store.schema.rows import Keyed
 
 if TYPE_CHECKING:
@@ -120,8 +120,8 @@ class Lookup:
         for page, own in zip(pages, probes, strict=True):
             self._probes[id(page.minima)] = page.minima, own
         found = self._bands.find(key for own in probes for key in own)
-        self.full.update(key for key, ids in found.items() if len(ids) > MOST)
-        self._note(found, self._by_band, MOST)
+        self.full.update(key for key, ids in found.items() if len(ids) > MAX_PAGES_PER_KEY)
+        self._note(found, self._by_band, MAX_PAGES_PER_KEY)
         return self._by_band.all()
 
     def fetch_pieces(self, samples: Sequence[Sequence[int]]) -> set[int]:
@@ -159,9 +159,9 @@ class Lookup:
             self._probes[name] = page.minima, self.index.probes([page], self.rules)[0]
         found: set[int] = set()
         for key, ids in self._by_band.find(self._probes[name][1]):
-            if len(ids) > MOST:
+            if len(ids) > MAX_PAGES_PER_KEY:
                 self.full.add(key)
-                found.update(sorted(ids)[:MOST])
+                found.update(sorted(ids)[:MAX_PAGES_PER_KEY])
             else:
                 found.update(ids)
         return found

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Entry = tuple[int, int]
 """A key and the id of a page."""
 
-MOST = 128
+MAX_PAGES_PER_KEY = 128
 """Pages looked at under one key, the oldest first. Keys with more tell little: a template."""
 
 
@@ -51,7 +51,7 @@ class Postings(ABC):
         super().__init_subclass__()
         require_methods(cls)
 
-    def find(self, keys: Iterable[int], most: int = MOST) -> dict[int, list[int]]:
+    def find(self, keys: Iterable[int], most: int = MAX_PAGES_PER_KEY) -> dict[int, list[int]]:
         """Ids of the oldest pages under each key; of one more than `most` at most."""
         found: defaultdict[int, list[int]] = defaultdict(list)
         wanted = sorted(set(keys))

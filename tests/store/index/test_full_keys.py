@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shingling import Page, Rules, Scheme, Signature, Store
-from shingling.store import MOST
+from shingling.store import MAX_PAGES_PER_KEY
 from tests.support.invariants import text, words
 from tests.support.stores import url_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-COUNT = MOST + 20
+COUNT = MAX_PAGES_PER_KEY + 20
 RULES = Rules(threshold=0.8, store_text=False)
 
 
@@ -40,7 +40,7 @@ def test_look_ups_of_a_full_key_are_bounded_counted_and_told(file: Path) -> None
             verdicts += store.check(pages[start : start + 20], rules=RULES, run=run)
         assert {verdict.status for verdict in verdicts} == {"new"}
         assert [verdict.candidates for verdict in verdicts] == [
-            min(number, MOST) for number in range(COUNT)
+            min(number, MAX_PAGES_PER_KEY) for number in range(COUNT)
         ]
         assert run.counts["full_keys"] == 2, "batches that met it"
         assert store.status().full_keys == 1
@@ -55,7 +55,7 @@ def test_look_ups_of_a_full_key_are_bounded_counted_and_told(file: Path) -> None
         )
         assert again[0].original == pages[-1].url
         store.admin.rebuild(0.8)
-        assert store.check(templates(1000, 1), rules=RULES)[0].candidates == MOST
+        assert store.check(templates(1000, 1), rules=RULES)[0].candidates == MAX_PAGES_PER_KEY
         assert store.status().full_keys == 1
 
 
