@@ -63,7 +63,7 @@ class Report:
         self._items: Counter[str] = Counter()  # by status, "dropped" and "error"
         self._skipped: Counter[str] = Counter()  # items by reason
         self._dropped: Counter[str] = Counter()  # items by status
-        self._said: set[str] = set()
+        self._logged: set[str] = set()
 
     @property
     def _extra(self) -> dict[str, object]:
@@ -149,14 +149,14 @@ class Report:
 
     def warn_once(self, about: str, message: str) -> None:
         """Log a warning, the first time that it is about this."""
-        if about not in self._said:
-            self._said.add(about)
+        if about not in self._logged:
+            self._logged.add(about)
             logger.warning("%s", message, extra=self._extra)
 
     def error_once(self, message: str) -> None:
         """Log an error, the first time that it is this one."""
-        if message not in self._said:
-            self._said.add(message)
+        if message not in self._logged:
+            self._logged.add(message)
             logger.error("%s", message, extra=self._extra)
 
     def end(self) -> None:

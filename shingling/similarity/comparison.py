@@ -71,10 +71,8 @@ class Comparison:
         if self.exact or fewest >= MIN_WORDS_FOR_SIMHASH:
             return []
         words = f"{fewest} {'word' if fewest == 1 else 'words'}"
-        return [
-            f"SimHash says little of texts below {MIN_WORDS_FOR_SIMHASH} words;"
-            f" one of these has {words}"
-        ]
+        limit = f"texts below {MIN_WORDS_FOR_SIMHASH} words"
+        return [f"SimHash says little of {limit}; one of these has {words}"]
 
 
 def compare(a: str, b: str, scheme: Scheme | None = None) -> Comparison:

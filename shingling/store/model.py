@@ -87,7 +87,7 @@ class Verdict:
         page_id: the page's row in the store, or None where it is not stored.
         reason: why it was skipped (`template`: its text is what its site has on every page);
             `piece` where a near-duplicate is a piece of its original,
-            `review` where a person has said so; `other_title` where a page would be a
+            `review` where a review decided; `other_title` where a page would be a
             duplicate of another one of its site, but for its title.
         previous: resemblance to what the page was, where its text changed.
         distance: of the SimHashes of page and original, for methods that compare them.
@@ -273,7 +273,7 @@ class StoreStatus:
 
 @dataclass(frozen=True)
 class Review:
-    """What a person has said of two URLs: that their pages are the same, or different."""
+    """A review of two URLs: their pages are the same, or different."""
 
     a: str
     b: str

@@ -178,8 +178,10 @@ def _print(summary: Summary, out: str) -> None:
     if summary.short:
         rows.insert(2, ("short", f"{summary.short:,} of the unique ones are compared exactly only"))
     if summary.stored is not None:
-        said = ", ".join(f"{number:,} {status}" for status, number in summary.stored.items())
-        rows.append(("in the store", said or "nothing"))
+        counts_shown = ", ".join(
+            f"{number:,} {status}" for status, number in summary.stored.items()
+        )
+        rows.append(("in the store", counts_shown or "nothing"))
     if summary.bad:
         rows.append(("bad rows", f"{summary.bad:,}, listed in bad.jsonl"))
     print_table(["", ""], rows, header=False)

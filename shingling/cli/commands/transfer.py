@@ -235,8 +235,8 @@ def _print_counts(options: argparse.Namespace, counts: Counter[str], problems: P
             print(f"… and {problems.number - len(problems.first):,} more", file=sys.stderr)
         by_status = [f"{counts[status]:,} {status}" for status in STATUSES if counts[status]]
         wrong = [f"{counted(problems.number, 'line')} wrong"] if problems.number else []
-        said = "; ".join([", ".join(by_status), *wrong]) if by_status else "".join(wrong)
-        print(f"{counted(counts.total(), 'page')}{': ' if said else ''}{said}")
+        numbers = "; ".join([", ".join(by_status), *wrong]) if by_status else "".join(wrong)
+        print(f"{counted(counts.total(), 'page')}{': ' if numbers else ''}{said}")
     return FAILED if problems.number and not counts else FOUND
 
 

@@ -140,5 +140,5 @@ def _named_errors() -> Iterator[None]:
     except (pa.ArrowException, ValueError, TypeError, LookupError, OSError) as error:
         if isinstance(error, ShinglingError):
             raise
-        said = " ".join(str(error).split()) or type(error).__name__
-        raise RecordError(f"not a Parquet file of a store: {said}") from error
+        problem = " ".join(str(error).split()) or type(error).__name__
+        raise RecordError(f"not a Parquet file of a store: {problem}") from error

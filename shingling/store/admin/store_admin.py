@@ -110,16 +110,16 @@ class StoreAdmin:
         Args:
             a: a URL, which need not be stored.
             b: another one.
-            same: what they are; None takes back what was said.
+            same: whether they are; None removes the review.
             note: why.
             rules: how pages that leave their group are decided again; None as in `forget`.
 
         Returns:
-            Whether something was said of them before.
+            Whether there was a review of them before.
         """
         session = self._session
 
-        def say(connection: Connection) -> bool:
+        def write_and_apply(connection: Connection) -> bool:
             chosen_rules = rules or session.fitting_rules
             first, second = safe_url(a), safe_url(b)
             before = write_review(connection, first, second, same, note)
@@ -129,7 +129,7 @@ class StoreAdmin:
                 write_batch(batch)
             return before
 
-        return self._session.write(say, alone=True)
+        return self._session.write(write_and_apply, alone=True)
 
     def reviews(self, url: str | None = None) -> list[Review]:
         """Read the reviews of a URL, or all of them, newest first."""

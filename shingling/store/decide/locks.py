@@ -75,7 +75,7 @@ def lock_pages(
     """Wait until nobody else decides pages like these, or changes what they meet.
 
     Raises:
-        MustBeAloneError: it cannot be said with few locks: then nobody else may write at all.
+        MustBeAloneError: it would take too many locks: the batch must write alone.
     """
     index = session.index
     if index.sampled:  # each page has a lock for every 16 shingles then
