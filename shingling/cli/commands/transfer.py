@@ -236,7 +236,7 @@ def _print_counts(options: argparse.Namespace, counts: Counter[str], problems: P
         by_status = [f"{counts[status]:,} {status}" for status in STATUSES if counts[status]]
         wrong = [f"{counted(problems.number, 'line')} wrong"] if problems.number else []
         numbers = "; ".join([", ".join(by_status), *wrong]) if by_status else "".join(wrong)
-        print(f"{counted(counts.total(), 'page')}{': ' if numbers else ''}{said}")
+        print(f"{counted(counts.total(), 'page')}{': ' if numbers else ''}{numbers}")
     return FAILED if problems.number and not counts else FOUND
 
 
