@@ -81,7 +81,7 @@ def test_pages_of_a_folder_are_extracted(tmp_path: Path) -> None:
 
 def test_an_interrupted_command_says_that_it_can_go_on(tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
-    rows = ({"id": str(number), "html": html(article(number))} for number in range(2000))
+    rows = ({"id": str(number), "html": html(article(number))} for number in range(8000))
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     command = [sys.executable, "-m", "scrapy", "dedup", "bulk", "rows.jsonl", "--out", "out"]
     process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
