@@ -251,7 +251,8 @@ class Batch:
 
     def reviewed_pairs(self, row: Row, *, same: bool) -> list[Row]:
         """Pages of the row's scope that are the same, or different, by a review; oldest first."""
-        self._read_reviews({row.url_key})
+        if self._any_review is not False:
+            self._read_reviews({row.url_key})
         if not self._any_review:
             return []
         found = [

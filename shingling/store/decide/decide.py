@@ -176,6 +176,8 @@ def _reviewed(case: _Case) -> Decision | None:
 
 def _same_text(case: _Case) -> Decision | None:
     """3. Another page has the same text."""
+    if not case.met.same_text:
+        return None
     pairs = [(twin, head) for twin, head in case.met.same_text if case.may_follow(head)]
     choice = choose_exact(case.row, pairs, case.is_template, case.batch)
     case.other_title = choice.other_title
@@ -193,6 +195,8 @@ def _nothing_to_measure(case: _Case) -> Decision | None:
 
 def _nearest_candidate(case: _Case) -> Decision | None:
     """4. The best of the candidates that is alike enough is the original."""
+    if not case.met.candidates:
+        return None
     row, batch = case.row, case.batch
     case.looked_at = case.to_measure(case.met.candidates)
     if case.is_template:

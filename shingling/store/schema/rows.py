@@ -71,13 +71,23 @@ class Row:
     @classmethod
     def of(cls, page: Page, signature: Signature, page_id: int, run: int | None) -> Self:
         """Row of a page that is not stored yet, as an original."""
-        values: dict[str, Any] = dict.fromkeys(COLUMNS)
-        values |= {name: getattr(page, name) for name in ORIGINS["extracted"]}
-        values |= {name: getattr(signature, name) for name in ORIGINS["signature"]}
-        values |= {"id": page_id, "run_id": run, "status": "new", "last_verdict": "new"}
-        values |= {"scope": page.scope, "url": page.url, "source": page.source}
-        values |= {"url_key": url_key(page.url), "site": site_of(page.url)}
-        values |= dict.fromkeys(("first_seen", "last_seen"), fetched_at(page))
+        seen = fetched_at(page)
+        values: dict[str, Any] = {
+            **_NO_VALUES,
+            **dict(zip(ORIGINS["extracted"], extracted(page), strict=True)),
+            **dict(zip(ORIGINS["signature"], _signed(signature), strict=True)),
+            "id": page_id,
+            "run_id": run,
+            "status": "new",
+            "last_verdict": "new",
+            "scope": page.scope,
+            "url": page.url,
+            "source": page.source,
+            "url_key": url_key(page.url),
+            "site": site_of(page.url),
+            "first_seen": seen,
+            "last_seen": seen,
+        }
         return cls(**values, stored=False, indexed=None)
 
     @property
@@ -134,7 +144,9 @@ ORIGINS: dict[kinds.Origin, tuple[str, ...]] = {
 }
 """Names of columns by where their values come from."""
 
+_NO_VALUES = dict.fromkeys(COLUMNS)
 _column_values = attrgetter(*COLUMNS)
+_signed = attrgetter(*ORIGINS["signature"])
 _WRITERS = tuple(
     (place, one.kind.stored.write)
     for place, one in enumerate(PAGE_FIELDS.values())
