@@ -353,13 +353,3 @@ def test_a_crawl_without_items_imports_nothing_that_takes_long(enabled: bool) ->
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == f"{enabled}\nset()\n"
-
-
-def test_the_former_name_of_the_middleware_still_works_with_a_warning() -> None:
-    from shingling.plugin import carrier
-    from shingling.plugin.middleware import SourceMiddleware
-
-    with pytest.warns(DeprecationWarning, match="plugin.middleware.SourceMiddleware"):
-        assert carrier.ResponseCarrier is SourceMiddleware
-    with pytest.raises(AttributeError, match="nothing"):
-        _ = carrier.nothing
