@@ -84,7 +84,14 @@ def test_an_interrupted_command_says_that_it_can_go_on(tmp_path: Path) -> None:
     rows = ({"id": str(number), "html": html(article(number))} for number in range(8000))
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     command = [sys.executable, "-m", "scrapy", "dedup", "bulk", "rows.jsonl", "--out", "out"]
-    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell that runs the tests in the background has the signal ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     while not (tmp_path / "out/.bulk/signed").exists():
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
