@@ -236,7 +236,7 @@ class Crawling:
 
     @property
     def log(self) -> str:
-        """Return what the crawl has written on its standard output and error."""
+        """Output of the crawl, and its errors."""
         return self._log.read_text(encoding="utf-8", errors="replace")
 
     def processes(self) -> list[int]:
@@ -260,7 +260,7 @@ class Crawling:
             raise AssertionError(f"{what}:\n{self.log}")
 
     def all_gone(self, seconds: float = 5) -> bool:
-        """Return whether every process of the crawl ends within some seconds."""
+        """Whether every process of the crawl ends within some seconds."""
         return so_within(seconds, lambda: not self.processes())
 
     def memory(self) -> int:

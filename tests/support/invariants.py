@@ -159,7 +159,7 @@ def verify(path: Path, *, rebuilding: bool = False) -> None:
 
 
 def is_whole(store: Path) -> bool:
-    """Return whether SQLite finds nothing wrong with a store."""
+    """Whether SQLite finds a store intact."""
     return rows_of(store, "PRAGMA integrity_check") == [("ok",)] and not rows_of(
         store, "PRAGMA foreign_key_check"
     )
@@ -210,7 +210,7 @@ COUNTS = """
 
 
 def broken(server: Server, database: str, *, counts: bool = True) -> list[str]:
-    """Return what is wrong with a store between two transactions.
+    """List the faults of a store between two transactions.
 
     Args:
         server: that has the database.
@@ -223,7 +223,7 @@ def broken(server: Server, database: str, *, counts: bool = True) -> list[str]:
 
 
 def dump(file: Path) -> dict[str, list[Any]]:
-    """Return what a store holds but for its times, addresses and keys of bodies."""
+    """Content of a store, without its times, addresses and keys of bodies."""
     queries = {
         "pages": "SELECT id, title, language, words, text_hash, minima, simhash, status,"
         " last_verdict, original_id, resemblance, containment FROM pages ORDER BY id",

@@ -93,7 +93,7 @@ class Server:
         self.run("SELECT pg_reload_conf()")
 
     def answers(self) -> bool:
-        """Return whether the server takes connections."""
+        """Whether the server takes connections."""
         from psycopg import OperationalError
 
         try:

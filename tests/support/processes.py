@@ -74,7 +74,7 @@ def processes_with(mark: str) -> list[int]:
 
 
 def so_within(seconds: float, sign: Callable[[], bool]) -> bool:
-    """Return whether something comes to be so within some seconds."""
+    """Wait until a condition holds, for some seconds; False if it never did."""
     end = time.monotonic() + seconds
     while not sign():
         if time.monotonic() > end:

@@ -44,7 +44,7 @@ def url_of(path: Path, **options: str) -> str:
 
 
 def rows_of(path: Path, query: str) -> list[Any]:
-    """Return what a query finds, as tuples of the same types in both databases."""
+    """Rows that a query finds, as tuples of the same types in both databases."""
     if is_postgres(path):
         return current_database().run(query, current_database().schema(path))
     with closing(sqlite3.connect(path)) as db:
