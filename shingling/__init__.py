@@ -48,7 +48,11 @@ if TYPE_CHECKING:
         StoreStatus as StoreStatus,
         Verdict as Verdict,
     )
-    from shingling.text import Canonicaliser as Canonicaliser, canonical_words as canonical_words
+    from shingling.text import (
+        Canonicaliser as Canonicaliser,
+        PreparedText as PreparedText,
+        canonical_words as canonical_words,
+    )
 
 _MODULE_OF = {
     "Addon": "plugin.addon",
@@ -64,7 +68,7 @@ _MODULE_OF = {
     "IndexShape": "store",
     "Match": "store",
     "Page": "store",
-    "SplitText": "store",
+    "PreparedText": "text",
     "Review": "store",
     "Rules": "store",
     "Run": "store",
@@ -73,6 +77,7 @@ _MODULE_OF = {
     "ShinglingError": "errors",
     "Signature": "sketch",
     "SimhashFeatures": "sketch",
+    "SplitText": "store",
     "SourceMiddleware": "plugin.middleware",
     "SourcePipeline": "plugin.middleware",
     "Store": "store",

@@ -13,7 +13,7 @@ from shingling.extraction.extractors import BUILT_IN, Extractor
 from shingling.extraction.html import EXTRACTION_VERSION, extract_head, extract_page
 from shingling.rules.defaults import DEFAULT_EXTRACTOR, MAX_BYTES
 from shingling.sketch import sign
-from shingling.text import clean
+from shingling.text import PreparedText, clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,13 +43,18 @@ class Fetched:
 
 @dataclass(frozen=True)
 class Extraction:
-    """The main text and its signature, or the reason why there is none."""
+    """The main text, prepared for the store, and its signature; or the reason why there is none."""
 
-    text: str | None = None
+    prepared: PreparedText | None = None
     title: str | None = None
     language: str | None = None
     signature: Signature | None = None
     reason: str | None = None
+
+    @property
+    def text(self) -> str | None:
+        """The main text."""
+        return None if self.prepared is None else self.prepared.text
 
 
 @dataclass(frozen=True)
@@ -88,7 +93,7 @@ class PageExtractor:
         try:
             if not fetched.is_html:
                 text = self._plain(fetched.body)
-                return Extraction(text, signature=sign(text, self.scheme))
+                return Extraction(self._prepared(text), signature=sign(text, self.scheme))
             page = extract_page(
                 fetched.body,
                 fetched.url,
@@ -100,7 +105,8 @@ class PageExtractor:
             return Extraction(reason=error.reason)
         if page.is_app and self.refuse_apps:
             return Extraction(reason="data_in_scripts")
-        return Extraction(page.text, page.title, page.language, sign(page.text, self.scheme))
+        signature = sign(page.text, self.scheme)
+        return Extraction(self._prepared(page.text), page.title, page.language, signature)
 
     def head(self, fetched: Fetched) -> Head:
         """Extract what a page says of itself: title, language, canonical URL."""
@@ -119,6 +125,9 @@ class PageExtractor:
             body, encoding = body.encode("utf-8", "surrogatepass"), "str"
         how = f"{EXTRACTION_VERSION} {version} {encoding}\0".encode("utf-8", "replace")
         return hashlib.blake2b(how + body, digest_size=16).digest()
+
+    def _prepared(self, text: str) -> PreparedText:
+        return PreparedText(text).ready(self.scheme.canonical)
 
     def _plain(self, body: bytes | str) -> str:
         if len(body) > self.max_bytes:

@@ -5,17 +5,22 @@ from __future__ import annotations
 import time
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cached_property
+from itertools import compress
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
 
 from shingling.store.urls import safe_url
-from shingling.text import clean
+from shingling.text import PreparedText, clean
 
 if TYPE_CHECKING:
     from shingling.sketch import Scheme, Signature
     from shingling.text import Canonicaliser
 
+Mask: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
+
 DAY = 86_400  # seconds
-_CHARACTERS_COUNTED = 2000  # they mostly hold enough words
 
 STATUSES = ("new", "exact", "near", "unchanged", "changed", "skipped")
 """Every status of a verdict. A stored page stands as new, exact, near or skipped (short)."""
@@ -37,6 +42,7 @@ class Page:
             `Store.by_body` finds them by it, where texts are kept.
         source: URL of the page that it is an item of; documents of one page are never
             duplicates of each other, nor of the page. None for a page.
+        prepared: the main text as another process has prepared it, in place of `text`.
     """
 
     url: str
@@ -49,6 +55,7 @@ class Page:
     reason: str | None = None
     body_key: bytes | None = None
     source: str | None = None
+    prepared: PreparedText | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         cleaned = {
@@ -61,18 +68,56 @@ class Page:
         for name, value in cleaned.items():
             object.__setattr__(self, name, value)
 
+    @property
+    def main_text(self) -> PreparedText | None:
+        """The main text, prepared by whoever asks for it if nobody has done so."""
+        return self.prepared if self.text is None else PreparedText(self.text)
 
-class SplitText(NamedTuple):
-    """A main text, split into what is compared and the blocks of its site's template."""
 
-    compared: str
-    template: tuple[str, ...]
+class SplitText:
+    """A main text, split into what is compared and the blocks of its site's template.
+
+    Args:
+        text: the main text, prepared or not.
+        is_template: which of its blocks are template, bool[n]; None: none of them.
+    """
+
+    def __init__(self, text: str | PreparedText, is_template: Mask | None = None) -> None:
+        self._text = PreparedText.of(text)
+        self._gone = None if is_template is None or not is_template.any() else is_template
+
+    @property
+    def has_template(self) -> bool:
+        """Whether some blocks are template."""
+        return self._gone is not None
+
+    @cached_property
+    def compared(self) -> str:
+        """What is compared: the blocks that are not template, or the whole text."""
+        if self._gone is None:
+            return self._text.text
+        return "\n".join(compress(self._text.lines, (~self._gone).tolist()))
+
+    @cached_property
+    def template(self) -> tuple[str, ...]:
+        """The blocks that are template."""
+        return () if self._gone is None else tuple(compress(self._text.lines, self._gone.tolist()))
 
     @property
     def template_share(self) -> float:
         """Share of template, by characters."""
-        gone = sum(map(len, self.template))
-        return gone / (gone + len(self.compared.replace("\n", ""))) if gone else 0.0
+        if self._gone is None:
+            return 0.0
+        characters = self._text.characters
+        return float(characters[self._gone].sum() / characters.sum())
+
+    def words_left(self, words: int, canonical: Canonicaliser) -> int:
+        """Count the words of what is compared, of a text with so many words."""
+        if self._gone is None:
+            return words
+        if self._text.words is not None:
+            return int(self._text.words[~self._gone].sum())
+        return len(canonical.words(self.compared))
 
 
 @dataclass(frozen=True)
@@ -296,19 +341,11 @@ def fetched_at(page: Page) -> int:
     return int(time.time() if page.fetched is None else page.fetched)
 
 
-def words_left(split: SplitText, words: int, canonical: Canonicaliser) -> int:
-    """Words of a text without its template, if it has so many with it."""
-    return len(canonical.words(split.compared)) if split.template else words
-
-
 def is_template(split: SplitText, words: int, min_words: int, canonical: Canonicaliser) -> bool:
     """Whether too little is left of a text with so many words without its template.
 
     Of a text of `min_words` or more, as many must be left; of a shorter one, a word.
     """
-    if not split.template:
+    if not split.has_template:
         return False
-    fewest = min_words if words >= min_words else 1
-    if len(canonical.words(split.compared[:_CHARACTERS_COUNTED])) >= fewest:
-        return False
-    return len(canonical.words(split.compared)) < fewest
+    return split.words_left(words, canonical) < (min_words if words >= min_words else 1)

@@ -237,7 +237,8 @@ class Store:
     def text(self, page: StoredPage) -> str | None:
         """Read the main text of a stored page; None if texts are not kept."""
         with self._session.reading() as connection:
-            return read_text(connection, page.id)
+            text = read_text(connection, page.id)
+            return None if text is None else text.text
 
     def split_text(self, page: StoredPage) -> SplitText | None:
         """Split the text of a stored page into what is compared and its site's template.

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from itertools import compress
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -28,7 +27,7 @@ from shingling.store.model import SplitText
 from shingling.store.schema.site_entries import TEMPLATE, merge_entries, pack_entries, pack_newest
 from shingling.store.schema.statements import VALUES, chunked
 from shingling.store.schema.tables import site_blocks
-from shingling.text import has_same_headline, split_blocks, title_key, title_parts
+from shingling.text import has_same_headline, title_key, title_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -36,9 +35,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from shingling.store.schema.rows import Row
-    from shingling.text import BlockKeys
+    from shingling.text import PreparedText
 
-    Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 LONG_TEXT = 200  # words from which on a text says more than its title
 LIKELY_COPY = 0.9  # resemblance from which on long texts may be copies under two headlines
@@ -134,19 +132,11 @@ class Site:
             if not self.is_template(part ^ _PART_KEYS[-1])
         }
 
-    def split(self, text: str, lines: Sequence[str], blocks: BlockKeys) -> SplitText:
-        """Part a text, given with its blocks and their keys."""
-        mask = self._mask(blocks)
-        if not mask.any():
-            return SplitText(text, ())
-        gone = mask.tolist()
-        left = (line for line, out in zip(lines, gone, strict=True) if not out)
-        return SplitText("\n".join(left), tuple(compress(lines, gone)))
-
-    def _mask(self, blocks: BlockKeys) -> Mask:
-        """Which of the blocks are template: bool[n]."""
-        titles = self._titles(blocks.tolist())
-        return np.fromiter((title == TEMPLATE for title in titles), np.bool_, len(titles))
+    def split(self, text: PreparedText) -> SplitText:
+        """Split a text into what is compared and the template."""
+        titles = self._titles(text.keys.tolist())
+        mask = np.fromiter((title == TEMPLATE for title in titles), np.bool_, len(titles))
+        return SplitText(text, mask)
 
     def _title(self, block: int) -> int | None:
         for learned in (self.fresh, self.known.recent):
@@ -214,9 +204,9 @@ class Templates:
                 known = _Known(rows[site]) if site in rows else self.cache[site]
                 self._sites[site] = Site(known)
 
-    def split(self, site: str, text: str, lines: Sequence[str], blocks: BlockKeys) -> SplitText:
-        """Part a text of a site, given with its blocks and their keys."""
-        return self.site(site).split(text, lines, blocks)
+    def split(self, site: str, text: PreparedText) -> SplitText:
+        """Split a text of a site into what is compared and the template."""
+        return self.site(site).split(text)
 
     def title_parts(self, row: Row) -> dict[int, int]:
         """Keys of the parts of a page's title, but for those that its site has in many titles."""
@@ -314,9 +304,9 @@ class Templates:
             self.cache.popitem(last=False)
 
 
-def split_page(connection: Connection, site: str, text: str) -> SplitText:
-    """Part a main text of a site, by what is known now."""
-    return Templates(connection, OrderedDict()).split(site, text, *split_blocks(text))
+def split_page(connection: Connection, site: str, text: PreparedText) -> SplitText:
+    """Split a main text of a site, by what is known now."""
+    return Templates(connection, OrderedDict()).split(site, text)
 
 
 def _number(row: Row, title: int) -> int:

@@ -2,7 +2,8 @@
 
 A text is folded (`folding`), cut into words by the class of each character (`characters`,
 `words`), and changed by options (`canonical`, with `markup` and `language_packs`). `blocks` and
-`titles` hash lines and titles; `cleaning` makes text fit for a database or a terminal.
+`titles` hash lines and titles; `prepared` has a text in the forms that the store needs;
+`cleaning` makes text fit for a database or a terminal.
 """
 
 from shingling.text.blocks import BlockKeys, split_blocks
@@ -15,6 +16,7 @@ from shingling.text.canonical import (
 from shingling.text.characters import UNSPACED
 from shingling.text.cleaning import clean, plain_line
 from shingling.text.folding import nfkc_casefold
+from shingling.text.prepared import PreparedText, pack, unpack
 from shingling.text.titles import (
     differ_in_numbers_only,
     has_same_headline,
@@ -28,6 +30,7 @@ __all__ = [
     "UNSPACED",
     "BlockKeys",
     "Canonicaliser",
+    "PreparedText",
     "canonical_words",
     "clean",
     "differ_in_numbers_only",
@@ -36,8 +39,10 @@ __all__ = [
     "join_folded_words",
     "join_plain_words",
     "nfkc_casefold",
+    "pack",
     "plain_line",
     "split_blocks",
     "title_key",
     "title_parts",
+    "unpack",
 ]

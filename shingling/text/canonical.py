@@ -155,6 +155,11 @@ class Canonicaliser:
         forms = {word: self._form(word, language) for word in set(words)}
         return [form for word in words if (form := forms[word])]
 
+    @property
+    def counts_add_up(self) -> bool:
+        """Whether a text has as many words as its lines have together."""
+        return self._is_plain and not self.markup
+
     @cached_property
     def _is_plain(self) -> bool:
         return not (self._depends_on_language() or self.keep_case or self.keep_punctuation)

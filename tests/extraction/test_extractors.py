@@ -17,6 +17,7 @@ from shingling.extraction.html import EXTRACTION_VERSION
 from shingling.extraction.pages import Extraction, Fetched, PageExtractor
 from shingling.extraction.pool import ExtractionPool
 from shingling.sketch import Scheme, sign
+from shingling.text import PreparedText
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,7 +105,9 @@ def test_another_package_offers_an_extractor_by_name(install: Callable[..., None
     extractor = find_extractor("capitals")
     page = PageExtractor(Scheme(), extractor).extract(Fetched(HTML, is_html=True))
 
-    assert page == Extraction("MAIN TEXT", "Of the extractor", "de", sign("MAIN TEXT"))
+    assert page == Extraction(
+        PreparedText("MAIN TEXT"), "Of the extractor", "de", sign("MAIN TEXT")
+    )
 
 
 def test_worker_processes_find_the_extractor_of_another_package(

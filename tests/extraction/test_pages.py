@@ -13,6 +13,7 @@ from hypothesis import given, settings, strategies as st
 from shingling import Scheme, sign
 from shingling.extraction.extractors import find_extractor
 from shingling.extraction.pages import Extraction, Fetched, PageExtractor
+from shingling.text import PreparedText
 
 _TEXT = "The new railway bridge over the river was opened on Monday by the mayor. " * 6
 _HTML = (
@@ -35,7 +36,7 @@ def test_html_becomes_its_main_text_and_signature(body: bytes | str) -> None:
     page = _EXTRACTOR.extract(Fetched(body, is_html=True, url="https://example.com/"))
 
     assert page == Extraction(
-        text=_TEXT.strip(),
+        prepared=PreparedText(_TEXT.strip()),
         title="Bridge",
         language="en",
         signature=sign(_TEXT),
@@ -46,7 +47,7 @@ def test_html_becomes_its_main_text_and_signature(body: bytes | str) -> None:
 @pytest.mark.parametrize("body", [_TEXT, _TEXT.encode()])
 def test_a_main_text_is_signed_as_it_is(body: bytes | str) -> None:
     assert _EXTRACTOR.extract(Fetched(body, is_html=False)) == Extraction(
-        text=_TEXT, signature=sign(_TEXT)
+        prepared=PreparedText(_TEXT), signature=sign(_TEXT)
     )
 
 

@@ -13,10 +13,10 @@ import numpy as np
 from shingling import Store
 from shingling.sketch import Scheme, shingle_words
 from shingling.store.admin.transfer import export
-from shingling.store.decide.texts import unzip
 from shingling.store.index.keys import Index
 from shingling.store.index.lookup import keys_of_sample
 from shingling.store.schema.rows import Keyed, read_minima
+from shingling.text import unpack
 from tests.support.stores import is_postgres, rows_of, url_of
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def verify(path: Path, *, rebuilding: bool = False) -> None:
             keyed = Keyed(read_minima(raw), simhash % (1 << 64))
             indexed |= {(key, page_id) for key in index.keys([keyed])[0]}
             if index.sampled and zipped is not None and status != "skipped":
-                shingled = shingle_words(scheme.canonical.words(unzip(zipped)), scheme)
+                shingled = shingle_words(scheme.canonical.words(unpack(zipped)), scheme)
                 sampled |= {(key, page_id) for key in keys_of_sample(shingled, scope)}
         else:
             assert status in ("exact", "near")

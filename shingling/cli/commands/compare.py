@@ -91,7 +91,7 @@ def _compared(what: str, options: argparse.Namespace, settings: DedupSettings) -
 
     text = text_of_file(what)
     if text is not None:
-        return _Compared(text, SplitText(text, ()), None)
+        return _Compared(text, SplitText(text), None)
     try:
         store = open_store(options, settings)
     except NoStoreError:
@@ -104,7 +104,7 @@ def _compared(what: str, options: argparse.Namespace, settings: DedupSettings) -
         if text is None:
             raise ShinglingError(f"{plain_line(what)}: its text is not stored (DEDUP_STORE_TEXT)")
         split = store.split_text(page) if options.explain and settings.templates else None
-        return _Compared(text, split or SplitText(text, ()), store.scheme)
+        return _Compared(text, split or SplitText(text), store.scheme)
 
 
 def _cell(value: float | bool) -> str:

@@ -89,7 +89,7 @@ class DocumentExtractor:
             url = identity(document, response.url, extraction.signature.text_hash)
         page = Page(
             url=url,
-            text=extraction.text,
+            prepared=extraction.prepared,
             signature=extraction.signature,
             title=document.title or extraction.title,
             language=extraction.language,

@@ -97,4 +97,4 @@ class KnownBodies:
 
 def extraction_of(page: Page) -> Extraction:
     """Take from a stored page what was extracted from it then."""
-    return Extraction(page.text, page.title, page.language, page.signature)
+    return Extraction(page.prepared, page.title, page.language, page.signature)

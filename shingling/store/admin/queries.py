@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import bindparam, func, or_, select
 
 from shingling.sketch import Signature
-from shingling.store.decide.texts import unzip
 from shingling.store.model import Group, Page, RunRecord, StoredPage, from_seconds
 from shingling.store.schema import fields as kinds
 from shingling.store.schema.rows import (
@@ -22,6 +21,7 @@ from shingling.store.schema.rows import (
 from shingling.store.schema.statements import VALUES, chunked
 from shingling.store.schema.tables import full, pages, reviews, runs, texts
 from shingling.store.urls import safe_url
+from shingling.text import PreparedText
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -231,7 +231,7 @@ def page_by_url(session: Session, url: str, scope: str = "") -> Page | None:
 def _checked_page(row: RowMapping, scheme: Scheme) -> Page:
     return Page(
         url=row["url"],
-        text=None if row["zlib"] is None else unzip(row["zlib"]),
+        prepared=None if row["zlib"] is None else PreparedText.unpacked(row["zlib"]),
         signature=signature_of(row, scheme),
         **{name: row[name] for name in ORIGINS["extracted"]},
         scope=row["scope"],

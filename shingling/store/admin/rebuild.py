@@ -228,7 +228,7 @@ class Rebuild:
         if scheme != self._stored:
             kept = read_texts(connection, [row.id for row in chunk])
             for row in chunk:
-                row.take("signature", sign(kept[row.id], scheme))
+                row.take("signature", sign(kept[row.id].text, scheme))
         for row in chunk:
             row.original_id = row.resemblance = row.containment = row.indexed = None
             row.status, row.stored = "new", False
@@ -354,7 +354,7 @@ def _index(
         scopes = {row.id: row.scope for row in rows if row.status != "skipped"}
         sampled: list[Entry] = []
         for page_id, main_text in read_texts(connection, list(scopes)).items():
-            shingles = shingle_text(main_text, scheme)
+            shingles = shingle_text(main_text.text, scheme)
             sampled += [(key, page_id) for key in keys_of_sample(shingles, scopes[page_id])]
         database.postings(connection, tables.samples).write((), sampled)
 

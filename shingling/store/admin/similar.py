@@ -94,7 +94,7 @@ def _measured(
     stored = read_text(connection, match.page.id) if own is not None else None
     if own is None or stored is None:
         return match
-    both = overlap(own, fingerprint_set(stored, scheme))
+    both = overlap(own, fingerprint_set(stored.text, scheme))
     return match._replace(resemblance=both.resemblance, containment=both.containment, measured=True)
 
 

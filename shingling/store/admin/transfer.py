@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,6 @@ from shingling.store.admin.rebuild import index_all
 from shingling.store.admin.records import PAGE_FIELDS, Header, Record, checked
 from shingling.store.admin.reviews import apply_review
 from shingling.store.decide.batch import Batch
-from shingling.store.decide.texts import unzip
 from shingling.store.decide.write import write_batch
 from shingling.store.index.keys import Index
 from shingling.store.schema import fields as kinds
@@ -31,6 +29,7 @@ from shingling.store.schema.tables import (
     texts,
 )
 from shingling.store.schema.whole_texts import hash_whole_texts
+from shingling.text import pack, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Sequence
@@ -127,7 +126,7 @@ def _exported_pages(connection: Connection, with_texts: bool) -> Iterator[Record
             fields = dict(zip(names, row, strict=True))
             fields["simhash"] = kinds.SIGNED.read(fields["simhash"])
             if fields.get("text") is not None:
-                fields["text"] = unzip(fields["text"])
+                fields["text"] = unpack(fields["text"])
             yield Record("page", fields)
 
 
@@ -237,7 +236,7 @@ class _Written:
         _require_new_urls(batch, rows, self._connection)
         insert_rows(self._connection, pages, [*rows[0]], [tuple(row.values()) for row in rows])
         kept = [
-            (fields["id"], zlib.compress(fields["text"].encode()))
+            (fields["id"], pack(fields["text"]))
             for _, fields, _ in batch
             if fields.get("text") is not None
         ]

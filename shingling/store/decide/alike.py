@@ -18,7 +18,7 @@ from shingling.similarity import (
     nearest,
     standard_error,
 )
-from shingling.store.model import is_template, words_left
+from shingling.store.model import is_template
 from shingling.store.templates import LIKELY_COPY, LONG_TEXT
 from shingling.text import differ_in_numbers_only, has_same_headline, title_key, title_parts
 
@@ -190,7 +190,9 @@ def are_two(row: Row, other: Row, alike: float, batch: Batch) -> bool:
     if alike < LIKELY_COPY or differ_in_numbers_only(row.title or "", other.title or ""):
         return True
     first, second = batch.texts.of(row), batch.texts.of(other)
-    return first is not None and second is not None and differ_in_numbers_only(first, second)
+    if first is None or second is None:
+        return False
+    return differ_in_numbers_only(first.text, second.text)
 
 
 def _have_one_title(a: Row, b: Row, batch: Batch) -> bool | None:
@@ -275,4 +277,4 @@ def _measure(row: Row, other: Row, least: float, batch: Batch) -> tuple[float, f
 def _words_left(row: Row, batch: Batch) -> int:
     """Words of a page without its site's template."""
     split = batch.texts.split(row)
-    return row.words if split is None else words_left(split, row.words, batch.scheme.canonical)
+    return row.words if split is None else split.words_left(row.words, batch.scheme.canonical)

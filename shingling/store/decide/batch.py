@@ -18,7 +18,7 @@ from shingling.store.schema.rows import Row, extracted, row_from, url_key
 from shingling.store.schema.statements import VALUES, chunked
 from shingling.store.schema.tables import LIVE, reviews
 from shingling.store.templates import Templates
-from shingling.text import title_key
+from shingling.text import PreparedText, title_key
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -146,13 +146,13 @@ class Batch:
             [signature for _, signature in moving],
             [page.title for page, _ in moving],
             {page.scope for page, _ in moving},
-            [(page.scope, page.text) for page, _ in moving if page.text is not None],
+            [(page.scope, text) for page, _ in moving if (text := page.main_text) is not None],
         )
 
     def read_again_for(self, rows: Sequence[Row]) -> None:
         """Read all rows that stored pages, which are in no group, can meet."""
         self._read_reviews({row.url_key for row in rows})
-        pieces: list[tuple[str, str]] = []
+        pieces: list[tuple[str, PreparedText]] = []
         if self.rules.containment is not None or self.texts.templates is not None:
             self.texts.load([row.id for row in rows])
         if self.rules.containment is not None:
@@ -165,7 +165,7 @@ class Batch:
         signed: Sequence[Signature | Row],
         titles: Sequence[str | None],
         scopes: Collection[str],
-        pieces: Sequence[tuple[str, str]],
+        pieces: Sequence[tuple[str, PreparedText]],
     ) -> None:
         """Read what may be like texts, given by signatures and titles; pieces with their scopes."""
         # Less than one shingle says nothing of a page: such texts are not looked up. A short text
@@ -291,7 +291,7 @@ class Batch:
 
     def enter(self, page: Page, signature: Signature, run: int | None) -> Arrival:
         """Enter a page under its URL: make a row, or give the stored one the text it has now."""
-        kept_text = page.text if self.rules.store_text else None
+        kept_text = page.main_text if self.rules.store_text else None
         page_id = self._by_url.get((page.scope, url_key(page.url)))
         if page_id is None:
             row = Row.of(page, signature, self._new_ids.pop(), run)
@@ -304,7 +304,7 @@ class Batch:
         self.touched[row.id] = row
         if row.text_hash == signature.text_hash:
             if page.body_key and extracted(page) == extracted(row):
-                self.texts.confirm(row, page.text, page.body_key)
+                self.texts.confirm(row, page.main_text, page.body_key)
             return Arrival(row, is_unchanged=True)
         former = replace(row, id=-row.id)
         self.lookup.place(row.id, None)

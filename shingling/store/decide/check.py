@@ -82,7 +82,7 @@ def check_batch(
 
 def _signature(page: Page, scheme: Scheme) -> Signature | None:
     if page.signature is None:
-        return None if page.text is None else sign(page.text, scheme)
+        return None if page.main_text is None else sign(page.main_text.text, scheme)
     require_scheme(page.signature, scheme)
     return page.signature
 

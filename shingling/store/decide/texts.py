@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,7 @@ from shingling.sketch import shingle_text
 from shingling.store.index.lookup import keys_of_sample
 from shingling.store.schema.statements import chunked
 from shingling.store.schema.tables import texts
-from shingling.text import split_blocks
+from shingling.text import PreparedText
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from shingling.store.model import SplitText
     from shingling.store.schema.rows import Row
     from shingling.store.templates import Templates
-    from shingling.text import BlockKeys
 
 _TEXT = select(texts.c.zlib).where(texts.c.page_id == bindparam("page_id"))
 
@@ -45,17 +43,20 @@ class Texts:
     connection: Connection
     scheme: Scheme
     templates: Templates | None
-    new: dict[int, tuple[str | None, bytes | None]] = field(default_factory=dict)
+    new: dict[int, tuple[PreparedText | None, bytes | None]] = field(default_factory=dict)
     new_body_keys: dict[int, bytes] = field(default_factory=dict)
-    _kept: dict[int, str | None] = field(default_factory=dict)  # in the database, or not
-    _blocks: dict[int, tuple[str, list[str], BlockKeys]] = field(default_factory=dict)
+    _kept: dict[int, PreparedText | None] = field(default_factory=dict)  # in the database, or not
     _shingles: dict[str, Fingerprints] = field(default_factory=dict)
     _samples: dict[tuple[str, str], list[int]] = field(default_factory=dict)
     # By page, with the text that they are of.
     _fingerprints: dict[int, tuple[str, Fingerprints]] = field(default_factory=dict)
 
     def put(
-        self, row: Row, main_text: str | None, body_key: bytes | None, former: Row | None = None
+        self,
+        row: Row,
+        main_text: PreparedText | None,
+        body_key: bytes | None,
+        former: Row | None = None,
     ) -> None:
         """Give a page its text.
 
@@ -71,7 +72,7 @@ class Texts:
         self._kept.pop(row.id, None)
         self.new_body_keys.pop(row.id, None)
 
-    def confirm(self, row: Row, main_text: str | None, body_key: bytes) -> None:
+    def confirm(self, row: Row, main_text: PreparedText | None, body_key: bytes) -> None:
         """Note another body that the kept text of a page was extracted from, if it was."""
         if main_text is None or self.of(row) != main_text:
             return
@@ -84,7 +85,7 @@ class Texts:
         """Read the texts of pages together."""
         self._kept.update({**dict.fromkeys(ids), **read_texts(self.connection, ids)})
 
-    def of(self, row: Row) -> str | None:
+    def of(self, row: Row) -> PreparedText | None:
         """Text of a page, or None where it is not kept."""
         if row.id in self.new:
             return self.new[row.id][0]
@@ -97,18 +98,12 @@ class Texts:
         main_text = self.of(row)
         if main_text is None or self.templates is None:
             return None
-        return self.templates.split(row.site, main_text, *self._split(row, main_text))
+        return self.templates.split(row.site, main_text)
 
     def blocks(self, row: Row) -> list[int]:
         """Keys of the blocks of a page's text; none where it is not kept."""
-        keys: list[int] = self._split(row, self.of(row) or "")[1].tolist()
-        return keys
-
-    def _split(self, row: Row, main_text: str) -> tuple[list[str], BlockKeys]:
-        known = self._blocks.get(row.id)
-        if known is None or known[0] is not main_text:
-            known = self._blocks[row.id] = main_text, *split_blocks(main_text)
-        return known[1], known[2]
+        main_text = self.of(row)
+        return [] if main_text is None else main_text.keys.tolist()
 
     def measure(self, a: Row, b: Row, *, whole: bool = False) -> tuple[float, float]:
         """Resemblance and containment: measured on the texts, or estimated without them."""
@@ -128,25 +123,25 @@ class Texts:
         return None if first is None or second is None else overlap(first, second)
 
     def _fingerprints_of(self, row: Row, whole: bool) -> Fingerprints | None:
-        compared = self.of(row)
-        if not whole and (split := self.split(row)) is not None:
-            compared = split.compared
-        if compared is None:
+        main_text = self.of(row)
+        if main_text is None:
             return None
+        split = None if whole else self.split(row)
+        compared = main_text.text if split is None else split.compared
         if row.id not in self._fingerprints or self._fingerprints[row.id][0] != compared:
             self._fingerprints[row.id] = compared, np.unique(self._shingles_of(compared))
         return self._fingerprints[row.id][1]
 
-    def sample(self, scope: str, main_text: str | None) -> list[int]:
+    def sample(self, scope: str, main_text: PreparedText | None) -> list[int]:
         """Keys of some of a text's shingles, by which its pieces are found in a scope."""
         if main_text is None:
             return []
-        name = scope, main_text
+        name = scope, main_text.text
         if name not in self._samples:
-            words = self.scheme.canonical.words(main_text)
+            words = self.scheme.canonical.words(main_text.text)
             long_enough = len(words) >= self.scheme.min_comparable_words
             self._samples[name] = (
-                keys_of_sample(self._shingles_of(main_text), scope) if long_enough else []
+                keys_of_sample(self._shingles_of(main_text.text), scope) if long_enough else []
             )
         return self._samples[name]
 
@@ -157,24 +152,20 @@ class Texts:
         return self._shingles[text]
 
 
-def read_texts(connection: Connection, ids: Collection[int]) -> dict[int, str]:
+def read_texts(connection: Connection, ids: Collection[int]) -> dict[int, PreparedText]:
     """Texts that are kept of pages."""
-    found: dict[int, str] = {}
+    found: dict[int, PreparedText] = {}
     for part in chunked(ids):
         query = select(texts.c.page_id, texts.c.zlib).where(texts.c.page_id.in_(part))
-        found.update((page_id, unzip(raw)) for page_id, raw in connection.execute(query))
+        rows = connection.execute(query)
+        found.update((page_id, PreparedText.unpacked(raw)) for page_id, raw in rows)
     return found
 
 
-def read_text(connection: Connection, page_id: int) -> str | None:
+def read_text(connection: Connection, page_id: int) -> PreparedText | None:
     """Text of a page, or None where it is not kept."""
     raw = connection.scalar(_TEXT, {"page_id": page_id})
-    return None if raw is None else unzip(raw)
-
-
-def unzip(raw: bytes) -> str:
-    """Text as the table `texts` keeps it."""
-    return zlib.decompress(raw).decode()
+    return None if raw is None else PreparedText.unpacked(raw)
 
 
 def estimated_containment(resemblance: float, a_words: int, b_words: int, size: int) -> float:

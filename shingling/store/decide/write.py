@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -85,7 +84,7 @@ def _write_texts(connection: Connection, changed: Texts, known: set[int]) -> Non
     """Write new texts, in place of those of pages that are known."""
     _delete_texts(connection, [page_id for page_id in changed.new if page_id in known])
     kept = [
-        (page_id, zlib.compress(main_text.encode("utf-8", "replace")), body_key)
+        (page_id, main_text.packed, body_key)
         for page_id, (main_text, body_key) in changed.new.items()
         if main_text is not None
     ]

@@ -152,7 +152,7 @@ def test_a_store_of_revision_0004_keeps_all_that_it_holds_and_learns_bodies(
         )
         assert [verdict.status for verdict in store.check([same], threshold=0.8)] == ["unchanged"]
         [(key, page)] = pages_by_body(store._session, [b"k" * 16, b"x" * 16]).items()
-        assert (key, page.url, page.text) == (b"k" * 16, same.url, same.text)
+        assert (key, page.url, page.main_text) == (b"k" * 16, same.url, same.main_text)
         assert page.signature == store.signature(store.find(same.url)[0])
     verify(old)
 
