@@ -74,7 +74,7 @@ class PreparedText:
         return self._blocks[0]
 
     @cached_property
-    def keys(self) -> BlockKeys:
+    def keys(self) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
         """Keys of the blocks: uint64[n]."""
         return self._blocks[1]
 
