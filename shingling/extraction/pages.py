@@ -10,16 +10,19 @@ from typing import TYPE_CHECKING
 
 from shingling.errors import ExtractionError
 from shingling.extraction.extractors import BUILT_IN, Extractor
-from shingling.extraction.html import EXTRACTION_VERSION, extract_head, extract_page
+from shingling.extraction.html import EXTRACTION_VERSION, MainText, extract_head, extract_page
 from shingling.rules.defaults import DEFAULT_EXTRACTOR, MAX_BYTES
 from shingling.sketch import sign
 from shingling.text import PreparedText, clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TypeAlias
 
     from shingling.extraction.html import Head
     from shingling.sketch import Scheme, Signature
+
+    Answer: TypeAlias = "Extraction | Head | MainText | None"
 
 _NICE = 5  # below the crawl's own process: its event loop does not wait for a core
 
@@ -74,7 +77,7 @@ class PageExtractor:
     max_bytes: int = MAX_BYTES
     refuse_apps: bool = False
 
-    def prepare(self) -> Callable[[tuple[str, Fetched]], Extraction | Head]:
+    def prepare(self) -> Callable[[tuple[str, Fetched]], Answer]:
         """Make a worker process ready, so that its first page takes no longer than others."""
         import_module("trafilatura")
         self.extractor.load()
@@ -83,10 +86,12 @@ class PageExtractor:
             os.nice(_NICE)
         return self.answer
 
-    def answer(self, question: tuple[str, Fetched]) -> Extraction | Head:
-        """Do what a pool asks for: `extract` or `head`."""
+    def answer(self, question: tuple[str, Fetched]) -> Answer:
+        """Do what a pool asks for: `extract`, `head` or `main_text`."""
         name, fetched = question
-        return self.head(fetched) if name == "head" else self.extract(fetched)
+        if name == "head":
+            return self.head(fetched)
+        return self.main_text(fetched) if name == "main_text" else self.extract(fetched)
 
     def extract(self, fetched: Fetched) -> Extraction:
         """Extract and sign the main text; instead of raising, an extraction has a reason."""
@@ -111,6 +116,17 @@ class PageExtractor:
     def head(self, fetched: Fetched) -> Head:
         """Extract what a page says of itself: title, language, canonical URL."""
         return extract_head(fetched.body, fetched.url, encoding=fetched.encoding)
+
+    def main_text(self, fetched: Fetched) -> MainText | None:
+        """Extract the text that people read, by trafilatura; None where there is none."""
+        try:
+            if not fetched.is_html:
+                return MainText(self._plain(fetched.body))
+            return extract_page(
+                fetched.body, fetched.url, encoding=fetched.encoding, max_bytes=self.max_bytes
+            )
+        except ExtractionError:
+            return None
 
     def body_key(self, fetched: Fetched) -> bytes | None:
         """128-bit hash of a body and of all that decides what is extracted from it.

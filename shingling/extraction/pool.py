@@ -21,7 +21,7 @@ from shingling.extraction.processes import (
 )
 
 if TYPE_CHECKING:
-    from shingling.extraction.html import Head
+    from shingling.extraction.html import Head, MainText
     from shingling.extraction.pages import Extraction, Fetched, PageExtractor
 
 logger = logging.getLogger(__name__)
@@ -204,6 +204,15 @@ class ExtractionPool:
         """Extract what a page says of itself; it raises what `extract` does."""
         head: Head = await self._answer("head", fetched)
         return head
+
+    async def main_text(self, fetched: Fetched) -> MainText | None:
+        """Extract the text that people read, by trafilatura; None where there is none.
+
+        Raises:
+            ExtractionError: with reason `timeout` or `worker_died`.
+        """
+        main: MainText | None = await self._answer("main_text", fetched)
+        return main
 
     async def _answer(self, name: str, fetched: Fetched) -> Any:
         result: Future[Any] = Future()

@@ -12,6 +12,7 @@ import pytest
 
 from shingling.errors import ExtractionError
 from shingling.extraction.extractors import find_extractor
+from shingling.extraction.html import MainText
 from shingling.extraction.pages import Fetched, PageExtractor
 from shingling.extraction.pool import ExtractionPool
 from shingling.sketch import Scheme
@@ -99,3 +100,19 @@ def test_a_program_that_cannot_start_workers_extracts_in_a_thread(
     monkeypatch.setattr("sys.frozen", True, raising=False)
     assert extract_all(["<p>one"], 2, timeout=5) == ["<p>one"]
     assert "a thread" in caplog.text
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_the_text_that_people_read_is_asked_of_a_worker_whatever_decides(workers: int) -> None:
+    words = "Some words of an article that somebody has written. " * 5
+    html = f'<html lang="en"><head><title>T</title></head><body><p>{words}</p></body></html>'
+    fetched = [Fetched(html, is_html=True), Fetched("", is_html=True), Fetched(html, is_html=False)]
+
+    async def ask() -> list[MainText | None]:
+        pool = ExtractionPool(EXTRACTOR, workers, 30)
+        try:
+            return [await pool.main_text(one) for one in fetched]
+        finally:
+            await asyncio.to_thread(pool.close)
+
+    assert asyncio.run(ask()) == [MainText(words.strip(), "T", "en"), None, MainText(html)]
