@@ -6,11 +6,12 @@ To add one here, add it to `BUILT_IN`. Another package adds one by an entry poin
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module, metadata
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from shingling.errors import SettingsError
 from shingling.rules.defaults import DEFAULT_EXTRACTOR
@@ -18,11 +19,16 @@ from shingling.rules.defaults import DEFAULT_EXTRACTOR
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
+    from shingling.extraction.parsed import Parser
+
+logger = logging.getLogger(__name__)
+
 ENTRY_POINTS = "shingling.extractors"
 """The group of entry points by which other packages offer extractors."""
 
-# Title, language and the parsed page come from these, whoever extracts the text.
-_PARSERS = ("trafilatura", "lxml")
+_RESILIPARSE = "shingling.extraction.resiliparse"
+_TRAFILATURA = "shingling.extraction.trafilatura"
+_LXML = ("trafilatura", "lxml")
 
 
 @dataclass(frozen=True)
@@ -50,38 +56,48 @@ class Extractor:
 
     Args:
         name: as `DEDUP_EXTRACTOR` has it.
-        function: where its function is, as `module:name`; None is built into `extract_page`.
+        parser: where the class of its parsed pages is, as `module:name`.
+        function: where its function is, likewise; None where parsed pages give the main text.
         distributions: packages whose versions decide what it gives. If there are none, nobody
             knows when its text changes, and known bodies are extracted again.
-        extra: of this package, which installs it.
     """
 
     name: str
-    function: str | None
+    parser: str
+    function: str | None = None
     distributions: tuple[str, ...] = ()
-    extra: str | None = None
 
     def load(self) -> ExtractorFunction | None:
-        """Import the function; None is built into `extract_page`.
+        """Import the parser and the function; None where parsed pages give the main text.
 
         Raises:
-            SettingsError: it cannot be imported, or is not a function.
+            SettingsError: one of them cannot be imported, or the second is not a function.
         """
+        self.load_parser()
         if self.function is None:
             return None
-        module, _, attribute = self.function.partition(":")
         try:
-            function: ExtractorFunction = getattr(import_module(module), attribute)
+            function: ExtractorFunction = _imported(self.function)
         except Exception as error:  # whatever importing a user's module raises
-            if self.extra is not None:
-                raise SettingsError(
-                    f"{self.name} is not installed ({error}):"
-                    f' pip install "scrapy-shingling[{self.extra}]"'
-                ) from error
             raise SettingsError(f"{self._described()} cannot be imported: {error}") from error
         if not callable(function):
             raise SettingsError(f"{self._described()} is not a function")
         return function
+
+    def load_parser(self) -> Parser:
+        """Import the parser.
+
+        Raises:
+            SettingsError: it cannot be imported.
+        """
+        try:
+            parser: Parser = _imported(self.parser)
+        except ImportError as error:
+            raise SettingsError(
+                f"{self.name} is not installed ({error}):"
+                f' pip install "scrapy-shingling[{self.name}]"'
+            ) from error
+        return parser
 
     def version(self) -> str | None:
         """Its name and the versions that its text depends on; None if these are not known."""
@@ -96,16 +112,33 @@ class Extractor:
 BUILT_IN = {
     extractor.name: extractor
     for extractor in (
-        Extractor(DEFAULT_EXTRACTOR, None, _PARSERS),
-        Extractor(
-            "resiliparse",
-            "shingling.extraction.resiliparse:resiliparse",
-            ("resiliparse", *_PARSERS),
-            extra="resiliparse",
-        ),
+        Extractor("quick", f"{_RESILIPARSE}:QuickPage", distributions=("resiliparse", *_LXML)),
+        Extractor("trafilatura", f"{_TRAFILATURA}:TrafilaturaPage", distributions=_LXML),
+        Extractor("resiliparse", f"{_RESILIPARSE}:ResiliparsePage", distributions=("resiliparse",)),
     )
 }
 """The extractors of this package by name."""
+
+
+def default_extractor() -> Extractor:
+    """Find the extractor that is used unless another one is asked for."""
+    return find_extractor(DEFAULT_EXTRACTOR)
+
+
+@cache
+def _quick() -> Extractor:
+    """`quick`, or in its place trafilatura's fast mode where Resiliparse cannot be imported."""
+    quick = BUILT_IN["quick"]
+    try:
+        quick.load_parser()
+    except SettingsError as error:
+        logger.warning(
+            "Resiliparse cannot be imported (%s): the extractor `quick` is trafilatura's fast"
+            " mode, which takes longer and gives other texts",
+            error.__cause__,
+        )
+        return Extractor(quick.name, f"{_TRAFILATURA}:FastTrafilaturaPage", distributions=_LXML)
+    return quick
 
 
 def find_extractor(name: str) -> Extractor:
@@ -114,11 +147,13 @@ def find_extractor(name: str) -> Extractor:
     Raises:
         SettingsError: no package offers an extractor of that name, or several do.
     """
+    if name == DEFAULT_EXTRACTOR:
+        return _quick()
     if name in BUILT_IN:
         return BUILT_IN[name]
     if "." in name:
         module, _, attribute = name.rpartition(".")
-        return Extractor(name, f"{module}:{attribute}")
+        return Extractor(name, _quick().parser, f"{module}:{attribute}")
     offered = metadata.entry_points(group=ENTRY_POINTS)
     found = [entry_point for entry_point in offered if entry_point.name == name]
     if not found:
@@ -136,8 +171,16 @@ def find_extractor(name: str) -> Extractor:
 
 def _from_entry_point(entry_point: EntryPoint) -> Extractor:
     assert entry_point.dist is not None
-    package = entry_point.dist.metadata["Name"]
-    return Extractor(entry_point.name, entry_point.value, (package, *_PARSERS))
+    package, quick = entry_point.dist.metadata["Name"], _quick()
+    # Title and language come from the parsed page.
+    distributions = (package, *quick.distributions)
+    return Extractor(entry_point.name, quick.parser, entry_point.value, distributions)
+
+
+def _imported(place: str) -> Any:
+    """Import what `module:name` names."""
+    module, _, attribute = place.partition(":")
+    return getattr(import_module(module), attribute)
 
 
 @cache

@@ -4,36 +4,28 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urljoin
 
-from lxml.etree import LxmlError
-from lxml.html import HTMLParser, document_fromstring
 from w3lib.encoding import html_to_unicode, resolve_encoding
 
 from shingling.errors import ExtractionError
-from shingling.extraction.extractors import Extracted
+from shingling.extraction.extractors import BUILT_IN, Extracted, default_extractor
+from shingling.extraction.parsed import is_enough, language_code, plain_title
 from shingling.rules.defaults import MAX_BYTES
-from shingling.text import canonical_words, clean, plain_line
+from shingling.text import clean
 
 if TYPE_CHECKING:
-    from lxml.html import HtmlElement
-
     from shingling.extraction.extractors import ExtractorFunction
+    from shingling.extraction.parsed import ParsedPage, Parser
 
-EXTRACTION_VERSION = "3"
+EXTRACTION_VERSION = "4"
 """Version of what `extract_page` gives: raise it when pages give another text, title or language.
 
 Bodies that a store knows are then extracted again.
 """
 
 _HEAD_BYTES = 1 << 18  # at the beginning of a page, in which its head is looked for
-_MAX_TITLE_CHARACTERS = 500
-_ENOUGH_WORDS = 80  # a shorter text may lack what is between two headings
-_ENOUGH_CHARACTERS = 2000  # of which the words need not be counted
-_SMALL_PAGE_CHARACTERS = 15_000  # in a smaller page, other extractors find little else
-_ENOUGH_WORDS_FRACTION = 0.4  # of the words of a small page; above, they are not asked
 
 _BINARY = (
     b"%PDF",
@@ -52,11 +44,12 @@ _HTML = re.compile(
     rb"|link|main|article|section|nav|header)(?=[\s>/])",
     re.IGNORECASE,
 )
-# The first element of a part of a page: neither <html> nor <head> nor <body>.
-_FRAGMENT = re.compile(r"\s*<(?!html|head|body|title|meta|frameset)[a-z][^<]*>", re.IGNORECASE)
-_REFERENCE = re.compile(r"&#(?:x([0-9a-f]{1,6})|([0-9]{1,7}));?", re.IGNORECASE)
-# What single-page applications keep the data of a page in.
-_STATE = re.compile(r"__(?:(?:INITIAL|PRELOADED|APOLLO|REDUX)_STATE|NEXT_DATA|NUXT|DATA)__")
+# References to characters that XML does not have: controls, U+FFFE and U+FFFF.
+_CONTROL_REFERENCE = re.compile(
+    r"&#(?:x0*(?:[1-8bcef]|1[0-9a-f]|fff[ef])(?![0-9a-f])"
+    r"|0*(?:[1-8]|1[124-9]|2[0-9]|3[01]|6553[45])(?![0-9]));?",
+    re.IGNORECASE,
+)
 _REPLACEMENT = "\ufffd"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
@@ -121,13 +114,6 @@ def decode(body: bytes, encoding: str | None = None) -> str:
     return declared
 
 
-def _without_control(reference: re.Match[str]) -> str:
-    """Character reference, or nothing if XML has no such character."""
-    code = int(reference[1], 16) if reference[1] else int(reference[2])
-    control = 0 < code < 0x20 and code not in (0x09, 0x0A, 0x0D)
-    return "" if control or code in (0xFFFE, 0xFFFF) else reference[0]
-
-
 def _guess_encoding(body: bytes) -> str | None:
     from trafilatura.utils import detect_encoding
 
@@ -140,6 +126,7 @@ def extract_page(
     *,
     encoding: str | None = None,
     max_bytes: int = MAX_BYTES,
+    parser: Parser | None = None,
     extractor: ExtractorFunction | None = None,
 ) -> MainText:
     """Extract the main text, title and language of an HTML page.
@@ -149,7 +136,8 @@ def extract_page(
         url: where it came from; helps the extractor.
         encoding: as the HTTP header declares it; see `decode`.
         max_bytes: longer pages, in bytes (or characters of a str), are refused.
-        extractor: of the main text; None is trafilatura.
+        parser: of the page; None is that of the default extractor.
+        extractor: of the main text, in place of the parser's own.
 
     Raises:
         ExtractionError: with reason `too_large`, `not_html`, `no_main_text` or
@@ -157,39 +145,40 @@ def extract_page(
     """
     if len(html) > max_bytes:
         raise ExtractionError("too_large", f"{len(html):,} bytes, more than {max_bytes:,}")
-    import trafilatura  # half a second, which the process of a crawl does not spend
-
     if isinstance(html, bytes):
         if html.startswith(_BINARY):
             raise ExtractionError("not_html", "a binary file, not HTML")
         html = decode(html, encoding)
-    # One reference to a control character would cost the extractor the whole text.
-    html = clean(html)
-    if "&#" in html:
-        html = _REFERENCE.sub(_without_control, html)
+    # One reference to a control character would cost trafilatura the whole text.
+    html = _CONTROL_REFERENCE.sub("", clean(html))
     try:
-        # trafilatura takes a lone element for something else than HTML.
-        whole = f"<html><body>{html}</body></html>" if _FRAGMENT.match(html) else html
-        tree = trafilatura.load_html(whole)
-        if extractor:
-            own = _checked(extractor(html, url))
-        elif tree is None:
-            own = Extracted(None)
-        else:
-            small = len(html) < _SMALL_PAGE_CHARACTERS
-            own = Extracted(_main_text(tree, url, small=small))
-        title, language = _plain_title(clean(own.title or "")), _language_code(own.language)
-        if tree is not None:
-            title, language = title or _title(tree), language or _language(tree)
+        main = _main_text(html, url, parser or default_extractor().load_parser(), extractor)
     except ExtractionError:
         raise
     except Exception as error:  # a page must never stop a crawl, whatever the parser trips on
         raise ExtractionError("extraction_failed", type(error).__name__) from error
+    if main is None:
+        raise ExtractionError("no_main_text", "no main text in it")
+    return main
+
+
+def _main_text(
+    html: str, url: str | None, parser: Parser, extractor: ExtractorFunction | None
+) -> MainText | None:
+    """Parse a page and take its main text, title and language; None without text."""
+    page = parser.parse(html)
+    if extractor is not None:
+        own = _checked(extractor(html, url))
+    else:
+        own = Extracted(None if page is None else page.main_text(url))
     text = clean(own.text or "")
     if not text.strip():
-        raise ExtractionError("no_main_text", "no main text in it")
-    is_app = tree is not None and not _is_enough(text) and _has_data(tree)
-    return MainText(text, title, language, is_app)
+        return None
+    title, language = plain_title(clean(own.title or "")), language_code(own.language)
+    if page is None:
+        return MainText(text, title, language)
+    is_app = not is_enough(text) and page.has_data
+    return MainText(text, title or page.title, language or page.language, is_app)
 
 
 def _checked(returned: object) -> Extracted:
@@ -206,82 +195,42 @@ def _checked(returned: object) -> Extracted:
     return own
 
 
-def extract_head(html: bytes | str, url: str | None = None, *, encoding: str | None = None) -> Head:
+def extract_head(
+    html: bytes | str,
+    url: str | None = None,
+    *,
+    encoding: str | None = None,
+    parser: Parser | None = None,
+) -> Head:
     """Extract what an HTML page says of itself, near its beginning; a page never raises.
 
     Args:
         html: the page.
         url: where it came from; a relative canonical URL begins there.
         encoding: as the HTTP header declares it.
+        parser: of the page; None is that of the default extractor.
     """
     if isinstance(html, bytes):
         if len(html) > _HEAD_BYTES:
             html = html[: html.rfind(b">", 0, _HEAD_BYTES) + 1]  # not within a character
         html = decode(html, encoding)
+    parser = parser or default_extractor().load_parser()
     try:
-        parser = HTMLParser(encoding="utf-8")
-        tree = document_fromstring(clean(html[:_HEAD_BYTES]).encode(), parser=parser)
-        return Head(_title(tree), _language(tree), _canonical(tree, url))
-    except (LxmlError, ValueError):  # there is nothing in it, or a URL that is none
+        page = parser.parse_head(clean(html[:_HEAD_BYTES]))
+        return Head() if page is None else _head(page, url)
+    except Exception:  # there is nothing in it, a URL that is none, or what a parser trips on
         return Head()
 
 
-def _canonical(tree: HtmlElement, url: str | None) -> str | None:
-    for link in tree.iterfind(".//link[@href]"):
-        if "canonical" in link.get("rel", "").lower().split():
-            return urljoin(url or "", str(link.get("href")).strip())
-    return None
-
-
-def _main_text(tree: HtmlElement, url: str | None, *, small: bool) -> str | None:
-    """Extract what trafilatura is sure of; if that is little, what it takes for text.
-
-    Where its own rules have found a text, its comparison with other extractors changes little,
-    and takes half of the time. In small pages they are asked only where most words are left out.
-    """
-    import trafilatura
-
-    # `deduplicate` would make the text depend on the pages extracted before.
-    take = partial(trafilatura.extract, url=url, include_comments=False, deduplicate=False)
-    sure: str | None = take(tree, favor_precision=True, fast=True)
-    if _is_enough(sure):
-        return sure
-    if small:
-        more: str | None = take(tree, fast=True)
-        if _is_enough(more) or _is_most(more, tree):
-            return more
-    else:
-        sure = take(tree, favor_precision=True) or sure
-        if _is_enough(sure):
-            return sure
-    return take(tree) or sure
-
-
-def _has_data(tree: HtmlElement) -> bool:
-    """Whether a page has data for scripts: JSON, or the state of a framework."""
-    for script in tree.iter("script"):
-        if "json" in script.get("type", "").lower() or _STATE.search(script.text or ""):
-            return True
-    return bool(tree.xpath("boolean(//@*[starts-with(., '{\"') or starts-with(., '[{\"')])"))
-
-
-def _is_enough(text: str | None) -> bool:
-    return text is not None and (
-        len(text) > _ENOUGH_CHARACTERS or len(canonical_words(text)) >= _ENOUGH_WORDS
-    )
-
-
-def _is_most(text: str | None, tree: HtmlElement) -> bool:
-    """Whether a text has enough of a page's words: there is little else to be found."""
-    if not text:
-        return False
-    shown = tree.xpath("//body//text()[not(parent::script or parent::style or parent::noscript)]")
-    least = _ENOUGH_WORDS_FRACTION * len(canonical_words(" ".join(shown)))
-    return len(canonical_words(text)) >= least
+def _head(page: ParsedPage, url: str | None) -> Head:
+    canonical = page.canonical
+    if canonical is not None:
+        canonical = urljoin(url or "", canonical)
+    return Head(page.title, page.language, canonical)
 
 
 def extract(html: bytes | str, url: str | None = None) -> str | None:
-    """Extract the main text of an HTML page; None if it has none.
+    """Extract the main text of an HTML page by trafilatura; None if it has none.
 
     None also for pages of more than 10 MB and for what is not HTML. The text depends on nothing
     but the arguments.
@@ -291,31 +240,6 @@ def extract(html: bytes | str, url: str | None = None) -> str | None:
         url: where it came from; helps the extractor.
     """
     try:
-        return extract_page(html, url).text
+        return extract_page(html, url, parser=BUILT_IN["trafilatura"].load_parser()).text
     except ExtractionError:
         return None
-
-
-def _title(tree: HtmlElement) -> str | None:
-    element = tree.find(".//head/title")
-    if element is None:
-        element = tree.find(".//title")
-    if element is None:
-        return None
-    return _plain_title(str(element.text_content()))
-
-
-def _plain_title(title: str) -> str | None:
-    return plain_line(title[: 4 * _MAX_TITLE_CHARACTERS])[:_MAX_TITLE_CHARACTERS] or None
-
-
-def _language(tree: HtmlElement) -> str | None:
-    return _language_code(
-        tree.get("lang") or tree.get("{http://www.w3.org/XML/1998/namespace}lang")
-    )
-
-
-def _language_code(declared: str | None) -> str | None:
-    """ISO 639 code at the beginning of a language tag, as `en` of `en-GB`."""
-    match = re.match(r"([a-zA-Z]{2,3})(?![a-zA-Z])", (declared or "").strip())
-    return match[1].lower() if match else None

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass
-from importlib import import_module
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from shingling.errors import ExtractionError
-from shingling.extraction.extractors import BUILT_IN, Extractor
+from shingling.extraction.extractors import BUILT_IN, Extractor, default_extractor
 from shingling.extraction.html import EXTRACTION_VERSION, MainText, extract_head, extract_page
-from shingling.rules.defaults import DEFAULT_EXTRACTOR, MAX_BYTES
+from shingling.rules.defaults import MAX_BYTES
 from shingling.sketch import sign
 from shingling.text import PreparedText, clean
 
@@ -73,13 +72,12 @@ class PageExtractor:
     """
 
     scheme: Scheme
-    extractor: Extractor = BUILT_IN[DEFAULT_EXTRACTOR]
+    extractor: Extractor = field(default_factory=default_extractor)
     max_bytes: int = MAX_BYTES
     refuse_apps: bool = False
 
     def prepare(self) -> Callable[[tuple[str, Fetched]], Answer]:
         """Make a worker process ready, so that its first page takes no longer than others."""
-        import_module("trafilatura")
         self.extractor.load()
         sign("é", self.scheme)
         if hasattr(os, "nice"):  # not sooner: the first page of a crawl waits for all this
@@ -104,6 +102,7 @@ class PageExtractor:
                 fetched.url,
                 encoding=fetched.encoding,
                 max_bytes=self.max_bytes,
+                parser=self.extractor.load_parser(),
                 extractor=self.extractor.load(),
             )
         except ExtractionError as error:
@@ -115,7 +114,8 @@ class PageExtractor:
 
     def head(self, fetched: Fetched) -> Head:
         """Extract what a page says of itself: title, language, canonical URL."""
-        return extract_head(fetched.body, fetched.url, encoding=fetched.encoding)
+        parser = self.extractor.load_parser()
+        return extract_head(fetched.body, fetched.url, encoding=fetched.encoding, parser=parser)
 
     def main_text(self, fetched: Fetched) -> MainText | None:
         """Extract the text that people read, by trafilatura; None where there is none."""
@@ -123,7 +123,11 @@ class PageExtractor:
             if not fetched.is_html:
                 return MainText(self._plain(fetched.body))
             return extract_page(
-                fetched.body, fetched.url, encoding=fetched.encoding, max_bytes=self.max_bytes
+                fetched.body,
+                fetched.url,
+                encoding=fetched.encoding,
+                max_bytes=self.max_bytes,
+                parser=BUILT_IN["trafilatura"].load_parser(),
             )
         except ExtractionError:
             return None

@@ -32,7 +32,7 @@ _MAX_WATCH_SECONDS = 0.25  # between two looks for pages that take too long
 def start_worker() -> Worker | None:
     """Start a process for a pool that is made later; None if processes cannot be started."""
     try:
-        return Worker("trafilatura", "shingling.extraction.pages")
+        return Worker("shingling.extraction.pages")
     except OSError:
         return None
 

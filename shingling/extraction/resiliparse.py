@@ -1,11 +1,118 @@
-"""The extractor `resiliparse`: main text by rules on the elements of a page, very quickly."""
+"""The extractors `quick` and `resiliparse`: main text by rules on elements, very quickly."""
 
 from __future__ import annotations
 
+import re
+from typing import TYPE_CHECKING, Self
+
 from resiliparse.extract.html2text import extract_plain_text
+from resiliparse.parse.html import HTMLTree
+
+from shingling.extraction.parsed import ENOUGH_FRACTION, ParsedPage, is_enough
+from shingling.text import canonical_words
+
+if TYPE_CHECKING:
+    from resiliparse.parse.html import DocumentNode, ElementNode
+
+# Resiliparse looks at the whole content of each of these elements.
+_MEASURED_ELEMENTS = ("div", "ul", "article")
+_MAX_DEPTH = 512  # of one of them; libxml2 reads no deeper than 256
+_DEPTH_CHECKED = 64  # one of so many elements
+_BEGINS_AS_HTML = re.compile(r"\s*<(?:[a-z]|!|\?xml\b(?=.*?<html))", re.IGNORECASE | re.DOTALL)
+_HAS_HTML = re.compile(r"<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
 
 
-def resiliparse(html: str, url: str | None) -> str | None:  # noqa: ARG001 (an extractor's arguments)
-    """Extract the main text of a page by Resiliparse (Bevendorff et al. 2018)."""
-    text: str = extract_plain_text(html, main_content=True, alt_texts=False)
-    return text or None
+class ResiliparsePage(ParsedPage):
+    """A page as Resiliparse parses it (Bevendorff et al. 2018), by the rules of HTML 5.
+
+    Args:
+        html: of the page.
+    """
+
+    def __init__(self, html: str) -> None:
+        self._html = html
+        self._tree = HTMLTree.parse(html)
+
+    @classmethod
+    def parse(cls, html: str) -> Self | None:
+        """Parse a page; None if it does not look like one: the parser takes anything."""
+        return cls(html) if _BEGINS_AS_HTML.match(html) or _HAS_HTML.search(html) else None
+
+    def main_text(self, url: str | None) -> str | None:  # noqa: ARG002 (other extractors use it)
+        """Extract the main text; None also where elements are nested too deeply to be measured."""
+        if any(map(self._is_nested_deeply, _MEASURED_ELEMENTS)):
+            return None
+        text: str = extract_plain_text(self._tree, main_content=True, alt_texts=False)
+        return text or None
+
+    @property
+    def _document(self) -> DocumentNode:
+        document = self._tree.document
+        assert document is not None
+        return document
+
+    def _is_nested_deeply(self, name: str) -> bool:
+        """Whether elements of a name are nested so deeply that their contents take a long time."""
+        found = self._document.get_elements_by_tag_name(name)
+        if len(found) <= _MAX_DEPTH:
+            return False
+        return any(_depth(element) > _MAX_DEPTH for element in found.values()[::_DEPTH_CHECKED])
+
+    def _title_text(self) -> str | None:
+        head = self._tree.head
+        found = None if head is None else head.query_selector("title")
+        if found is None:
+            found = self._document.query_selector("title")
+        return None if found is None else found.text_content
+
+    def _root_attribute(self, name: str) -> str | None:
+        root = self._document.document_element
+        return None if root is None else root.get_attribute(name)
+
+    def _links(self) -> list[tuple[str | None, str]]:
+        found = self._document.get_elements_by_tag_name("link")
+        links = ((link.get_attribute("rel"), link.get_attribute("href")) for link in found)
+        return [(rel, href) for rel, href in links if href is not None]
+
+    def _scripts(self) -> list[tuple[str | None, str]]:
+        found = self._document.get_elements_by_tag_name("script")
+        return [(script.get_attribute("type"), script.text_content or "") for script in found]
+
+    def _has_json_attribute(self) -> bool:
+        return any(
+            (attribute.value or "").startswith(('{"', '[{"'))
+            for element in self._document.query_selector_all("*")
+            for attribute in element.attributes
+        )
+
+
+class QuickPage(ResiliparsePage):
+    """A page of which trafilatura is asked where Resiliparse finds next to nothing."""
+
+    def main_text(self, url: str | None) -> str | None:
+        """Extract the text by Resiliparse; if that is little of the page, also by trafilatura."""
+        own = super().main_text(url)
+        if is_enough(own) or self._is_most(own):
+            return own
+        from shingling.extraction.trafilatura import FastTrafilaturaPage
+
+        page = FastTrafilaturaPage.parse(self._html)
+        other = None if page is None else page.main_text(url)
+        return max(own, other, key=_words)
+
+    def _is_most(self, text: str | None) -> bool:
+        """Whether a text has enough of the page's words: there is little else to be found."""
+        shown = extract_plain_text(self._tree, main_content=False, alt_texts=False)
+        return text is not None and _words(text) >= ENOUGH_FRACTION * _words(shown)
+
+
+def _depth(element: ElementNode | None) -> int:
+    """Count the elements around an element, up to one more than are accepted."""
+    depth = 0
+    while element is not None and depth <= _MAX_DEPTH:
+        depth, element = depth + 1, element.parent_element
+    return depth
+
+
+def _words(text: str | None) -> int:
+    return len(canonical_words(text or ""))

@@ -17,7 +17,7 @@ MAX_SIMHASH_DISTANCE = 7
 DEFAULT_CONTAINMENT = 0.9
 """Share of a page's shingles from which on it is a piece of another, where pieces are wanted."""
 
-DEFAULT_EXTRACTOR = "trafilatura"
+DEFAULT_EXTRACTOR = "quick"
 """What takes the main text out of HTML."""
 
 DEFAULT_SHINGLE_SIZE = 5
