@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from typing import Self, TypeAlias
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 from shingling.text import canonical_words, plain_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ENOUGH_WORDS = 80
 """Words of a text below which it may lack what is between two headings."""
@@ -84,7 +87,7 @@ class ParsedPage(ABC):
         """`rel` and `href` of its link elements that have the second."""
 
     @abstractmethod
-    def _scripts(self) -> list[tuple[str | None, str]]:
+    def _scripts(self) -> Iterator[tuple[str | None, str]]:
         """`type` and content of its script elements."""
 
     @abstractmethod

@@ -12,12 +12,20 @@ from shingling.extraction.parsed import ENOUGH_FRACTION, ParsedPage, is_enough
 from shingling.text import canonical_words
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from resiliparse.parse.html import DocumentNode, ElementNode
 
-# Resiliparse looks at the whole content of each of these elements.
+# Resiliparse looks at the whole content of each of these elements, however they are nested.
 _MEASURED_ELEMENTS = ("div", "ul", "article")
+_MEASURED_TAG = re.compile(rf"<(?:{'|'.join(_MEASURED_ELEMENTS)})(?=[\s/>])", re.IGNORECASE)
 _MAX_DEPTH = 512  # of one of them; libxml2 reads no deeper than 256
 _DEPTH_CHECKED = 64  # one of so many elements
+_NOT_IN_XML = re.compile("[\x01-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+# What every page with data for scripts has in its source: nodes of the tree are slow to ask.
+_MAY_HAVE_DATA = re.compile(
+    r"""json|_(?:STATE|DATA|NUXT)__|=\s*["']?\[?\{(?:"|&quot;|&#0*34;|&#x0*22;)""", re.IGNORECASE
+)
 _BEGINS_AS_HTML = re.compile(r"\s*<(?:[a-z]|!|\?xml\b(?=.*?<html))", re.IGNORECASE | re.DOTALL)
 _HAS_HTML = re.compile(r"<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
 
@@ -40,10 +48,10 @@ class ResiliparsePage(ParsedPage):
 
     def main_text(self, url: str | None) -> str | None:  # noqa: ARG002 (other extractors use it)
         """Extract the main text; None also where elements are nested too deeply to be measured."""
-        if any(map(self._is_nested_deeply, _MEASURED_ELEMENTS)):
+        if self._is_nested_deeply():
             return None
         text: str = extract_plain_text(self._tree, main_content=True, alt_texts=False)
-        return text or None
+        return _NOT_IN_XML.sub("", text) or None
 
     @property
     def _document(self) -> DocumentNode:
@@ -51,19 +59,22 @@ class ResiliparsePage(ParsedPage):
         assert document is not None
         return document
 
-    def _is_nested_deeply(self, name: str) -> bool:
-        """Whether elements of a name are nested so deeply that their contents take a long time."""
-        found = self._document.get_elements_by_tag_name(name)
-        if len(found) <= _MAX_DEPTH:
+    def _is_nested_deeply(self) -> bool:
+        """Whether elements are nested so deeply that measuring them takes a long time."""
+        if len(_MEASURED_TAG.findall(self._html)) <= _MAX_DEPTH:
             return False
-        return any(_depth(element) > _MAX_DEPTH for element in found.values()[::_DEPTH_CHECKED])
+        return any(
+            _depth(element) > _MAX_DEPTH
+            for name in _MEASURED_ELEMENTS
+            for element in self._document.get_elements_by_tag_name(name)[::_DEPTH_CHECKED]
+        )
 
     def _title_text(self) -> str | None:
         head = self._tree.head
         found = None if head is None else head.query_selector("title")
         if found is None:
             found = self._document.query_selector("title")
-        return None if found is None else found.text_content
+        return None if found is None else _NOT_IN_XML.sub("", found.text_content or "")
 
     def _root_attribute(self, name: str) -> str | None:
         root = self._document.document_element
@@ -74,9 +85,14 @@ class ResiliparsePage(ParsedPage):
         links = ((link.get_attribute("rel"), link.get_attribute("href")) for link in found)
         return [(rel, href) for rel, href in links if href is not None]
 
-    def _scripts(self) -> list[tuple[str | None, str]]:
-        found = self._document.get_elements_by_tag_name("script")
-        return [(script.get_attribute("type"), script.text_content or "") for script in found]
+    @property
+    def has_data(self) -> bool:
+        """Whether it has data for scripts: JSON, or the state of a framework."""
+        return _MAY_HAVE_DATA.search(self._html) is not None and super().has_data
+
+    def _scripts(self) -> Iterator[tuple[str | None, str]]:
+        for script in self._document.get_elements_by_tag_name("script"):
+            yield script.get_attribute("type"), script.text_content or ""
 
     def _has_json_attribute(self) -> bool:
         return any(

@@ -12,7 +12,7 @@ from shingling.extraction.parsed import ENOUGH_FRACTION, ParsedPage, is_enough
 from shingling.text import canonical_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from lxml.html import HtmlElement
 
@@ -101,8 +101,9 @@ class TrafilaturaPage(ParsedPage):
         found = self._tree.iterfind(".//link[@href]")
         return [(link.get("rel"), link.get("href")) for link in found]
 
-    def _scripts(self) -> list[tuple[str | None, str]]:
-        return [(script.get("type"), script.text or "") for script in self._tree.iter("script")]
+    def _scripts(self) -> Iterator[tuple[str | None, str]]:
+        for script in self._tree.iter("script"):
+            yield script.get("type"), script.text or ""
 
     def _has_json_attribute(self) -> bool:
         found = "boolean(//@*[starts-with(., '{\"') or starts-with(., '[{\"')])"
