@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from shingling.errors import BulkError
-from shingling.rules.defaults import MAX_BYTES
+from shingling.rules.defaults import DEFAULT_EXTRACTOR, MAX_BYTES
 from shingling.rules.methods import COLLECTION_METHODS, METHODS
 from shingling.sketch import Scheme
 from shingling.store import Rules
@@ -59,7 +59,7 @@ class Options:
 
     rules: Rules = field(default_factory=Rules)
     scheme: Scheme = field(default_factory=Scheme)
-    extractor: str = "trafilatura"
+    extractor: str = DEFAULT_EXTRACTOR
     fields: Fields = field(default_factory=Fields)
     format: str | None = None
     query: str | None = None

@@ -22,9 +22,10 @@ _MEASURED_TAG = re.compile(rf"<(?:{'|'.join(_MEASURED_ELEMENTS)})(?=[\s/>])", re
 _MAX_DEPTH = 512  # of one of them; libxml2 reads no deeper than 256
 _DEPTH_CHECKED = 64  # one of so many elements
 _NOT_IN_XML = re.compile("[\x01-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
-# What every page with data for scripts has in its source: nodes of the tree are slow to ask.
-_MAY_HAVE_DATA = re.compile(
-    r"""json|_(?:STATE|DATA|NUXT)__|=\s*["']?\[?\{(?:"|&quot;|&#0*34;|&#x0*22;)""", re.IGNORECASE
+# What the source has where nodes of the tree, which are slow to ask, may have data for scripts.
+_MAY_HAVE_DATA_SCRIPT = re.compile(r"json|__(?:[A-Z]+_STATE|NEXT_DATA|NUXT|DATA)__", re.IGNORECASE)
+_MAY_HAVE_JSON_ATTRIBUTE = re.compile(
+    r"""=\s*["']?\[?\{(?:"|&quot;|&#0*34;|&#x0*22;)""", re.IGNORECASE
 )
 _BEGINS_AS_HTML = re.compile(r"\s*<(?:[a-z]|!|\?xml\b(?=.*?<html))", re.IGNORECASE | re.DOTALL)
 _HAS_HTML = re.compile(r"<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
@@ -81,24 +82,21 @@ class ResiliparsePage(ParsedPage):
         return None if root is None else root.get_attribute(name)
 
     def _links(self) -> list[tuple[str | None, str]]:
-        found = self._document.get_elements_by_tag_name("link")
+        found = self._document.get_elements_by_tag_name("link").values()
         links = ((link.get_attribute("rel"), link.get_attribute("href")) for link in found)
         return [(rel, href) for rel, href in links if href is not None]
 
-    @property
-    def has_data(self) -> bool:
-        """Whether it has data for scripts: JSON, or the state of a framework."""
-        return _MAY_HAVE_DATA.search(self._html) is not None and super().has_data
-
     def _scripts(self) -> Iterator[tuple[str | None, str]]:
-        for script in self._document.get_elements_by_tag_name("script"):
+        if not _MAY_HAVE_DATA_SCRIPT.search(self._html):
+            return
+        for script in self._document.get_elements_by_tag_name("script").values():
             yield script.get_attribute("type"), script.text_content or ""
 
     def _has_json_attribute(self) -> bool:
-        return any(
+        return _MAY_HAVE_JSON_ATTRIBUTE.search(self._html) is not None and any(
             (attribute.value or "").startswith(('{"', '[{"'))
-            for element in self._document.query_selector_all("*")
-            for attribute in element.attributes
+            for element in self._document.query_selector_all("*").values()
+            for attribute in element.attributes.values()
         )
 
 
@@ -118,8 +116,10 @@ class QuickPage(ResiliparsePage):
 
     def _is_most(self, text: str | None) -> bool:
         """Whether a text has enough of the page's words: there is little else to be found."""
+        if text is None:
+            return False
         shown = extract_plain_text(self._tree, main_content=False, alt_texts=False)
-        return text is not None and _words(text) >= ENOUGH_FRACTION * _words(shown)
+        return _words(text) >= ENOUGH_FRACTION * _words(shown)
 
 
 def _depth(element: ElementNode | None) -> int:

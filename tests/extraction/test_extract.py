@@ -15,6 +15,7 @@ from hypothesis import given, strategies as st
 from shingling import canonical_words, extract
 from shingling.errors import ExtractionError
 from shingling.extraction.html import MainText, decode, extract_page, sniff_html
+from shingling.extraction.trafilatura import TrafilaturaPage
 from shingling.text import plain_line
 
 if TYPE_CHECKING:
@@ -74,8 +75,10 @@ def test_the_main_text_is_the_article_without_what_surrounds_it() -> None:
     assert "rights" not in main.text
 
 
-def test_extract_returns_the_text_of_read_html() -> None:
-    assert extract(_page(_ENGLISH)) == extract_page(_page(_ENGLISH)).text
+def test_extract_gives_the_text_that_trafilatura_finds() -> None:
+    page = extract_page(_page(_ENGLISH), parser=TrafilaturaPage)
+
+    assert extract(_page(_ENGLISH)) == page.text
     assert extract(_page(_ENGLISH).encode(), "https://example.com/") == extract(_page(_ENGLISH))
 
 
@@ -592,5 +595,5 @@ def test_other_extractors_are_asked_for_small_pages_only_where_most_words_are_le
     rest = " ".join(["left"] * left_out)
     script = "<script>" + "no text " * 500 + "</script>"
     page = f"<html><body><p>{found}</p>{script}<div>{rest}</div></body></html>"
-    assert extract_page(page).text == found
+    assert extract_page(page, parser=TrafilaturaPage).text == found
     assert taken == [True, True] + [False] * asked

@@ -1,0 +1,343 @@
+"""The extractor `quick`: one tree for everything, and trafilatura only where it is needed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import pickle
+import subprocess
+import sys
+import tarfile
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import pytest
+
+from shingling import canonical_words
+from shingling.errors import ExtractionError
+from shingling.extraction.extractors import BUILT_IN, find_extractor
+from shingling.extraction.html import Head, extract_head, extract_page
+from shingling.extraction.pages import Fetched, PageExtractor
+from shingling.extraction.pool import ExtractionPool
+from shingling.extraction.resiliparse import QuickPage, ResiliparsePage
+from shingling.extraction.trafilatura import FastTrafilaturaPage, TrafilaturaPage
+from shingling.sketch import Scheme
+from tests.support.installed import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from shingling.extraction.parsed import Parser
+
+PARSERS = (QuickPage, ResiliparsePage, TrafilaturaPage, FastTrafilaturaPage)
+SENTENCE = "The new railway bridge over the river was opened on Monday by the mayor of the town. "
+ARTICLE = f"<article><p>{SENTENCE * 8}</p></article>"
+# Resiliparse leaves out what is marked as navigation, whatever is in it.
+HIDDEN = f'<div class="content"><nav><div><p>{SENTENCE * 8}</p></div></nav></div>'
+
+
+def page(body: str, head: str = "<title>Bridge</title>", attributes: str = 'lang="en"') -> str:
+    return f"<!DOCTYPE html><html {attributes}><head>{head}</head><body>{body}</body></html>"
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The pages of which trafilatura is asked."""
+    pages: list[str] = []
+    parse = FastTrafilaturaPage.parse
+
+    def remembered(html: str) -> FastTrafilaturaPage | None:
+        pages.append(html)
+        return parse(html)
+
+    monkeypatch.setattr(FastTrafilaturaPage, "parse", remembered)
+    return pages
+
+
+def test_trafilatura_is_not_asked_where_resiliparse_finds_a_text(asked: list[str]) -> None:
+    main = extract_page(page(f"<nav><a href='/'>Home</a></nav>{ARTICLE}"))
+
+    assert canonical_words(main.text) == canonical_words(SENTENCE * 8)
+    assert asked == []
+
+
+def test_trafilatura_is_not_asked_where_a_short_text_is_most_of_the_page(asked: list[str]) -> None:
+    main = extract_page(page(f"<nav><a href='/'>Home</a></nav><p>{SENTENCE}</p>"))
+
+    assert canonical_words(main.text) == canonical_words(SENTENCE)
+    assert asked == []
+
+
+@pytest.mark.parametrize("found", ["", "<p>One line is all that is found.</p>"])
+def test_trafilatura_is_asked_where_resiliparse_finds_next_to_nothing(
+    asked: list[str], found: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    html = page(HIDDEN + found)
+    monkeypatch.setattr(FastTrafilaturaPage, "main_text", lambda *_: SENTENCE * 8)
+
+    assert canonical_words(extract_page(html).text) == canonical_words(SENTENCE * 8)
+    assert asked == [html]
+
+
+def test_the_longer_text_is_taken_where_trafilatura_finds_less(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(FastTrafilaturaPage, "main_text", lambda *_: "Home")
+
+    assert extract_page(page(HIDDEN + "<p>One line is found.</p>")).text == "One line is found."
+    monkeypatch.setattr(FastTrafilaturaPage, "main_text", lambda *_: None)
+    assert extract_page(page(HIDDEN + "<p>One line is found.</p>")).text == "One line is found."
+
+
+def test_resiliparse_alone_does_not_ask_trafilatura(asked: list[str]) -> None:
+    with pytest.raises(ExtractionError, match="no main text"):
+        extract_page(page(HIDDEN), parser=ResiliparsePage)
+    assert asked == []
+
+
+def modules_of_a_worker(extractor: PageExtractor, *pages: str) -> set[str]:
+    """Modules that a real worker process has imported after its last page."""
+    code = (
+        "import json, pickle, sys\n"
+        "extractor, pages = pickle.load(sys.stdin.buffer)\n"
+        "answer = extractor.prepare()\n"
+        "for page in pages:\n"
+        "    assert answer(('extract', page)).reason is None\n"
+        "    answer(('head', page))\n"
+        "print(json.dumps([*sys.modules]))\n"
+    )
+    fetched = [Fetched(html.encode(), is_html=True, url="http://a.example/") for html in pages]
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        input=pickle.dumps((extractor, fetched)),
+        capture_output=True,
+        cwd=ROOT,
+        check=True,
+    )
+    return {*json.loads(done.stdout)}
+
+
+def test_a_worker_imports_neither_trafilatura_nor_lxml_for_plain_pages() -> None:
+    modules = modules_of_a_worker(PageExtractor(Scheme()), page(ARTICLE), page(ARTICLE + "<p>x"))
+
+    assert "resiliparse" in modules
+    assert not modules & {"trafilatura", "lxml", "lxml.etree", "scrapy", "sqlalchemy"}
+
+
+def test_a_worker_imports_trafilatura_where_it_decides() -> None:
+    extractor = PageExtractor(Scheme(), find_extractor("trafilatura"))
+
+    assert "trafilatura" in modules_of_a_worker(extractor, page(ARTICLE))
+
+
+def test_a_worker_gives_both_texts_of_a_page() -> None:
+    fetched = Fetched(page(ARTICLE), is_html=True)
+
+    async def ask() -> tuple[str | None, str | None]:
+        pool = ExtractionPool(PageExtractor(Scheme()), 1, 30)
+        try:
+            main = await pool.main_text(fetched)
+            return (await pool.extract(fetched)).text, main.text if main else None
+        finally:
+            await asyncio.to_thread(pool.close)
+
+    decides, is_read = asyncio.run(ask())
+    assert decides == extract_page(page(ARTICLE), parser=QuickPage).text
+    assert is_read == extract_page(page(ARTICLE), parser=TrafilaturaPage).text
+
+
+WITHOUT_RESILIPARSE = """
+import logging, sys
+
+class Blocker:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "resiliparse":
+            raise ImportError("no wheel for this platform")
+
+sys.meta_path.insert(0, Blocker())
+logging.basicConfig(format="%(levelname)s %(message)s")
+from shingling.errors import SettingsError
+from shingling.extraction.extractors import find_extractor
+from shingling.extraction.html import extract_head, extract_page
+from shingling.extraction.pages import PageExtractor
+from shingling.sketch import Scheme
+
+html = sys.stdin.read()
+for _ in range(3):
+    extractor = find_extractor("quick")
+    main = extract_page(html)
+assert PageExtractor(Scheme()).extractor == extractor
+try:
+    find_extractor("resiliparse").load()
+except SettingsError as error:
+    assert "pip install" in str(error)
+else:
+    raise AssertionError
+print([main.text, main.title, main.language, *extract_head(html)])
+print(extractor.version())
+print(find_extractor("os.path.join").parser)
+"""
+
+
+def test_without_resiliparse_quick_is_the_fast_mode_of_trafilatura_which_is_said_once() -> None:
+    html = page(ARTICLE, '<title>Bridge</title><link rel="canonical" href="http://a.example/b">')
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_RESILIPARSE],
+        input=html,
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    first, version, parser = done.stdout.splitlines()
+    expected = extract_page(html, parser=FastTrafilaturaPage)
+    head = ["Bridge", "en", "http://a.example/b"]
+    assert first == str([expected.text, expected.title, expected.language, *head])
+    assert version == "quick " + str(BUILT_IN["trafilatura"].version()).partition(" ")[2]
+    assert version != find_extractor("quick").version()
+    assert parser == "shingling.extraction.trafilatura:FastTrafilaturaPage"
+    [said] = done.stderr.splitlines()
+    assert said.startswith("WARNING Resiliparse cannot be imported (")
+
+
+HEADS = {
+    "plain": "<title>Bridge</title>",
+    "two titles": "<title>One</title><title>Two</title>",
+    "references": "<title>Fish &amp; chips &#8211; &lt;b&gt;</title>",
+    "link": '<title>T</title><link rel="stylesheet" href="a"><link REL="x Canonical" href=" /b ">',
+    "two links": "<link rel=canonical href=/a><link rel=canonical href=/b>",
+    "no href": "<link rel=canonical><link rel=canonical href=/b>",
+    "control": "<title>a\x1b[31mred\x07</title>",
+    "noscript": "<noscript><link rel=canonical href=/c></noscript><title>T</title>",
+}
+
+
+@pytest.mark.parametrize("head", HEADS.values(), ids=HEADS)
+@pytest.mark.parametrize("attributes", ["", 'lang="de-AT"', 'xml:lang="fr" lang=""', "LANG=el"])
+def test_resiliparse_reads_title_language_and_link_as_lxml_does(head: str, attributes: str) -> None:
+    html = page(f"<svg><title>Icon</title></svg>{ARTICLE}", head, attributes)
+    quick, careful = QuickPage.parse(html), TrafilaturaPage.parse(html)
+    assert quick is not None
+    assert careful is not None
+
+    assert quick.title == careful.title
+    assert quick.canonical == careful.canonical
+    # lxml does not see the attribute xml:lang of HTML.
+    assert quick.language == ("fr" if "xml:lang" in attributes else careful.language)
+
+
+@pytest.mark.parametrize("head", [head for name, head in HEADS.items() if name != "control"])
+def test_every_parser_reads_the_same_head(head: str) -> None:
+    html = page(ARTICLE, head)
+    heads = {extract_head(html, "http://a.example/", parser=parser) for parser in PARSERS}
+
+    assert len(heads) == 1
+    assert heads != {Head()}
+
+
+@pytest.mark.parametrize("parser", PARSERS)
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ('<script type="application/ld+json">{"a": 1}</script>', True),
+        ("<script>window.__NEXT_DATA__ = 1</script>", True),
+        ("<div data-props='{\"a\": 1}'></div>", True),
+        ('<div data-props="[{&quot;a&quot;: 1}]"></div>', True),
+        ("<script>var x = {a: 1}</script>", False),
+        ('<script>var x = {"a": 1}</script>', False),
+        ("<p>json</p>", False),
+        ("", False),
+    ],
+)
+def test_data_for_scripts_is_seen_by_every_parser(
+    parser: Parser, body: str, expected: bool
+) -> None:
+    parsed = parser.parse(page(f"<p>{SENTENCE}</p>{body}"))
+    assert parsed is not None
+    assert parsed.has_data is expected
+
+
+def bodies(archive: Path, count: int) -> list[bytes]:
+    """The first pages of a folder of DEDUP_DATA."""
+    with tarfile.open(archive, "r|xz") as members:
+        files = filter(None, map(members.extractfile, members))
+        return [file.read() for file in islice(files, count)]
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("folder", ["waddle", "trafilatura-eval", "docs-multilang"])
+def test_heads_of_real_pages_are_the_same_by_both_parsers(data: Path, folder: str) -> None:
+    for body in bodies(data / folder / "html.tar.xz", 60):
+        quick, careful = (extract_head(body, parser=one) for one in (QuickPage, TrafilaturaPage))
+
+        assert (quick.title, quick.canonical) == (careful.title, careful.canonical)
+        # lxml does not see the attribute xml:lang of HTML.
+        assert careful.language in (quick.language, None)
+        assert careful.language == quick.language or b"xml:lang" in body
+
+
+NESTED = 100_000
+
+
+@pytest.mark.parametrize("parser", PARSERS)
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<div>" * NESTED + ARTICLE + "</div>" * NESTED,
+        "<section>" * 6 + "<ul>" * NESTED + ARTICLE,
+        "<Article>" * NESTED + ARTICLE,
+        "<b>" * NESTED + ARTICLE,
+        "<table><tr><td>" * NESTED + ARTICLE,
+        "<template>" * NESTED + ARTICLE,
+        "<svg>" * NESTED + ARTICLE,
+        "<div><!--</div>-->" * 2000 + ARTICLE,
+        "&" * 1_000_000 + ARTICLE,
+        "<" * 1_000_000 + ARTICLE,
+        f"<p a='{'x' * 5_000_000}'>" + ARTICLE,
+        ARTICLE.replace(" ", " \x01"),
+        ARTICLE.replace(" ", " &#1;"),
+        "<a href='" + ARTICLE * 100,
+        "<!--" + ARTICLE,
+        "<frameset><frame></frameset>",
+    ],
+    ids=lambda body: f"{body[:12]}-{len(body)}",
+)
+def test_a_hostile_page_has_a_clean_text_or_a_reason(parser: Parser, body: str) -> None:
+    try:
+        text = extract_page(page(body), parser=parser).text
+    except ExtractionError as error:
+        assert error.reason in ("no_main_text", "extraction_failed")  # noqa: PT017
+    else:
+        assert text.encode()
+        assert not {*map(chr, range(9))} & {*text}
+    assert extract_head(page(body), parser=parser).title == "Bridge"
+
+
+@pytest.mark.parametrize("parser", PARSERS)
+@pytest.mark.parametrize(
+    "body", ["", " \n", "just words", '{"title": "A page"}', '["<p>words</p>"]', "<?xml?><rss/>"]
+)
+def test_what_is_not_html_has_no_main_text(parser: Parser, body: str) -> None:
+    with pytest.raises(ExtractionError) as caught:
+        extract_page(body, parser=parser)
+
+    assert caught.value.reason == "no_main_text"
+    assert extract_head("", parser=parser) == Head()
+
+
+@pytest.mark.parametrize("error", [ValueError("no"), RecursionError("no"), MemoryError("no")])
+@pytest.mark.parametrize("method", ["parse", "main_text", "title", "has_data"])
+def test_whatever_a_parser_raises_is_a_reason(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, method: str
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    replaced = property(fail) if method in ("title", "has_data") else fail
+    monkeypatch.setattr(QuickPage, method, replaced)
+    with pytest.raises(ExtractionError) as caught:
+        extract_page(page(f"<p>{SENTENCE}</p>"), parser=QuickPage)
+
+    assert caught.value.reason == "extraction_failed"
+    assert caught.value.__cause__ is error
