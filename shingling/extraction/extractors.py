@@ -29,6 +29,8 @@ ENTRY_POINTS = "shingling.extractors"
 _RESILIPARSE = "shingling.extraction.resiliparse"
 _TRAFILATURA = "shingling.extraction.trafilatura"
 _LXML = ("trafilatura", "lxml")
+# Imported to see whether Resiliparse is there: its parser here takes longer, with numpy.
+_RESILIPARSE_MODULES = ("resiliparse.extract.html2text", "resiliparse.parse.html")
 
 
 @dataclass(frozen=True)
@@ -60,20 +62,30 @@ class Extractor:
         function: where its function is, likewise; None where parsed pages give the main text.
         distributions: packages whose versions decide what it gives. If there are none, nobody
             knows when its text changes, and known bodies are extracted again.
+        modules: that it cannot do without, of packages that may not be installed.
     """
 
     name: str
     parser: str
     function: str | None = None
     distributions: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
 
     def load(self) -> ExtractorFunction | None:
-        """Import the parser and the function; None where parsed pages give the main text.
+        """Import the function; None where parsed pages give the main text.
 
         Raises:
-            SettingsError: one of them cannot be imported, or the second is not a function.
+            SettingsError: it cannot be imported, or is not a function, or another package that
+                is needed cannot be imported.
         """
-        self.load_parser()
+        try:
+            for module in self.modules:
+                import_module(module)
+        except ImportError as error:
+            raise SettingsError(
+                f"{self.name} is not installed ({error}):"
+                f' pip install "scrapy-shingling[{self.name}]"'
+            ) from error
         if self.function is None:
             return None
         try:
@@ -85,18 +97,8 @@ class Extractor:
         return function
 
     def load_parser(self) -> Parser:
-        """Import the parser.
-
-        Raises:
-            SettingsError: it cannot be imported.
-        """
-        try:
-            parser: Parser = _imported(self.parser)
-        except ImportError as error:
-            raise SettingsError(
-                f"{self.name} is not installed ({error}):"
-                f' pip install "scrapy-shingling[{self.name}]"'
-            ) from error
+        """Import the class of its parsed pages."""
+        parser: Parser = _imported(self.parser)
         return parser
 
     def version(self) -> str | None:
@@ -112,9 +114,19 @@ class Extractor:
 BUILT_IN = {
     extractor.name: extractor
     for extractor in (
-        Extractor("quick", f"{_RESILIPARSE}:QuickPage", distributions=("resiliparse", *_LXML)),
+        Extractor(
+            "quick",
+            f"{_RESILIPARSE}:QuickPage",
+            distributions=("resiliparse", *_LXML),
+            modules=_RESILIPARSE_MODULES,
+        ),
         Extractor("trafilatura", f"{_TRAFILATURA}:TrafilaturaPage", distributions=_LXML),
-        Extractor("resiliparse", f"{_RESILIPARSE}:ResiliparsePage", distributions=("resiliparse",)),
+        Extractor(
+            "resiliparse",
+            f"{_RESILIPARSE}:ResiliparsePage",
+            distributions=("resiliparse",),
+            modules=_RESILIPARSE_MODULES,
+        ),
     )
 }
 """The extractors of this package by name."""
@@ -130,7 +142,7 @@ def _quick() -> Extractor:
     """`quick`, or in its place trafilatura's fast mode where Resiliparse cannot be imported."""
     quick = BUILT_IN["quick"]
     try:
-        quick.load_parser()
+        quick.load()
     except SettingsError as error:
         logger.warning(
             "Resiliparse cannot be imported (%s): the extractor `quick` is trafilatura's fast"

@@ -78,6 +78,7 @@ class PageExtractor:
 
     def prepare(self) -> Callable[[tuple[str, Fetched]], Answer]:
         """Make a worker process ready, so that its first page takes no longer than others."""
+        self.extractor.load_parser()
         self.extractor.load()
         sign("é", self.scheme)
         if hasattr(os, "nice"):  # not sooner: the first page of a crawl waits for all this
