@@ -8,7 +8,7 @@ import time
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from enum import Enum
-from typing import TYPE_CHECKING, ClassVar, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias, TypeVar
 
 from sqlalchemy.exc import DBAPIError, NoSuchModuleError, SQLAlchemyError
 
@@ -16,7 +16,7 @@ from shingling.errors import StoreError, StoreUnavailableError
 from shingling.store.index.postings import require_methods
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from sqlalchemy import URL, Connection, Engine, RowMapping, Table
@@ -30,6 +30,7 @@ TextHash: TypeAlias = bytes  # 16 of them
 MAX_WAIT_SECONDS = 60.0  # for a database that is locked or cannot be reached
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.02, 1.0  # between two attempts
 _WARN_AFTER_SECONDS = 2.0
+MAX_OVERTAKEN = 2  # times, then a transaction writes alone
 
 
 class Trouble(Enum):
@@ -54,7 +55,23 @@ class AgainError(StoreError):
 
 
 class MustBeAloneError(Exception):
-    """A transaction cannot name beforehand the keys that it will meet: it has to write alone."""
+    """A transaction cannot tell what others must not change meanwhile: it has to write alone."""
+
+
+class OvertakenError(Exception):
+    """Another transaction has committed what this one should have met: it has to begin again."""
+
+
+class Committed(NamedTuple):
+    """What other transactions have committed.
+
+    Args:
+        last: number of the last transaction.
+        ids: of the pages that they have written; None: no longer known.
+    """
+
+    last: int
+    ids: list[int] | None
 
 
 class Database(ABC):
@@ -70,8 +87,8 @@ class Database(ABC):
         dialect: SQLAlchemy's name of the database, that its URLs begin with.
         driver: the DBAPI driver that is used: of `dialect+driver` in a URL.
         example_url: as error messages show it.
-        several_writers: whether transactions write at the same time; if not, `take_turn` and
-            `lock` have nothing to do.
+        several_writers: whether transactions write at the same time; if not, `take_turn`, `lock`
+            and what follows it have nothing to do.
         alone: whether the present transaction is the only one that writes.
     """
 
@@ -121,16 +138,35 @@ class Database(ABC):
         """Wait until this transaction may write: together with others, or alone."""
 
     @abstractmethod
-    def lock(self, connection: Connection, own: Collection[int], met: Collection[int]) -> None:
-        """Wait for other transactions that write under a key of `met`, or look up one of `own`.
+    def lock(self, connection: Connection, keys: Sequence[int]) -> int:
+        """Wait for other transactions that have locked one of the keys, until they end.
 
         Args:
             connection: to the store.
-            own: keys that this transaction writes under.
-            met: keys that it looks up.
+            keys: in ascending order, so that nobody waits for somebody who waits for them.
+
+        Returns:
+            The number of the last transaction that was committed then.
 
         Raises:
             MustBeAloneError: there are too many keys to lock.
+        """
+
+    @abstractmethod
+    def committed_since(self, connection: Connection, last: int) -> Committed:
+        """Read what other transactions have committed after the one with a number."""
+
+    @abstractmethod
+    def take_commit_turn(self, connection: Connection, last: int, ids: Sequence[int]) -> Committed:
+        """Wait until nobody else can commit before this transaction.
+
+        Args:
+            connection: to the store.
+            last: number of a committed transaction.
+            ids: of the pages that this transaction has written.
+
+        Returns:
+            What others have committed after the one with that number.
         """
 
     @abstractmethod
@@ -248,13 +284,16 @@ class Database(ABC):
         began = time.monotonic()
         max_wait = 0.0 if self._gave_up else MAX_WAIT_SECONDS
         pause = _FIRST_PAUSE_SECONDS
-        warned = False
+        warned, overtaken = False, 0
         while True:
             try:
                 with self._named_errors(again=True):
                     result = once(alone)
             except MustBeAloneError:
                 alone = True
+            except OvertakenError:
+                overtaken += 1
+                alone = alone or overtaken == MAX_OVERTAKEN
             except AgainError as again:
                 waited = time.monotonic() - began
                 if again.trouble is Trouble.LOCKS and not alone:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from sqlalchemy import bindparam, create_engine, event, inspect, text
 from sqlalchemy.exc import NoSuchModuleError
 
 from shingling.errors import StoreError
-from shingling.store.backends.base import Database, MustBeAloneError, Trouble
+from shingling.store.backends.base import Committed, Database, MustBeAloneError, Trouble
 from shingling.store.index.postings import Postings
 from shingling.store.schema.tables import metadata
 
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 # A server at its defaults has room for 6400 locks; other programs need some as well.
 MAX_LOCKS = 1024
 STORE_LOCK = 0x5348_494E_474C_4501  # any number that keys are unlikely to be
+COMMIT_LOCK = STORE_LOCK + 1
+MAX_TURN = "30s"  # of somebody who does not commit, then the server ends the session
+_NOTED_TRANSACTIONS = 1000  # a transaction that takes longer than so many others begins again
 CONNECT_TIMEOUT_SECONDS = "10"
 _SECRET_PARAMETERS = ("password", "sslpassword", "passfile")
 
@@ -32,12 +36,24 @@ _SECRET_PARAMETERS = ("password", "sslpassword", "passfile")
 LOCK_SALT = "hashtextextended(current_schema(), 0)"
 _TAKE_TURN = text(f"SELECT pg_advisory_xact_lock_shared(:key # {LOCK_SALT})")
 _TAKE_ALL = text(f"SELECT pg_advisory_xact_lock(:key # {LOCK_SALT})")
-# Everybody takes locks in the order of the keys: nobody waits for somebody who waits for them.
 _LOCK = text(
-    f"SELECT CASE WHEN own THEN pg_advisory_xact_lock(key # {LOCK_SALT}) IS NULL"  # noqa: S608 (ours)
-    f" ELSE pg_advisory_xact_lock_shared(key # {LOCK_SALT}) IS NULL END"
-    " FROM unnest(CAST(:keys AS bigint[]), CAST(:own AS boolean[])) AS wanted(key, own)"
+    f"SELECT count(pg_advisory_xact_lock(key # {LOCK_SALT}))"  # noqa: S608 (ours)
+    " FROM unnest(CAST(:keys AS bigint[])) AS wanted(key)"
 )
+_LIMIT_TURN = text(
+    "SELECT set_config('idle_in_transaction_session_timeout', :limit, true),"
+    f" pg_advisory_xact_lock(:key # {LOCK_SALT})"
+)
+# In `recent`, transactions note which pages they have written, with numbers that follow the order
+# of their commits.
+_LAST = text("SELECT coalesce(max(batch), 0) FROM recent WHERE owner = 'pages' AND slice = 0")
+_SINCE = text(
+    "SELECT batch, entries FROM recent WHERE owner = 'pages' AND slice = 0 AND batch > :last"
+)
+_NOTE = text(
+    "INSERT INTO recent (owner, slice, batch, entries) VALUES ('pages', 0, :number, :entries)"
+)
+_FORGET = text("DELETE FROM recent WHERE owner = 'pages' AND slice = 0 AND batch <= :number")
 _ALLOCATE = text(
     "SELECT nextval(pg_get_serial_sequence('pages', 'id')) FROM generate_series(1, :count)"
 )
@@ -69,7 +85,7 @@ class PostgresDatabase(
     example_url="postgresql+psycopg://user@host/name",
     several_writers=True,
 ):
-    """A database or schema on a server; transactions lock the keys that they meet."""
+    """A database or schema on a server, in which transactions write at the same time."""
 
     def __init__(self, url: URL) -> None:
         url = url.set(drivername=f"{self.dialect}+{self.driver}")
@@ -120,18 +136,35 @@ class PostgresDatabase(
         """Wait for a transaction that writes alone; or for all others, which then wait."""
         connection.execute(_TAKE_ALL if alone else _TAKE_TURN, {"key": STORE_LOCK})
 
-    def lock(self, connection: Connection, own: Collection[int], met: Collection[int]) -> None:
-        """Lock keys, in their order: pages that share none do not wait for each other.
+    def lock(self, connection: Connection, keys: Sequence[int]) -> int:
+        """Lock keys, in their order; read the number of the last transaction.
 
         Raises:
             MustBeAloneError: they would take too much of the server's memory for locks.
         """
-        mine = set(own)
-        keys = sorted(mine.union(met))
         if len(keys) > MAX_LOCKS:
             raise MustBeAloneError
-        if keys:
-            connection.execute(_LOCK, {"keys": keys, "own": [key in mine for key in keys]})
+        connection.execute(_LOCK, {"keys": list(keys)})
+        return int(connection.scalar(_LAST) or 0)
+
+    def committed_since(self, connection: Connection, last: int) -> Committed:
+        """Read which pages other transactions have noted."""
+        found = dict(map(tuple, connection.execute(_SINCE, {"last": last})))
+        if not found:
+            return Committed(last, [])
+        if min(found) > last + 1:  # some were removed
+            return Committed(max(found), None)
+        return Committed(max(found), np.frombuffer(b"".join(found.values()), "<i8").tolist())
+
+    def take_commit_turn(self, connection: Connection, last: int, ids: Sequence[int]) -> Committed:
+        """Lock the turn to commit until the transaction ends, and note its pages."""
+        connection.execute(_LIMIT_TURN, {"key": COMMIT_LOCK, "limit": MAX_TURN})
+        committed = self.committed_since(connection, last)
+        number = committed.last + 1
+        entries = np.array(ids, "<i8").tobytes()
+        connection.execute(_NOTE, {"number": number, "entries": entries})
+        connection.execute(_FORGET, {"number": number - _NOTED_TRANSACTIONS})
+        return committed
 
     def postings(self, connection: Connection, table: Table) -> Postings:
         """Table of keys, read and written by arrays."""

@@ -18,12 +18,12 @@ from shingling.store.backends.base import MAX_WAIT_SECONDS, Database, Trouble
 from shingling.store.index.recent import Recent, RecentPostings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from sqlalchemy import URL, Connection, RowMapping, Table
     from sqlalchemy.exc import DBAPIError
 
-    from shingling.store.backends.base import TextHash
+    from shingling.store.backends.base import Committed, TextHash
     from shingling.store.index.postings import Postings
 
 _T = TypeVar("_T")
@@ -89,8 +89,17 @@ class SqliteDatabase(
     def take_turn(self, connection: Connection, *, alone: bool) -> None:
         """Do nothing: transactions begin IMMEDIATE, so that writers take turns."""
 
-    def lock(self, connection: Connection, own: Collection[int], met: Collection[int]) -> None:
-        """Do nothing: nobody else writes."""
+    def lock(self, connection: Connection, keys: Sequence[int]) -> int:
+        """Not called: nobody else writes."""
+        raise NotImplementedError
+
+    def committed_since(self, connection: Connection, last: int) -> Committed:
+        """Not called: nobody else writes."""
+        raise NotImplementedError
+
+    def take_commit_turn(self, connection: Connection, last: int, ids: Sequence[int]) -> Committed:
+        """Not called: nobody else writes."""
+        raise NotImplementedError
 
     def postings(self, connection: Connection, table: Table) -> Postings:
         """Table of keys, together with its recent entries."""

@@ -7,7 +7,7 @@ headline.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -30,7 +30,10 @@ if TYPE_CHECKING:
     from shingling.rules.rules import Rules
     from shingling.similarity import Overlap
     from shingling.store.decide.batch import Batch
+    from shingling.store.index.keys import Signed
     from shingling.store.schema.rows import Row
+
+_S = TypeVar("_S", bound="Signed")
 
 MAX_CANDIDATES_MEASURED = 32  # the most alike first
 
@@ -221,6 +224,13 @@ def _is_template(row: Row, batch: Batch) -> bool:
     )
 
 
+def is_measured(page: Signed, others: Sequence[Signed], rules: Rules) -> bool:
+    """Whether one of the candidates of a page is alike enough to be measured."""
+    minima = [other.minima for other in _accepted(page, others, rules)]
+    worth = least_estimate(rules)
+    return any(True for _ in nearest(page.minima, minima, worth, MAX_CANDIDATES_MEASURED))
+
+
 def least_estimate(rules: Rules) -> float:
     """Estimate, from whole texts, from which on two pages are worth measuring.
 
@@ -240,7 +250,7 @@ def _margin(rules: Rules) -> float:
     return _STANDARD_ERRORS * standard_error(_least(rules) or 0.5)
 
 
-def _accepted(row: Row, candidates: Sequence[Row], rules: Rules) -> Sequence[Row]:
+def _accepted(row: Signed, candidates: Sequence[_S], rules: Rules) -> Sequence[_S]:
     """Candidates that a method accepts by their signatures alone."""
     method = METHODS[rules.method]
     accepted = candidates

@@ -21,7 +21,7 @@ from shingling.store.templates import Templates
 from shingling.text import PreparedText, title_key
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from sqlalchemy import BindParameter, Connection, RowMapping, Select
 
@@ -248,6 +248,16 @@ class Batch:
                         self._reviews[key][other] = same
         self._read(self._ask.by_url, {other for key in keys for other in self._reviews[key]})
         self._load_originals()
+
+    @property
+    def held(self) -> Mapping[int, Row]:
+        """Rows that were read or made so far, by id."""
+        return self._rows
+
+    @property
+    def has_met_reviews(self) -> bool:
+        """Whether one of the pages was reviewed."""
+        return any(self._reviews.values())
 
     def reviewed_pairs(self, row: Row, *, same: bool) -> list[Row]:
         """Pages of the row's scope that are the same, or different, by a review; oldest first."""

@@ -9,7 +9,7 @@ from shingling.errors import SchemeError
 from shingling.sketch import sign
 from shingling.store.decide.batch import Batch
 from shingling.store.decide.decide import decide
-from shingling.store.decide.locks import lock_pages
+from shingling.store.decide.locks import Validation
 from shingling.store.decide.write import write_batch
 from shingling.store.runs import write_counts
 
@@ -50,14 +50,16 @@ def check_batch(
 
     def decide_all(connection: Connection) -> tuple[list[Verdict], Counter[str], Batch]:
         session.index.require(rules)
-        if not session.database.alone:
-            lock_pages(session, connection, signed, rules)
+        alone = session.database.alone
+        validation = None if alone else Validation(session, connection, signed)
         batch = Batch.of(session, connection, rules)
         batch.read_for(signed)
         verdicts = [
             decide(page, signature, batch, run_id)
             for page, signature in zip(pages, signatures, strict=True)
         ]
+        if validation is not None:
+            validation.look(batch, verdicts)
         write_batch(batch)
         counts = Counter(verdict.status for verdict in verdicts)
         if batch.lookup.full:
@@ -67,6 +69,8 @@ def check_batch(
             write_counts(connection, run.id, counts)
         if dry_run:
             raise _UndoneError(verdicts)
+        if validation is not None:
+            validation.end()
         return verdicts, counts, batch
 
     try:

@@ -1,7 +1,13 @@
-"""What a batch of pages may meet in the store, as numbers to be locked.
+"""Batches that are decided at the same time, as if one came after the other.
 
-Who changes a page, or decides another by it, has locked one of its keys: its URL, its words, or
-those of its bands. So two transactions that share no lock decide as they would one after the other.
+A batch locks its URLs, and nothing else that it may meet: pages of one site share many keys, and
+few of them are alike. Before it commits, it looks at the pages that other batches have committed
+since it began. If one of its pages should have been compared with one of those, or if another
+batch has changed what it has read, it is rolled back and decided again. Last looks and commits
+take turns. So each batch has met all that was committed before it. (H. T. Kung and J. T. Robinson,
+On Optimistic Methods for Concurrency Control, 1981: serial validation.)
+
+Templates of sites are not part of it: batches that overlap do not learn from each other.
 """
 
 from __future__ import annotations
@@ -9,52 +15,48 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, NamedTuple
 
-from sqlalchemy import or_, select
+from sqlalchemy import select
 
-from shingling.store.backends.base import MustBeAloneError
+from shingling.store.backends.base import MustBeAloneError, OvertakenError
+from shingling.store.decide.alike import is_measured
 from shingling.store.schema.rows import read_minima, url_key
 from shingling.store.schema.statements import VALUES, chunked
-from shingling.store.schema.tables import pages, reviews
+from shingling.store.schema.tables import pages
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Iterable, Sequence
 
     from sqlalchemy import Connection
 
-    from shingling.rules.rules import Rules
     from shingling.sketch import Minima, Signature
-    from shingling.store.model import Page
+    from shingling.store.backends.base import Committed
+    from shingling.store.decide.batch import Batch
+    from shingling.store.model import Page, Verdict
+    from shingling.store.schema.rows import Row
     from shingling.store.session import Session
 
-_COLUMNS = (
+_BY_ID = select(
     pages.c.id,
     pages.c.scope,
-    pages.c.url_key,
     pages.c.text_hash,
     pages.c.minima,
     pages.c.simhash,
     pages.c.words,
+    pages.c.status,
     pages.c.original_id,
-)
-_KNOWN = select(*_COLUMNS).where(pages.c.url_key.in_(VALUES)).order_by(pages.c.id)
-_MEMBERS = select(*_COLUMNS).where(pages.c.original_id.in_(VALUES)).order_by(pages.c.id)
-_REVIEWED = (
-    select(reviews.c.a_key)
-    .where(or_(reviews.c.a_key.in_(VALUES), reviews.c.b_key.in_(VALUES)))
-    .limit(1)
-)
+).where(pages.c.id.in_(VALUES))
 
 
-class _Met(NamedTuple):
-    """A stored page that a batch may change."""
+class _Other(NamedTuple):
+    """A page that another batch has committed."""
 
     id: int
     scope: str
-    url_key: bytes
     text_hash: bytes
     raw: bytes
     signed: int
     words: int
+    status: str
     original_id: int | None
 
     @property
@@ -65,61 +67,119 @@ class _Met(NamedTuple):
     def simhash(self) -> int:
         return self.signed % (1 << 64)
 
+    def stands_as(self, row: Row) -> bool:
+        """Whether a row has the text and the place in its group that the page has now."""
+        mine = row.text_hash, row.status, row.original_id
+        return mine == (self.text_hash, self.status, self.original_id)
 
-def lock_pages(
-    session: Session,
-    connection: Connection,
-    signed: Sequence[tuple[Page, Signature]],
-    rules: Rules,
-) -> None:
-    """Wait until nobody else decides pages like these, or changes what they meet.
+
+class Validation:
+    """What a batch must not have missed when it is committed.
+
+    Args:
+        session: of the store.
+        connection: of the batch's transaction, in which nothing was read yet.
+        signed: pages of the batch with their signatures.
 
     Raises:
-        MustBeAloneError: it would take too many locks: the batch must write alone.
+        MustBeAloneError: the batch has too many URLs to be locked, or looks up samples of texts.
     """
-    index = session.index
-    if index.sampled:  # each page has a lock for every 16 shingles then
-        raise MustBeAloneError
-    changed = _changed(connection, signed)
-    own = {_number(page.scope.encode("utf-8", "replace"), url_key(page.url)) for page, _ in signed}
-    texts = {signature.text_hash for _, signature in signed} | {row.text_hash for row in changed}
-    own |= {_number(text_hash) for text_hash in texts}
-    fewest = session.scheme.min_comparable_words
-    new = [signature for _, signature in signed if signature.words >= fewest]
-    old = [row for row in changed if row.words >= fewest]
-    own.update(key for keys in (*index.keys(new), *index.keys(old)) for key in keys)
-    met: set[int] = set()
-    if not index.probes_are_keys:
-        met.update(key for keys in index.probes(new, rules) for key in keys)
-    session.database.lock(connection, own, met)
-    url_keys = {url_key(page.url) for page, _ in signed} | {row.url_key for row in changed}
-    if _are_reviewed(connection, url_keys) or _changed(connection, signed) != changed:
-        raise MustBeAloneError
+
+    def __init__(
+        self,
+        session: Session,
+        connection: Connection,
+        signed: Sequence[tuple[Page, Signature]],
+    ) -> None:
+        if session.index.sampled:  # pieces of pages are looked up by their texts, not their minima
+            raise MustBeAloneError
+        self._index, self._database = session.index, session.database
+        self._connection = connection
+        self._batch: Batch | None = None
+        self._decided: list[Row] = []
+        self._written: list[int] = []
+        keys = {_lock_key(page.scope, url_key(page.url)) for page, _ in signed}
+        self._since = self._database.lock(connection, sorted(keys))
+
+    def look(self, batch: Batch, verdicts: Iterable[Verdict]) -> None:
+        """Look at what others have committed while a batch was decided, before it is written.
+
+        Raises:
+            OvertakenError: the batch has missed something.
+            MustBeAloneError: a person has reviewed one of the pages that it has met.
+        """
+        if batch.has_met_reviews:
+            raise MustBeAloneError
+        moved = {
+            verdict.page_id: None
+            for verdict in verdicts
+            if verdict.page_id is not None and verdict.status != "unchanged"
+        }
+        self._batch = batch
+        self._decided = [batch.held[page_id] for page_id in moved]
+        self._written = sorted(batch.touched)
+        self._validate(self._database.committed_since(self._connection, self._since))
+
+    def end(self) -> None:
+        """Wait for one's turn to commit, and look again; nobody else commits before this one.
+
+        Raises:
+            OvertakenError: the batch has missed something.
+        """
+        self._validate(
+            self._database.take_commit_turn(self._connection, self._since, self._written)
+        )
+
+    def _validate(self, committed: Committed) -> None:
+        if committed.ids is None:
+            raise OvertakenError
+        self._since = committed.last
+        if committed.ids and self._has_missed(committed.ids):
+            raise OvertakenError
+
+    def _has_missed(self, ids: Iterable[int]) -> bool:
+        assert self._batch is not None
+        held, written = self._batch.held, set(self._written)
+        wanted = {*ids} if self._decided else {*ids} & held.keys()
+        if not written.isdisjoint(wanted):
+            return True
+        decided = {row.id for row in self._decided}
+        new: list[_Other] = []
+        for part in chunked(wanted):
+            for other in map(_Other._make, self._connection.execute(_BY_ID, {"values": part})):
+                if other.original_id in decided:
+                    return True
+                if other.id not in held:
+                    new.append(other)
+                elif not other.stands_as(held[other.id]):
+                    return True
+        return bool(new) and self._would_have_met(new)
+
+    def _would_have_met(self, new: Sequence[_Other]) -> bool:
+        """Whether a page of the batch would have been compared with one that it has not read."""
+        batch = self._batch
+        assert batch is not None
+        texts = {(row.scope, row.text_hash) for row in self._decided}
+        if any((other.scope, other.text_hash) in texts for other in new):
+            return True
+        fewest = batch.scheme.min_comparable_words
+        mine = [row for row in self._decided if row.words >= fewest]
+        originals = [one for one in new if one.original_id is None and one.words >= fewest]
+        by_key: dict[int, list[_Other]] = {}
+        for other, keys in zip(originals, self._index.keys(originals), strict=True):
+            for key in keys:
+                by_key.setdefault(key, []).append(other)
+        for key in batch.lookup.full:  # older pages are looked at
+            by_key.pop(key, None)
+        for row, probes in zip(mine, self._index.probes(mine, batch.rules), strict=True):
+            shared = (other for key in probes for other in by_key.get(key, ()))
+            others = {other.id: other for other in shared if other.scope == row.scope}
+            if others and is_measured(row, [*others.values()], batch.rules):
+                return True
+        return False
 
 
-def _changed(connection: Connection, signed: Sequence[tuple[Page, Signature]]) -> list[_Met]:
-    """Pages whose text is going to change, and the duplicates of them."""
-    new: dict[tuple[str, bytes], set[bytes]] = {}
-    for page, signature in signed:
-        new.setdefault((page.scope, url_key(page.url)), set()).add(signature.text_hash)
-    changed = [
-        row
-        for part in chunked(key for _, key in new)
-        for row in map(_Met._make, connection.execute(_KNOWN, {"values": part}))
-        if new.get((row.scope, row.url_key), {row.text_hash}) != {row.text_hash}
-    ]
-    for part in chunked(row.id for row in changed if row.original_id is None):
-        changed += map(_Met._make, connection.execute(_MEMBERS, {"values": part}))
-    return changed
-
-
-def _are_reviewed(connection: Connection, url_keys: Collection[bytes]) -> bool:
-    return any(
-        connection.scalar(_REVIEWED, {"values": part}) is not None for part in chunked(url_keys)
-    )
-
-
-def _number(*parts: bytes) -> int:
-    """Lock number that other names are unlikely to have; signed, as SQL has them."""
-    digest = hashlib.blake2b(b"\0".join(parts), digest_size=8).digest()
-    return int.from_bytes(digest, "little", signed=True)
+def _lock_key(scope: str, url: bytes) -> int:
+    """Lock number of a URL, that other names are unlikely to have; signed, as SQL has them."""
+    name = b"\0".join((scope.encode("utf-8", "replace"), url))
+    return int.from_bytes(hashlib.blake2b(name, digest_size=8).digest(), "little", signed=True)

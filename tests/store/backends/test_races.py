@@ -15,12 +15,12 @@ import pytest
 import shingling.store.decide.check
 from shingling import Page, Rules, Store, sign
 from shingling.sketch import Banding
-from shingling.store.backends.postgres import STORE_LOCK
+from shingling.store.backends.postgres import COMMIT_LOCK, MAX_LOCKS
 from shingling.store.decide.decide import decide
 from tests.store.children import crawl
 from tests.support.invariants import beginning, ending, jaccard, text, verify, words
 from tests.support.processes import Child
-from tests.support.stores import is_postgres, postgres_only, rows_of, url_of
+from tests.support.stores import is_postgres, postgres_only, rows_of, sqlite_only, url_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -221,7 +221,8 @@ def test_pages_that_share_nothing_do_not_wait_for_each_other(
         (Page("a", NEAR), "changed", None),
     ],
 )
-def test_a_page_waits_for_one_that_it_may_be_like(
+@sqlite_only
+def test_a_page_waits_for_all_that_are_being_decided(
     file: Path, threads: ThreadPoolExecutor, second: Page, status: str, original: str | None
 ) -> None:
     with Store.open(url_of(file)) as one, Store.open(url_of(file)) as two:
@@ -233,6 +234,94 @@ def test_a_page_waits_for_one_that_it_may_be_like(
     verify(file)
 
 
+@postgres_only
+@pytest.mark.parametrize(
+    ("second", "status", "original"),
+    [(Page("b", NEAR), "near", "b"), (Page("b", A), "exact", "b"), (Page("b", OTHER), "new", None)],
+)
+def test_a_page_is_decided_again_if_one_that_it_is_like_was_committed_meanwhile(
+    file: Path, threads: ThreadPoolExecutor, second: Page, status: str, original: str | None
+) -> None:
+    with Store.open(url_of(file)) as one, Store.open(url_of(file)) as two:
+        with holding(one, [Page("a", A)], threads) as first:
+            assert threads.submit(two.check, [second]).result(10)[0].status == "new"
+            assert not first.done()
+        [verdict] = first.result()
+        assert (verdict.status, verdict.original) == (status, original)
+        assert not alone(one)
+    verify(file)
+
+
+@postgres_only
+@pytest.mark.parametrize(
+    ("main_text", "status"), [(A, "unchanged"), (OTHER, "changed"), (NEAR, "changed")]
+)
+def test_a_page_waits_for_its_url(
+    file: Path, threads: ThreadPoolExecutor, main_text: str, status: str
+) -> None:
+    with Store.open(url_of(file)) as one, Store.open(url_of(file)) as two:
+        with holding(one, [Page("a", A)], threads):
+            checking = threads.submit(two.check, [Page("a", main_text)])
+            assert waits(checking)
+        assert checking.result(10)[0].status == status
+    verify(file)
+
+
+@postgres_only
+def test_a_page_that_is_overtaken_again_and_again_is_decided_alone(
+    file: Path, threads: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Store.open(url_of(file)) as one, Store.open(url_of(file)) as two:
+        # Both are like the page, and not like each other.
+        main_texts = [text(ending(BASE, "end", 25)), text(beginning(BASE, "begin", 25))]
+        others = [Page(f"b{at}", main_text) for at, main_text in enumerate(main_texts)]
+        attempts: list[bool] = []
+
+        def overtaken(page: Page, *more: object) -> Verdict:
+            if page.url == "a":
+                attempts.append(alone(one))
+                if not attempts[-1]:
+                    threads.submit(two.check, [others.pop()]).result(10)
+            return decide(page, *more)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(shingling.store.decide.check, "decide", overtaken)
+        [verdict] = one.check([Page("a", A)])
+        assert attempts == [False, False, True]
+        assert verdict.status == "near"
+    verify(file)
+
+
+@postgres_only
+def test_an_original_that_changes_leaves_those_that_have_joined_its_group_meanwhile(
+    file: Path, threads: ThreadPoolExecutor
+) -> None:
+    with Store.open(url_of(file)) as one, Store.open(url_of(file)) as two:
+        one.check([Page("a", A)])
+        with holding(one, [Page("a", OTHER)], threads) as first:
+            assert threads.submit(two.check, [Page("b", NEAR)]).result(10)[0].original == "a"
+        assert first.result()[0].status == "changed"
+        assert {page.url: page.original for page in one.pages()} == {"a": None, "b": None}
+    verify(file)
+
+
+@postgres_only
+def test_a_page_does_not_join_the_group_of_one_that_has_changed_meanwhile(
+    file: Path, threads: ThreadPoolExecutor
+) -> None:
+    with Store.open(url_of(file)) as one, Store.open(url_of(file)) as two:
+        one.check([Page("a", A), Page("c", text(ending(BASE, "c", 5)))])
+        with holding(one, [Page("b", NEAR)], threads) as first:
+            assert threads.submit(two.check, [Page("a", OTHER)]).result(10)[0].status == "changed"
+        assert first.result()[0].original == "c"
+        assert {page.url: page.original for page in one.pages()} == {
+            "a": None,
+            "b": "c",
+            "c": None,
+        }
+    verify(file)
+
+
+@sqlite_only
 def test_a_page_near_to_a_duplicate_waits_for_a_change_of_its_original(
     file: Path, threads: ThreadPoolExecutor
 ) -> None:
@@ -251,6 +340,7 @@ def test_a_page_near_to_a_duplicate_waits_for_a_change_of_its_original(
     verify(file)
 
 
+@sqlite_only
 def test_an_original_that_changes_waits_for_a_page_that_is_joining_its_group(
     file: Path, threads: ThreadPoolExecutor
 ) -> None:
@@ -274,20 +364,29 @@ def alone(store: Store) -> bool:
 
 
 @postgres_only
-def test_a_batch_that_needs_too_many_locks_writes_alone(
+def test_large_batches_do_not_wait_for_each_other(file: Path, threads: ThreadPoolExecutor) -> None:
+    with Store.open(url_of(file)) as one, Store.open(url_of(file)) as two:
+        with holding(one, many(256), threads) as first:
+            verdicts = threads.submit(two.check, many(256, "more")).result(20)
+            assert {verdict.status for verdict in verdicts} == {"new"}
+            assert not first.done()
+        assert {verdict.status for verdict in first.result()} == {"new"}
+        assert not alone(one)
+        assert not alone(two)
+    verify(file)
+
+
+@postgres_only
+def test_a_batch_of_more_urls_than_can_be_locked_writes_alone(
     file: Path, threads: ThreadPoolExecutor
 ) -> None:
     with Store.open(url_of(file)) as one, Store.open(url_of(file)) as two:
         with holding(one, [Page("a", A)], threads):
-            checking = threads.submit(two.check, many(256))
+            checking = threads.submit(two.check, many(MAX_LOCKS + 1))
             assert waits(checking)
         assert {verdict.status for verdict in checking.result(30)} == {"new"}
         assert alone(two)
         assert not alone(one)
-        with holding(two, many(256, "more"), threads):
-            checking = threads.submit(one.check, [Page("b", OTHER)])
-            assert waits(checking)
-        assert checking.result(10)[0].status == "new"
     verify(file)
 
 
@@ -345,7 +444,8 @@ def test_no_lock_outlives_its_transaction(file: Path) -> None:
         assert rows_of(file, query) == [(0,)]
         with store._session.database.engine.connect() as connection:
             store._session.database.take_turn(connection, alone=False)
-            store._session.database.lock(connection, [1, 2, STORE_LOCK + 1], [3])
+            store._session.database.lock(connection, [1, 2, COMMIT_LOCK + 1])
+            store._session.database.take_commit_turn(connection, 0, [1])
             assert rows_of(file, query) == [(5,)]
             connection.rollback()
             assert rows_of(file, query) == [(0,)]
