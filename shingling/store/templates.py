@@ -25,7 +25,7 @@ from sqlalchemy import bindparam, delete, insert, select
 from shingling.similarity import nearest
 from shingling.store.model import SplitText
 from shingling.store.schema.site_entries import TEMPLATE, merge_entries, pack_entries, pack_newest
-from shingling.store.schema.statements import VALUES, chunked
+from shingling.store.schema.statements import among, chunked
 from shingling.store.schema.tables import site_blocks
 from shingling.text import has_same_headline, title_key, title_parts
 
@@ -54,10 +54,10 @@ _MAX_HOST = 253  # characters
 _MAX_SITES = 128  # held in memory
 _SECOND_TITLE = 1 << 63  # added to a block, it is the key of its second title
 
-_IDS = select(site_blocks.c.site, site_blocks.c.id).where(site_blocks.c.site.in_(VALUES))
+_IDS = select(site_blocks.c.site, site_blocks.c.id).where(among(site_blocks.c.site))
 _ROWS = (
     select(site_blocks.c.site, site_blocks.c.id, site_blocks.c.entries)
-    .where(site_blocks.c.site.in_(VALUES))
+    .where(among(site_blocks.c.site))
     .order_by(site_blocks.c.site, site_blocks.c.id)
 )
 _INSERT = insert(site_blocks).returning(site_blocks.c.id, sort_by_parameter_order=True)

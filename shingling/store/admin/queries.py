@@ -18,7 +18,7 @@ from shingling.store.schema.rows import (
     read_minima,
     url_key,
 )
-from shingling.store.schema.statements import VALUES, chunked
+from shingling.store.schema.statements import among, chunked
 from shingling.store.schema.tables import full, pages, reviews, runs, texts
 from shingling.store.urls import safe_url
 from shingling.text import PreparedText
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 ROWS_READ_AT_ONCE = 2000
 
 _READ = select(pages, texts.c.zlib, texts.c.body_key)
-_BY_BODY = _READ.join_from(texts, pages).where(texts.c.body_key.in_(VALUES))
+_BY_BODY = _READ.join_from(texts, pages).where(among(texts.c.body_key))
 _BY_URL = _READ.join_from(pages, texts, isouter=True).where(
     pages.c.url_key == bindparam("url_key"), pages.c.scope == bindparam("scope")
 )

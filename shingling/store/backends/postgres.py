@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from sqlalchemy.exc import NoSuchModuleError
 
 from shingling.errors import StoreError
 from shingling.store.backends.base import Committed, Database, MustBeAloneError, Trouble
+from shingling.store.backends.binary import listen
 from shingling.store.index.postings import Postings
 from shingling.store.schema.tables import metadata
 
@@ -17,10 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from sqlalchemy import URL, Connection, RowMapping, Table
+    from sqlalchemy import URL, Connection, RowMapping, Table, TextClause
     from sqlalchemy.exc import DBAPIError
 
     from shingling.store.backends.base import TextHash
+    from shingling.store.backends.binary import Integers
     from shingling.store.index.postings import Entry
 
 # A server at its defaults has room for 6400 locks; other programs need some as well.
@@ -101,6 +104,7 @@ class PostgresDatabase(
                 'PostgreSQL needs psycopg 3: pip install "scrapy-shingling[postgres]"'
             ) from error
         event.listen(self.engine, "connect", _set_up)
+        listen(self.engine)
         self._reader = self.engine.execution_options(
             isolation_level="REPEATABLE READ", postgresql_readonly=True
         )
@@ -144,7 +148,7 @@ class PostgresDatabase(
         """
         if len(keys) > MAX_LOCKS:
             raise MustBeAloneError
-        connection.execute(_LOCK, {"keys": list(keys)})
+        connection.execute(_LOCK, {"keys": np.array(keys, np.int64)})
         return int(connection.scalar(_LAST) or 0)
 
     def committed_since(self, connection: Connection, last: int) -> Committed:
@@ -179,14 +183,8 @@ class PostgresDatabase(
         most: int,
     ) -> Iterator[RowMapping]:
         """Read the oldest pages of each hash, by a lateral join."""
-        query = text(
-            "SELECT page.* FROM unnest(CAST(:hashes AS bytea[])) AS given(hash)"  # noqa: S608 (our names)
-            f" CROSS JOIN LATERAL (SELECT * FROM {table.name} AS twin"
-            " WHERE twin.text_hash = given.hash AND twin.status <> 'exact'"
-            " AND twin.scope = ANY(CAST(:scopes AS text[])) ORDER BY twin.id LIMIT :most) AS page"
-        )
         given = {"hashes": [*hashes], "scopes": [*scopes], "most": most}
-        yield from connection.execute(query, given).mappings()
+        yield from connection.execute(_same_texts(table.name), given).mappings()
 
     def allocate(self, connection: Connection, count: int) -> list[int]:
         """Take the next numbers of the sequence, which other transactions do not get."""
@@ -232,37 +230,53 @@ class PostgresPostings(Postings):
     """A table of keys, read and written by arrays: one statement for any number of keys."""
 
     def _select(self, keys: Sequence[int], most: int) -> Iterable[Entry]:
-        query = text(
-            "SELECT wanted.key, found.page_id FROM unnest(CAST(:keys AS bigint[])) AS wanted(key),"  # noqa: S608 (our table)
-            f" LATERAL (SELECT page_id FROM {self._table.name} AS own WHERE own.key = wanted.key"
-            " ORDER BY page_id LIMIT :most) AS found"
-        )
-        found = self._connection.execute(query, {"keys": list(keys), "most": most})
-        return ((key, page_id) for key, page_id in found)
+        query = _statements(self._table).select
+        found = self._connection.execute(query, {"keys": np.array(keys, np.int64), "most": most})
+        return map(tuple, found)
 
     def write(self, gone: Collection[Entry], come: Collection[Entry]) -> None:
         """Remove entries, and insert others."""
-        name = self._table.name
-        rows = "unnest(CAST(:keys AS bigint[]), CAST(:ids AS bigint[]))"
-        if gone:
-            self._connection.execute(
-                text(
-                    f"DELETE FROM {name} USING {rows} AS old(key, page_id)"  # noqa: S608 (our table)
-                    f" WHERE {name}.key = old.key AND {name}.page_id = old.page_id"
-                ),
-                _columns(gone),
-            )
-        if come:
-            self._connection.execute(
-                text(f"INSERT INTO {name} (key, page_id) SELECT * FROM {rows}"),  # noqa: S608 (our table)
-                _columns(come),
-            )
+        statements = _statements(self._table)
+        for statement, entries in ((statements.delete, gone), (statements.insert, come)):
+            if entries:
+                self._connection.execute(statement, _columns(entries))
 
 
-def _columns(entries: Collection[Entry]) -> dict[str, list[int]]:
+class _Statements:
+    """What is asked of a table of keys."""
+
+    def __init__(self, table: Table) -> None:
+        name, rows = table.name, "unnest(CAST(:keys AS bigint[]), CAST(:ids AS bigint[]))"
+        self.select = text(
+            "SELECT wanted.key, found.page_id FROM unnest(CAST(:keys AS bigint[])) AS wanted(key),"  # noqa: S608 (our table)
+            f" LATERAL (SELECT page_id FROM {name} AS own WHERE own.key = wanted.key"
+            " ORDER BY page_id LIMIT :most) AS found"
+        )
+        self.delete = text(
+            f"DELETE FROM {name} USING {rows} AS old(key, page_id)"  # noqa: S608 (our table)
+            f" WHERE {name}.key = old.key AND {name}.page_id = old.page_id"
+        )
+        self.insert = text(f"INSERT INTO {name} (key, page_id) SELECT * FROM {rows}")  # noqa: S608 (our table)
+
+
+_statements = cache(_Statements)
+
+
+@cache
+def _same_texts(name: str) -> TextClause:
+    return text(
+        "SELECT page.* FROM unnest(CAST(:hashes AS bytea[])) AS given(hash)"  # noqa: S608 (our names)
+        f" CROSS JOIN LATERAL (SELECT * FROM {name} AS twin"
+        " WHERE twin.text_hash = given.hash AND twin.status <> 'exact'"
+        " AND twin.scope = ANY(CAST(:scopes AS text[])) ORDER BY twin.id LIMIT :most) AS page"
+    )
+
+
+def _columns(entries: Collection[Entry]) -> dict[str, Integers]:
     """Entries in key order, as two arrays: neighbours in the index are written together."""
-    ordered = sorted(entries)
-    return {"keys": [key for key, _ in ordered], "ids": [page_id for _, page_id in ordered]}
+    columns = np.array([*entries], np.int64)
+    ordered = columns[np.lexsort((columns[:, 1], columns[:, 0]))]
+    return {"keys": ordered[:, 0], "ids": ordered[:, 1]}
 
 
 def _set_up(connection: Any, _record: object) -> None:

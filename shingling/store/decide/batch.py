@@ -10,20 +10,22 @@ from typing import TYPE_CHECKING, Any, Self
 from sqlalchemy import bindparam, exists, or_, select
 
 from shingling.rules.methods import METHODS
+from shingling.store.backends.base import MustBeAloneError
 from shingling.store.decide.decision import Arrival, Met
 from shingling.store.decide.texts import Texts
 from shingling.store.index.lookup import Lookup
 from shingling.store.model import fetched_at
 from shingling.store.schema.rows import Row, extracted, row_from, url_key
-from shingling.store.schema.statements import VALUES, chunked
+from shingling.store.schema.statements import among, chunked
 from shingling.store.schema.tables import LIVE, reviews
 from shingling.store.templates import Templates
+from shingling.store.urls import site_of
 from shingling.text import PreparedText, title_key
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from sqlalchemy import BindParameter, Connection, RowMapping, Select
+    from sqlalchemy import Connection, RowMapping, Select
 
     from shingling.rules.rules import Rules
     from shingling.sketch import Scheme, Signature
@@ -37,9 +39,8 @@ if TYPE_CHECKING:
 
 _MAX_SAME_TEXT = 64  # pages of one text that are looked at, the oldest of them
 
-_SCOPES: BindParameter[Any] = bindparam("scopes", expanding=True)
 _REVIEWS = select(reviews.c.a_key, reviews.c.b_key, reviews.c.same).where(
-    or_(reviews.c.a_key.in_(VALUES), reviews.c.b_key.in_(VALUES))
+    or_(among(reviews.c.a_key), among(reviews.c.b_key))
 )
 _ANY_REVIEW = select(exists(select(reviews.c.a_key)))
 
@@ -49,9 +50,9 @@ class _Queries:
 
     def __init__(self, tables: Tables) -> None:
         pages = tables.pages
-        self.by_id = select(pages).where(pages.c.id.in_(VALUES))
-        self.by_id_in_scopes = self.by_id.where(pages.c.scope.in_(_SCOPES))
-        self.by_url = select(pages).where(pages.c.url_key.in_(VALUES))
+        self.by_id = select(pages).where(among(pages.c.id))
+        self.by_id_in_scopes = self.by_id.where(among(pages.c.scope, "scopes"))
+        self.by_url = select(pages).where(among(pages.c.url_key))
         self.members = select(pages).where(pages.c.original_id == bindparam("original"))
         self.newest = self.members.order_by(pages.c.id.desc()).limit(bindparam("limit"))
 
@@ -128,11 +129,13 @@ class Batch:
         """Read all rows that pages, given with their signatures, can meet."""
         urls = [(page.scope, url_key(page.url)) for page, _ in batch]
         keys = {key for _, key in urls}
+        if self.templates is not None:
+            self.templates.expected.update(site_of(page.url) for page, _ in batch)
         self._read(self._ask.by_url, keys)
+        self._read_reviews(keys)
         unknown = {*urls} - self._by_url.keys()
         if unknown:
             self._new_ids = self.database.allocate(self.connection, len(unknown))[::-1]
-        self._read_reviews(keys)
         # What has not changed meets nobody; a URL that comes twice may change in between.
         times = Counter(urls)
         moving = [
@@ -235,7 +238,11 @@ class Batch:
             self.templates.expected.add(row.site)
 
     def _read_reviews(self, keys: Collection[bytes]) -> None:
-        """Read the reviews of URLs, and the pages that they compare them with."""
+        """Read the reviews of URLs, and the pages that they compare them with.
+
+        Raises:
+            MustBeAloneError: there are some, and others may store a page that they name.
+        """
         if self._any_review is None:
             self._any_review = bool(self.connection.scalar(_ANY_REVIEW))
         if not self._any_review:
@@ -246,18 +253,16 @@ class Batch:
                 for key, other in ((a, b), (b, a)):
                     if key in self._reviews:
                         self._reviews[key][other] = same
-        self._read(self._ask.by_url, {other for key in keys for other in self._reviews[key]})
+        others = {other for key in keys for other in self._reviews[key]}
+        if others and self.tables is LIVE and not self.database.alone:
+            raise MustBeAloneError
+        self._read(self._ask.by_url, others)
         self._load_originals()
 
     @property
     def held(self) -> Mapping[int, Row]:
         """Rows that were read or made so far, by id."""
         return self._rows
-
-    @property
-    def has_met_reviews(self) -> bool:
-        """Whether one of the pages was reviewed."""
-        return any(self._reviews.values())
 
     def reviewed_pairs(self, row: Row, *, same: bool) -> list[Row]:
         """Pages of the row's scope that are the same, or different, by a review; oldest first."""

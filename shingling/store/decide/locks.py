@@ -20,7 +20,7 @@ from sqlalchemy import select
 from shingling.store.backends.base import MustBeAloneError, OvertakenError
 from shingling.store.decide.alike import is_measured
 from shingling.store.schema.rows import read_minima, url_key
-from shingling.store.schema.statements import VALUES, chunked
+from shingling.store.schema.statements import among, chunked
 from shingling.store.schema.tables import pages
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ _BY_ID = select(
     pages.c.words,
     pages.c.status,
     pages.c.original_id,
-).where(pages.c.id.in_(VALUES))
+).where(among(pages.c.id))
 
 
 class _Other(NamedTuple):
@@ -106,10 +106,7 @@ class Validation:
 
         Raises:
             OvertakenError: the batch has missed something.
-            MustBeAloneError: a person has reviewed one of the pages that it has met.
         """
-        if batch.has_met_reviews:
-            raise MustBeAloneError
         moved = {
             verdict.page_id: None
             for verdict in verdicts

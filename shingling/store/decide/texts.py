@@ -11,7 +11,7 @@ from sqlalchemy import bindparam, select
 from shingling.similarity import Overlap, overlap
 from shingling.sketch import shingle_text
 from shingling.store.index.lookup import keys_of_sample
-from shingling.store.schema.statements import chunked
+from shingling.store.schema.statements import among, chunked
 from shingling.store.schema.tables import texts
 from shingling.text import PreparedText
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from shingling.store.templates import Templates
 
 _TEXT = select(texts.c.zlib).where(texts.c.page_id == bindparam("page_id"))
+_TEXTS = select(texts.c.page_id, texts.c.zlib).where(among(texts.c.page_id))
 
 
 @dataclass
@@ -156,8 +157,7 @@ def read_texts(connection: Connection, ids: Collection[int]) -> dict[int, Prepar
     """Texts that are kept of pages."""
     found: dict[int, PreparedText] = {}
     for part in chunked(ids):
-        query = select(texts.c.page_id, texts.c.zlib).where(texts.c.page_id.in_(part))
-        rows = connection.execute(query)
+        rows = connection.execute(_TEXTS, {"values": part})
         found.update((page_id, PreparedText.unpacked(raw)) for page_id, raw in rows)
     return found
 

@@ -4,18 +4,45 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import bindparam
+from sqlalchemy import ARRAY, Boolean, bindparam
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from sqlalchemy import BindParameter, Connection, Table
+    from sqlalchemy import Column, ColumnElement, Connection, Dialect, Table
+    from sqlalchemy.sql.compiler import SQLCompiler
 
 _MAX_VALUES = 500  # in one IN (...)
 _PLACEHOLDERS = {"qmark": "?", "format": "%s", "pyformat": "%s"}  # by the driver's paramstyle
 
-VALUES: BindParameter[Any] = bindparam("values", expanding=True)
-"""The values of an `IN (...)`, to be bound in parts by `chunked`."""
+COPIED_TYPES = "copied_types"
+"""Execution option of a `COPY`: names of the types of its columns."""
+
+
+class among(FunctionElement[bool]):  # noqa: N801 (reads as the functions of SQLAlchemy do)
+    """Whether a column has one of the values that are bound to a name, in parts by `chunked`."""
+
+    type = Boolean()
+    inherit_cache = True
+
+    def __init__(self, column: ColumnElement[Any], name: str = "values") -> None:
+        super().__init__(column, bindparam(name, expanding=True))
+
+
+@compiles(among)
+def _as_list(element: among, compiler: SQLCompiler, **options: Any) -> str:
+    column, values = element.clauses
+    return compiler.process(column.in_(values), **options)
+
+
+@compiles(among, "postgresql")
+def _as_array(element: among, compiler: SQLCompiler, **options: Any) -> str:
+    """One statement for any number of values, which the server prepares once."""
+    column, values = element.clauses
+    array = bindparam(values.key, type_=ARRAY(column.type))
+    return f"{compiler.process(column, **options)} = ANY ({compiler.process(array, **options)})"
 
 
 def chunked(values: Iterable[Any]) -> Iterator[list[Any]]:
@@ -31,8 +58,22 @@ def insert_rows(
     """Insert rows of values as the driver takes them: at a tenth of the cost of `insert`."""
     if not rows:
         return
-    mark = _PLACEHOLDERS[connection.dialect.paramstyle]
     quoted = ", ".join(f'"{column}"' for column in columns)
+    if connection.dialect.name == "postgresql" and len(rows) > 1:
+        types = [_type_name(table.c[column], connection.dialect) for column in columns]
+        connection.exec_driver_sql(
+            f"COPY {table.name} ({quoted}) FROM STDIN (FORMAT BINARY)",
+            list(rows),
+            execution_options={COPIED_TYPES: types},
+        )
+        return
+    mark = _PLACEHOLDERS[connection.dialect.paramstyle]
     marks = ", ".join([mark] * len(columns))
     statement = f"INSERT INTO {table.name} ({quoted}) VALUES ({marks})"  # noqa: S608 (our names)
     connection.exec_driver_sql(statement, list(rows))
+
+
+def _type_name(column: Column[Any], dialect: Dialect) -> str:
+    """Name of a column's type as psycopg knows it."""
+    name = column.type.compile(dialect).lower()
+    return "float8" if name == "float" else name

@@ -140,8 +140,15 @@ def test_a_restored_store_goes_on_as_the_first_one_would(store: Store, target: P
             run = one.start_run("next")
             assert run.id == 3
             one.finish_run(run, "finished")
-        assert other.check(batch) == store.check(batch)
-        assert list(other.pages()) == list(store.pages())
+        # PostgreSQL may skip numbers: a batch that is tried again takes new ones.
+        both = [
+            (
+                [replace(verdict, page_id=None) for verdict in one.check(batch)],
+                [replace(page, id=0) for page in one.pages()],
+            )
+            for one in (store, other)
+        ]
+        assert both[0] == both[1]
 
 
 @pytest.mark.parametrize(
