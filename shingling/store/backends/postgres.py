@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from sqlalchemy import URL, Connection, RowMapping, Table, TextClause
+    from sqlalchemy import URL, Connection, Row, RowMapping, Table, TextClause
     from sqlalchemy.exc import DBAPIError
 
     from shingling.store.backends.base import TextHash
@@ -31,7 +31,7 @@ MAX_LOCKS = 1024
 STORE_LOCK = 0x5348_494E_474C_4501  # any number that keys are unlikely to be
 COMMIT_LOCK = STORE_LOCK + 1
 MAX_TURN = "30s"  # of somebody who does not commit, then the server ends the session
-_NOTED_TRANSACTIONS = 1000  # a transaction that takes longer than so many others begins again
+NOTED_TRANSACTIONS = 1000  # a transaction that takes longer than so many others begins again
 CONNECT_TIMEOUT_SECONDS = "10"
 _SECRET_PARAMETERS = ("password", "sslpassword", "passfile")
 
@@ -39,24 +39,27 @@ _SECRET_PARAMETERS = ("password", "sslpassword", "passfile")
 LOCK_SALT = "hashtextextended(current_schema(), 0)"
 _TAKE_TURN = text(f"SELECT pg_advisory_xact_lock_shared(:key # {LOCK_SALT})")
 _TAKE_ALL = text(f"SELECT pg_advisory_xact_lock(:key # {LOCK_SALT})")
-_LOCK = text(
-    f"SELECT count(pg_advisory_xact_lock(key # {LOCK_SALT}))"  # noqa: S608 (ours)
-    " FROM unnest(CAST(:keys AS bigint[])) AS wanted(key)"
-)
-_LIMIT_TURN = text(
-    "SELECT set_config('idle_in_transaction_session_timeout', :limit, true),"
-    f" pg_advisory_xact_lock(:key # {LOCK_SALT})"
-)
 # In `recent`, transactions note which pages they have written, with numbers that follow the order
 # of their commits.
-_LAST = text("SELECT coalesce(max(batch), 0) FROM recent WHERE owner = 'pages' AND slice = 0")
+_LOCK = text(
+    f"SELECT count(pg_advisory_xact_lock(key # {LOCK_SALT})), (SELECT max(batch) FROM recent"  # noqa: S608 (ours)
+    " WHERE owner = 'pages' AND slice = 0) FROM unnest(CAST(:keys AS bigint[])) AS wanted(key)"
+)
 _SINCE = text(
     "SELECT batch, entries FROM recent WHERE owner = 'pages' AND slice = 0 AND batch > :last"
 )
-_NOTE = text(
-    "INSERT INTO recent (owner, slice, batch, entries) VALUES ('pages', 0, :number, :entries)"
+_TAKE_COMMIT_TURN = text(
+    "SELECT set_config('idle_in_transaction_session_timeout', :limit, true),"
+    f" pg_advisory_xact_lock(:key # {LOCK_SALT})"
 )
-_FORGET = text("DELETE FROM recent WHERE owner = 'pages' AND slice = 0 AND batch <= :number")
+_NOTE = text(
+    f"WITH others AS ({_SINCE}), noted AS ("  # noqa: S608 (ours)
+    " INSERT INTO recent (owner, slice, batch, entries)"
+    " SELECT 'pages', 0, coalesce(max(batch), :last) + 1, :entries FROM others"
+    "), removed AS ("
+    " DELETE FROM recent WHERE owner = 'pages' AND slice = 0 AND batch <= :last - :kept"
+    ") SELECT batch, entries FROM others"
+)
 _ALLOCATE = text(
     "SELECT nextval(pg_get_serial_sequence('pages', 'id')) FROM generate_series(1, :count)"
 )
@@ -148,27 +151,19 @@ class PostgresDatabase(
         """
         if len(keys) > MAX_LOCKS:
             raise MustBeAloneError
-        connection.execute(_LOCK, {"keys": np.array(keys, np.int64)})
-        return int(connection.scalar(_LAST) or 0)
+        _, last = connection.execute(_LOCK, {"keys": np.array(keys, np.int64)}).one()
+        return int(last or 0)
 
     def committed_since(self, connection: Connection, last: int) -> Committed:
         """Read which pages other transactions have noted."""
-        found = dict(map(tuple, connection.execute(_SINCE, {"last": last})))
-        if not found:
-            return Committed(last, [])
-        if min(found) > last + 1:  # some were removed
-            return Committed(max(found), None)
-        return Committed(max(found), np.frombuffer(b"".join(found.values()), "<i8").tolist())
+        return _committed(last, connection.execute(_SINCE, {"last": last}))
 
     def take_commit_turn(self, connection: Connection, last: int, ids: Sequence[int]) -> Committed:
         """Lock the turn to commit until the transaction ends, and note its pages."""
-        connection.execute(_LIMIT_TURN, {"key": COMMIT_LOCK, "limit": MAX_TURN})
-        committed = self.committed_since(connection, last)
-        number = committed.last + 1
+        connection.execute(_TAKE_COMMIT_TURN, {"key": COMMIT_LOCK, "limit": MAX_TURN})
         entries = np.array(ids, "<i8").tobytes()
-        connection.execute(_NOTE, {"number": number, "entries": entries})
-        connection.execute(_FORGET, {"number": number - _NOTED_TRANSACTIONS})
-        return committed
+        note = {"last": last, "entries": entries, "kept": NOTED_TRANSACTIONS}
+        return _committed(last, connection.execute(_NOTE, note))
 
     def postings(self, connection: Connection, table: Table) -> Postings:
         """Table of keys, read and written by arrays."""
@@ -224,6 +219,16 @@ class PostgresDatabase(
     def begin_reading(self) -> Connection:
         """Connect with the isolation level REPEATABLE READ."""
         return self._reader.connect()
+
+
+def _committed(last: int, noted: Iterable[Row[Any]]) -> Committed:
+    """Pages that transactions after the last one have noted."""
+    found: dict[int, bytes] = dict(map(tuple, noted))
+    if not found:
+        return Committed(last, [])
+    if min(found) > last + 1:  # some were removed
+        return Committed(max(found), None)
+    return Committed(max(found), np.frombuffer(b"".join(found.values()), "<i8").tolist())
 
 
 class PostgresPostings(Postings):
