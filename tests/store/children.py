@@ -7,6 +7,7 @@ import random
 from typing import TYPE_CHECKING, Any
 
 from shingling import Page, Rules, Store
+from shingling.store.decide.locks import Validation
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -40,3 +41,19 @@ def open_each(pipe: Connection) -> None:
                 pipe.send(verdict.page_id)
         except Exception as error:  # the test says what it should have been
             pipe.send(f"{type(error).__name__}: {error}")
+
+
+def check_and_hold(pipe: Connection, url: str, names: list[str]) -> None:
+    """Check pages, and tell when they are about to be committed, which never happens."""
+    end = Validation.end
+
+    def held(validation: Validation) -> None:
+        end(validation)
+        pipe.send("holds")
+        pipe.recv()
+
+    Validation.end = held  # type: ignore[method-assign]
+    with Store.open(url) as store:
+        store.check(
+            [Page(name, f"{name} is a text of more words than a shingle") for name in names]
+        )

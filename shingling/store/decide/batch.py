@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from shingling.rules.rules import Rules
     from shingling.sketch import Scheme, Signature
-    from shingling.store.backends.base import Database
+    from shingling.store.backends.base import Database, TextHash
     from shingling.store.decide.decision import Decision
     from shingling.store.index.keys import Index
     from shingling.store.model import Page
@@ -133,9 +133,6 @@ class Batch:
             self.templates.expected.update(site_of(page.url) for page, _ in batch)
         self._read(self._ask.by_url, keys)
         self._read_reviews(keys)
-        unknown = {*urls} - self._by_url.keys()
-        if unknown:
-            self._new_ids = self.database.allocate(self.connection, len(unknown))[::-1]
         # What has not changed meets nobody; a URL that comes twice may change in between.
         times = Counter(urls)
         moving = [
@@ -151,6 +148,9 @@ class Batch:
             {page.scope for page, _ in moving},
             [(page.scope, text) for page, _ in moving if (text := page.main_text) is not None],
         )
+        unknown = {*urls} - self._by_url.keys()
+        if unknown:  # last: pages that others have stored and this batch has read are older
+            self._new_ids = self.database.allocate(self.connection, len(unknown))[::-1]
 
     def read_again_for(self, rows: Sequence[Row]) -> None:
         """Read all rows that stored pages, which are in no group, can meet."""
@@ -263,6 +263,15 @@ class Batch:
     def held(self) -> Mapping[int, Row]:
         """Rows that were read or made so far, by id."""
         return self._rows
+
+    def texts_of(self, rows: Iterable[Row]) -> set[tuple[str, TextHash]]:
+        """Scopes and hashes of the texts that rows have, and had before they changed."""
+        scopes = {row.id: row.scope for row in rows}
+        return {
+            (scopes[page_id], text_hash)
+            for text_hash, ids in self._by_text.items()
+            for page_id in ids & scopes.keys()
+        }
 
     def reviewed_pairs(self, row: Row, *, same: bool) -> list[Row]:
         """Pages of the row's scope that are the same, or different, by a review; oldest first."""

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from shingling.store.schema.rows import Row
     from shingling.store.session import Session
 
+MAX_ID = (1 << 63) - 1
+
 _BY_ID = select(
     pages.c.id,
     pages.c.scope,
@@ -98,6 +100,7 @@ class Validation:
         self._batch: Batch | None = None
         self._decided: list[Row] = []
         self._written: list[int] = []
+        self._first_new = MAX_ID
         keys = {_lock_key(page.scope, url_key(page.url)) for page, _ in signed}
         self._since = self._database.lock(connection, sorted(keys))
 
@@ -114,6 +117,7 @@ class Validation:
         }
         self._batch = batch
         self._decided = [batch.held[page_id] for page_id in moved]
+        self._first_new = min((row.id for row in self._decided if not row.stored), default=MAX_ID)
         self._written = sorted(batch.touched)
         self._validate(self._database.committed_since(self._connection, self._since))
 
@@ -148,17 +152,21 @@ class Validation:
                     return True
                 if other.id not in held:
                     new.append(other)
-                elif not other.stands_as(held[other.id]):
-                    return True
+                elif other.id > self._first_new or not other.stands_as(held[other.id]):
+                    return True  # what is older has the smaller number
         return bool(new) and self._would_have_met(new)
 
     def _would_have_met(self, new: Sequence[_Other]) -> bool:
         """Whether a page of the batch would have been compared with one that it has not read."""
         batch = self._batch
         assert batch is not None
-        texts = {(row.scope, row.text_hash) for row in self._decided}
-        if any((other.scope, other.text_hash) in texts for other in new):
-            return True
+        now = {(row.scope, row.text_hash) for row in self._decided}
+        # Of the copies of a text that leaves its group, one takes its place there.
+        former = batch.texts_of(self._decided) - now
+        for other in new:
+            text = other.scope, other.text_hash
+            if text in former or (text in now and other.status != "exact"):
+                return True
         fewest = batch.scheme.min_comparable_words
         mine = [row for row in self._decided if row.words >= fewest]
         originals = [one for one in new if one.original_id is None and one.words >= fewest]
