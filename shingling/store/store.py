@@ -126,8 +126,8 @@ class Store:
         """Decide pages in order, each against everything stored, and insert them.
 
         A batch is one transaction: all of it is stored, or nothing. It is decided as if no other
-        process wrote at the same time. In PostgreSQL, only batches whose pages may be alike wait
-        for each other.
+        process wrote at the same time. In PostgreSQL, a batch that has missed what another one
+        has committed meanwhile is decided again.
 
         Args:
             batch: pages; those without a signature are signed here.

@@ -52,7 +52,7 @@ def check_and_hold(pipe: Connection, url: str, names: list[str]) -> None:
         pipe.send("holds")
         pipe.recv()
 
-    Validation.end = held  # type: ignore[method-assign]
+    Validation.end = held  # type: ignore[assignment, method-assign]
     with Store.open(url) as store:
         store.check(
             [Page(name, f"{name} is a text of more words than a shingle") for name in names]

@@ -111,7 +111,8 @@ def _postings(name: str) -> Table:
 bands, samples = _postings("bands"), _postings("samples")
 next_bands, next_samples = _postings("next_bands"), _postings("next_samples")
 
-# Recent entries of tables of keys, on SQLite: see `shingling.store.index.recent`.
+# Recent entries of tables of keys, on SQLite: see `shingling.store.index.recent`. On PostgreSQL,
+# `recent` has the ids of the pages that the last transactions have written, with the owner "pages".
 logs = Table(
     "logs",
     metadata,

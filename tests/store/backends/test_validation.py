@@ -9,25 +9,28 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from sqlalchemy import event
 
 import shingling.store.backends.postgres
 import shingling.store.decide.check
 from shingling import Page, Rules, Store, sign
 from shingling.store.backends.binary import pack_array
 from shingling.store.backends.postgres import NOTED_TRANSACTIONS
-from shingling.store.decide.check import Validation, write_batch
+from shingling.store.decide.locks import Validation
+from shingling.store.decide.write import write_batch
 from tests.store.children import check_and_hold
 from tests.support.invariants import beginning, ending, text, verify, words
 from tests.support.processes import Child
 from tests.support.stores import execute, postgres_only, rows_of, url_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from shingling.store.decide.batch import Batch
 
 WRITERS = 4
+MAX_STATEMENTS = 22  # of a batch that meets nobody
 pytestmark = postgres_only
 
 
@@ -63,7 +66,7 @@ class Order:
         if batch.database.alone:
             self.noted.append(self.current.number)
 
-    def _end(self, end):  # type: ignore[no-untyped-def]
+    def _end(self, end: Callable[[Validation], None]) -> Callable[[Validation], None]:
         def noting(validation: Validation) -> None:
             end(validation)
             self.noted.append(self.current.number)  # in the turn to commit
@@ -209,6 +212,20 @@ def test_a_batch_that_takes_longer_than_is_noted_begins_again(
         assert store.check([Page("b", text(words("b")))])[0].status == "new"
         assert attempts == [False, False]
     verify(file)
+
+
+@pytest.mark.parametrize("size", [2, 64, 256])
+def test_a_batch_of_new_pages_is_a_fixed_number_of_statements(file: Path, size: int) -> None:
+    with Store.open(url_of(file)) as store:
+        store.check(some_pages(8))
+        pages = [
+            Page(f"n{at}", text(words(f"new {at}", 40)), title=f"t {at}") for at in range(size)
+        ]
+        statements: list[str] = []
+        engine = store._session.database.engine
+        event.listen(engine, "before_cursor_execute", lambda *given: statements.append(given[2]))
+        assert {verdict.status for verdict in store.check(pages)} == {"new"}
+    assert len(statements) <= MAX_STATEMENTS, "\n".join(statements)
 
 
 def test_old_notes_are_removed(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
