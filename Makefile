@@ -50,6 +50,7 @@ bench: .venv/tested
 	$(BIN)/python -m benchmarks.pieces
 	$(BIN)/python -m benchmarks.simhash_index
 	$(BIN)/python -m benchmarks.store_growth
+	$(BIN)/python -m benchmarks.store_writers
 	$(BIN)/python -m benchmarks.rebuild
 	$(BIN)/python -m benchmarks.races
 	$(BIN)/python -m benchmarks.faults
