@@ -153,6 +153,14 @@ class Checker:
         self._extractor = DocumentExtractor(settings, scheme, name, self._store, first)
         return self._extractor
 
+    async def main_text(
+        self, document: Document, response: Response | None, extraction: Extraction
+    ) -> str | None:
+        """Text that people read; see `DocumentExtractor.main_text`."""
+        if self._extractor is None:
+            return None
+        return await self._extractor.main_text(document, response, extraction)
+
     async def withdraw(self, url: str) -> None:
         """Take a document out of the store: its item was dropped by a later pipeline."""
         try:
@@ -174,6 +182,16 @@ class Checker:
         stats.set_value("dedup/time/read", round(self._extractor.pool.seconds, 3))
         stats.set_value("dedup/time/store", round(self._store.seconds, 3))
         stats.set_value("dedup/batches", self._store.batches)
+        if self._extractor.main_texts:
+            stats.set_value("dedup/main_texts", self._extractor.main_texts)
+        if missing := self._extractor.main_texts_missing:
+            stats.set_value("dedup/main_texts_missing", missing)
+            logger.info(
+                "Dedup: trafilatura gave no main text of %d of %d pages, in time; their items have"
+                " the text that was compared",
+                missing,
+                self._extractor.main_texts,
+            )
         if self._store.full_keys:
             stats.set_value("dedup/full_keys", self._store.full_keys)
 

@@ -85,7 +85,7 @@ class ItemDecider:
             return self._keep_undecided(item, source, error)
         if outcome.verdict.is_duplicate and self._may_drop(document):
             self._drop(outcome)
-        return self._keep(item, document, outcome)
+        return await self._keep(item, document, outcome, source)
 
     def _document_of(self, item: Any, source: Source | None) -> Document | Skipped:
         fields = fields_of(ItemAdapter(item), self._settings)
@@ -122,7 +122,9 @@ class ItemDecider:
         self._report.dropped(outcome.verdict, outcome.url)
         raise DuplicatePage(outcome.verdict, "DEBUG" if self._settings.debug else _NEVER_LOGGED)
 
-    def _keep(self, item: Any, document: Document | Skipped, outcome: Outcome) -> Any:
+    async def _keep(
+        self, item: Any, document: Document | Skipped, outcome: Outcome, source: Source | None
+    ) -> Any:
         """Let an item go on to the later pipelines, filled and tagged as the settings say."""
         verdict, result = outcome.verdict, outcome.verdict.as_dict()
         self._report.kept(verdict)
@@ -130,9 +132,10 @@ class ItemDecider:
             self._explain_lists(outcome.url)
             result["reason"] = result["reason"] or "list"
         else:
-            self._fill(item, outcome.extraction)
             if verdict.status in ("new", "changed") and not verdict.is_duplicate:
-                self._deliveries.begin(outcome.url)
+                self._deliveries.begin(outcome.url)  # its duplicates wait from now on
+            if isinstance(document, Document):
+                await self._fill(item, document, outcome.extraction, source)
         self._tag(item, result)
         return item
 
@@ -143,11 +146,20 @@ class ItemDecider:
         self._tag(item, {**verdict.as_dict(), "error": _line(error)})
         return item
 
-    def _fill(self, item: Any, extraction: Extraction) -> None:
+    async def _fill(
+        self, item: Any, document: Document, extraction: Extraction, source: Source | None
+    ) -> None:
+        """Put what was extracted into empty fields; only here is the main text asked for."""
         adapter = ItemAdapter(item)
         for name in self._settings.fill_fields:
-            if name in adapter.field_names() and not adapter.get(name):
-                self._put(item, name, getattr(extraction, name))
+            if name not in adapter.field_names() or adapter.get(name):
+                continue
+            if name == "text":
+                response = None if source is None else source.response
+                value = await self.checker.main_text(document, response, extraction)
+            else:
+                value = getattr(extraction, name)
+            self._put(item, name, value)
 
     def _tag(self, item: Any, result: dict[str, Any]) -> None:
         """Put the result into the item: always with `tag`, where declared with `drop`."""

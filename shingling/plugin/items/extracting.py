@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from contextvars import Context
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -11,7 +12,7 @@ from weakref import WeakKeyDictionary
 from shingling.errors import ExtractionError
 from shingling.extraction.extractors import find_extractor
 from shingling.extraction.html import Head
-from shingling.extraction.pages import Extraction, PageExtractor
+from shingling.extraction.pages import Extraction, Fetched, PageExtractor
 from shingling.extraction.pool import ExtractionPool
 from shingling.plugin.items.documents import Document, Kind, Skipped, identity, is_same_page
 from shingling.plugin.items.known_bodies import KnownBodies, extraction_of
@@ -23,13 +24,14 @@ if TYPE_CHECKING:
 
     from scrapy.http import Response
 
-    from shingling.extraction.pages import Fetched
     from shingling.extraction.processes import Worker
     from shingling.plugin.items.store_thread import StoreThread
     from shingling.plugin.settings import DedupSettings
     from shingling.sketch import Scheme
 
 _T = TypeVar("_T")
+
+_COMPARED_ONLY = ("quick", "resiliparse")  # extractors whose texts are not for people
 
 
 class DocumentExtractor:
@@ -59,6 +61,8 @@ class DocumentExtractor:
         self.pool = ExtractionPool(extractor, settings.workers, settings.timeout, first=first)
         # What the store knows of a body is its text, which it may be told not to keep.
         self.bodies = KnownBodies(extractor, self.pool, store if settings.store_text else None)
+        self.main_texts = 0  # that trafilatura was asked for
+        self.main_texts_missing = 0  # of these, that it did not give
         self._heads: WeakKeyDictionary[Response, asyncio.Task[Head]] = WeakKeyDictionary()
 
     async def extract(
@@ -116,6 +120,36 @@ class DocumentExtractor:
                 return Extraction(reason="not_modified"), None
             return extraction_of(page), None
         return await self.bodies.extract(fetched, safe_url(url), scope)
+
+    async def main_text(
+        self, document: Document, response: Response | None, extraction: Extraction
+    ) -> str | None:
+        """Text that people read: trafilatura's, where the compared one is for comparing only.
+
+        Args:
+            document: of an item that is kept.
+            response: that it came from; None where there is none.
+            extraction: of the document, as it was compared.
+
+        Returns:
+            The compared text where trafilatura finds none or takes too long; `main_texts` counts
+            how often it was asked, and `main_texts_missing` how often in vain.
+        """
+        compared = extraction.text
+        if compared is None or self._settings.extractor not in _COMPARED_ONLY:
+            return compared
+        fetched = fetched_for(document, response, self._settings.max_bytes)
+        if isinstance(fetched, Fetched) and not fetched.is_html:
+            return compared
+        main = None
+        self.main_texts += 1
+        if isinstance(fetched, Fetched):
+            with suppress(Exception):  # the item goes on, whatever it is
+                main = await self.pool.main_text(fetched)
+        if main is None:
+            self.main_texts_missing += 1
+            return compared
+        return main.text
 
     async def _with_head(
         self, extraction: Extraction, document: Document, response: Response

@@ -1,0 +1,158 @@
+"""The text that people read is made by trafilatura: for kept items that have room for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.crawls import Project
+from tests.support.invariants import dump
+from tests.support.pages import article, html
+from tests.support.serving import serving
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+# Behind the end of the page: trafilatura leaves it out, what compares pages does not.
+FOOTER = "<p>The footer that every page of this site has below whatever else it says.</p>"
+TOPICS = [html(article(n), f"Page {n}", navigation="Home") + FOOTER for n in range(4)]
+PAGES = {f"/{n}": topic for n, topic in enumerate(TOPICS)} | {
+    f"/{n}/copy": topic.replace(">Home<", ">Start<") for n, topic in enumerate(TOPICS)
+}
+SPIDER = """
+import scrapy
+
+class Spider(scrapy.Spider):
+    name = "spider"
+    handle_httpstatus_list = [304]
+
+    async def start(self):
+        for path in self.paths.split(","):
+            yield scrapy.Request(self.site + path, headers={"If-None-Match": self.tag})
+
+    tag = ""
+
+    def parse(self, response):
+        yield {"url": response.url, "text": None, "title": None}
+"""
+FILL = ("-s", "DEDUP_FILL_FIELDS=text,title")
+QUICK = ("-s", "DEDUP_EXTRACTOR=resiliparse")
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[str]:
+    with serving(PAGES) as server:
+        yield server.url
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path, SPIDER)
+
+
+def arguments(site: str, *paths: str) -> tuple[str, ...]:
+    return ("-a", f"site={site}", "-a", f"paths={','.join(paths or PAGES)}", *QUICK)
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_kept_pages_are_asked_for_their_main_text_and_dropped_ones_never(
+    project: Project, site: str, workers: str
+) -> None:
+    crawl = project.crawl(*arguments(site), *FILL, "-s", f"DEDUP_WORKERS={workers}")
+    assert crawl.stat("item_dropped_reasons_count/DuplicatePage") == "4", crawl.log
+    assert crawl.stat("dedup/main_texts") == "4"
+    assert crawl.stat("dedup/main_texts_missing") is None
+    assert len(crawl.items) == 4
+    for item in crawl.items:
+        number = int(item["title"].removeprefix("Page "))
+        assert article(number).split()[0] in item["text"]
+        assert "footer" not in item["text"]
+
+
+@pytest.mark.parametrize("fill", ["", "title"])
+def test_a_main_text_that_nothing_asks_for_is_not_made(
+    project: Project, site: str, fill: str
+) -> None:
+    crawl = project.crawl(*arguments(site), "-s", f"DEDUP_FILL_FIELDS={fill}")
+    assert [item["text"] for item in crawl.items] == [None] * 4
+    assert crawl.stat("dedup/main_texts") is None
+
+
+def test_an_item_that_has_a_text_or_no_such_field_is_not_asked_for(
+    project: Project, site: str
+) -> None:
+    for fields in (f'"text": {article(9)!r}', '"heading": None'):
+        project.write("shop/spiders/spider.py", SPIDER.replace('"text": None', fields))
+        crawl = project.crawl(*arguments(site, "/0"), *FILL)
+        assert len(crawl.items) == 1, crawl.log
+        assert crawl.stat("dedup/main_texts") is None
+
+
+def test_where_trafilatura_decides_its_text_is_not_made_twice(project: Project, site: str) -> None:
+    crawl = project.crawl(*arguments(site, "/0"), *FILL, "-s", "DEDUP_EXTRACTOR=trafilatura")
+    assert "footer" not in crawl.items[0]["text"]
+    assert crawl.stat("dedup/main_texts") is None
+
+
+def test_the_text_of_a_page_that_is_known_is_trafilaturas_as_well(
+    project: Project, site: str
+) -> None:
+    first, again = (project.crawl(*arguments(site, "/0", "/1"), *FILL) for _ in range(2))
+    assert again.stat("dedup/known_bodies") == "2"
+    assert again.stat("dedup/main_texts") == "2"
+    texts = [{item["url"]: item["text"] for item in crawl.items} for crawl in (first, again)]
+    assert texts[0] == texts[1]
+
+
+def test_an_item_gets_the_compared_text_where_there_is_no_other(
+    project: Project, site: str
+) -> None:
+    project.crawl(*arguments(site, "/0"), *FILL)
+    not_modified = project.crawl(*arguments(site, "/0"), *FILL, "-a", 'tag="tag"')
+    assert "footer" in not_modified.items[0]["text"], not_modified.log
+    assert not_modified.stat("dedup/main_texts_missing") == "1"
+    assert "trafilatura gave no main text of 1 of 1 pages" in not_modified.log
+
+
+def test_verdicts_and_the_store_do_not_depend_on_workers_nor_on_main_texts(
+    project: Project, site: str
+) -> None:
+    seen = []
+    for number, (workers, fill) in enumerate([("0", ()), ("0", FILL), ("1", FILL), ("4", FILL)]):
+        crawl = project.crawl(
+            *arguments(site),
+            *fill,
+            *("-s", f"DEDUP_STORE_URL=sqlite:///{number}.db", "-s", "CONCURRENT_REQUESTS=1"),
+            *("-s", f"DEDUP_WORKERS={workers}", "-s", "DEDUP_ACTION=tag"),
+        )
+        assert crawl.status == 0, crawl.log
+        verdicts = {item["url"]: item["dedup"] for item in crawl.items}
+        seen.append((verdicts, dump(project.folder / f"{number}.db")))
+    assert seen.count(seen[0]) == len(seen)
+    assert len(seen[0][0]) == len(PAGES)
+
+
+def test_a_duplicate_waits_until_its_original_has_got_its_main_text(
+    project: Project, site: str
+) -> None:
+    """An original that a later pipeline drops for its main text gives its place to the copy."""
+    project.write(
+        "shop/pipelines.py",
+        """
+        from scrapy.exceptions import DropItem
+
+        class NotTheFirst:
+            def process_item(self, item):
+                if item["url"].endswith("/0"):
+                    raise DropItem("footer" in item["text"])
+                return item
+        """,
+    )
+    pipelines = '{"shop.pipelines.NotTheFirst": 900}'
+    crawl = project.crawl(
+        *arguments(site, "/0", "/0/copy"), *FILL, "-s", f"ITEM_PIPELINES={pipelines}"
+    )
+    assert [item["url"] for item in crawl.items] == [f"{site}/0/copy"], crawl.log
+    assert crawl.stat("dedup/withdrawn") == "1"
