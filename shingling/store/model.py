@@ -287,6 +287,7 @@ class StoreStatus:
         scheme: of the signatures.
         exact_means: what two exact duplicates have in common here.
         index: what the originals are found by.
+        extractors: names of those that the texts are by, the last one last; none if not known.
         revision: of the tables.
     """
 
@@ -304,6 +305,7 @@ class StoreStatus:
     scheme: Scheme
     exact_means: str
     index: IndexShape
+    extractors: tuple[str, ...]
     revision: str
 
     def as_dict(self) -> dict[str, Any]:

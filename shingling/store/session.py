@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from sqlalchemy import insert, select
+from sqlalchemy import insert, select, update
 
 from shingling.errors import NoStoreError, SchemeError, StoreError
 from shingling.rules.rules import Rules
@@ -150,6 +150,40 @@ class Session:
 
         return self.database.write(with_index, alone=alone)
 
+    def extractors(self) -> list[str]:
+        """Names of the extractors that the texts are by, the last one last; none if unknown."""
+        return self.database.read(read_extractors)
+
+    def compare_by(self, extractor: str, *, dry_run: bool = False) -> None:
+        """Note which extractor the texts that come now are by; warn if it is another one.
+
+        Args:
+            extractor: its name, as `DEDUP_EXTRACTOR` has it.
+            dry_run: note nothing.
+        """
+        names = self.extractors()
+        if names[-1:] == [extractor]:
+            return
+        if names:
+            logger.warning(
+                "%s: its texts were extracted by %s, those of this crawl are by %s: pages that"
+                " were stored before may look changed or less similar until they are crawled"
+                " again; set DEDUP_EXTRACTOR = %r, or use another DEDUP_STORE_URL",
+                self.database.where,
+                names[-1],
+                extractor,
+                names[-1],
+            )
+        if dry_run:
+            return
+
+        def note(connection: Connection) -> None:
+            names = [one for one in read_extractors(connection) if one != extractor]
+            noted = json.dumps([*names, extractor])
+            connection.execute(update(scheme_table).values(extractors=noted))
+
+        self.database.write(note)
+
     def bands(self, connection: Connection) -> Postings:
         """Table of the keys that originals are found by."""
         return self.database.postings(connection, LIVE.bands)
@@ -198,6 +232,13 @@ def read_scheme(connection: Connection) -> tuple[Scheme, Index] | None:
     if row is None:
         return None
     return Scheme.from_json(row["parameters"]), read_index(connection)
+
+
+def read_extractors(connection: Connection) -> list[str]:
+    """Names of the extractors that the texts of a store are by, the last one last."""
+    noted = connection.scalar(select(scheme_table.c.extractors))
+    names: list[str] = json.loads(noted or "[]")
+    return names
 
 
 def read_index(connection: Connection, *, writing: bool = False) -> Index:

@@ -19,7 +19,7 @@ from shingling.store.model import Match, Page, RunRecord, StoreStatus, Verdict
 from shingling.store.runs import end_run, insert_run
 from shingling.store.schema.migrate import HEAD
 from shingling.store.schema.tables import pages
-from shingling.store.session import Session
+from shingling.store.session import Session, read_extractors
 from shingling.store.templates import split_page
 
 if TYPE_CHECKING:
@@ -320,6 +320,7 @@ class Store:
                 scheme=self.scheme,
                 exact_means=_EXACT_MEANS[self.scheme.version],
                 index=self._session.index.shape,
+                extractors=tuple(read_extractors(connection)),
                 revision=HEAD,
                 **queries.counts(connection),
             )

@@ -156,3 +156,19 @@ def test_a_duplicate_waits_until_its_original_has_got_its_main_text(
     )
     assert [item["url"] for item in crawl.items] == [f"{site}/0/copy"], crawl.log
     assert crawl.stat("dedup/withdrawn") == "1"
+
+
+def test_a_crawl_that_compares_by_another_extractor_warns(project: Project, site: str) -> None:
+    for extractor, warned in (("trafilatura", 0), ("resiliparse", 1), ("resiliparse", 0)):
+        crawl = project.crawl(*arguments(site, "/0"), "-s", f"DEDUP_EXTRACTOR={extractor}")
+        assert crawl.log.count("texts were extracted by trafilatura") == warned, crawl.log
+    status = project.run("dedup", "status").stdout
+    assert "extractor   resiliparse (older texts: trafilatura)" in status
+    rebuilt = project.run("dedup", "rebuild", "--decide").stdout
+    assert "some texts are by trafilatura, others by resiliparse" in rebuilt
+    project.run("dedup", "export", "store.jsonl")
+    project.run("dedup", "import", "store.jsonl", "--store", "sqlite:///restored.db")
+    assert project.dedup("status", "--store", "sqlite:///restored.db")["extractors"] == [
+        "trafilatura",
+        "resiliparse",
+    ]

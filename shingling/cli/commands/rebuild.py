@@ -88,9 +88,10 @@ def _rebuild(options: argparse.Namespace, settings: DedupSettings) -> int:
             rules = _rules_to_index_for(options, settings, session.index, threshold)
             with _progress("indexing") as progress:
                 index = store.admin.rebuild(rules=rules, progress=progress)
+        extractors = session.extractors()
     if changes is None:
         return _print_index(options, index, rules)
-    return _print_changes(options, changes, index)
+    return _print_changes(options, changes, index, extractors)
 
 
 def _check(options: argparse.Namespace, threshold: float) -> None:
@@ -171,7 +172,9 @@ def _found(index: IndexShape, rules: Rules) -> str:
     return f"{recall:.1%} of the pairs at {rules.threshold:g}"
 
 
-def _print_changes(options: argparse.Namespace, changes: Changes, index: IndexShape) -> int:
+def _print_changes(
+    options: argparse.Namespace, changes: Changes, index: IndexShape, extractors: list[str]
+) -> int:
     if options.json:
         shown = {**changes.as_dict(), "dry_run": options.dry_run, "index": index._asdict()}
         return print_json(shown)
@@ -197,6 +200,12 @@ def _print_changes(options: argparse.Namespace, changes: Changes, index: IndexSh
         left = changes.to_original + changes.to_duplicate + changes.moved - len(shown_as)
         if left:
             print(f"and {left:,} more")
+    if len(extractors) > 1:
+        *before, last = extractors
+        print(
+            f"\nsome texts are by {', '.join(before)}, others by {last}: a rebuild keeps them, only"
+            " a crawl extracts pages again"
+        )
     if options.dry_run:
         print("\nnothing was changed (--dry-run)")
     return FOUND

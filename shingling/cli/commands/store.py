@@ -48,6 +48,10 @@ def _print_status(status: StoreStatus) -> None:
         ("index", str(status.index)),
         ("exact", status.exact_means),
     ]
+    if status.extractors:
+        *before, last = status.extractors
+        earlier = f" (older texts: {', '.join(before)})" if before else ""
+        rows.append(("extractor", f"{last}{earlier}"))
     if status.reviews:
         rows.append(("reviews", f"{status.reviews:,}"))
     if status.full_keys:

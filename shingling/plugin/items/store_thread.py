@@ -156,6 +156,7 @@ class StoreThread:
         store = Store(session)
         try:
             store.require(settings.rules)
+            session.compare_by(settings.extractor, dry_run=dry_run)
             if not dry_run:
                 self._run = store.start_run(spider, shown)
         except BaseException:

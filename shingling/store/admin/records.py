@@ -13,7 +13,7 @@ from shingling.store.schema.rows import EXPORTED_FIELDS
 from shingling.store.schema.site_entries import are_entries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from shingling.store.schema.checks import Check
 
@@ -53,6 +53,7 @@ class Header:
         created: when the store was made, seconds since 1970.
         pages: how many follow.
         texts: whether some of them have their main text.
+        extractors: names of those that the texts are by, the last one last; none if not known.
     """
 
     scheme: Scheme
@@ -61,6 +62,7 @@ class Header:
     created: int
     pages: int
     texts: bool
+    extractors: Sequence[str] = ()
 
     @classmethod
     def of(cls, record: Record) -> Header:
@@ -87,7 +89,7 @@ class Header:
         if index.columns() != fields["index"] or other_width:
             raise record.error(f"index is {_shown(fields['index'])}, not one of this release")
         shown = {name: fields[name] for name in ("packs", "created", "pages", "texts")}
-        return cls(scheme, index, **shown)
+        return cls(scheme, index, extractors=fields.get("extractors") or [], **shown)
 
     def record(self) -> Record:
         """First record of an export."""
@@ -96,6 +98,7 @@ class Header:
             "scheme": self.scheme.as_dict(),
             "index": self.index.columns(),
             "packs": dict(self.packs),
+            "extractors": list(self.extractors),
             "created": self.created,
             "pages": self.pages,
             "texts": self.texts,
@@ -171,6 +174,7 @@ _STORE = {
     "scheme": checks.of_type(dict),
     "index": checks.of_type(dict),
     "packs": checks.of_type(dict),
+    "extractors": checks.or_none(checks.of_type(list)),
     "created": checks.TIME,
     "pages": checks.COUNT,
     "texts": checks.of_type(bool),

@@ -102,6 +102,7 @@ def _header(connection: Connection, with_texts: bool) -> Header:
         scheme=Scheme.from_json(row["parameters"]),
         index=Index.stored(row["indexed"], row["bands"], row["rows"], row["sampled"]),
         packs=json.loads(row["packs"]),
+        extractors=json.loads(row["extractors"]),
         created=row["created"],
         pages=connection.scalar(select(func.count()).select_from(pages)) or 0,
         texts=with_texts and bool(connection.scalar(select(exists(select(texts.c.page_id))))),
@@ -184,6 +185,7 @@ def _restore(
             id=header.scheme.id,
             parameters=header.scheme.to_json(),
             packs=json.dumps(header.packs),
+            extractors=json.dumps(header.extractors),
             created=header.created,
             **index.columns(),
         )

@@ -189,3 +189,31 @@ def test_another_version_of_a_language_pack_is_warned_of(
     Store.open(url_of(file), scheme=scheme).close()
     [message] = caplog.messages
     assert "made with simplemma 0.1, installed is" in message
+
+
+@pytest.mark.parametrize(("noted", "known"), [("{}", ()), ('{"extractor": "mine"}', ("mine",))])
+def test_the_last_crawl_of_an_old_store_says_what_extracted_its_texts(
+    file: Path, noted: str, known: tuple[str, ...], caplog: pytest.LogCaptureFixture
+) -> None:
+    restored("0005", file)
+    execute(file, f"UPDATE runs SET settings = '{noted}'")
+    with Store.open(url_of(file)) as store:
+        assert store.status().extractors == known
+        store._session.compare_by("mine")
+        assert store.status().extractors == ("mine",)
+    assert "texts were extracted by" not in caplog.text
+
+
+def test_another_extractor_is_noted_and_warned_of_once(
+    file: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Store.open(url_of(file)) as store:
+        for name in ("first", "first", "second", "second"):
+            store._session.compare_by(name)
+        [message] = caplog.messages
+        assert "extracted by first, those of this crawl are by second" in message
+        assert store.status().extractors == ("first", "second")
+        store._session.compare_by("first", dry_run=True)
+        assert store.status().extractors == ("first", "second")
+        store._session.compare_by("first")
+        assert store.status().extractors == ("second", "first")
