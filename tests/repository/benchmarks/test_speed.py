@@ -23,7 +23,7 @@ BODIES = [html(article(number), f"Page {number}").encode() for number in range(8
 
 @pytest.mark.skipif(os.name == "nt", reason="CPU seconds of processes are counted by POSIX")
 def test_crawls_are_measured_and_judged() -> None:
-    variants = ("scrapy", "inline", "cold", "warm", "limit")
+    variants = ("scrapy", "inline", "cold", "warm", "text", "limit")
     figures = crawl.summary(crawl.measure(BODIES, variants, 1, ["-s", "DEDUP_WORKERS=1"]))
     assert tuple(figures) == variants
     assert all(one["pages/s"] > 0 for one in figures.values())
@@ -36,13 +36,21 @@ def test_crawls_are_measured_and_judged() -> None:
     judged = {name: (figure, target) for name, figure, target in crawl.judged(figures, "heavy")}
     ratio, target = judged["warm / inline"]
     assert ratio == figures["warm"]["pages/s"] / figures["inline"]["pages/s"]
-    assert target == ">= 10.0"
+    assert target == ">= 12.0"
 
 
 def test_growth_of_memory_is_judged() -> None:
-    shown = {"cold": {"pages/s": 1.0, "lag_p99": 3.0, "mb_at_1000": 200.0, "mb_at_20000": 220.0}}
-    [_, growth] = crawl.judged(shown, "light")
-    assert growth == ("memory, 20,000 / 1,000 pages", 1.1, "<= 1.05")
+    shown = {"cold": {"pages/s": 1.0, "own_ms": 3.0, "mb_at_1000": 200.0, "mb_at_20000": 220.0}}
+    assert crawl.judged(shown, "light") == [
+        ("CPU ms a page, the crawl's process (cold)", 3.0, "<= 4"),
+        ("memory, 20,000 / 1,000 pages", 1.1, "<= 1.15"),
+    ]
+
+
+def test_half_of_the_pages_can_be_near_duplicates() -> None:
+    pages = crawl.doubled(BODIES)
+    assert len(pages) == len({*pages}) == len(BODIES)
+    assert pages[0].replace(b"<p>0</p>", b"") == pages[1].replace(b"<p>1</p>", b"") == BODIES[0]
 
 
 def test_pages_are_chosen_from_all_over_an_archive(tmp_path: Path) -> None:
