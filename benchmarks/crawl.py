@@ -17,7 +17,8 @@ Seconds are those from the opening of the spider to its end, the start of worker
 CPU seconds are those of all processes. See `benchmarks.meter` for event loop and memory.
 
     python -m benchmarks.crawl [--set trafilatura-eval|installation-guide|...] [--pages N]
-        [--rounds N] [--only cold,warm] [--spliced] [--half] [--data DIR] [--json FILE] [-s NAME=VALUE]
+        [--rounds N] [--only cold,warm] [--spliced] [--half] [--data DIR]
+        [--json FILE] [-s NAME=VALUE]
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-_COMPARED_ONLY = ("quick", "resiliparse")  # extractors whose texts are not for people
+_COMPARED_ONLY = "quick"  # extractor whose texts are not for people
 
 
 class DocumentExtractor:
@@ -136,7 +136,7 @@ class DocumentExtractor:
             how often it was asked, and `main_texts_missing` how often in vain.
         """
         compared = extraction.text
-        if compared is None or self._settings.extractor not in _COMPARED_ONLY:
+        if compared is None or self._settings.extractor != _COMPARED_ONLY:
             return compared
         fetched = fetched_for(document, response, self._settings.max_bytes)
         if isinstance(fetched, Fetched) and not fetched.is_html:

@@ -196,7 +196,7 @@ def test_the_last_crawl_of_an_old_store_says_what_extracted_its_texts(
     file: Path, noted: str, known: tuple[str, ...], caplog: pytest.LogCaptureFixture
 ) -> None:
     restored("0005", file)
-    execute(file, f"UPDATE runs SET settings = '{noted}'")
+    execute(file, f"UPDATE runs SET settings = '{noted}'")  # noqa: S608
     with Store.open(url_of(file)) as store:
         assert store.status().extractors == known
         store._session.compare_by("mine")
