@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -87,9 +88,10 @@ class ArchiveSpider(LimitedSpider):
             max_bytes=self.settings.getint("DOWNLOAD_MAXSIZE"),
         )
         number, limit = 0, self.pages_left
+        loop, reader = asyncio.get_running_loop(), ThreadPoolExecutor(1, "archive")
         try:
             while number < limit:
-                page = await asyncio.to_thread(next, pages, None)
+                page = await loop.run_in_executor(reader, next, pages, None)
                 if page is None:
                     break
                 if isinstance(page, SkippedPage):
@@ -105,6 +107,8 @@ class ArchiveSpider(LimitedSpider):
                 )
         except ArchiveError as error:
             self.logger.error("%s (after %d pages)", error, number)
+        finally:
+            reader.shutdown(wait=False)
         if not number:
             self.logger.warning("no HTML pages found in %s", self._path)
 

@@ -27,6 +27,8 @@ _WINDOWS_FLAGS = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0) | getattr(
     subprocess, "BELOW_NORMAL_PRIORITY_CLASS", 0
 )
 
+_TRIM_THRESHOLD_BYTES = "131072"
+
 
 class Work(Protocol):
     """What worker processes do; it is pickled on its way to them."""
@@ -61,6 +63,8 @@ class Worker:
             raise OSError("a frozen program cannot start workers")
         environment = dict(os.environ)
         environment["PYTHONPATH"] = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)
+        # By itself, glibc keeps ever more of the memory that the largest pages have taken.
+        environment.setdefault("MALLOC_TRIM_THRESHOLD_", _TRIM_THRESHOLD_BYTES)
         self._process = subprocess.Popen(  # noqa: S603 (our own module)
             # -P: the working directory is imported from only where our sys.path has it.
             [sys.executable, "-P", "-m", "shingling.extraction.worker", *modules],

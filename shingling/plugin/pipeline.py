@@ -46,6 +46,7 @@ class DedupPipeline:
         self._closing: asyncio.Task[None] | None = None
         self._items_under_way = 0
         self._idle: asyncio.Future[None] | None = None
+        self._has_frozen = False  # objects, for the garbage collector
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -123,7 +124,7 @@ class DedupPipeline:
         """Import what takes long beside the event loop, while the first worker starts."""
         first = start_worker() if self._settings.workers else None
         try:
-            with _imports_left_to_themselves():
+            with _uncollected() as self._has_frozen:
                 module = await asyncio.to_thread(import_module, "shingling.plugin.items.decider")
         except BaseException:
             if first is not None:
@@ -154,6 +155,8 @@ class DedupPipeline:
             await self._idle
         if self._decider is not None:
             await self._decider.checker.close()
+        if self._has_frozen:  # another crawl of this process must not keep what is left of this one
+            gc.unfreeze()
         self._report.end()
 
     async def _spider_closed(self, reason: str) -> None:
@@ -167,18 +170,19 @@ class DedupPipeline:
 
 
 @contextmanager
-def _imports_left_to_themselves() -> Iterator[None]:
-    """Have the garbage collector not go through what is imported, neither now nor later.
+def _uncollected() -> Iterator[bool]:
+    """Have the garbage collector not look at what is imported, neither now nor later.
 
-    It stops the event loop for as long as it looks at all objects: 100 ms each time, which here
-    are modules, classes and functions that stay anyway.
+    It stops the event loop for as long as it looks at all objects: 100 ms each time, for modules,
+    classes and functions that stay anyway. Yields whether `gc.unfreeze` is to follow.
     """
-    was_enabled = gc.isenabled()
+    was_enabled, freeze = gc.isenabled(), not gc.get_freeze_count()
     gc.disable()
     try:
-        yield
+        yield freeze
     finally:
-        gc.freeze()
+        if freeze:
+            gc.freeze()
         if was_enabled:
             gc.enable()
 

@@ -353,3 +353,38 @@ def test_a_crawl_without_items_imports_nothing_that_takes_long(enabled: bool) ->
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == f"{enabled}\nset()\n"
+
+
+def test_the_garbage_collector_leaves_out_what_was_imported_until_the_crawl_ends(
+    project: Project, site: str
+) -> None:
+    project.write(
+        "shop/extension.py",
+        """
+        import gc
+        from scrapy import signals
+
+        class Extension:
+            @classmethod
+            def from_crawler(cls, crawler):
+                crawler.signals.connect(cls.item_scraped, signals.item_scraped)
+                crawler.signals.connect(cls.spider_closed, signals.spider_closed)
+                cls.stats = crawler.stats
+                return cls()
+
+            @classmethod
+            def item_scraped(cls):
+                cls.stats.set_value("frozen/during", gc.get_freeze_count() > 10_000)
+                cls.stats.set_value("frozen/collects", gc.isenabled())
+
+            @classmethod
+            def spider_closed(cls):
+                cls.stats.set_value("frozen/after", gc.get_freeze_count())
+        """,
+    )
+    extension = '{"shop.extension.Extension": 0}'
+    crawl = project.crawl(
+        "-a", f"site={site}", "-a", ALL, *ONE_BY_ONE, "-s", f"EXTENSIONS={extension}"
+    )
+    assert crawl.stat("frozen/during") == crawl.stat("frozen/collects") == "True", crawl.log
+    assert crawl.stat("frozen/after") == "0"
