@@ -69,7 +69,7 @@ VARIANTS = (*CRAWLS, "limit")
 _STORES = {"warm": "cold", "text-warm": "text"}  # of other variants
 # Pages per second of one variant / another, and the least that it is to be for pages of a kind:
 # `half` where half of them are duplicates.
-RATIOS = (
+RATIOS: tuple[tuple[str, str, dict[str, float]], ...] = (
     ("cold", "inline", {"heavy": 8.0, "light": 4.0}),
     ("warm", "inline", {"heavy": 12.0, "light": 5.0}),
     ("text", "inline", {"heavy": 2.5, "half": 4.0}),

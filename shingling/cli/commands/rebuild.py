@@ -201,10 +201,9 @@ def _print_changes(
         if left:
             print(f"and {left:,} more")
     if len(extractors) > 1:
-        *before, last = extractors
         print(
-            f"\nsome texts are by {', '.join(before)}, others by {last}: a rebuild keeps them, only"
-            " a crawl extracts pages again"
+            f"\nsome texts are by {', '.join(extractors[:-1])}, others by {extractors[-1]}: a rebuild"
+            " keeps them, only a crawl extracts pages again"
         )
     if options.dry_run:
         print("\nnothing was changed (--dry-run)")
