@@ -202,8 +202,8 @@ def _print_changes(
             print(f"and {left:,} more")
     if len(extractors) > 1:
         print(
-            f"\nsome texts are by {', '.join(extractors[:-1])}, others by {extractors[-1]}: a rebuild"
-            " keeps them, only a crawl extracts pages again"
+            f"\nsome texts are by {', '.join(extractors[:-1])}, others by {extractors[-1]}: a"
+            " rebuild keeps them, only a crawl extracts pages again"
         )
     if options.dry_run:
         print("\nnothing was changed (--dry-run)")
