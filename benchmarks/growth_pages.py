@@ -1,0 +1,174 @@
+"""Pages for `benchmarks.store_growth`: with texts, as a crawl hands them over, or bare.
+
+Both are made of their numbers alone: the same each time, whatever was made before.
+"""
+
+from __future__ import annotations
+
+import pickle
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from shingling import Page, Scheme, Signature
+from shingling.sketch import FUNCTIONS, sign
+from shingling.text import PreparedText
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+SCHEME = Scheme()
+MINIMA = FUNCTIONS // 2  # words of 64 bits that hold the minima of a bare page
+CHANGED = 4  # minima in which a near-duplicate of a bare page differs from its original
+BARE_SITES, SITES = 5000, 200
+VOCABULARY = 20_000  # different words, the n-th of which is as frequent as 1 / n
+OWN_WORDS, PARAGRAPHS = 240, 5  # of a page with a text; with its site's template it has 300 words
+_SYLLABLES = [start + vowel for start in "bcdfghklmnprstvw" for vowel in ("a", "e", "i", "o", "u")]
+_ENDINGS = ("", "", "n", "s", "r", "t", "ng", "ly", "ed", "tion")
+_MONTHS = ("January", "March", "May", "July", "August", "November")
+_FIRST_SECOND = 1_700_000_000
+
+
+def random_words(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Random words of pages, the same each time (SplitMix64): uint64[n, MINIMA + 4]."""
+    places = np.arange(MINIMA + 4, dtype=np.uint64)
+    words: Any = numbers[:, None] * np.uint64(len(places)) + places
+    words *= np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        words = (words ^ (words >> np.uint64(shift))) * np.uint64(factor)
+    mixed: NDArray[np.uint64] = words ^ (words >> np.uint64(31))
+    return mixed
+
+
+def bare_pages(chosen: Iterable[int], every: int = 0) -> list[Page]:
+    """Pages of random minima, by number; each `every`-th is a near-duplicate of an earlier one."""
+    numbers = np.array([*chosen], dtype=np.uint64)
+    words = random_words(numbers)
+    minima = words[:, :MINIMA].view(np.uint32)
+    if every:
+        copies = numbers % every == every - 1
+        # The first of each `every` pages is never a near-duplicate itself.
+        originals = words[copies, -1] % (numbers[copies] // every + 1) * every
+        copied = random_words(originals)[:, :MINIMA].view(np.uint32)
+        minima[copies, CHANGED:] = copied[:, CHANGED:]
+    return [
+        Page(
+            url=f"https://site{number % BARE_SITES}.example/articles/{number}"
+            "/some-words-of-a-title.html",
+            signature=Signature(
+                minima=row,
+                simhash=int(rest[0]),
+                text_hash=rest[1:3].tobytes(),
+                words=300 + int(rest[3]) % 1201,
+                scheme=SCHEME.id,
+            ),
+            fetched=_FIRST_SECOND + number,
+        )
+        for number, row, rest in zip(numbers.tolist(), minima, words[:, MINIMA:], strict=True)
+    ]
+
+
+@cache
+def _vocabulary() -> tuple[NDArray[np.object_], NDArray[np.float64]]:
+    """Invented words, the frequent ones shorter, and the sums of their shares."""
+    random = np.random.default_rng(1)
+    words: dict[str, None] = {}
+    while len(words) < VOCABULARY:
+        syllables = 1 + int(random.integers(0, 2 + min(len(words) // 400, 3)))
+        stem = "".join(_SYLLABLES[at] for at in random.integers(0, len(_SYLLABLES), syllables))
+        words[stem + _ENDINGS[int(random.integers(len(_ENDINGS)))]] = None
+    shares = np.cumsum(1 / (1 + np.arange(VOCABULARY)))
+    return np.array([*words], dtype=object), shares / shares[-1]
+
+
+def _draw(random: np.random.Generator, count: int) -> list[str]:
+    words, shares = _vocabulary()
+    drawn: list[str] = words[np.searchsorted(shares, random.random(count))].tolist()
+    return drawn
+
+
+class _Site(NamedTuple):
+    """What the pages of a site show around their texts."""
+
+    name: str
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+
+@cache
+def _site(number: int) -> _Site:
+    random = np.random.default_rng((2, number))
+    menu = [" ".join(_draw(random, 1 + place % 2)).capitalize() for place in range(6)]
+    footer = [" ".join(_draw(random, count)).capitalize() + "." for count in (12, 18, 5)]
+    return _Site(" ".join(_draw(random, 2)).title(), tuple(menu), tuple(footer))
+
+
+def _sentences(words: list[str]) -> str:
+    """Make a paragraph of sentences of up to 14 words."""
+    parts = [" ".join(words[at : at + 14]).capitalize() for at in range(0, len(words), 14)]
+    return ". ".join(parts) + "."
+
+
+def _article(number: int) -> tuple[str, list[str]]:
+    """Headline and paragraphs."""
+    random = np.random.default_rng((3, number))
+    headline = " ".join(_draw(random, int(random.integers(5, 9)))).capitalize()
+    words = _draw(random, OWN_WORDS)
+    cuts = np.sort(random.choice(np.arange(12, OWN_WORDS - 12), PARAGRAPHS - 1, replace=False))
+    bounds = [0, *cuts.tolist(), OWN_WORDS]
+    return headline, [_sentences(words[first:last]) for first, last in pairwise(bounds)]
+
+
+def text_of(number: int, every: int = 0) -> tuple[str, str]:
+    """Title and main text of a page; each `every`-th copies an earlier one on another site."""
+    own = number
+    if every and number % every == every - 1:
+        random = np.random.default_rng((4, number))
+        own = int(random.integers(number // every + 1)) * every
+        if (own - number) % SITES == 0:
+            own = 0 if number % SITES else every
+    headline, paragraphs = _article(own)
+    if own != number:
+        paragraphs[-1] = _article(number)[1][0]
+    site = _site(number % SITES)
+    day = f"{1 + number % 28} {_MONTHS[number % len(_MONTHS)]} {2010 + number % 15}"
+    lines = [*site.before, headline, day, *paragraphs, *site.after]
+    return f"{headline} | {site.name}", "\n".join(lines)
+
+
+def text_pages(chosen: Iterable[int], every: int = 0, *, plain: bool = False) -> list[Page]:
+    """Pages of 300 words, signed, of `SITES` sites, each with the template of its site.
+
+    Args:
+        chosen: numbers of the pages.
+        every: each page of which so many are counted is a near-duplicate of an earlier one.
+        plain: give texts as they are, not as a worker prepares them.
+    """
+    pages = []
+    for number in chosen:
+        title, text = text_of(number, every)
+        prepared = None
+        if not plain:
+            prepared = PreparedText(text).ready(SCHEME.canonical)
+            prepared = pickle.loads(pickle.dumps(prepared))  # noqa: S301 (as it comes from a worker)
+        page = Page(
+            url=f"https://site{number % SITES}.example/articles/{number}/words-of-a-title.html",
+            title=title,
+            language="en",
+            text=text if plain else None,
+            prepared=prepared,
+            signature=sign(text, SCHEME),
+            fetched=_FIRST_SECOND + number,
+        )
+        pages.append(page)
+    return pages
+
+
+def signature_of(page: Page) -> Signature:
+    """Signature that a page was made with."""
+    assert page.signature is not None
+    return page.signature
