@@ -68,7 +68,7 @@ class Page:
         for name, value in cleaned.items():
             object.__setattr__(self, name, value)
 
-    @property
+    @cached_property
     def main_text(self) -> PreparedText | None:
         """The main text, prepared by whoever asks for it if nobody has done so."""
         return self.prepared if self.text is None else PreparedText(self.text)

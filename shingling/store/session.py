@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections import OrderedDict
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self, TypeVar
@@ -20,6 +19,7 @@ from shingling.store.backends.engine import database_of, file_of, parse_url
 from shingling.store.index.keys import Index
 from shingling.store.schema.migrate import HEAD, current_revision, refuse_newer, upgrade
 from shingling.store.schema.tables import LIVE, scheme as scheme_table
+from shingling.store.templates import SiteCache
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from shingling.store.backends.base import Database
     from shingling.store.index.postings import Postings
-    from shingling.store.templates import SiteCache
 
 
 _T = TypeVar("_T")
@@ -66,7 +65,7 @@ class Session:
         self.scheme = scheme
         self.index = index
         self.rules = rules or Rules()
-        self.site_cache: SiteCache = OrderedDict()
+        self.site_cache = SiteCache()
         self._given_rules = rules
 
     @classmethod

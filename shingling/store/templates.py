@@ -17,26 +17,33 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
-from sqlalchemy import bindparam, delete, insert, select
+from sqlalchemy import bindparam, delete, insert
 
 from shingling.similarity import nearest
 from shingling.store.model import SplitText
-from shingling.store.schema.site_entries import TEMPLATE, merge_entries, pack_entries, pack_newest
-from shingling.store.schema.statements import among, chunked
+from shingling.store.schema.site_entries import (
+    TEMPLATE,
+    KnownSite,
+    merge_entries,
+    merge_newest,
+    pack_entries,
+)
+from shingling.store.schema.statements import select_in
 from shingling.store.schema.tables import site_blocks
+from shingling.store.urls import site_of
 from shingling.text import has_same_headline, title_key, title_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from sqlalchemy import Connection
 
+    from shingling.store.model import Page
     from shingling.store.schema.rows import Row
     from shingling.text import PreparedText
-
 
 LONG_TEXT = 200  # words from which on a text says more than its title
 LIKELY_COPY = 0.9  # resemblance from which on long texts may be copies under two headlines
@@ -45,50 +52,70 @@ MAX_COPIES = 32  # of a page that are looked at
 
 # A key becomes template after two titles; three chained keys mean six titles are needed: the
 # site's name is in all titles, a headline only in those of some versions of a page.
-_PART_KEYS = (1, 2, 3)
-_TITLE_KEYS = (4, 5, 6)
+_PART_STEPS = (1, 2, 3)
+_TITLE_STEPS = (4, 5, 6)
 
-_MAX_ROWS = 32  # of a site, from which on they are merged
-_MAX_RECENT = 2048  # entries in them, from which on they are merged
-_MAX_HOST = 253  # characters
-_MAX_SITES = 128  # held in memory
+_MAX_BLOCKS_HELD = 2_000_000  # of all sites: 24 MB
 _SECOND_TITLE = 1 << 63  # added to a block, it is the key of its second title
+_MAX_ROWS = 32  # of a site, from which on some are merged
+_MAX_HOST = 253  # characters
 
-_IDS = select(site_blocks.c.site, site_blocks.c.id).where(among(site_blocks.c.site))
-_ROWS = (
-    select(site_blocks.c.site, site_blocks.c.id, site_blocks.c.entries)
-    .where(among(site_blocks.c.site))
-    .order_by(site_blocks.c.site, site_blocks.c.id)
-)
+_STAMPS = "SELECT site, count(*), sum(id) FROM site_blocks WHERE site IN ({}) GROUP BY site"
+_ROWS = "SELECT site, id, entries FROM site_blocks WHERE site IN ({}) ORDER BY site, id"
 _INSERT = insert(site_blocks).returning(site_blocks.c.id, sort_by_parameter_order=True)
-_MERGE = (
+_TAKE_OUT = (
     delete(site_blocks)
-    .where(site_blocks.c.site == bindparam("of"))
+    .where(site_blocks.c.site == bindparam("of"), site_blocks.c.id >= bindparam("first"))
     .returning(site_blocks.c.id, site_blocks.c.entries)
 )
 
 
-class _Known:
-    """What is stored of a site: the title of each block, in sorted arrays and a small dict."""
+class SiteCache:
+    """What is stored of the sites that were met last, from one transaction to the next."""
 
-    def __init__(self, rows: Sequence[tuple[int, bytes]]) -> None:
-        self.ids = {row_id for row_id, _ in rows}
-        entries = merge_entries(raw for _, raw in rows)
-        order = np.argsort(entries["block"])
-        self.blocks, self.titles = entries["block"][order], entries["title"][order]
-        self.recent: dict[int, int] = {}
+    def __init__(self) -> None:
+        self._sites: OrderedDict[str, KnownSite] = OrderedDict()
+        self._size = 0
 
+    def get(self, name: str, stamp: tuple[int, int]) -> KnownSite | None:
+        """Take what is known of a site, unless its rows are others now."""
+        known = self._sites.get(name)
+        return known if known is not None and known.stamp == stamp else None
 
-SiteCache: TypeAlias = OrderedDict[str, _Known]
-"""What is stored of the sites that were met last, from one transaction to the next."""
+    def forget(self, name: str) -> None:
+        """Forget a site."""
+        known = self._sites.pop(name, None)
+        if known is not None:
+            self._size -= known.size
+
+    def keep(self, name: str, known: KnownSite, learned: dict[int, int]) -> None:
+        """Keep a site with what was learned; those that were met longest ago give way."""
+        self.forget(name)
+        known.add(learned)
+        self._sites[name] = known
+        self._size += known.size
+        while self._size > _MAX_BLOCKS_HELD and len(self._sites) > 1:
+            self.forget(next(iter(self._sites)))
 
 
 class Site:
-    """The template of a site, as one transaction knows it and adds to it."""
+    """The template of a site, as one transaction knows it and adds to it.
 
-    def __init__(self, known: _Known) -> None:
+    Attributes:
+        known: what was stored before.
+        fresh: titles by block that this transaction has learned.
+    """
+
+    def __init__(self, known: KnownSite) -> None:
         self.known = known
-        self.fresh: dict[int, int] = {}  # what this transaction has learned
+        self.fresh: dict[int, int] = {}
+        self._titles: dict[int, int | None] = {}  # of blocks that were asked for
+
+    def look_up(self, blocks: Iterable[int]) -> None:
+        """Look up blocks together, before they are asked for."""
+        missing = [*{*blocks}.difference(self._titles)]
+        if missing:
+            self._titles.update(zip(missing, self.known.titles(missing), strict=True))
 
     def learn(
         self, blocks: Sequence[int], title: int, doubtful: Collection[int] = frozenset()
@@ -97,26 +124,36 @@ class Site:
 
         What is doubtful becomes template by a third title, not by a second.
         """
-        for block, before in zip(blocks, self._titles(blocks), strict=True):
+        self.look_up(blocks)
+        for block in blocks:
+            before = self._titles[block]
             if before is None:
-                self.fresh[block] = title
+                self._note(block, title)
             elif before not in (title, TEMPLATE):
                 if block in doubtful and not self._is_third(block, title):
                     continue
-                self.fresh[block] = TEMPLATE
+                self._note(block, TEMPLATE)
+
+    def _note(self, block: int, title: int) -> None:
+        self.fresh[block] = self._titles[block] = title
+
+    def _title(self, block: int) -> int | None:
+        if block not in self._titles:
+            self.look_up([block])
+        return self._titles[block]
 
     def _is_third(self, block: int, title: int) -> bool:
         """Whether a block was seen under another second title; note this one if not."""
         second = block ^ _SECOND_TITLE
         before = self._title(second)
         if before is None:
-            self.fresh[second] = title
+            self._note(second, title)
         return before not in (None, title)
 
     def learn_chained(self, key: int, chain: Sequence[int], title: int) -> None:
         """Note a title under the first of a key's chained keys that is not yet template."""
         for step in chain:
-            if not self.is_template(key ^ step):
+            if self._title(key ^ step) != TEMPLATE:
                 self.learn([key ^ step], title)
                 break
 
@@ -129,37 +166,15 @@ class Site:
         return {
             part: bare
             for part, bare in title_parts(title).items()
-            if not self.is_template(part ^ _PART_KEYS[-1])
+            if not self.is_template(part ^ _PART_STEPS[-1])
         }
 
     def split(self, text: PreparedText) -> SplitText:
         """Split a text into what is compared and the template."""
-        titles = self._titles(text.keys.tolist())
-        mask = np.fromiter((title == TEMPLATE for title in titles), np.bool_, len(titles))
-        return SplitText(text, mask)
-
-    def _title(self, block: int) -> int | None:
-        for learned in (self.fresh, self.known.recent):
-            if block in learned:
-                return learned[block]
-        known = self.known
-        place = int(known.blocks.searchsorted(np.uint64(block)))
-        if place < len(known.blocks) and known.blocks[place] == block:
-            return int(known.titles[place])
-        return None
-
-    def _titles(self, blocks: Sequence[int]) -> list[int | None]:
-        found: list[int | None] = [None] * len(blocks)
-        known = self.known
-        if blocks and len(known.blocks):
-            wanted = np.array(blocks, dtype=np.uint64)
-            places = np.minimum(np.searchsorted(known.blocks, wanted), len(known.blocks) - 1)
-            for at in np.flatnonzero(known.blocks[places] == wanted).tolist():
-                found[at] = int(known.titles[places[at]])
-        for learned in (known.recent, self.fresh):
-            if learned:
-                found = [learned.get(*one) for one in zip(blocks, found, strict=True)]
-        return found
+        blocks = text.keys.tolist()
+        self.look_up(blocks)
+        titles = self._titles
+        return SplitText(text, np.array([titles[block] == TEMPLATE for block in blocks], np.bool_))
 
 
 @dataclass
@@ -170,39 +185,48 @@ class Templates:
         connection: of the transaction.
         cache: what earlier transactions have left, and this one leaves by `keep`.
         expected: sites that the transaction may ask for: they are read together.
+        arriving: pages whose blocks and titles are looked up together.
     """
 
     connection: Connection
     cache: SiteCache
     expected: set[str] = field(default_factory=set)
+    arriving: Sequence[Page] = ()
     _sites: dict[str, Site] = field(default_factory=dict)
-    _added: dict[str, int] = field(default_factory=dict)  # ids of rows
-    _merged: dict[str, _Known] = field(default_factory=dict)
+    _rows: dict[str, list[tuple[int, int]]] = field(default_factory=dict)  # ids and sizes, written
 
     def site(self, name: str) -> Site:
         """Template of a site; one with an impossible name has none."""
         if name not in self._sites:
-            self._read({name} | self.expected)
-            self.expected.clear()
-            self._sites.setdefault(name, Site(_Known([])))
+            keys = {name: list[int](), **{site: [] for site in self.expected}}
+            for page in self.arriving:
+                keys.setdefault(site_of(page.url), []).extend(_keys_of(page))
+            self.expected, self.arriving = set(), ()
+            self._read(keys)
+            self._sites.setdefault(name, Site(KnownSite()))
+            for site in keys.keys() & self._sites.keys():
+                self._sites[site].look_up(keys[site])
         return self._sites[name]
 
-    def _read(self, sites: Iterable[str]) -> None:
-        missing = {site for site in sites if len(site) <= _MAX_HOST} - self._sites.keys()
-        for part in chunked(missing):
-            ids: dict[str, set[int]] = {site: set() for site in part}
-            for site, row_id in self.connection.execute(_IDS, {"values": part}):
-                ids[site].add(row_id)
-            stale = [
-                site for site in part if site not in self.cache or self.cache[site].ids != ids[site]
-            ]
-            rows: dict[str, list[tuple[int, bytes]]] = {site: [] for site in stale}
-            if any(ids[site] for site in stale):
-                for site, row_id, raw in self.connection.execute(_ROWS, {"values": stale}):
-                    rows[site].append((row_id, raw))
-            for site in part:
-                known = _Known(rows[site]) if site in rows else self.cache[site]
-                self._sites[site] = Site(known)
+    def _read(self, names: Iterable[str]) -> None:
+        missing = {name for name in names if len(name) <= _MAX_HOST}.difference(self._sites)
+        if not missing:
+            return
+        stamps = dict.fromkeys(missing, (0, 0))
+        for name, count, total in select_in(self.connection, _STAMPS, missing):
+            stamps[name] = count, int(total)
+        rows: dict[str, list[tuple[int, bytes]]] = {}
+        for name, stamp in stamps.items():
+            known = self.cache.get(name, stamp)
+            if known is None:
+                rows[name] = []
+            else:
+                self._sites[name] = Site(known)
+        stored = [name for name in rows if stamps[name] != (0, 0)]
+        for name, row_id, raw in select_in(self.connection, _ROWS, stored):
+            rows[name].append((row_id, raw))
+        for name, own in rows.items():
+            self._sites[name] = Site(KnownSite(own))
 
     def split(self, site: str, text: PreparedText) -> SplitText:
         """Split a text of a site into what is compared and the template."""
@@ -228,7 +252,7 @@ class Templates:
             former: the page before it changed.
         """
         site, key = self.site(row.site), title_key(row.title or "")
-        says_nothing = site.is_template(key ^ _TITLE_KEYS[-1])
+        says_nothing = site.is_template(key ^ _TITLE_STEPS[-1])
         blocks = blocks_of(row)
         shared = set() if former is None else {*blocks_of(former)}
         doubtful: set[int] = set()
@@ -248,13 +272,13 @@ class Templates:
         site.learn([block for block in blocks if block not in shared], title, doubtful)
         if not is_copy:
             for part in title_parts(row.title or ""):
-                site.learn_chained(part, _PART_KEYS, (key >> 32) or 1)
+                site.learn_chained(part, _PART_STEPS, (key >> 32) or 1)
 
     def learn_title(self, row: Row) -> None:
         """Learn that a page is like no other: a title of many such pages says nothing."""
         key = title_key(row.title or "")
         if key:
-            self.site(row.site).learn_chained(key, _TITLE_KEYS, _number(row, 0))
+            self.site(row.site).learn_chained(key, _TITLE_STEPS, _number(row, 0))
 
     def write(self) -> None:
         """Write what was learned."""
@@ -271,42 +295,68 @@ class Templates:
         ]
         ids = self.connection.scalars(_INSERT, rows).all()
         for (name, site), row_id in zip(learned.items(), ids, strict=True):
-            known = site.known
-            recent = len(known.recent) + len(site.fresh)
-            if len(known.ids) >= _MAX_ROWS or recent >= _MAX_RECENT:
-                self._merged[name] = self._merge(name)
+            stored = [*site.known.rows, (row_id, len(site.fresh))]
+            if len(stored) < _MAX_ROWS:
+                self._rows[name] = stored
             else:
-                self._added[name] = row_id
+                self._merge(name, stored)
 
-    def _merge(self, name: str) -> _Known:
-        """Put one row in the place of a site's rows."""
+    def _merge(self, name: str, stored: Sequence[tuple[int, int]]) -> None:
+        """Put one row in the place of a site's newest rows, or of all of them."""
+        first = _first_to_merge(stored)
         # Another transaction may merge them too: what this one takes out is what it puts in.
-        rows = sorted(map(tuple, self.connection.execute(_MERGE, {"of": name})))
-        raw = pack_newest(raw for _, raw in rows)
+        taken = sorted(
+            map(tuple, self.connection.execute(_TAKE_OUT, {"of": name, "first": stored[first][0]}))
+        )
+        merge = merge_entries if first else merge_newest
+        entries = merge(raw for _, raw in taken)
+        raw = entries.tobytes()
         (row_id,) = self.connection.scalars(_INSERT, [{"site": name, "entries": raw}])
-        return _Known([(row_id, raw)])
+        if [row_id for row_id, _ in taken] != [row_id for row_id, _ in stored[first:]]:
+            self._rows[name] = []  # not what is known here
+        elif first:
+            self._rows[name] = [*stored[:first], (row_id, len(entries))]
+        else:
+            self._sites[name] = Site(KnownSite([(row_id, raw)]))
 
     def keep(self) -> None:
         """Leave what this transaction, which is committed, has read and learned to later ones."""
         for name, site in self._sites.items():
-            if len(name) > _MAX_HOST:
-                continue
-            if name in self._merged:
-                known = self._merged[name]
+            site.known.rows = self._rows.get(name, site.known.rows)
+            if site.known.rows:
+                self.cache.keep(name, site.known, site.fresh)
             else:
-                known = site.known
-                known.recent.update(site.fresh)
-                if name in self._added:
-                    known.ids.add(self._added[name])
-            self.cache[name] = known
-            self.cache.move_to_end(name)
-        while len(self.cache) > _MAX_SITES:
-            self.cache.popitem(last=False)
+                self.cache.forget(name)
+
+
+def _first_to_merge(rows: Sequence[tuple[int, int]]) -> int:
+    """Place of the first of a site's rows that are merged: no older one is much larger than it.
+
+    So an entry is written again only when the row that it is in has grown by half.
+
+    Args:
+        rows: ids and numbers of entries, oldest first.
+    """
+    first = len(rows) - 1
+    size = rows[first][1]
+    while first and rows[first - 1][1] <= 2 * size:
+        first -= 1
+        size += rows[first][1]
+    return first
 
 
 def split_page(connection: Connection, site: str, text: PreparedText) -> SplitText:
     """Split a main text of a site, by what is known now."""
-    return Templates(connection, OrderedDict()).split(site, text)
+    return Templates(connection, SiteCache()).split(site, text)
+
+
+def _keys_of(page: Page) -> Iterator[int]:
+    """Keys under which a page is learned, or found to be template."""
+    if page.main_text is not None:
+        yield from page.main_text.keys.tolist()
+    if page.title:
+        yield from (title_key(page.title) ^ step for step in _TITLE_STEPS)
+        yield from (part ^ step for part in title_parts(page.title) for step in _PART_STEPS)
 
 
 def _number(row: Row, title: int) -> int:

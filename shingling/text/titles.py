@@ -79,9 +79,11 @@ def _words_without_digits(text: str) -> list[str]:
 
 
 def _title_words(title: str) -> list[str]:
-    visible = "".join(
-        char for char in fold(title) if char.isspace() or category(char) not in _INVISIBLE
-    )
+    visible = fold(title)
+    if not visible.isprintable():
+        visible = "".join(
+            char for char in visible if char.isspace() or category(char) not in _INVISIBLE
+        )
     return [
         word for word in _PUNCTUATION.sub("", visible).split() if not _ONLY_MARKS.fullmatch(word)
     ]

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from collections import OrderedDict
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -36,6 +35,7 @@ from shingling.store.schema.tables import (
     texts,
 )
 from shingling.store.session import refuse
+from shingling.store.templates import SiteCache
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from shingling.store.backends.base import Database
     from shingling.store.index.postings import Entry
     from shingling.store.schema.rows import Row
-    from shingling.store.templates import SiteCache
 
     Ids = np.ndarray[tuple[int], np.dtype[np.int64]]
 
@@ -140,7 +139,7 @@ class Rebuild:
         self._stored = stored
         self._plan = plan
         self._index = Index.for_rules(plan.rules, plan.scheme)
-        self._site_cache: SiteCache = OrderedDict()
+        self._site_cache = SiteCache()
         self._token = ""
 
     def run(

@@ -142,6 +142,8 @@ class Batch:
             or url not in self._by_url
             or self._rows[self._by_url[url]].text_hash != signature.text_hash
         ]
+        if self.templates is not None:
+            self.templates.arriving = [page for page, _ in moving]
         self._read_alike(
             [signature for _, signature in moving],
             [page.title for page, _ in moving],

@@ -12,7 +12,7 @@ from sqlalchemy import delete, select
 from shingling.store.schema.tables import site_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from sqlalchemy import Connection
 
@@ -24,6 +24,69 @@ TEMPLATE = 0  # in place of a title
 
 _ROWS_READ = 64  # at a time
 _ENTRY = np.dtype([("block", "<u8"), ("title", "<u4")])
+_MAX_RECENT = 128  # blocks in a dict, from which on they are put into the arrays
+_BLOCKS_A_SITE = 64  # that a site is counted with besides its own, for what it takes
+
+
+class KnownSite:
+    """What is stored of a site: the title of each block, in sorted arrays and a small dict.
+
+    Args:
+        rows: of the table `site_blocks`, oldest first.
+
+    Attributes:
+        rows: ids of the rows, each with the number of its entries.
+    """
+
+    def __init__(self, rows: Sequence[tuple[int, bytes]] = ()) -> None:
+        self.rows = [(row_id, len(raw) // _ENTRY.itemsize) for row_id, raw in rows]
+        entries = merge_entries(raw for _, raw in rows)
+        order = np.argsort(entries["block"])
+        self._blocks, self._titles = entries["block"][order], entries["title"][order]
+        self._recent: dict[int, int] = {}
+
+    @property
+    def stamp(self) -> tuple[int, int]:
+        """Number of the rows, and sum of their ids: it changes with every change of the rows."""
+        return len(self.rows), sum(row_id for row_id, _ in self.rows)
+
+    @property
+    def size(self) -> int:
+        """Blocks that are held, for the memory that they take."""
+        return len(self._blocks) + _BLOCKS_A_SITE
+
+    def titles(self, blocks: Sequence[int]) -> list[int | None]:
+        """Title that each block is stored with, or None."""
+        recent = self._recent
+        found = [recent.get(block) for block in blocks]
+        if len(self._blocks):
+            wanted = np.array(blocks, dtype=np.uint64)
+            places = np.minimum(self._blocks.searchsorted(wanted), len(self._blocks) - 1)
+            there = (self._blocks[places] == wanted).nonzero()[0]
+            titles = self._titles[places[there]]
+            for at, title in zip(there.tolist(), titles.tolist(), strict=True):
+                if found[at] is None:
+                    found[at] = title
+        return found
+
+    def add(self, learned: dict[int, int]) -> None:
+        """Add what was learned, and is stored now."""
+        self._recent.update(learned)
+        if len(self._recent) < _MAX_RECENT:
+            return
+        count = len(self._recent)
+        blocks = np.fromiter(self._recent, np.uint64, count)
+        titles = np.fromiter(self._recent.values(), np.uint32, count)
+        order = np.argsort(blocks)
+        blocks, titles = blocks[order], titles[order]
+        places = self._blocks.searchsorted(blocks)
+        is_known = np.zeros(count, np.bool_)
+        inside = places < len(self._blocks)
+        is_known[inside] = self._blocks[places[inside]] == blocks[inside]
+        self._titles[places[is_known]] = titles[is_known]
+        self._blocks = np.insert(self._blocks, places[~is_known], blocks[~is_known])
+        self._titles = np.insert(self._titles, places[~is_known], titles[~is_known])
+        self._recent = {}
 
 
 def pack_entries(entries: dict[int, int]) -> bytes:
@@ -45,13 +108,13 @@ def merge_entries(rows: Iterable[bytes]) -> Entries:
     return merged[np.argsort(order[is_first])]
 
 
-def pack_newest(rows: Iterable[bytes]) -> bytes:
+def merge_newest(rows: Iterable[bytes]) -> Entries:
     """Merge rows of a site into one, without the oldest of too many blocks."""
     entries = merge_entries(rows)
     is_template = entries["title"] == TEMPLATE
     template, other = np.flatnonzero(is_template), np.flatnonzero(~is_template)
     gone = np.concatenate([template[:-MAX_TEMPLATE_BLOCKS], other[:-MAX_OTHER_BLOCKS]])
-    return np.delete(entries, gone).tobytes()
+    return np.delete(entries, gone)
 
 
 def are_entries(raw: bytes) -> bool:
@@ -65,7 +128,7 @@ def export_templates(connection: Connection) -> Iterator[tuple[str, bytes]]:
     ordered = query.order_by(site_blocks.c.site, site_blocks.c.id)
     with connection.execute(ordered.execution_options(yield_per=_ROWS_READ)) as result:
         for site, rows in groupby(result, key=itemgetter(0)):
-            yield site, pack_newest(raw for _, raw in rows)
+            yield site, merge_newest(raw for _, raw in rows).tobytes()
 
 
 def forget_site(connection: Connection, site: str) -> None:

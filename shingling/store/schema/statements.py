@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from sqlalchemy.sql.compiler import SQLCompiler
 
 _MAX_VALUES = 500  # in one IN (...)
+_SIZES = (1, 8, 64, 256, _MAX_VALUES)  # of such a list
 _PLACEHOLDERS = {"qmark": "?", "format": "%s", "pyformat": "%s"}  # by the driver's paramstyle
 
 COPIED_TYPES = "copied_types"
@@ -50,6 +51,28 @@ def chunked(values: Iterable[Any]) -> Iterator[list[Any]]:
     ordered = sorted(set(values))
     for start in range(0, len(ordered), _MAX_VALUES):
         yield ordered[start : start + _MAX_VALUES]
+
+
+def select_in(
+    connection: Connection, statement: str, values: Iterable[Any], *bound: Any
+) -> Iterator[Any]:
+    """Yield the rows of a query by many values, as the driver gives them.
+
+    It is not compiled each time, as an expanding `IN` of SQLAlchemy is.
+
+    Args:
+        connection: to the store.
+        statement: `SELECT ... WHERE column IN ({})`; it may have `{mark}` for other values.
+        values: of the column.
+        bound: the other values, which come after those.
+    """
+    mark = _PLACEHOLDERS[connection.dialect.paramstyle]
+    for part in chunked(values):
+        # Padded with the last one, so that there are few different statements.
+        number = next(size for size in _SIZES if size >= len(part))
+        given = (*part, *part[-1:] * (number - len(part)), *bound)
+        marks = ", ".join([mark] * number)
+        yield from connection.exec_driver_sql(statement.format(marks, mark=mark), given)
 
 
 def insert_rows(
