@@ -55,7 +55,7 @@ MAX_COPIES = 32  # of a page that are looked at
 _PART_STEPS = (1, 2, 3)
 _TITLE_STEPS = (4, 5, 6)
 
-_MAX_BLOCKS_HELD = 2_000_000  # of all sites: 24 MB
+_MAX_BLOCKS_HELD = 4_000_000  # of all sites: 48 MB
 _SECOND_TITLE = 1 << 63  # added to a block, it is the key of its second title
 _MAX_ROWS = 32  # of a site, from which on some are merged
 _MAX_HOST = 253  # characters

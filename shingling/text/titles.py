@@ -85,5 +85,7 @@ def _title_words(title: str) -> list[str]:
             char for char in visible if char.isspace() or category(char) not in _INVISIBLE
         )
     return [
-        word for word in _PUNCTUATION.sub("", visible).split() if not _ONLY_MARKS.fullmatch(word)
+        word
+        for word in _PUNCTUATION.sub("", visible).split()
+        if word.isalnum() or not _ONLY_MARKS.fullmatch(word)
     ]

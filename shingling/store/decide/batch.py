@@ -15,8 +15,8 @@ from shingling.store.decide.decision import Arrival, Met
 from shingling.store.decide.texts import Texts
 from shingling.store.index.lookup import Lookup
 from shingling.store.model import fetched_at
-from shingling.store.schema.rows import Row, extracted, row_from, url_key
-from shingling.store.schema.statements import among, chunked
+from shingling.store.schema.rows import COLUMNS, Row, extracted, row_from, row_of, url_key
+from shingling.store.schema.statements import among, chunked, select_in
 from shingling.store.schema.tables import LIVE, reviews
 from shingling.store.templates import Templates
 from shingling.store.urls import site_of
@@ -25,7 +25,7 @@ from shingling.text import PreparedText, title_key
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from sqlalchemy import Connection, RowMapping, Select
+    from sqlalchemy import Connection, RowMapping
 
     from shingling.rules.rules import Rules
     from shingling.sketch import Scheme, Signature
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 _MAX_SAME_TEXT = 64  # pages of one text that are looked at, the oldest of them
 
+_ID, _SCOPE = COLUMNS.index("id"), COLUMNS.index("scope")
 _REVIEWS = select(reviews.c.a_key, reviews.c.b_key, reviews.c.same).where(
     or_(among(reviews.c.a_key), among(reviews.c.b_key))
 )
@@ -50,9 +51,9 @@ class _Queries:
 
     def __init__(self, tables: Tables) -> None:
         pages = tables.pages
-        self.by_id = select(pages).where(among(pages.c.id))
-        self.by_id_in_scopes = self.by_id.where(among(pages.c.scope, "scopes"))
-        self.by_url = select(pages).where(among(pages.c.url_key))
+        columns = ", ".join(f'"{name}"' for name in COLUMNS)
+        self.by_id = f"SELECT {columns} FROM {pages} WHERE id {{}}"  # noqa: S608 (our names)
+        self.by_url = f"SELECT {columns} FROM {pages} WHERE url_key {{}}"  # noqa: S608
         self.members = select(pages).where(pages.c.original_id == bindparam("original"))
         self.newest = self.members.order_by(pages.c.id.desc()).limit(bindparam("limit"))
 
@@ -195,7 +196,7 @@ class Batch:
             if self.rules.containment is not None:
                 samples = [self.texts.sample(scope, text) for scope, text in pieces]
                 found |= self.lookup.fetch_pieces(samples)
-        self._read(self._ask.by_id_in_scopes, found - self._rows.keys(), scopes=in_scopes)
+        self._read(self._ask.by_id, found - self._rows.keys(), scopes)
         self._load_originals()
 
     @property
@@ -220,9 +221,14 @@ class Batch:
     def _load_originals(self) -> None:
         self.load(row.original_id for row in [*self._rows.values()] if row.original_id is not None)
 
-    def _read(self, query: Select[Any], values: Iterable[Any], **bound: Any) -> None:
-        for part in chunked(values):
-            self._take_in(self.connection.execute(query, {"values": part, **bound}).mappings())
+    def _read(
+        self, query: str, values: Iterable[Any], scopes: Collection[str] | None = None
+    ) -> None:
+        """Take in rows by many values of a column; only those of some scopes, where given."""
+        fewest = self.scheme.min_comparable_words
+        for read in select_in(self.connection, query, values):
+            if read[_ID] not in self._rows and (scopes is None or read[_SCOPE] in scopes):
+                self.admit(row_of(read, fewest))
 
     def _take_in(self, found: Iterable[RowMapping]) -> None:
         for mapping in found:

@@ -2,7 +2,7 @@
 
 There is a filter for each slice of the keys. A key sets four bits within one word of 64 (Putze,
 Sanders and Singler, Cache-, Hash- and Space-Efficient Bloom Filters, 2009). A key that is not in
-the filter is not in the table; one key in 87 is a false positive of a new filter, one in 30 of a
+the filter is not in the table; one key in 186 is a false positive of a new filter, one in 30 of a
 full one.
 """
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Integers = np.ndarray[tuple[int], np.dtype[np.int64]]
     Words = np.ndarray[tuple[int], np.dtype[np.uint64]]
 
-_MAX_KEYS_PER_WORD = 8  # 8 to 12 bits a key
+_MAX_KEYS_PER_WORD = 8  # 8 to 16 bits a key
 _MIN_WORDS = 1024
 _KEYS_HASHED_AT_ONCE = 1 << 16  # hashing takes some times their memory
 _BITS_OF_PLACE = np.uint64(6)
@@ -40,8 +40,8 @@ class Filter:
 
     @classmethod
     def for_keys(cls, keys: Integers) -> Filter:
-        """Make a filter with these keys, and room for half as many more."""
-        size = max(_MIN_WORDS, 3 * len(keys) // (2 * _MAX_KEYS_PER_WORD))
+        """Make a filter with these keys, and room for as many more."""
+        size = max(_MIN_WORDS, 2 * len(keys) // _MAX_KEYS_PER_WORD)
         made = cls(np.zeros(size, np.uint64), 0)
         made.add(keys)
         return made

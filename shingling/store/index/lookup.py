@@ -6,6 +6,7 @@ import hashlib
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -224,7 +225,7 @@ class _Changes:
     def add(self, page_id: int, before: Sequence[int], after: Sequence[int]) -> None:
         """Note a page's keys before and after."""
         if not before:
-            self.come += [(key, page_id) for key in after]
+            self.come += zip(after, repeat(page_id))
             return
         self.gone += [(key, page_id) for key in set(before).difference(after)]
         self.come += [(key, page_id) for key in set(after).difference(before)]

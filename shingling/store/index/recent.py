@@ -189,7 +189,7 @@ class RecentPostings(Postings):
         )
         listed = f"[{','.join(map(str, stored))}]"
         rows = self._connection.exec_driver_sql(query, (listed, most - 1 + len(gone)))
-        found.update((key, page_id) for key, page_id in rows)
+        found.update(map(tuple, rows.all()))
         return _oldest(found - gone if gone else found, most)
 
     def _filtered(self, keys: Sequence[int]) -> Sequence[int]:
@@ -216,8 +216,8 @@ class RecentPostings(Postings):
         first = (place - SLICES // 2) << _SLICE_BITS
         query = f"SELECT key FROM {self._table.name} WHERE key BETWEEN ? AND ?"  # noqa: S608 (our table)
         bounds = first, first + (1 << _SLICE_BITS) - 1
-        rows = self._connection.exec_driver_sql(query, bounds)
-        return Filter.for_keys(np.fromiter((key for (key,) in rows), np.int64))
+        keys = self._connection.exec_driver_sql(query, bounds).scalars().all()
+        return Filter.for_keys(np.array(keys, np.int64))
 
     def write(self, gone: Collection[Entry], come: Collection[Entry]) -> None:
         """Append entries, and merge the largest slices while there are too many."""

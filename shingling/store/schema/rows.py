@@ -14,6 +14,8 @@ from shingling.store.schema.fields import PageField
 from shingling.store.urls import site_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sqlalchemy import RowMapping
 
     from shingling.sketch import Minima, Signature
@@ -153,7 +155,9 @@ _WRITERS = tuple(
     if one.kind.stored
 )
 _READERS = tuple(
-    (name, one.kind.stored.read) for name, one in PAGE_FIELDS.items() if one.kind.stored
+    (place, one.kind.stored.read)
+    for place, one in enumerate(PAGE_FIELDS.values())
+    if one.kind.stored
 )
 
 extracted = attrgetter(*ORIGINS["extracted"])
@@ -162,10 +166,15 @@ extracted = attrgetter(*ORIGINS["extracted"])
 
 def row_from(mapping: RowMapping, fewest_words: int) -> Row:
     """Row as it was read; shorter texts than `fewest_words` are in no index."""
-    values: dict[str, Any] = dict(mapping)
-    for name, read in _READERS:
-        values[name] = read(values[name])
-    row = Row(**values, stored=True, indexed=None)
+    return row_of([mapping[name] for name in COLUMNS], fewest_words)
+
+
+def row_of(values: Sequence[Any], fewest_words: int) -> Row:
+    """Row of values as they were read, in the order of `COLUMNS`; otherwise as `row_from`."""
+    read = [*values]
+    for place, reader in _READERS:
+        read[place] = reader(read[place])
+    row = Row(*read, stored=True, indexed=None)
     if row.original_id is None and row.words >= fewest_words:
         row.indexed = Keyed(row.minima, row.simhash, row.status != "skipped")
     return row

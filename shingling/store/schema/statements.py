@@ -72,7 +72,7 @@ def select_in(
         number = next(size for size in _SIZES if size >= len(part))
         given = (*part, *part[-1:] * (number - len(part)), *bound)
         marks = ", ".join([mark] * number)
-        yield from connection.exec_driver_sql(statement.format(marks, mark=mark), given)
+        yield from connection.exec_driver_sql(statement.format(marks, mark=mark), given).all()
 
 
 def insert_rows(
