@@ -25,6 +25,7 @@ from sqlalchemy import bindparam, delete, insert
 from shingling.similarity import nearest
 from shingling.store.model import SplitText
 from shingling.store.schema.site_entries import (
+    MAX_OTHER_BLOCKS,
     TEMPLATE,
     KnownSite,
     merge_entries,
@@ -296,7 +297,7 @@ class Templates:
         ids = self.connection.scalars(_INSERT, rows).all()
         for (name, site), row_id in zip(learned.items(), ids, strict=True):
             stored = [*site.known.rows, (row_id, len(site.fresh))]
-            if len(stored) < _MAX_ROWS:
+            if len(stored) <= _MAX_ROWS and len(site.fresh) <= MAX_OTHER_BLOCKS:
                 self._rows[name] = stored
             else:
                 self._merge(name, stored)

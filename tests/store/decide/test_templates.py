@@ -543,12 +543,20 @@ def test_a_site_has_so_many_blocks_at_most(
     assert check(store, pages_of(A + "more/", 2, footer(A)))[1].template
 
 
-def test_a_page_of_many_blocks_is_merged_at_once(store: Store, file: Path) -> None:
-    long = [f"{line} {at}x{'y' * at}" for at, line in enumerate(["row of a table"] * 2500)]
-    for at in range(3):
-        check(store, [page(f"{A}{at}", article(f"{at}"), title=headline(f"{at}"))])
-    check(store, [page(A + "long", long, title="A long table")])
-    assert len(blocks_of(file, "a.example")) == 1
+def test_a_large_row_of_a_site_is_not_written_again_with_each_few_small_ones(
+    store: Store, file: Path
+) -> None:
+    table = [f"row of a table {at}x{'y' * at}" for at in range(2500)]
+    check(store, [page(A + "long", table, title="A long table")])
+    large = rows_of(file, "SELECT id FROM site_blocks")
+    for checked in pages_of(A, 70, footer(A)):
+        check(store, [checked])
+
+    assert rows_of(file, "SELECT min(id) FROM site_blocks") == large
+    sizes = blocks_of(file, "a.example")
+    assert sizes[0] >= 2500
+    assert len(sizes) <= 32
+    assert sizes[1] > 100
 
 
 @pytest.mark.parametrize("rules", [Rules(), Rules(containment=0.9, threshold=0.8)])
