@@ -38,7 +38,7 @@ from shingling.store.urls import site_of
 from shingling.text import has_same_headline, title_key, title_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from sqlalchemy import Connection
 
@@ -351,13 +351,13 @@ def split_page(connection: Connection, site: str, text: PreparedText) -> SplitTe
     return Templates(connection, SiteCache()).split(site, text)
 
 
-def _keys_of(page: Page) -> Iterator[int]:
+def _keys_of(page: Page) -> list[int]:
     """Keys under which a page is learned, or found to be template."""
-    if page.main_text is not None:
-        yield from page.main_text.keys.tolist()
+    keys: list[int] = [] if page.main_text is None else page.main_text.keys.tolist()
     if page.title:
-        yield from (title_key(page.title) ^ step for step in _TITLE_STEPS)
-        yield from (part ^ step for part in title_parts(page.title) for step in _PART_STEPS)
+        keys += [title_key(page.title) ^ step for step in _TITLE_STEPS]
+        keys += [part ^ step for part in title_parts(page.title) for step in _PART_STEPS]
+    return keys
 
 
 def _number(row: Row, title: int) -> int:

@@ -17,6 +17,7 @@ _SEPARATOR = re.compile(r"\s+[-–—·•:>]\s+|\s*[»«›‹]\s*|\s*\|(?=\s*[
 # A single mark before or after a word is punctuation; two are `operator()` or `i--`.
 _PUNCTUATION = re.compile(r"""(?<!\S)["'“‘„«¿¡(](?=\w)|(?<=\w)[.,:;!?…"'”’»)](?!\S)""")
 _ONLY_MARKS = re.compile(r"""[-–—·•|:;,.!?…"'“”‘’„«»‹›>()/\s]*""")
+_DIGIT = re.compile(r"\d")
 _INVISIBLE = ("Cc", "Cf")  # categories: control and format characters
 
 
@@ -49,9 +50,14 @@ def title_parts(title: str) -> dict[int, int]:
         _SEPARATOR.split(" ".join(title[:_MAX_TITLE_CHARS].split())),
         key=lambda part: -len(canonical_words(part)),
     )
-    keys = {title_key(part): title_key(mask_numbers(part)) for part in parts}
+    keys = {title_key(part): _masked_key(part) for part in parts}
     keys.pop(0, None)
     return keys
+
+
+def _masked_key(part: str) -> int:
+    has_numbers = not part.isascii() or _DIGIT.search(part)
+    return title_key(mask_numbers(part) if has_numbers else part)
 
 
 def has_same_headline(a: dict[int, int], b: dict[int, int]) -> bool:
@@ -84,8 +90,9 @@ def _title_words(title: str) -> list[str]:
         visible = "".join(
             char for char in visible if char.isspace() or category(char) not in _INVISIBLE
         )
+    words = visible.split()
+    if all(map(str.isalnum, words)):
+        return words
     return [
-        word
-        for word in _PUNCTUATION.sub("", visible).split()
-        if word.isalnum() or not _ONLY_MARKS.fullmatch(word)
+        word for word in _PUNCTUATION.sub("", visible).split() if not _ONLY_MARKS.fullmatch(word)
     ]
