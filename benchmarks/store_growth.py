@@ -162,7 +162,7 @@ def last_batches(
     """Batches that a rate is taken over."""
     least, most = WINDOW
     pages, taken = max(1, min(max(milestone // 10, least), most)), 0
-    window = []
+    window: list[tuple[int, float, float]] = []
     for batch in reversed(batches):
         if window and taken + batch[0] > pages:
             break

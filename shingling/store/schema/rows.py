@@ -171,10 +171,10 @@ def row_from(mapping: RowMapping, fewest_words: int) -> Row:
 
 def row_of(values: Sequence[Any], fewest_words: int) -> Row:
     """Row of values as they were read, in the order of `COLUMNS`; otherwise as `row_from`."""
-    read = [*values]
+    read = [*values, True, None]  # it is stored, and indexed or not: see below
     for place, reader in _READERS:
         read[place] = reader(read[place])
-    row = Row(*read, stored=True, indexed=None)
+    row = Row(*read)
     if row.original_id is None and row.words >= fewest_words:
         row.indexed = Keyed(row.minima, row.simhash, row.status != "skipped")
     return row

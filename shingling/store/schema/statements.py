@@ -53,26 +53,23 @@ def chunked(values: Iterable[Any]) -> Iterator[list[Any]]:
         yield ordered[start : start + _MAX_VALUES]
 
 
-def select_in(
-    connection: Connection, statement: str, values: Iterable[Any], *bound: Any
-) -> Iterator[Any]:
+def select_in(connection: Connection, statement: str, values: Iterable[Any]) -> Iterator[Any]:
     """Yield the rows of a query by many values, as the driver gives them.
 
     It is not compiled each time, as an expanding `IN` of SQLAlchemy is.
 
     Args:
         connection: to the store.
-        statement: `SELECT ... WHERE column IN ({})`; it may have `{mark}` for other values.
+        statement: `SELECT ... WHERE column IN ({})`.
         values: of the column.
-        bound: the other values, which come after those.
     """
     mark = _PLACEHOLDERS[connection.dialect.paramstyle]
     for part in chunked(values):
         # Padded with the last one, so that there are few different statements.
         number = next(size for size in _SIZES if size >= len(part))
-        given = (*part, *part[-1:] * (number - len(part)), *bound)
+        given = (*part, *part[-1:] * (number - len(part)))
         marks = ", ".join([mark] * number)
-        yield from connection.exec_driver_sql(statement.format(marks, mark=mark), given).all()
+        yield from connection.exec_driver_sql(statement.format(marks), given).all()
 
 
 def insert_rows(
