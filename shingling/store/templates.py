@@ -61,8 +61,8 @@ _SECOND_TITLE = 1 << 63  # added to a block, it is the key of its second title
 _MAX_ROWS = 32  # of a site, from which on some are merged
 _MAX_HOST = 253  # characters
 
-_STAMPS = "SELECT site, count(*), sum(id) FROM site_blocks WHERE site IN ({}) GROUP BY site"
-_ROWS = "SELECT site, id, entries FROM site_blocks WHERE site IN ({}) ORDER BY site, id"
+_STAMPS = "SELECT site, count(*), sum(id) FROM site_blocks WHERE site {} GROUP BY site"
+_ROWS = "SELECT site, id, entries FROM site_blocks WHERE site {} ORDER BY site, id"
 _INSERT = insert(site_blocks).returning(site_blocks.c.id, sort_by_parameter_order=True)
 _TAKE_OUT = (
     delete(site_blocks)

@@ -19,7 +19,6 @@ from shingling.store.schema.rows import COLUMNS, Row, extracted, row_from, row_o
 from shingling.store.schema.statements import among, chunked, select_in
 from shingling.store.schema.tables import LIVE, reviews
 from shingling.store.templates import Templates
-from shingling.store.urls import site_of
 from shingling.text import PreparedText, title_key
 
 if TYPE_CHECKING:
@@ -130,8 +129,6 @@ class Batch:
         """Read all rows that pages, given with their signatures, can meet."""
         urls = [(page.scope, url_key(page.url)) for page, _ in batch]
         keys = {key for _, key in urls}
-        if self.templates is not None:
-            self.templates.expected.update(site_of(page.url) for page, _ in batch)
         self._read(self._ask.by_url, keys)
         self._read_reviews(keys)
         # What has not changed meets nobody; a URL that comes twice may change in between.

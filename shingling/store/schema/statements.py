@@ -60,16 +60,18 @@ def select_in(connection: Connection, statement: str, values: Iterable[Any]) -> 
 
     Args:
         connection: to the store.
-        statement: `SELECT ... WHERE column IN ({})`.
+        statement: `SELECT ... WHERE column {}`.
         values: of the column.
     """
-    mark = _PLACEHOLDERS[connection.dialect.paramstyle]
     for part in chunked(values):
-        # Padded with the last one, so that there are few different statements.
-        number = next(size for size in _SIZES if size >= len(part))
-        given = (*part, *part[-1:] * (number - len(part)))
-        marks = ", ".join([mark] * number)
-        yield from connection.exec_driver_sql(statement.format(marks), given).all()
+        if connection.dialect.name == "postgresql":
+            among_them, given = "= ANY (%s)", (part,)
+        else:
+            # Padded with the last one, so that there are few different statements.
+            number = next(size for size in _SIZES if size >= len(part))
+            among_them = f"IN ({', '.join('?' * number)})"
+            given = (*part, *part[-1:] * (number - len(part)))
+        yield from connection.exec_driver_sql(statement.format(among_them), given).all()
 
 
 def insert_rows(
