@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from shingling.text.blocks import BlockKeys, split_blocks
+from shingling.text.words import count_words
 
 if TYPE_CHECKING:
     from shingling.text.canonical import Canonicaliser
@@ -46,12 +47,11 @@ class PreparedText:
         return made
 
     def ready(self, canonical: Canonicaliser) -> Self:
-        """Make all forms; count the words of each block by a canonicaliser if they add up."""
+        """Make all forms; count the words of each block if by this canonicaliser they add up."""
         for form in ("packed", "keys", "characters"):
             getattr(self, form)
         if canonical.counts_add_up:
-            counts = [len(canonical.words(line)) for line in self.lines]
-            self.words = np.array(counts, dtype=np.uint32)
+            self.words = np.fromiter(map(count_words, self.lines), np.uint32, len(self.lines))
         return self
 
     @cached_property

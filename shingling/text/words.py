@@ -50,6 +50,12 @@ def canonical_words(text: str) -> list[str]:
     return cut_words(text)
 
 
+def count_words(text: str) -> int:
+    """Count the canonical words of a text."""
+    joined = join_words(text)
+    return joined.count(b" ") + 1 if joined else 0
+
+
 def join_words(text: str) -> bytes:
     """Canonical words of a text, joined by blanks, in UTF-8."""
     if kernel.COMPILED:

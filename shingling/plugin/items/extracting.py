@@ -17,6 +17,7 @@ from shingling.extraction.pool import ExtractionPool
 from shingling.plugin.items.documents import Document, Kind, Skipped, identity, is_same_page
 from shingling.plugin.items.known_bodies import KnownBodies, extraction_of
 from shingling.plugin.items.responses import NotModified, fetched_for, fetched_page
+from shingling.rules.defaults import DEFAULT_EXTRACTOR
 from shingling.store import Page, safe_url, site_of
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-_COMPARED_ONLY = "quick"  # extractor whose texts are not for people
+_COMPARED_ONLY = DEFAULT_EXTRACTOR  # its texts are not for people
 
 
 class DocumentExtractor:
@@ -135,12 +136,11 @@ class DocumentExtractor:
             The compared text where trafilatura finds none or takes too long; `main_texts` counts
             how often it was asked, and `main_texts_missing` how often in vain.
         """
-        compared = extraction.text
-        if compared is None or self._settings.extractor != _COMPARED_ONLY:
-            return compared
+        if extraction.prepared is None or self._settings.extractor != _COMPARED_ONLY:
+            return extraction.text
         fetched = fetched_for(document, response, self._settings.max_bytes)
         if isinstance(fetched, Fetched) and not fetched.is_html:
-            return compared
+            return extraction.text
         main = None
         self.main_texts += 1
         if isinstance(fetched, Fetched):
@@ -148,7 +148,7 @@ class DocumentExtractor:
                 main = await self.pool.main_text(fetched)
         if main is None:
             self.main_texts_missing += 1
-            return compared
+            return extraction.text
         return main.text
 
     async def _with_head(
