@@ -17,7 +17,9 @@ _MAX_WORD_PAIRS = 20_000_000  # of words, that are compared one by one: about th
 # A letter of a script without spaces with the marks after it, or a word; with the blanks after.
 _LETTERS = "".join(f"{chr(low)}-{chr(high)}" for low, high in UNSPACED)
 _WORD = re.compile(rf"[{_LETTERS}](?:[^\w\s]|_)*\s*|[^\s{_LETTERS}]+\s*")
-_SENTENCE = re.compile(r".+?(?:[.!?。！？]+\s+|[。！？]|\n|\Z)", re.DOTALL)
+# Of a longer run of full stops only the last 100 are looked at: else the time would grow with its
+# square.
+_SENTENCE = re.compile(r".+?(?:[.!?。！？]{1,100}+\s++|[。！？]|\n|\Z)", re.DOTALL)
 
 
 class Change(NamedTuple):

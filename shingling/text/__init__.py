@@ -1,12 +1,13 @@
 """Main text to canonical words, blocks and title keys.
 
-A text is folded (`folding`), cut into words by the class of each character (`characters`,
-`words`), and changed by options (`canonical`, with `markup` and `language_packs`). `blocks` and
-`titles` hash lines and titles; `prepared` has a text in the forms that the store needs;
-`cleaning` makes text fit for a database or a terminal.
+A text is bounded (`bounding`), folded (`folding`), cut into words by the class of each character
+(`characters`, `words`), and changed by options (`canonical`, with `markup` and `language_packs`).
+`blocks` and `titles` hash lines and titles; `prepared` has a text in the forms that the store
+needs; `cleaning` makes text fit for a database or a terminal.
 """
 
 from shingling.text.blocks import BlockKeys, split_blocks
+from shingling.text.bounding import bounded
 from shingling.text.canonical import (
     PARTS_OF_SPEECH,
     Canonicaliser,
@@ -31,6 +32,7 @@ __all__ = [
     "BlockKeys",
     "Canonicaliser",
     "PreparedText",
+    "bounded",
     "canonical_words",
     "clean",
     "differ_in_numbers_only",

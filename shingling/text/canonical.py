@@ -16,6 +16,7 @@ import numpy as np
 
 from shingling.errors import SchemeError
 from shingling.text import language_packs
+from shingling.text.bounding import nfkc
 from shingling.text.characters import MARK, SEGMENTED, SEPARATOR, SINGLE, class_table
 from shingling.text.folding import fold
 from shingling.text.markup import remove_markup
@@ -256,8 +257,8 @@ def join_plain_words(canonicaliser: Canonicaliser, text: str) -> bytes:
 
 
 def _nfkc_with_case(text: str) -> str:
-    """Text in NFKC, in its case; an iota below a letter becomes a letter, as folding makes it."""
-    return unicodedata.normalize("NFKC", text).replace("\N{COMBINING GREEK YPOGEGRAMMENI}", "ι")
+    """Text, bounded, in NFKC, in its case; an iota below a letter becomes a letter, as folding makes it."""
+    return nfkc(text).replace("\N{COMBINING GREEK YPOGEGRAMMENI}", "ι")
 
 
 @lru_cache(1 << 16)

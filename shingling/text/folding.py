@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shingling.text.bounding import is_bounded, nfkc
 from shingling.text.characters import (
     IGNORABLE,
     class_table,
@@ -40,14 +41,14 @@ _FOLDED_ASCII = bytes(
 
 
 def fold(text: str) -> str:
-    """Text in NFKC with its case folded; default-ignorable code points stay."""
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    """Text, bounded, in NFKC with its case folded; default-ignorable code points stay."""
+    return unicodedata.normalize("NFKC", nfkc(text).casefold())
 
 
 def nfkc_casefold(text: str) -> str:
     """NFKC_Casefold of a text (Unicode Standard, section 3.13), with blanks for white space.
 
-    It is in NFKC, its case is folded, and default-ignorable code points are gone. Each code
+    It is bounded (see `bounded`) and in NFKC, its case is folded, and default-ignorable code points are gone. Each code
     point of white space becomes one blank; punctuation and symbols stay.
     """
     if text.isascii():
@@ -114,7 +115,9 @@ def _fold_by_table(text: str) -> str | None:
     """NFKC_Casefold of a text by the table; None where code points depend on their neighbours."""
     codes = to_code_points(text)
     entries = _entries().take(codes)
-    if entries.max() >= _CONTEXT_BIT:
+    if entries.max() >= _CONTEXT_BIT:  # no other code point makes a text one to be bounded
+        if not is_bounded(codes):
+            return None
         several = [*map(chr, np.unique(codes[entries >= _CONTEXT_BIT]).tolist())]
         replacements = _tables()[1]
         if len(several) > _MAX_REPLACED_CHARS or not replacements.keys() >= {*several}:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from shingling.text.blocks import BlockKeys, split_blocks
+from shingling.text.bounding import bounded
 from shingling.text.words import count_words
 
 if TYPE_CHECKING:
@@ -23,14 +24,14 @@ class PreparedText:
     it is needed.
 
     Args:
-        text: the main text.
+        text: the main text; it is bounded (see `bounded`).
 
     Attributes:
         words: of each block, uint32[n]; None where they are not known.
     """
 
     def __init__(self, text: str) -> None:
-        self.text = text
+        self.text = bounded(text)
         self.words: np.ndarray[tuple[int], np.dtype[np.uint32]] | None = None
 
     @classmethod

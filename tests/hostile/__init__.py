@@ -1,0 +1,1 @@
+"""Attacks: pages, texts, URLs and files made to slow down, break or mislead."""

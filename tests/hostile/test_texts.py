@@ -1,0 +1,237 @@
+"""Texts made to take long to normalise, or to grow: each is bounded before anything is done."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import unicodedata
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, strategies as st
+
+import shingling
+from shingling import PreparedText, Scheme, canonical_words, compare, sign
+from shingling.similarity import word_diff
+from shingling.sketch import exact_hash, shingle_text
+from shingling.store import Page, Store
+from shingling.text import (
+    Canonicaliser,
+    bounded,
+    differ_in_numbers_only,
+    nfkc_casefold,
+    split_blocks,
+    title_key,
+    title_parts,
+)
+from shingling.text.bounding import _IS_MARK, _properties
+from shingling.text.canonical import _nfkc_with_case
+from shingling.text.folding import fold
+from shingling.text.words import cut_words, join_words
+from tests.hostile.growth import cpu_seconds, is_linear
+
+_MARKS_OF_ATTACK = 125_000
+
+
+def _unsorted_marks(number: int) -> str:
+    """Marks that are to be sorted when they are normalised: half of them go before the others."""
+    return "a" + "\u0301" * (number // 2) + "\u0316" * (number // 2)
+
+
+def _hidden_marks(number: int) -> str:
+    """The same behind invisible characters, which case folding removes."""
+    run = "\u0301" * 20 + "\u200b"
+    return "a" + run * (number // 42) + run.replace("\u0301", "\u0316") * (number // 42)
+
+
+_ATTACKS = {
+    "marks": _unsorted_marks,
+    "marks between invisible characters": _hidden_marks,
+    "letters that decompose to marks": lambda n: "a" + "\u0344\u0316" * (n // 2),
+    "U+FDFA": lambda n: "\ufdfa" * n,
+    "squared katakana": lambda n: "\u3316" * n,
+    "one word": lambda n: "ä" * n,
+    "jamo": lambda n: "\u1112\u1161\u11ab" * (n // 3),
+    "invisible characters": lambda n: "\u200b" * n,
+    "dots": lambda n: "." * n,
+    "digits": lambda n: "1" * n,
+    "lines": lambda n: "\n" * n,
+    "one letter in a line": lambda n: "\u0301\n" * (n // 2),
+}
+_USES = {
+    "canonical_words": canonical_words,
+    "canonical_words by NumPy": cut_words,
+    "sign": sign,
+    "sign in version 1": lambda text: sign(text, Scheme(version=1)),
+    "sign characters": lambda text: sign(text, Scheme(unit="characters")),
+    "sign with case": lambda text: sign(text, Scheme(canonical=Canonicaliser(keep_case=True))),
+    "sign without markup": lambda text: sign(text, Scheme(canonical=Canonicaliser(markup=True))),
+    "shingle_text": shingle_text,
+    "exact_hash": exact_hash,
+    "fold": fold,
+    "prepare": lambda text: PreparedText(text).ready(Canonicaliser()),
+    "split_blocks": split_blocks,
+    "title_key": title_key.__wrapped__,
+    "title_parts": title_parts.__wrapped__,
+    "differ_in_numbers_only": lambda text: differ_in_numbers_only(text, text + "1"),
+    "compare": lambda text: compare(text, text + " b"),
+    "word_diff": lambda text: word_diff(text, text + " b"),
+}
+
+
+@pytest.mark.parametrize("attack", _ATTACKS)
+@pytest.mark.parametrize("use", _USES)
+def test_the_time_grows_with_the_length_of_a_text(use: str, attack: str) -> None:
+    assert is_linear(_USES[use], _ATTACKS[attack], 40_000)
+
+
+def test_half_a_megabyte_of_marks_is_decided_in_less_than_a_second() -> None:
+    text = _unsorted_marks(2 * _MARKS_OF_ATTACK)
+    with Store.open("sqlite://") as store:
+        store.check([Page("https://example.com/0", text="a few words")])
+
+        assert cpu_seconds(store.check, [Page("https://example.com/1", text=text)]) < 1
+        assert cpu_seconds(compare, text, text + "b") < 1
+
+
+def test_what_expands_18_times_is_bounded_in_memory() -> None:
+    script = (
+        "import resource; from shingling import sign\n"
+        "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "sign('\\ufdfa'); before = peak(); sign('\\ufdfa' * 3_000_000)\n"
+        "print(peak() - before)"
+    )
+    grown = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    ).stdout
+
+    assert int(grown) < 150_000  # kilobytes; 970,000 without a bound
+
+
+def _non_starters(text: str) -> int:
+    """Longest run of non-starters of a text in NFKD, as the Stream-Safe Text Format counts."""
+    longest = run = 0
+    for char in unicodedata.normalize("NFKD", text):
+        run = run + 1 if unicodedata.combining(char) else 0
+        longest = max(longest, run)
+    return longest
+
+
+def _bounded_slowly(text: str) -> str:
+    """`bounded`, character by character, of a text with few characters that grow."""
+    kept, run = [], 0
+    for char in text:
+        decomposed = unicodedata.normalize("NFKD", char)
+        marks = [bool(unicodedata.combining(one)) for one in decomposed]
+        if all(marks):
+            run += len(marks)
+            if run <= 30:
+                kept.append(char)
+            continue
+        kept.append(char)
+        if nfkc_casefold(char):  # else it is invisible
+            run = marks[::-1].index(False)
+    return "".join(kept)
+
+
+_PIECES = ["a", "\u1f82", "é", "\u0301", "\u0316" * 9, "\u0344" * 7, "\u0f73", "\u0345", "\uff9e"]
+_PIECES += ["\u200b", "\u034f", "\u3164", " ", "\n", "各", "\u1112\u1161", "\ufdfa", "\ud800"]
+_runs = st.lists(st.sampled_from(_PIECES), max_size=60).map("".join)
+
+
+@given(_runs | st.text())
+@example("\u1f82" + "\u0301" * 27)
+@example("\u1f82" + "\u0301" * 28)
+@example("\u0344" * 15)
+@example("\u0301" + "\u0344" * 15)
+def test_a_run_of_marks_ends_after_the_30th(text: str) -> None:
+    assert bounded(text) == _bounded_slowly(text)
+    assert _non_starters(bounded(text)) <= 30
+
+
+@given(_runs)
+def test_a_bounded_text_is_its_own(text: str) -> None:
+    once = bounded(text)
+
+    assert bounded(once) == once
+    assert sign(text) == sign(once)
+    assert nfkc_casefold(text) == nfkc_casefold(once)
+    words = canonical_words(text)
+    assert words == canonical_words(once) == cut_words(text) == cut_words(once)
+    assert " ".join(words).encode() == join_words(text)
+    assert _non_starters(nfkc_casefold(text)) <= 30
+
+
+@given(_runs)
+def test_lines_are_bounded_as_in_their_text(text: str) -> None:
+    assert [*map(bounded, text.split("\n"))] == bounded(text).split("\n")
+
+
+def test_the_first_65_536_characters_that_grow_do_so() -> None:
+    text = "\ufdfa" * 70_000 + "fi ﬁ ⑽ end"
+    kept = bounded(text)
+
+    assert kept == "\ufdfa" * 65_536 + "\ufffd" * (70_000 - 65_536) + "fi ﬁ ⑽ end"
+    assert canonical_words(text)[-4:] == ["fi", "fi", "10", "end"]
+    assert bounded("\ufdfa" * 65_536) == "\ufdfa" * 65_536
+
+
+def test_texts_that_differ_behind_what_was_cut_are_not_the_same() -> None:
+    for bomb in ("\ufdfa" * 100_000, _unsorted_marks(100_000)):
+        texts = [f"{bomb} and then {word} follows" for word in ("one", "another")]
+
+        assert sign(texts[0]).text_hash != sign(texts[1]).text_hash
+
+
+def test_no_character_grows_more_than_is_stated() -> None:
+    text = "\n".join(map(chr, range(0x110000)))
+    long = [char for char in map(chr, range(0x20000)) if _properties()[ord(char)] & 16]
+
+    for char in text.split("\n"):
+        if char not in long:
+            assert len(unicodedata.normalize("NFKD", char)) <= 4
+            assert len(fold(char)) <= 4
+    assert sum(len(unicodedata.normalize("NFKD", char)) for char in long) < 18 * len(long)
+
+
+def test_folding_makes_no_marks_of_what_had_none() -> None:
+    for code in range(0x110000):
+        char = chr(code)
+        folded = unicodedata.normalize("NFKD", fold(char))
+        if unicodedata.combining(folded[0]):
+            assert _properties()[code] & _IS_MARK
+        ended = len(folded) - len(folded.rstrip("".join(filter(unicodedata.combining, folded))))
+        assert ended <= _properties()[code] & 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ordinary text… with “marks” and ﬁgures ½, 東京、カタカナ｡ﾞ",
+        "z̸̧̢̛̗̰̖̲̘̪͖̹̺̠̘̠̠̄̽͒͐̄͐̈́̅͂̕a" * 50,
+        "يُولَدُ جَمِيعُ النَّاسِ أَحْرَارًا ﷺ " * 500,
+        "שָׁלוֹם עוֹלָם " * 500,
+        "སྐྱེས་པ་ ཧཱུྃ ",
+        "👩\u200d👩\u200d👧\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f" * 20,
+    ],
+)
+def test_what_people_write_stays_as_it_is(text: str) -> None:
+    assert bounded(text) == text
+    assert _nfkc_with_case(text) == unicodedata.normalize("NFKC", text)
+
+
+def test_nobody_else_normalises_a_text() -> None:
+    package = Path(shingling.__file__).parent
+    found = {
+        f"{path.relative_to(package).as_posix()}: {line.strip()}"
+        for path in package.rglob("*.py")
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if re.search(r"\bnormalize\(", line)
+    }
+
+    assert {line.partition(":")[0] for line in found} == {
+        "text/bounding.py",  # of a bounded text, and of single characters
+        "text/folding.py",  # of a text in NFKC, and of single characters
+        "text/language_packs.py",  # of lists of stop words
+    }
