@@ -13,7 +13,7 @@ from shingling.errors import ExtractionError
 from shingling.extraction.extractors import BUILT_IN, Extracted, default_extractor
 from shingling.extraction.parsed import is_enough, language_code, plain_title
 from shingling.rules.defaults import MAX_BYTES
-from shingling.text import clean
+from shingling.text import bounded, clean
 
 if TYPE_CHECKING:
     from shingling.extraction.extractors import ExtractorFunction
@@ -225,7 +225,7 @@ def extract_head(
 def _head(page: ParsedPage, url: str | None) -> Head:
     canonical = page.canonical
     if canonical is not None:
-        canonical = urljoin(url or "", canonical)
+        canonical = urljoin(url or "", bounded(canonical))
     return Head(page.title, page.language, canonical)
 
 

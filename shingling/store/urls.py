@@ -7,16 +7,17 @@ from urllib.parse import quote, urlsplit
 
 from shingling.text import bounded
 
-# User name and password: before an @ in the authority, also where a password with a slash, a
-# question mark or a hash in it, or the lack of a scheme, makes the URL a wrong one. Browsers take
-# any number of slashes after `http:`. The time is linear: the first colon that is not before a
-# port number decides, once and for all.
+# User name and password: before an @ in the authority, also where the URL is wrong, because a
+# password has a slash, a question mark or a hash in it, slashes are too many or too few, or there
+# is no scheme. In linear time: the first colon that is not before a port decides once and for all.
 _CREDENTIALS = re.compile(
-    r"((?:https?|wss?|ftp):[/\\]*+|[^/?#@:\\]*+:[/\\]{2}|[/\\]{2})"
-    r"(?:[^/?#]*@|(?>[^/@?#]+?:(?!\d*+(?:[/?#]|$)))[^@]*+@)"
-    r"|()[^/?#@:]++:[^/@?#]*@",
+    r"((?:https?|wss?|ftp):[/\\]*+|file:[/\\]{2}|(?!file:)[^/?#@:\\]*+:[/\\]{2,}+|[/\\]{2,}+)"
+    r"(?!\[[^]/?#@]*+\](?::\d*+)?(?:[/?#]|\Z))"  # an address in brackets has colons
+    r"(?:[^/?#]*@|(?>[^/@?#]+?:(?!\d*+(?:[/?#]|\Z)))[^@]*+@)++"
+    r"|(?:[^/?#@:]++:[^/@?#]*@)++",
     re.IGNORECASE,
 )
+_REMOVED_BY_BROWSERS = str.maketrans(dict.fromkeys("\t\r\n"))
 
 _MAX_AUTHORITY_CHARS = 1024  # a host name has at most 253
 
@@ -27,12 +28,13 @@ def safe_url(url: str) -> str:
     Its runs of combining marks are bounded like those of a text.
     """
     url = bounded(url.strip())
+    if "@" in url:
+        whole = url.translate(_REMOVED_BY_BROWSERS)
+        if found := _CREDENTIALS.match(whole):
+            url = (found[1] or "") + whole[found.end() :]
     if not url.isprintable():
         url = "".join(char if char.isprintable() else quote(char, errors="replace") for char in url)
-    if "@" not in url:
-        return url
-    found = _CREDENTIALS.match(url)
-    return (found[1] or "") + url[found.end() :] if found else url
+    return url
 
 
 _USUAL = re.compile(r"https?://([a-z0-9.-]++)(?:[/?#]|$)")

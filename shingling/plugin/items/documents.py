@@ -20,6 +20,8 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qs, unquote, urldefrag, urljoin, urlsplit
 
+from shingling.text import bounded
+
 if TYPE_CHECKING:
     from itemadapter import ItemAdapter
     from scrapy.http import Response
@@ -107,7 +109,7 @@ def _url(value: Any) -> str | None:
         value = next(iter(value), None)
     if isinstance(value, bytes):
         value = value.decode("utf-8", "replace")
-    return None if value is None else str(value).strip() or None
+    return None if value is None else bounded(str(value).strip()) or None
 
 
 def _text(value: Any) -> str | None:
