@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from lxml.html import HTMLParser, document_fromstring
 
 from shingling.extraction.parsed import ENOUGH_FRACTION, ParsedPage, is_enough
-from shingling.text import canonical_words
+from shingling.text import canonical_words, nfc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -72,12 +72,8 @@ class TrafilaturaPage(ParsedPage):
         return take() or sure
 
     def _take(self, url: str | None) -> Callable[..., str | None]:
-        import trafilatura
-
         # `deduplicate` would make the text depend on the pages extracted before.
-        return partial(
-            trafilatura.extract, self._tree, url=url, include_comments=False, deduplicate=False
-        )
+        return partial(_extract, self._tree, url=url, include_comments=False, deduplicate=False)
 
     def _is_most(self, text: str | None) -> bool:
         """Whether a text has enough of the page's words: there is little else to be found."""
@@ -118,3 +114,11 @@ class FastTrafilaturaPage(TrafilaturaPage):
         take = self._take(url)
         sure = take(favor_precision=True, fast=True)
         return sure if is_enough(sure) else take(fast=True) or take() or sure
+
+
+def _extract(tree: HtmlElement, **options: Any) -> str | None:
+    """Do what `trafilatura.extract` does, but bound the text before it is normalised."""
+    import trafilatura
+
+    document = trafilatura.bare_extraction(tree, as_dict=False, **options)
+    return None if document is None else nfc(document.text.strip())

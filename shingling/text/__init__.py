@@ -7,7 +7,7 @@ needs; `cleaning` makes text fit for a database or a terminal.
 """
 
 from shingling.text.blocks import BlockKeys, split_blocks
-from shingling.text.bounding import bounded
+from shingling.text.bounding import bounded, nfc
 from shingling.text.canonical import (
     PARTS_OF_SPEECH,
     Canonicaliser,
@@ -40,6 +40,7 @@ __all__ = [
     "is_plain",
     "join_folded_words",
     "join_plain_words",
+    "nfc",
     "nfkc_casefold",
     "pack",
     "plain_line",

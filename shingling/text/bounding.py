@@ -2,7 +2,8 @@
 
 `unicodedata.normalize` sorts combining marks with an insertion sort, in a time that grows with the
 square of their number, and holds the interpreter meanwhile; and NFKC makes 18 characters of one.
-A text is bounded before it is normalised or prepared for the store. Ordinary texts stay as they are.
+A text is bounded before it is normalised, and before it is prepared for the store. Ordinary texts
+stay as they are.
 """
 
 from __future__ import annotations
@@ -66,6 +67,11 @@ def nfkc(text: str) -> str:
     return unicodedata.normalize("NFKC", bounded(text))
 
 
+def nfc(text: str) -> str:
+    """Text, bounded, in NFC."""
+    return unicodedata.normalize("NFC", bounded(text))
+
+
 def is_bounded(codes: CodePoints) -> bool:
     """Whether `bounded` leaves a text as it is for sure; False where it has to be looked at."""
     if len(codes) > MAX_LONG_CHARS and _long_chars(codes).sum() > MAX_LONG_CHARS:
@@ -104,7 +110,7 @@ def _long_chars(codes: CodePoints) -> np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 @cache
 def _properties() -> CharClasses:
-    """What each code point is in a run: uint8[0x110000]."""
+    """Properties of every code point, the bits above: uint8[0x110000]."""
     table = np.where(class_table() == IGNORABLE, np.uint8(_IS_INVISIBLE), np.uint8(0))
     for code in range(0x20000):
         char = chr(code)

@@ -257,7 +257,7 @@ def join_plain_words(canonicaliser: Canonicaliser, text: str) -> bytes:
 
 
 def _nfkc_with_case(text: str) -> str:
-    """Text, bounded, in NFKC, in its case; an iota below a letter becomes a letter, as folding makes it."""
+    """Text, bounded, in NFKC, in its case; an iota below a letter becomes one, as in folding."""
     return nfkc(text).replace("\N{COMBINING GREEK YPOGEGRAMMENI}", "ι")
 
 

@@ -48,8 +48,8 @@ def fold(text: str) -> str:
 def nfkc_casefold(text: str) -> str:
     """NFKC_Casefold of a text (Unicode Standard, section 3.13), with blanks for white space.
 
-    It is bounded (see `bounded`) and in NFKC, its case is folded, and default-ignorable code points are gone. Each code
-    point of white space becomes one blank; punctuation and symbols stay.
+    It is bounded (see `bounded`) and in NFKC, its case is folded, and default-ignorable code points
+    are gone. Each code point of white space becomes one blank; punctuation and symbols stay.
     """
     if text.isascii():
         return text.encode().translate(_FOLDED_ASCII).decode()

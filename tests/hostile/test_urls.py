@@ -52,10 +52,8 @@ _FIELDS = SimpleNamespace(url_field="url", title_field="", text_field="", html_f
 
 
 def _choose(url: str) -> object:
-    source = Source(_RESPONSE, is_only_item=True)
-    return choose_document(
-        fields_of(ItemAdapter({"url": url}), cast("DedupSettings", _FIELDS)), source, set()
-    )
+    fields = fields_of(ItemAdapter({"url": url}), cast("DedupSettings", _FIELDS))
+    return choose_document(fields, Source(_RESPONSE, is_only_item=True), set())
 
 
 _USES = {
