@@ -13,6 +13,8 @@ from hypothesis import example, given, strategies as st
 
 import shingling
 from shingling import PreparedText, Scheme, canonical_words, compare, sign
+from shingling.extraction.extractors import find_extractor
+from shingling.extraction.pages import Fetched, PageExtractor
 from shingling.similarity import word_diff
 from shingling.sketch import exact_hash, shingle_text
 from shingling.store import Page, Store
@@ -84,6 +86,28 @@ _USES = {
 @pytest.mark.parametrize("use", _USES)
 def test_the_time_grows_with_the_length_of_a_text(use: str, attack: str) -> None:
     assert is_linear(_USES[use], _ATTACKS[attack], 40_000)
+
+
+_WRAPPINGS = {
+    "as they are": lambda mark: mark,
+    "as references": lambda mark: f"&#x{ord(mark):x};",
+    "as references of references": lambda mark: f"&amp;#x{ord(mark):x};",
+    "in elements": lambda mark: f"<b>{mark}</b>",
+    "between comments": lambda mark: f"{mark}<!-- a -->",
+}
+
+
+@pytest.mark.parametrize("extractor", ["trafilatura", "resiliparse"])
+@pytest.mark.parametrize("wrapping", _WRAPPINGS)
+def test_marks_in_a_page_are_extracted_in_linear_time(wrapping: str, extractor: str) -> None:
+    wrap = _WRAPPINGS[wrapping]
+
+    def page(number: int) -> str:
+        marks = wrap("\u0301") * (number // 2) + wrap("\u0316") * (number // 2)
+        return f"<html><body><p>{'A word. ' * 100}a{marks}</p></body></html>"
+
+    work = PageExtractor(Scheme(), find_extractor(extractor))
+    assert is_linear(lambda html: work.extract(Fetched(html, is_html=True)), page, 24_000)
 
 
 def test_half_a_megabyte_of_marks_is_decided_in_less_than_a_second() -> None:

@@ -1,0 +1,223 @@
+"""Regular expressions that meet what others have written take linear time on all of it."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import pkgutil
+import re
+from itertools import product
+from pathlib import Path
+from re import _constants, _parser  # type: ignore[attr-defined]  # the parser of patterns itself
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import shingling
+from shingling.extraction import html
+from shingling.similarity import diff
+from shingling.store import urls
+from shingling.text import blocks, language_packs, markup, titles
+from shingling.tuning import pairs
+from tests.hostile.growth import cpu_seconds, is_linear
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_LANGUAGE_CODE = r"([a-zA-Z]{2,3})(?![a-zA-Z])"
+
+# Each pattern, and what is done with it.
+_USES: dict[str, Callable[[Any], Any]] = {
+    "extraction.html._HTML": html._HTML.match,
+    "extraction.html._FRAGMENT": html._FRAGMENT.match,
+    "extraction.html._REFERENCE": html._REFERENCE.findall,
+    "extraction.html._STATE": html._STATE.findall,
+    f"extraction.html {_LANGUAGE_CODE}": re.compile(_LANGUAGE_CODE).match,
+    "similarity.diff._WORD": diff._WORD.findall,
+    "similarity.diff._SENTENCE": diff._SENTENCE.findall,
+    "store.urls._CREDENTIALS": urls._CREDENTIALS.match,
+    "store.urls._USUAL": urls._USUAL.match,
+    "text.blocks._NUMBER": blocks._NUMBER.findall,
+    "text.blocks._LETTER": blocks._LETTER.search,
+    "text.language_packs._LATIN": language_packs._LATIN.fullmatch,
+    "text.language_packs._CYRILLIC": language_packs._CYRILLIC.fullmatch,
+    "text.markup._COMMENT": markup.remove_markup,
+    "text.markup._SCRIPT": markup.remove_markup,
+    "text.markup._TAG": markup.remove_markup,
+    "text.markup._TAG_WITH_VALUES": markup.remove_markup,
+    "text.markup._INVALID_REFERENCE": markup._INVALID_REFERENCE.findall,
+    "text.titles._SEPARATOR": lambda title: titles._SEPARATOR.split(" ".join(title.split())),
+    "text.titles._PUNCTUATION": titles._PUNCTUATION.findall,
+    "text.titles._ONLY_MARKS": titles._ONLY_MARKS.fullmatch,
+    "tuning.pairs._URL": pairs._URL.findall,
+    "tuning.settings._CYRILLIC": re.compile(r"[\u0400-\u04ff]{3}").search,
+}
+_MEETS_NOTHING_FOREIGN = {
+    "plugin.settings._PLAIN_SQLITE": "the URL of the store, a setting",
+    "sketch.simhash._FEATURES": "features of a scheme, a setting",
+    "text.canonical._LANGUAGE": "a language of a scheme, a setting",
+}
+
+_LONG = 16_000  # characters
+_SUSPICIOUS_SECONDS = 0.004  # for the shorter of two lengths; linear ones take less than 1 ms
+_MAX_UNITS = 24
+
+
+def _modules() -> Iterator[tuple[str, Path]]:
+    for found in pkgutil.walk_packages(shingling.__path__, "shingling."):
+        path = importlib.util.find_spec(found.name)
+        if path is not None and path.origin is not None and path.origin.endswith(".py"):
+            yield found.name, Path(path.origin)
+
+
+def _patterns() -> dict[str, re.Pattern[Any]]:
+    """Patterns in the source of the package, by module and name, or by the pattern itself."""
+    patterns = {}
+    for module, path in _modules():
+        short = module.removeprefix("shingling.")
+        names = {}
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+                names[node.value] = ast.unparse(node.targets[0])
+            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+                continue
+            if ast.unparse(node.func.value) != "re" or node.func.attr in ("escape", "purge"):
+                continue
+            if node.func.attr == "compile" and node in names:
+                name = names[node]
+                patterns[f"{short}.{name}"] = getattr(importlib.import_module(module), name)
+            else:
+                literal = ast.literal_eval(node.args[0])
+                patterns[f"{short} {literal}"] = re.compile(literal)
+    return patterns
+
+
+_PATTERNS = _patterns()
+
+
+def test_every_pattern_is_measured_or_meets_nothing_foreign() -> None:
+    assert _PATTERNS.keys() == _USES.keys() | _MEETS_NOTHING_FOREIGN.keys()
+    for module, _ in _modules():
+        try:
+            names = vars(importlib.import_module(module))
+        except ModuleNotFoundError as error:  # of an extra that is not installed
+            assert not (error.name or "").startswith("shingling")
+            continue
+        for name, value in names.items():
+            if isinstance(value, re.Pattern):
+                assert value in _PATTERNS.values(), f"{module}.{name}"
+
+
+def _examples(parsed: Any) -> list[str]:
+    """Strings that a part of a pattern matches, one or two for each of its choices."""
+    texts = [""]
+    for operator, argument in parsed:
+        texts = [a + b for a, b in product(texts[:4], _examples_of(operator, argument)[:6])]
+    return texts
+
+
+def _examples_of(operator: Any, argument: Any) -> list[str]:
+    match operator:
+        case _constants.LITERAL:
+            return [chr(argument)]
+        case _constants.NOT_LITERAL:
+            return ["a" if argument != ord("a") else "b"]
+        case _constants.ANY:
+            return ["a", " "]
+        case _constants.RANGE:
+            return [chr(argument[0])]
+        case _constants.CATEGORY:
+            return {"DIGIT": ["1"], "SPACE": [" "], "WORD": ["a"]}.get(
+                str(argument).rpartition("_")[2], ["."]
+            )
+        case _constants.IN if argument[0][0] is _constants.NEGATE:
+            excluded = re.compile(
+                "[" + "".join(map(re.escape, _members(argument[1:]))) + "]", re.IGNORECASE
+            )
+            return [char for char in "a1 .:/<é-漢" if not excluded.match(char)][:3]
+        case _constants.IN:
+            return _members(argument)
+        case _constants.BRANCH:
+            return [one for branch in argument[1] for one in _examples(branch)]
+        case _constants.SUBPATTERN:
+            return _examples(argument[3])
+        case _constants.ATOMIC_GROUP:
+            return _examples(argument)
+        case _constants.MAX_REPEAT | _constants.MIN_REPEAT | _constants.POSSESSIVE_REPEAT:
+            least, most, part = argument
+            return [one * max(least, min(most, 1)) for one in _examples(part)]
+        case _:  # assertions, references to groups
+            return [""]
+
+
+def _members(items: Any) -> list[str]:
+    return [one for item in items for one in _examples_of(*item)]
+
+
+def _parts(parsed: Any) -> Iterator[str]:
+    """Examples of all parts of a pattern, at every depth."""
+    for operator, argument in parsed:
+        yield from _examples_of(operator, argument)
+        inner: list[Any] = []
+        if operator is _constants.BRANCH:
+            inner = argument[1]
+        elif operator is _constants.SUBPATTERN:
+            inner = [argument[3]]
+        elif operator is _constants.ATOMIC_GROUP:
+            inner = [argument]
+        elif operator in (_constants.ASSERT, _constants.ASSERT_NOT):
+            inner = [argument[1]]
+        elif isinstance(argument, tuple) and isinstance(argument[-1], _parser.SubPattern):
+            inner = [argument[-1]]
+        for part in inner:
+            yield from _parts(part)
+
+
+def _attacks(pattern: re.Pattern[Any]) -> Iterator[tuple[str, str, str]]:
+    """What may go before, what is repeated, and what stands at the end, as a near miss."""
+    source = pattern.pattern
+    parsed = _parser.parse(source.decode("latin-1") if isinstance(source, bytes) else source)
+    whole = [one for one in _examples(parsed) if one]
+    single = [*dict.fromkeys(one for one in _parts(parsed) if one)]
+    units = [*dict.fromkeys([*single[:_MAX_UNITS], *whole[:4], " ", "a", "1", ".", "<", "@"])]
+    pairs_of_units = [a + b for a, b in product(units[:8], repeat=2)]
+    starts = ["", *dict.fromkeys(one[:cut] for one in whole[:2] for cut in range(1, len(one)))]
+    for start, unit in product(starts[:12], dict.fromkeys(units + pairs_of_units)):
+        for end in ("", "\0", "a", *single[:2]):
+            yield start, unit, end
+
+
+@pytest.mark.parametrize("name", _USES)
+def test_a_pattern_takes_linear_time_on_its_worst_cases(name: str) -> None:
+    use, is_bytes = _USES[name], isinstance(_PATTERNS[name].pattern, bytes)
+    for start, unit, end in _attacks(_PATTERNS[name]):
+
+        def make(length: int, attack: tuple[str, str, str] = (start, unit, end)) -> Any:
+            text = attack[0] + attack[1] * (length // len(attack[1])) + attack[2]
+            return text.encode("latin-1", "replace") if is_bytes else text
+
+        if cpu_seconds(use, make(_LONG // 4)) > _SUSPICIOUS_SECONDS:
+            assert is_linear(use, make, _LONG), (start, unit, end)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "use"),
+    [
+        (r"(a|a)*b", "match"),
+        (r"\s+x", "findall"),
+        (r".+?(?:[.!?]+\s+|\n|\Z)", "findall"),
+        (r"^//[^/@?#]+:(?!\d*$)[^@?#]*@", "match"),
+    ],
+)
+def test_a_pattern_that_is_not_linear_is_found(pattern: str, use: str) -> None:
+    compiled = re.compile(pattern)
+    lengths = (14, 18) if "|a" in pattern else (2_000, 8_000)
+    worst = 0.0
+    for start, unit, end in _attacks(compiled):
+        short, long = (start + unit * (length // len(unit)) + end for length in lengths)
+        before = cpu_seconds(getattr(compiled, use), short)
+        if before > 0.001:
+            worst = max(worst, cpu_seconds(getattr(compiled, use), long) / before)
+        if worst > 9:
+            break
+    assert worst > 9
