@@ -120,5 +120,5 @@ def _extract(tree: HtmlElement, **options: Any) -> str | None:
     """Do what `trafilatura.extract` does, but bound the text before it is normalised."""
     import trafilatura
 
-    document = trafilatura.bare_extraction(tree, as_dict=False, **options)
+    document: Any = trafilatura.bare_extraction(tree, as_dict=False, **options)
     return None if document is None else nfc(document.text.strip())

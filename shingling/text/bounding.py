@@ -74,8 +74,10 @@ def nfc(text: str) -> str:
 
 def is_bounded(codes: CodePoints) -> bool:
     """Whether `bounded` leaves a text as it is for sure; False where it has to be looked at."""
-    if len(codes) > MAX_LONG_CHARS and _long_chars(codes).sum() > MAX_LONG_CHARS:
-        return False
+    if len(codes) > MAX_LONG_CHARS:
+        is_long = _properties().take(codes) & np.uint8(_IS_LONG) != 0
+        if np.count_nonzero(is_long) > MAX_LONG_CHARS:
+            return False
     return not (_has_run(codes[::_SAMPLED], _SAMPLES_IN_RUN) and _has_run(codes, _MIN_RUN))
 
 
@@ -102,10 +104,6 @@ def _bound(codes: CodePoints) -> str:
     is_long = properties & _IS_LONG != 0
     is_long &= np.cumsum(is_long, dtype=np.uint32) > MAX_LONG_CHARS
     return from_code_points(np.where(is_long, np.uint32(_REPLACEMENT), codes)[kept])
-
-
-def _long_chars(codes: CodePoints) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    return _properties().take(codes) & np.uint8(_IS_LONG) != 0
 
 
 @cache

@@ -6,6 +6,7 @@ import gzip
 import json
 import tarfile
 import unicodedata
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -587,11 +588,11 @@ def test_other_extractors_are_asked_for_small_pages_only_where_most_words_are_le
 ) -> None:
     found, taken = " ".join(["found"] * 30), []
 
-    def take(_: object, *, fast: bool = False, **__: object) -> str:
+    def take(_: object, *, fast: bool = False, **__: object) -> SimpleNamespace:
         taken.append(fast)
-        return found
+        return SimpleNamespace(text=found)
 
-    monkeypatch.setattr(trafilatura, "extract", take)
+    monkeypatch.setattr(trafilatura, "bare_extraction", take)
     rest = " ".join(["left"] * left_out)
     script = "<script>" + "no text " * 500 + "</script>"
     page = f"<html><body><p>{found}</p>{script}<div>{rest}</div></body></html>"
