@@ -59,7 +59,7 @@ def bounded(text: str) -> str:
     if text.isascii():
         return text
     codes = to_code_points(text)
-    return text if is_bounded(codes) else _bound(codes)
+    return text if _is_bounded(codes) else _bound(codes)
 
 
 def nfkc(text: str) -> str:
@@ -72,7 +72,7 @@ def nfc(text: str) -> str:
     return unicodedata.normalize("NFC", bounded(text))
 
 
-def is_bounded(codes: CodePoints) -> bool:
+def _is_bounded(codes: CodePoints) -> bool:
     """Whether `bounded` leaves a text as it is for sure; False where it has to be looked at."""
     if len(codes) > MAX_LONG_CHARS:
         is_long = _properties().take(codes) & np.uint8(_IS_LONG) != 0

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shingling.text.bounding import is_bounded, nfkc
+from shingling.text.bounding import MAX_LONG_CHARS, bounded, nfkc
 from shingling.text.characters import (
     IGNORABLE,
     class_table,
@@ -115,13 +115,13 @@ def _fold_by_table(text: str) -> str | None:
     """NFKC_Casefold of a text by the table; None where code points depend on their neighbours."""
     codes = to_code_points(text)
     entries = _entries().take(codes)
-    if entries.max() >= _CONTEXT_BIT:  # no other code point makes a text one to be bounded
-        if not is_bounded(codes):
-            return None
+    if entries.max() >= _CONTEXT_BIT:
         several = [*map(chr, np.unique(codes[entries >= _CONTEXT_BIT]).tolist())]
         replacements = _tables()[1]
         if len(several) > _MAX_REPLACED_CHARS or not replacements.keys() >= {*several}:
-            return None
+            return None  # it is bounded there
+        if len(text) > MAX_LONG_CHARS:  # there is no mark in it, but it may grow
+            text = bounded(text)
         for char in several:
             text = text.replace(char, replacements[char])
         entries = _entries().take(to_code_points(text))
