@@ -52,6 +52,7 @@ _USES: dict[str, Callable[[Any], Any]] = {
     "text.markup._TAG": markup.remove_markup,
     "text.markup._TAG_WITH_VALUES": markup.remove_markup,
     "text.markup._INVALID_REFERENCE": markup._INVALID_REFERENCE.findall,
+    "text.titles._DIGIT": titles._DIGIT.search,
     "text.titles._SEPARATOR": lambda title: titles._SEPARATOR.split(" ".join(title.split())),
     "text.titles._PUNCTUATION": titles._PUNCTUATION.findall,
     "text.titles._ONLY_MARKS": titles._ONLY_MARKS.fullmatch,
