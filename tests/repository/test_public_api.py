@@ -1,6 +1,6 @@
-"""The public API is what `tests/public_api.txt` says, and every class in it is public.
+"""The public API is what `tests/repository/public_api.txt` says, and every class in it is public.
 
-`python -m tests.test_public_api` writes down a change that is meant; CHANGELOG.md tells users.
+`python -m tests.repository.test_public_api` writes down a change that is meant; CHANGELOG.md tells users.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import ModuleType
 
-WRITTEN = ROOT / "tests" / "public_api.txt"
+WRITTEN = ROOT / "tests" / "repository" / "public_api.txt"
 # Classes of Python, and of what pages are crawled with.
 FOREIGN = {
     *("Any", "Callable", "Collection", "Generator", "Iterable", "Iterator", "Mapping", "None"),
