@@ -13,8 +13,8 @@ from scrapy.http import HtmlResponse
 
 from crawler.arguments import ArgumentError
 from crawler.limit import LimitedSpider
-from shingling.bulk.files.archives import ArchiveError, SavedPage, SkippedPage, read_archive
-from shingling.text import plain_line
+from shingling.bulk.files.archives import read_archive
+from shingling.bulk.files.pages import ArchiveError, SavedPage, SkippedPage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -95,7 +95,7 @@ class ArchiveSpider(LimitedSpider):
                 if page is None:
                     break
                 if isinstance(page, SkippedPage):
-                    self.logger.warning("%s: %s", plain_line(page.name), page.reason)
+                    self.logger.warning("%s", page.message)
                     continue
                 number += 1
                 if self.crawler.engine.needs_backout():

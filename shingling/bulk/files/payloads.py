@@ -14,10 +14,9 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from w3lib.encoding import http_content_type_encoding
 
-from shingling.bulk.files.archives import SavedPage, SkippedPage
 from shingling.bulk.files.lines import json_object
+from shingling.bulk.files.pages import SavedPage, SkippedPage
 from shingling.extraction.pages import Fetched
-from shingling.text import plain_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -136,7 +135,7 @@ class Pages(NamedTuple):
         del max_bytes  # archives are read with it
         for number, page in enumerate(self.pages, start=1):
             if isinstance(page, SkippedPage):
-                yield RawRow(number, plain_line(f"{page.name}: {page.reason}"))
+                yield RawRow(number, page.message)
                 continue
             encoding = http_content_type_encoding(page.content_type) if page.content_type else None
             fetched = Fetched(page.body, is_html=True, url=page.url, encoding=encoding)

@@ -10,8 +10,9 @@ import zlib
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
 
-from shingling.bulk.files.archives import ArchiveError, SavedPage, read_archive
+from shingling.bulk.files.archives import read_archive
 from shingling.bulk.files.lines import csv_lines
+from shingling.bulk.files.pages import ArchiveError, SavedPage
 from shingling.bulk.files.payloads import (
     BOM,
     ArrowRows,
