@@ -104,6 +104,8 @@ def name_problem(name: str) -> str | None:
     """Say why a file name cannot be that of a page; None if it can."""
     if len(name) > MAX_NAME_CHARACTERS:
         return f"its name is longer than {MAX_NAME_CHARACTERS:,} characters"
+    if name in ("", "."):
+        return "it has no name"
     if name.startswith("/") or ".." in name.split("/"):
         return "its name leaves the archive"
     if "\0" in name:

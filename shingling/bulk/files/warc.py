@@ -70,18 +70,27 @@ def read_warc(path: Path, only: Sequence[str], max_bytes: int) -> Iterator[Saved
                 page = _read_record(stream, only, max_bytes)
             except EntryTooLongError:
                 page = SkippedPage(place, "it is longer than its gzip member")
-            except _BrokenRecordError as error:
+            except (_BrokenRecordError, DamagedError) as error:
                 page = SkippedPage(place, str(error))
-                if not stream.skip_to(b"\n" + _VERSION):
-                    raise ArchiveError(f"{page.message}, and no other is found behind it") from None
-            except DamagedError as error:
-                page = SkippedPage(place, str(error))
-                if not stream.skip_member():
+                if not _find_record(stream, is_damaged=isinstance(error, DamagedError)):
                     raise ArchiveError(f"{page.message}, and no other is found behind it") from None
             finally:
                 stream.is_in_entry = False
             if page is not None:
                 yield page
+
+
+def _find_record(stream: Unpacked, *, is_damaged: bool) -> bool:
+    """Skip to the next record behind a broken one; False if there is none."""
+    stream.is_in_entry = True
+    if not is_damaged:
+        try:
+            return stream.skip_to(b"\n" + _VERSION)
+        except EntryTooLongError:
+            return True
+        except DamagedError:
+            pass
+    return stream.skip_member()
 
 
 def _is_at_record(stream: Unpacked) -> bool:
