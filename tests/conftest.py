@@ -37,6 +37,7 @@ _MARKERS = {
     "slow": (
         "bulk/",
         "cli/test_exchange_commands.py",
+        "hostile/test_archive",
         "repository/benchmarks/",
         "store/backends/test_atomic.py",
         "store/backends/test_races.py",

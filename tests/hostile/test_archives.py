@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import bz2
+import contextlib
 import gzip
 import json
 import lzma
+import random
 import zlib
 from typing import TYPE_CHECKING
 
@@ -13,7 +15,7 @@ import pytest
 
 from shingling.bulk import Options, deduplicate
 from shingling.bulk.files.archives import MAX_NAMED_BAD_ENTRIES, read_archive
-from shingling.bulk.files.pages import SavedPage
+from shingling.bulk.files.pages import ArchiveError, SavedPage
 
 from .archives import (
     TAR_END,
@@ -208,21 +210,9 @@ BROKEN_OFF = {
     "binary WARC file": ("x.warc", bytes(range(256)) * 99, []),
     "cut WARC header": ("x.warc", good_record(1) + good_record(5)[:60], ["1"]),
     "cut record": ("x.warc", good_record(1) + good_record(5)[:-600], ["1"]),
-    "last record too long": (
-        "x.warc",
-        good_record(1) + warc_record(HOST, PAGE, length=b"99999"),
-        ["1"],
-    ),
-    "cut WARC of gzip": (
-        "x.warc.gz",
-        gzip.compress(good_record(1)) + gzip.compress(good_record(5))[:-9],
-        ["1"],
-    ),
-    "header of 1 MB": (
-        "x.warc",
-        good_record(1) + warc_record(HOST, PAGE, extra=b"X: " + b"x" * 10**6),
-        ["1"],
-    ),
+    "record too long": ("x.warc", good_record(1) + LONG_RECORD + good_record(9), ["1"]),
+    "cut WARC of gzip": ("x.warc.gz", PACKED_RECORDS[:-200], ["1"]),
+    "header of 1 MB": ("x.warc", good_record(1) + LONG_HEADER, ["1"]),
 }
 
 
@@ -366,3 +356,43 @@ def test_very_many_bad_entries_are_counted_and_not_all_named(tmp_path: Path) -> 
     _, bad = run(tmp_path, "x.tar", b"".join(entries) + TAR_END)
     assert len(bad) == MAX_NAMED_BAD_ENTRIES + 1
     assert bad[-1] == "further entries: 500 more cannot be read"
+
+
+@pytest.mark.parametrize("name", ["x.tar", "x.tgz", "x.tar.bz2", "x.tar.xz", "x.warc", "x.warc.gz"])
+def test_mutated_archives_give_pages_of_their_own_and_no_other_error(
+    tmp_path: Path, name: str
+) -> None:
+    pytest.importorskip("fastwarc")
+    path, base = tmp_path / name, "https://example.com/"
+    if "warc" in name:
+        entries = [good_record(number) for number in range(4)]
+        entries[2] = warc_record(HOST, gzip.compress(PAGE), http=GZIP)
+    else:
+        entries = [good(0), pax([(b"path", b"x.html"), (b"mtime", b"1.5")]) + good(1), good(2)]
+        entries += [tar_entry(b"L", b"n" * 200, kind=b"L") + good(3), broken_sparse(b"1\n0\n9\n")]
+    if name == "x.warc.gz":
+        content = b"".join(map(gzip.compress, entries))
+    else:
+        packs = {"tgz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
+        content = packs.get(name.rpartition(".")[2], bytes)(b"".join(entries) + TAR_END)
+    heads = [at for at in range(len(content)) if content[at : at + 5] in (b"WARC/", b"ustar")]
+    rnd = random.Random(name)
+    for _ in range(400):
+        mutated = bytearray(content)
+        for _ in range(rnd.choice((1, 1, 4, 40))):
+            at = rnd.choice([*heads, 0]) + rnd.randint(-270, 300)
+            at = (
+                at if rnd.random() < 0.7 and 0 <= at < len(content) else rnd.randrange(len(content))
+            )
+            mutated[at] = rnd.choice((0, 0x20, 0x30, 0x37, 0x39, 0x80, 0xFF, rnd.randrange(256)))
+        start = rnd.randrange(len(content))
+        if rnd.random() < 0.3:
+            mutated[start : start + rnd.randrange(2000)] = b""
+        path.write_bytes(mutated)
+        with contextlib.suppress(ArchiveError):
+            for found in read_archive(path, base=base, max_bytes=MAX_BYTES):
+                if isinstance(found, SavedPage):
+                    assert found.url.startswith(("http://", "https://"))
+                    assert "warc" in name or found.url.startswith(base)
+                else:
+                    assert found.message.isprintable()

@@ -81,7 +81,8 @@ class Source:
         except (OSError, EOFError, zlib.error, ArchiveError) as error:
             if isinstance(error, OSError) and error.filename is not None:
                 raise BulkError(f"{plain_line(self.name)}: {error.strerror}") from error
-            yield Broken(f"cannot be read any further: {plain_line(str(error))}"), None
+            reason = error.__cause__ if isinstance(error, ArchiveError) else error
+            yield Broken(f"cannot be read any further: {plain_line(str(reason))}"), None
 
 
 def sources_of(inputs: Iterable[str], options: Options) -> list[Source]:

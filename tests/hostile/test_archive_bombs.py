@@ -1,0 +1,224 @@
+"""Small archives that give very many bytes: memory stays what it is, and time in proportion."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import lzma
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+
+from .archives import (
+    TAR_END,
+    good,
+    good_record,
+    octal,
+    page,
+    pax,
+    tar_entry,
+    tar_header,
+    warc_record,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/status").exists(), reason="the peak memory of a process is read there"
+)
+
+MEGABYTE = 1 << 20
+ADDRESS_SPACE = 3 << 30  # bytes
+MAX_EXTRA_MEMORY = 120  # MB, above that of a run of ordinary pages
+MAX_SECONDS = 60  # of CPU; each takes a small part of it
+
+RUN = f"""
+import json, pathlib, resource, sys, time
+from shingling.bulk import Options, deduplicate
+
+resource.setrlimit(resource.RLIMIT_AS, ({ADDRESS_SPACE}, {ADDRESS_SPACE}))
+summary = deduplicate(sys.argv[2:], sys.argv[1], Options(workers=0, max_bytes=10_000_000))
+problems = [problem.reason for problem in summary.problems]
+# Linux counts the memory of the parent process in ru_maxrss.
+status = pathlib.Path("/proc/self/status").read_text()
+peak = int(status.partition("VmHWM:")[2].split()[0]) / 1000
+print(json.dumps([summary.total, summary.bad, problems, time.process_time(), peak]))
+"""
+
+
+class Outcome(NamedTuple):
+    """What a run in a process of its own has given.
+
+    Args:
+        total: rows that were decided.
+        bad: bad rows.
+        problems: the first of them.
+        seconds: of CPU.
+        peak: memory, in MB.
+    """
+
+    total: int
+    bad: int
+    problems: list[str]
+    seconds: float
+    peak: float
+
+
+def run(tmp_path: Path, name: str, pieces: Iterable[bytes]) -> Outcome:
+    """Deduplicate an archive and, behind it, another one of a page."""
+    archive, after = tmp_path / name, tmp_path / "after.tar"
+    with archive.open("wb") as file:
+        file.writelines(pieces)
+    after.write_bytes(tar_entry(b"after", page(20)) + TAR_END)
+    out = tempfile.mkdtemp(dir=tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-c", RUN, out, str(archive), str(after)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    archive.unlink()
+    assert done.returncode == 0, done.stderr
+    return Outcome(*json.loads(done.stdout))
+
+
+@pytest.fixture(scope="module")
+def ordinary_peak(tmp_path_factory: pytest.TempPathFactory) -> float:
+    """Peak memory of a run of ordinary pages, in MB."""
+    content = b"".join(good(number) for number in range(1, 10)) + TAR_END
+    return run(tmp_path_factory.mktemp("ordinary"), "x.tgz", [gzip.compress(content)]).peak
+
+
+def packed(*contents: bytes | tuple[bytes, int]) -> Iterable[bytes]:
+    """Pack contents by gzip; one with a number is there that many times."""
+    for content in contents:
+        piece, times = content if isinstance(content, tuple) else (content, 1)
+        member = gzip.compress(piece, 1)
+        for _ in range(times):
+            yield member
+
+
+def tar_of(kind: bytes, name: bytes, size: int) -> Iterable[bytes]:
+    """Pack an entry of null bytes between two pages."""
+    return packed(
+        good(1) + tar_header(name, octal(size) if size < 8**11 else b"", kind=kind),
+        (bytes(MEGABYTE), size // MEGABYTE),
+        good(5) + good(9) + TAR_END,
+    )
+
+
+def members(pack: Any, start: bytes, size: int) -> Iterable[bytes]:
+    """Pack bytes, and then null bytes, as one stream after the other."""
+    yield pack(start)
+    member = pack(bytes(16 * MEGABYTE))
+    for _ in range(size // (16 * MEGABYTE)):
+        yield member
+
+
+GIGABYTE = 1 << 30
+DIGITS = tar_entry(b"p", b"9" * 65_000, kind=b"x") + tar_entry(b"d", b"")
+PAGE_OF_8_GB = good(1) + tar_header(b"5", b"\x80" + (8 << 30).to_bytes(11)) + b"<html>"
+
+LIMIT = "it gives more than "
+RECORD_OF_1_GB = warc_record(b"https://example.com/5", b"", length=b"%d" % GIGABYTE)[:-4]
+
+BOMBS = {
+    # name of the archive, its pieces, number of rows, reasons
+    "PAX header of 3 GB": ("x.tgz", tar_of(b"x", b"pax", 3 * GIGABYTE), 3, ["65,536 bytes"]),
+    "long name of 1 GB": ("x.tgz", tar_of(b"L", b"name", GIGABYTE), 3, ["65,536 bytes"]),
+    "file of 1 GB": ("x.tgz", tar_of(b"0", b"5", GIGABYTE), 4, []),
+    "page of 8 GB by bzip2": (
+        "x.tar.bz2",
+        members(bz2.compress, PAGE_OF_8_GB, 8 * GIGABYTE),
+        2,
+        ["5: too large", LIMIT],
+    ),
+    "page of 8 GB by xz": (
+        "x.tar.xz",
+        members(lzma.compress, PAGE_OF_8_GB, 8 * GIGABYTE),
+        2,
+        ["5: too large", LIMIT],
+    ),
+    "record header of 1 GB": (
+        "x.warc.gz",
+        packed(good_record(1), b"WARC/1.0\r\nX: ", (b"x" * MEGABYTE, 1024), good_record(9)),
+        3,
+        ["65,536 bytes"],
+    ),
+    "record of 1 GB": (
+        "x.warc.gz",
+        packed(good_record(1), RECORD_OF_1_GB, (bytes(MEGABYTE), 1024), good_record(9)),
+        3,
+        ["too large"],
+    ),
+    "starts of gzip members": (
+        "x.warc.gz",
+        [*packed(good_record(1)), b"\x1f\x8b\x08\0" * 3_000_000],
+        2,
+        ["no other is found"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "pieces", "rows", "reasons"), BOMBS.values(), ids=BOMBS)
+def test_memory_and_time_of_a_bomb_are_bounded(
+    tmp_path: Path,
+    ordinary_peak: float,
+    name: str,
+    pieces: Iterable[bytes],
+    rows: int,
+    reasons: list[str],
+) -> None:
+    if "warc" in name:
+        pytest.importorskip("fastwarc")
+    found = run(tmp_path, name, pieces)
+    assert found.total == rows
+    assert found.bad == len(found.problems) == len(reasons)
+    for reason, problem in zip(reasons, found.problems, strict=True):
+        assert reason in problem
+    assert found.peak - ordinary_peak < MAX_EXTRA_MEMORY
+    assert found.seconds < MAX_SECONDS
+
+
+GROWING = {
+    "PAX headers of digits": ("x.tgz", DIGITS, 100),
+    "broken headers": ("x.tgz", tar_entry(b"a", b"", checksum=b"0" * 8), 20_000),
+    "names that leave": ("x.tgz", tar_entry(b"../a", b""), 20_000),
+    "unsorted names": ("x.tgz", tar_entry(b"b" * 90, b"") + tar_entry(b"a", b""), 10_000),
+    "empty gzip members": ("x.tgz", b"", 100_000),
+    "PAX headers": ("x.tgz", pax([(b"a", b"b")]), 10_000),
+    "records without length": ("x.warc.gz", b"WARC/1.0\r\n\r\n", 20_000),
+    "empty records": ("x.warc.gz", b"WARC/1.0\r\nContent-Length: 0\r\n\r\n\r\n\r\n", 20_000),
+    "blank lines": ("x.warc.gz", b"\r\n" * 1000, 2_000),
+    "header lines": ("x.warc.gz", b"WARC/1.0\r\n" + b"a:\r\n" * 15_000, 100),
+    "damaged members": ("x.warc.gz", None, 20_000),
+}
+
+
+@pytest.mark.parametrize(("name", "piece", "number"), GROWING.values(), ids=GROWING)
+def test_time_grows_with_the_number_of_broken_entries_and_no_faster(
+    tmp_path: Path, ordinary_peak: float, name: str, piece: bytes | None, number: int
+) -> None:
+    if "warc" in name:
+        pytest.importorskip("fastwarc")
+    first, last = (good_record, b"") if "warc" in name else (good, TAR_END)
+    outcomes = []
+    for times in (number, 4 * number):
+        if piece is None:
+            content = [*packed(first(1)), (gzip.compress(b"WARC/1.0")[:-8] + b"\xff" * 8) * times]
+        elif not piece:
+            content = [*packed(first(1), (b"", times), last)]
+        else:
+            content = [gzip.compress(first(1) + piece * times + last, 1)]
+        outcomes.append(run(tmp_path, name, content))
+    few, many = outcomes
+    assert few.total == many.total == 2
+    assert many.peak - ordinary_peak < MAX_EXTRA_MEMORY
+    assert many.seconds < 6 * few.seconds + 2
