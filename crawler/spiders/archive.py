@@ -14,7 +14,9 @@ from scrapy.http import HtmlResponse
 from crawler.arguments import ArgumentError
 from crawler.limit import LimitedSpider
 from shingling.bulk.files.archives import read_archive
-from shingling.bulk.files.pages import ArchiveError, SavedPage, SkippedPage
+from shingling.bulk.files.pages import SavedPage, SkippedPage
+from shingling.errors import ShinglingError
+from shingling.text import plain_line
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -97,16 +99,21 @@ class ArchiveSpider(LimitedSpider):
                 if isinstance(page, SkippedPage):
                     self.logger.warning("%s", page.message)
                     continue
+                try:
+                    request = scrapy.Request(
+                        page.url,
+                        dont_filter=True,
+                        meta={"saved_page": page, "fetched": page.fetched.isoformat()},
+                    )
+                except ValueError as error:
+                    self.logger.warning("%s", SkippedPage(page.url, str(error)).message)
+                    continue
                 number += 1
                 if self.crawler.engine.needs_backout():
                     await self.crawler.signals.wait_for(signals.scheduler_empty)
-                yield scrapy.Request(
-                    page.url,
-                    dont_filter=True,
-                    meta={"saved_page": page, "fetched": page.fetched.isoformat()},
-                )
-        except ArchiveError as error:
-            self.logger.error("%s (after %d pages)", error, number)
+                yield request
+        except ShinglingError as error:
+            self.logger.error("%s (after %d pages)", plain_line(str(error)), number)
         finally:
             reader.shutdown(wait=False)
         if not number:

@@ -8,6 +8,7 @@ import gzip
 import json
 import lzma
 import random
+import sys
 import zlib
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,8 @@ import pytest
 from shingling.bulk import Options, deduplicate
 from shingling.bulk.files.archives import MAX_NAMED_BAD_ENTRIES, read_archive
 from shingling.bulk.files.pages import ArchiveError, SavedPage
+from tests.support.crawls import run_scrapy
+from tests.support.installed import ROOT
 
 from .archives import (
     TAR_END,
@@ -33,6 +36,7 @@ from .archives import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 MAX_BYTES = 1_000_000
@@ -46,7 +50,8 @@ def bad_rows(out: Path) -> list[str]:
 
 def kept(out: Path) -> list[str]:
     lines = (out / "kept.jsonl").read_bytes().splitlines()
-    return [json.loads(line)["url"].rpartition("/")[2].removesuffix(".html") for line in lines]
+    rows = map(json.loads, lines)
+    return [row.get("url", row.get("id")).rpartition("/")[2].removesuffix(".html") for row in rows]
 
 
 def run(tmp_path: Path, name: str, content: bytes) -> tuple[list[str], list[str]]:
@@ -350,6 +355,48 @@ def test_a_folder_names_its_broken_files_and_reads_the_others(tmp_path: Path) ->
     ]
 
 
+def test_the_spider_reads_what_can_be_read(tmp_path: Path) -> None:
+    pytest.importorskip("fastwarc")
+    archive, feed = tmp_path / "x.warc", tmp_path / "items.jsonl"
+    urls = [b"not a URL", b"http://[", b"https://example.com/\xe9", b'http://<:x"@', b"file:///x"]
+    archive.write_bytes(b"".join(warc_record(url, PAGE) for url in urls) + b"words")
+    done = run_scrapy(
+        ROOT,
+        *("crawl", "archive", "-a", f"path={archive}", "-O", str(feed), "-s", "DEDUP_WORKERS=0"),
+        *("-s", f"DEDUP_STORE_URL=sqlite:///{tmp_path / 'dedup.db'}"),
+    )
+    items = [json.loads(line)["url"] for line in feed.read_bytes().splitlines()]
+    assert items == ["https://example.com/%E9"]
+    assert "Traceback" not in done.stderr
+    assert "not a URL: its URL is not that of a page on the web" in done.stderr
+    assert "cannot be read any further" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["x.jsonl.zst", "x.csv.zst"])
+@pytest.mark.parametrize("attack", ["damaged", "window of 1 GB"])
+def test_rows_of_broken_zstandard_are_one_bad_row(tmp_path: Path, name: str, attack: str) -> None:
+    zstd = pytest.importorskip(
+        "backports.zstd" if sys.version_info < (3, 14) else "compression.zstd"
+    )
+    parameter = zstd.CompressionParameter
+    options = {parameter.window_log: 30, parameter.content_size_flag: 0}
+    packer = zstd.ZstdCompressor(options=options if attack.startswith("window") else None)
+    packed = packer.compress(b"id,text\n" * 99) + packer.flush()
+    content = packed if attack.startswith("window") else packed[:12] + b"\xff" * 99
+    names, [bad] = run(tmp_path, name, content)
+    assert names == []
+    assert "cannot be read any further: Unable to decompress Zstandard data" in bad
+
+
+def test_a_line_of_csv_is_cut_where_it_is_too_long(tmp_path: Path) -> None:
+    rows = [b"id,text", b"1," + b"a" * 2_000_000, b"2," + b'"a" ' * 400_000, b"3,"]
+    rows += [b"4," + b"x," * 600_000, b"5,many words"]
+    names, bad = run(tmp_path, "x.csv", b"\r\n".join(rows))
+    assert names == ["5"]
+    too_long = "longer than 1,000,000 characters"
+    assert bad == [too_long, too_long, "text is empty", too_long]
+
+
 def test_very_many_bad_entries_are_counted_and_not_all_named(tmp_path: Path) -> None:
     number = MAX_NAMED_BAD_ENTRIES + 500
     entries = [tar_entry(b"../%d" % at, b"") for at in range(number)]
@@ -373,6 +420,7 @@ def test_mutated_archives_give_pages_of_their_own_and_no_other_error(
     if name == "x.warc.gz":
         content = b"".join(map(gzip.compress, entries))
     else:
+        packs: dict[str, Callable[[bytes], bytes]]
         packs = {"tgz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
         content = packs.get(name.rpartition(".")[2], bytes)(b"".join(entries) + TAR_END)
     heads = [at for at in range(len(content)) if content[at : at + 5] in (b"WARC/", b"ustar")]
@@ -385,6 +433,9 @@ def test_mutated_archives_give_pages_of_their_own_and_no_other_error(
                 at if rnd.random() < 0.7 and 0 <= at < len(content) else rnd.randrange(len(content))
             )
             mutated[at] = rnd.choice((0, 0x20, 0x30, 0x37, 0x39, 0x80, 0xFF, rnd.randrange(256)))
+        for at in heads if name == "x.tar" and rnd.random() < 0.8 else []:
+            block = mutated[at - 257 : at + 255]
+            mutated[at - 109 : at - 101] = b"%06o\0 " % (sum(block) - sum(block[148:156]) + 256)
         start = rnd.randrange(len(content))
         if rnd.random() < 0.3:
             mutated[start : start + rnd.randrange(2000)] = b""

@@ -56,14 +56,16 @@ def csv_lines(file: IO[bytes], max_characters: int = MAX_FILE_BYTES) -> Iterator
 
     Args:
         file: to read from.
-        max_characters: of a cell.
+        max_characters: of a cell, and of a line.
     """
     limit = csv.field_size_limit(max_characters)  # of all readers in the process
     text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline="")
     try:
-        rows = csv.reader(text)
+        lines = _LimitedLines(text, max_characters)
+        rows = csv.reader(lines)
         names = next(rows, [])
         while True:
+            lines.is_cut = False
             try:
                 row = next(rows)
             except StopIteration:
@@ -72,6 +74,9 @@ def csv_lines(file: IO[bytes], max_characters: int = MAX_FILE_BYTES) -> Iterator
                 yield Line(rows.line_num, {}, f"not CSV ({error})")
                 continue
             if not row:
+                continue
+            if lines.is_cut:
+                yield Line(rows.line_num, {}, f"longer than {max_characters:,} characters")
                 continue
             values = dict(zip(names, row, strict=False))
             if len(row) != len(names):
@@ -82,6 +87,28 @@ def csv_lines(file: IO[bytes], max_characters: int = MAX_FILE_BYTES) -> Iterator
     finally:
         csv.field_size_limit(limit)
         text.detach()
+
+
+class _LimitedLines:
+    """Lines of a text, of which those that are too long are cut."""
+
+    def __init__(self, text: io.TextIOWrapper, max_characters: int) -> None:
+        self._text = text
+        self._max_characters = max_characters
+        self.is_cut = False
+
+    def __iter__(self) -> _LimitedLines:
+        return self
+
+    def __next__(self) -> str:
+        line = piece = self._text.readline(self._max_characters + 1)
+        if not line:
+            raise StopIteration
+        if len(line) > self._max_characters:
+            while piece and not piece.endswith(("\n", "\r")):
+                self.is_cut = True
+                piece = self._text.readline(1 << 20)
+        return line
 
 
 def _is_utf8(cell: str) -> bool:

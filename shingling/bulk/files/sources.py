@@ -47,6 +47,13 @@ _Item = TypeVar("_Item")
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 
+def _reading_errors() -> tuple[type[Exception], ...]:
+    """List what reading raises; Zstandard has an error of its own, if it is in use."""
+    modules = map(sys.modules.get, ("compression.zstd", "backports.zstd"))
+    zstd = [module.ZstdError for module in modules if module is not None]
+    return (OSError, EOFError, zlib.error, ArchiveError, *zstd)
+
+
 class Source:
     """An input.
 
@@ -78,7 +85,7 @@ class Source:
         """
         try:
             yield from self._parts()
-        except (OSError, EOFError, zlib.error, ArchiveError) as error:
+        except _reading_errors() as error:
             if isinstance(error, OSError) and error.filename is not None:
                 raise BulkError(f"{plain_line(self.name)}: {error.strerror}") from error
             reason = error.__cause__ if isinstance(error, ArchiveError) else error
@@ -248,7 +255,7 @@ def _collected(items: Iterable[tuple[_Item, int]], max_items: int) -> Iterator[l
             if len(waiting) == max_items or size >= _MAX_PART_BYTES:
                 yield waiting
                 waiting, size = [], 0
-    except (OSError, EOFError, zlib.error, ArchiveError) as error:
+    except _reading_errors() as error:
         broken = error
     if waiting:
         yield waiting

@@ -36,6 +36,15 @@ MAX_EXTENDED_HEADER_BYTES = 1 << 16
 MAX_ENTRY_BYTES = 1 << 50
 """Length of an entry above which its header is broken."""
 
+MAX_EXTENDED_HEADERS = 16
+"""Number of PAX headers and long names before the header of the entry itself."""
+
+MAX_SORTED_BYTES = 1 << 28
+"""Memory for names and places of pages that are sorted at once."""
+
+MAX_SPOOLED_BYTES = 1 << 34
+"""Size of a temporary file for pages that are sorted at once."""
+
 _BLOCK = 512  # bytes
 _NO_BLOCK = bytes(_BLOCK)
 # Types of entries, and of the headers before them.
@@ -45,9 +54,6 @@ _SPARSE, _LONG_NAME, _PAX = b"S", b"L", (b"x", b"X")
 _EXTENDED = (*_PAX, _LONG_NAME, b"K", b"g")  # also long names of links, and of no single entry
 _PAX_RECORD = re.compile(rb"([0-9]{1,9}) ([^=\n]+)=")
 _DIGITS = re.compile(rb"[0-9]{1,18}")
-_MAX_HEADERS_OF_ENTRY = 16  # before the one of the entry itself
-_MAX_SORTED_BYTES = 1 << 28  # of names and places in memory, to be sorted
-_MAX_SPOOLED_BYTES = 1 << 34  # of pages in a temporary file, to be sorted
 _BYTES_OF_PAGE = 500  # in memory, besides its name
 
 
@@ -157,7 +163,7 @@ def _sorted_pages(
             for name, page in pages:
                 run.append((name, len(run), *_spooled(page, spool)))
                 run_bytes += len(name) + _BYTES_OF_PAGE
-                if run_bytes >= _MAX_SORTED_BYTES or spool.tell() >= _MAX_SPOOLED_BYTES:
+                if run_bytes >= MAX_SORTED_BYTES or spool.tell() >= MAX_SPOOLED_BYTES:
                     yield from _of_run(run, spool)
                     run, run_bytes = [], 0
         except ArchiveError as error:
@@ -233,7 +239,7 @@ def _read_headers(block: bytes, stream: Unpacked) -> _Entry:
     """
     fields: dict[bytes, bytes] = {}
     problem = ""
-    for _ in range(_MAX_HEADERS_OF_ENTRY):
+    for _ in range(MAX_EXTENDED_HEADERS):
         if len(block) < _BLOCK:
             raise stream.ended()
         if not _has_checksum(block):
@@ -248,7 +254,7 @@ def _read_headers(block: bytes, stream: Unpacked) -> _Entry:
             problem = "its PAX header is broken"
         block = stream.read(_BLOCK)
     else:
-        raise _BrokenHeaderError(f"it has more than {_MAX_HEADERS_OF_ENTRY} headers")
+        raise _BrokenHeaderError(f"it has more than {MAX_EXTENDED_HEADERS} headers")
     if b"size" in fields:
         size = _pax_size(fields[b"size"])
     if kind == _SPARSE:
