@@ -93,15 +93,16 @@ class Unpacked:
 
     Args:
         file: the archive, at its start.
-        start: what the content of a gzip member begins with if an entry starts there.
+        start: what the content of a gzip member begins with if an entry starts there; b"" if
+            entries may start anywhere.
 
     Raises:
         ArchiveError: here and in all methods, the archive ends early or is too large.
         DamagedError: here and in all methods, it cannot be unpacked.
-        EntryTooLongError: in all methods, while `is_in_entry` is true.
+        EntryTooLongError: in all methods, in an entry or behind bytes that belong to none.
     """
 
-    def __init__(self, file: IO[bytes], start: bytes = b"\0") -> None:
+    def __init__(self, file: IO[bytes], start: bytes = b"") -> None:
         self._start = start
         self.is_in_entry = False
         self._file = file
@@ -174,7 +175,7 @@ class Unpacked:
         Returns:
             False if no other entry starts a member, or the file is not packed by gzip.
         """
-        if self._make is not _Gunzip:
+        if self._make is not _Gunzip or not self._start:
             return False
         self._waiting.clear()
         place = self._member + 1
@@ -219,7 +220,8 @@ class Unpacked:
         self._given += len(piece)
         if self._decompressor is not None and self._given > self._max_bytes:
             raise ArchiveError(f"it gives more than {self._max_bytes:,} bytes, unpacked")
-        if self.is_in_entry and self._member != member and piece.startswith(self._start):
+        is_start = self._start and self._member != member and piece.startswith(self._start)
+        if is_start and (self.is_in_entry or self._waiting.strip()):
             self.position += len(self._waiting)
             self._waiting[:] = piece
             raise EntryTooLongError
