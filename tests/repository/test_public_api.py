@@ -1,6 +1,7 @@
 """The public API is what `tests/repository/public_api.txt` says, and every class in it is public.
 
-`python -m tests.repository.test_public_api` writes down a change that is meant; CHANGELOG.md tells users.
+`python -m tests.repository.test_public_api` writes down a change that is meant; CHANGELOG.md tells
+users.
 """
 
 from __future__ import annotations
