@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from difflib import SequenceMatcher
 from functools import cache
+from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from shingling.text import UNSPACED, canonical_words
@@ -12,14 +13,16 @@ from shingling.text import UNSPACED, canonical_words
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_MAX_WORD_PAIRS = 20_000_000  # of words, that are compared one by one: about three seconds
+_MAX_WORD_PAIRS = 20_000_000  # of one stretch whose words are compared one by one
+_MAX_DIFF_STEPS = 20_000_000  # of one difference of two texts: about three seconds
 
 # A letter of a script without spaces with the marks after it, or a word; with the blanks after.
 _LETTERS = "".join(f"{chr(low)}-{chr(high)}" for low, high in UNSPACED)
 _WORD = re.compile(rf"[{_LETTERS}](?:[^\w\s]|_)*\s*|[^\s{_LETTERS}]+\s*")
-# Of a longer run of full stops only the last 100 are looked at: else the time would grow with its
-# square.
-_SENTENCE = re.compile(r".+?(?:[.!?。！？]{1,100}+\s++|[。！？]|\n|\Z)", re.DOTALL)
+_MARKS = ".!?。！？"  # that end a sentence with the blanks after them; wide ones also without
+_SENTENCE_MARKS = re.compile(rf"[{_MARKS}]+|\n")
+_BLANKS = re.compile(r"\s*")
+_WIDE_MARK = re.compile("[。！？]")
 
 
 class Change(NamedTuple):
@@ -35,11 +38,13 @@ def word_diff(a: str, b: str) -> list[Change]:
 
     Words are the same where their canonical forms are: case and punctuation do not count.
     Sentences are matched first, and words within those that differ (Ratcliff and Obershelp
-    1988, by difflib); where very many differ in a row, they are not taken apart.
+    1988, by difflib); where very many differ in a row, they are not taken apart. Time grows
+    linearly with the texts, beyond a limit on what is compared.
     """
     changes: list[tuple[bool, list[str], list[str]]] = []
-    sentences = _tokens(_SENTENCE.findall(a)), _tokens(_SENTENCE.findall(b))
-    for same, own, other in _matched(*sentences):
+    matcher = _Matcher(_MAX_DIFF_STEPS)
+    sentences = _tokens(_sentences(a)), _tokens(_sentences(b))
+    for same, own, other in matcher.stretches(*sentences):
         if same:
             _append(changes, True, own, other)
             continue
@@ -47,7 +52,7 @@ def word_diff(a: str, b: str) -> list[Change]:
         if len(words[0]) * len(words[1]) > _MAX_WORD_PAIRS:
             _append(changes, False, own, other)
             continue
-        for equal, first, second in _matched(*words):
+        for equal, first, second in matcher.stretches(*words):
             _append(changes, equal, first, second)
     return [Change(same, _joined(own), _joined(other)) for same, own, other in changes]
 
@@ -60,6 +65,27 @@ def written_words(text: str) -> list[str]:
     return _WORD.findall(text)
 
 
+def _sentences(text: str) -> list[str]:
+    """Sentences of a text, each with the marks and blanks after it, in linear time."""
+    sentences = []
+    start = 0
+    for found in _SENTENCE_MARKS.finditer(text):
+        end = found.end()
+        is_line = text[end - 1] == "\n"
+        blanks_end = end if is_line else _BLANKS.match(text, end).end()  # type: ignore[union-attr]
+        # A mark at the very beginning of a sentence does not end it.
+        while (first := max(found.start(), start + 1)) < end:
+            stop = blanks_end
+            if stop == end and not is_line:
+                wide = _WIDE_MARK.search(text, first, end)
+                if wide is None:
+                    break
+                stop = wide.end()
+            sentences.append(text[start:stop])
+            start = stop
+    return [*sentences, text[start:]] if start < len(text) else sentences
+
+
 _Token = tuple[str, str]  # as it is written, and its canonical form
 
 
@@ -69,13 +95,54 @@ def _tokens(parts: Sequence[str]) -> list[_Token]:
     return [(part, form) for part in parts if (form := canonical(part))]
 
 
-def _matched(
-    a: Sequence[_Token], b: Sequence[_Token]
-) -> Iterator[tuple[bool, Sequence[_Token], Sequence[_Token]]]:
-    forms = [form for _, form in a], [form for _, form in b]
-    matcher = SequenceMatcher(None, *forms)
-    for tag, a_start, a_end, b_start, b_end in matcher.get_opcodes():
-        yield tag == "equal", a[a_start:a_end], b[b_start:b_end]
+class _Matcher:
+    """Matches texts as difflib does, until a number of steps is used up.
+
+    Args:
+        steps: comparisons of two tokens that may be made for all texts together.
+    """
+
+    def __init__(self, steps: int) -> None:
+        self._steps = steps
+
+    def stretches(
+        self, a: Sequence[_Token], b: Sequence[_Token]
+    ) -> Iterator[tuple[bool, Sequence[_Token], Sequence[_Token]]]:
+        """Yield what is the same and what differs, in order."""
+        own = other = 0
+        for a_start, b_start, size in [*self._equal_blocks(a, b), (len(a), len(b), 0)]:
+            if own < a_start or other < b_start:
+                yield False, a[own:a_start], b[other:b_start]
+            own, other = a_start + size, b_start + size
+            if size:
+                yield True, a[a_start:own], b[b_start:other]
+
+    def _equal_blocks(self, a: Sequence[_Token], b: Sequence[_Token]) -> list[tuple[int, int, int]]:
+        """Longest blocks in both, as `SequenceMatcher.get_matching_blocks` finds them.
+
+        Its time is cubic at worst. What a search takes is known before it: the places in `b` of
+        each token of `a`; where that is more than is left, no further block is looked for.
+        """
+        forms = [form for _, form in a]
+        matcher = SequenceMatcher(None, forms, [form for _, form in b])
+        places = (1 + len(matcher.b2j.get(form, ())) for form in forms)
+        steps_before = [0, *accumulate(places)]
+        blocks: list[tuple[int, int, int]] = []
+        waiting = [(0, len(a), 0, len(b))]
+        while waiting:
+            a_low, a_high, b_low, b_high = waiting.pop()
+            if a_low >= a_high or b_low >= b_high:
+                continue
+            steps = steps_before[a_high] - steps_before[a_low]
+            if steps > self._steps:
+                continue
+            self._steps -= steps
+            a_start, b_start, size = matcher.find_longest_match(a_low, a_high, b_low, b_high)
+            if size:
+                blocks.append((a_start, b_start, size))
+                waiting.append((a_low, a_start, b_low, b_start))
+                waiting.append((a_start + size, a_high, b_start + size, b_high))
+        return sorted(blocks)
 
 
 def _append(
