@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from shingling.shown import message_line
 
 class ShinglingError(Exception):
     """Base of all errors of this package; the message is one line for people."""
+
+    def __str__(self) -> str:
+        return message_line(super().__str__())
 
 
 class SettingsError(ShinglingError, ValueError):

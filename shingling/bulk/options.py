@@ -5,6 +5,7 @@ Every other module of `bulk` may use them; they use none of those.
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -106,7 +107,8 @@ class Options:
             "extractor": self.extractor,
             "fields": list(self.fields),
             "format": self.format,
-            "query": self.query,
+            # A query may hold a password, and this is kept with a run.
+            "query": self.query and hashlib.sha256(self.query.encode()).hexdigest(),
             "max_bytes": self.max_bytes,
         }
 

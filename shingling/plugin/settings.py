@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -57,7 +57,7 @@ class DedupSettings:
     """Settings of one crawl; the documentation of settings says what each means."""
 
     enabled: bool
-    store_url: str
+    store_url: str = field(repr=False)  # with a password
     action: str
     threshold: float
     method: str
@@ -121,9 +121,9 @@ class DedupSettings:
         """URL of the store, as it may be logged."""
         if _PLAIN_SQLITE.fullmatch(self.store_url):
             return self.store_url
-        from shingling.store import parse_url
+        from shingling.store import shown_url
 
-        return str(parse_url(self.store_url).render_as_string())
+        return shown_url(self.store_url)
 
     def for_run(self) -> dict[str, Any]:
         """Take the settings that pages are decided by, which the store keeps with a run."""

@@ -5,7 +5,7 @@ from shingling.store.admin.rebuild import Change, Changes
 from shingling.store.admin.records import PAGE_FIELDS, Header, Record, checked
 from shingling.store.admin.store_admin import StoreAdmin
 from shingling.store.admin.transfer import Restored
-from shingling.store.backends.engine import file_of, parse_url
+from shingling.store.backends.engine import file_of, parse_url, shown_url
 from shingling.store.decide.alike import MAX_CANDIDATES_MEASURED, Ranking
 from shingling.store.index.keys import Index
 from shingling.store.index.postings import MAX_PAGES_PER_KEY
@@ -58,5 +58,6 @@ __all__ = [
     "look_at_store",
     "parse_url",
     "safe_url",
+    "shown_url",
     "site_of",
 ]

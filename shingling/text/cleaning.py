@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import unicodedata
+from shingling.shown import printable
 
 
 def clean(text: str) -> str:
@@ -17,5 +17,4 @@ def clean(text: str) -> str:
 
 def plain_line(text: str) -> str:
     """Put a text on one line, without control, format or surrogate characters."""
-    visible = "".join(" " if unicodedata.category(char)[0] == "C" else char for char in text)
-    return " ".join(visible.split())
+    return " ".join(printable(text).split())

@@ -288,21 +288,25 @@ def _archive(path: Path, options: Options) -> Iterator[tuple[Payload, float | No
 
 
 def _query(url: str, options: Options) -> Source:
-    from sqlalchemy import create_engine, make_url, text
+    from sqlalchemy import create_engine, text
     from sqlalchemy.exc import SQLAlchemyError
+
+    from shingling.store.backends.secrets import Secrets, parse_database_url
 
     if not options.query:
         raise BulkError("an SQLAlchemy URL needs --query, such as 'SELECT id, text FROM articles'")
-    parsed = None
-    with contextlib.suppress(SQLAlchemyError, ValueError):
-        parsed = make_url(url)
-    if parsed is None:  # raised without its cause: SQLAlchemy 2.0 quotes the URL and its password
-        raise BulkError("not an SQLAlchemy URL; expected one like sqlite:///articles.db")
+    parsed = parse_database_url(url)
+    if parsed is None:
+        raise BulkError(
+            "not an SQLAlchemy URL; in a password, @ is written %40; expected one like"
+            " sqlite:///articles.db"
+        )
+    secrets = Secrets.of(parsed)
     try:
         engine = create_engine(parsed)
-    except (SQLAlchemyError, ImportError) as error:
-        raise BulkError(f"the database cannot be reached: {plain_line(str(error))}") from error
-    name = engine.url.render_as_string(hide_password=True)
+    except (SQLAlchemyError, ImportError, ValueError, TypeError) as error:
+        reason = plain_line(secrets.hide(str(error)))
+        raise BulkError(f"the database cannot be reached: {reason}") from secrets.cause(error)
 
     def parts() -> Iterator[tuple[Payload, float | None]]:
         try:
@@ -313,12 +317,13 @@ def _query(url: str, options: Options) -> Source:
                     rows = [(place, dict(row)) for place, row in enumerate(batch, start=1)]
                     yield Values(rows), None
         except SQLAlchemyError as error:
-            reason = plain_line(str(error.__cause__ or error))
-            raise BulkError(f"{name}: the query failed: {reason}") from error
+            reason = plain_line(secrets.hide(str(error.__cause__ or error)))
+            line = f"{secrets.shown}: the query failed: {reason}"
+            raise BulkError(line) from secrets.cause(error)
         finally:
             engine.dispose()
 
-    return Source(name, None, None, parts)
+    return Source(secrets.shown, None, None, parts)
 
 
 def _require(module: str, what: str, extra: str) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias, TypeVar
 from sqlalchemy.exc import DBAPIError, NoSuchModuleError, SQLAlchemyError
 
 from shingling.errors import StoreError, StoreUnavailableError
+from shingling.store.backends.secrets import Secrets
 from shingling.store.index.postings import require_methods
 
 if TYPE_CHECKING:
@@ -106,8 +107,9 @@ class Database(ABC):
         cls.dialect, cls.driver = dialect, driver
         cls.example_url, cls.several_writers = example_url, several_writers
 
-    def __init__(self, where: str) -> None:
-        self.where = where
+    def __init__(self, url: URL) -> None:
+        self._secrets = Secrets.of(url)
+        self.where = self._secrets.shown
         self.alone = not self.several_writers
         self._gave_up = False
 
@@ -322,10 +324,12 @@ class Database(ABC):
         except DBAPIError as error:
             trouble = self.trouble(error) if again else None
             lines = str(error.orig).splitlines() or [type(error.orig).__name__]
-            line = f"{self.where}: {self.explained(lines[0])}"
-            raise (StoreError(line) if trouble is None else AgainError(line, trouble)) from error
+            line = f"{self.where}: {self._secrets.hide(self.explained(lines[0]))}"
+            cause = self._secrets.cause(error)
+            raise (StoreError(line) if trouble is None else AgainError(line, trouble)) from cause
         except (SQLAlchemyError, NoSuchModuleError, OSError) as error:
-            raise StoreError(f"{self.where}: {str(error).splitlines()[0]}") from error
+            line = self._secrets.hide(str(error).splitlines()[0])
+            raise StoreError(f"{self.where}: {line}") from self._secrets.cause(error)
 
     def close(self) -> None:
         """Close all connections."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from sqlalchemy import make_url
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.exc import SQLAlchemyError
 
 from shingling.errors import StoreError
 from shingling.store.backends.postgres import PostgresDatabase
+from shingling.store.backends.secrets import Secrets, parse_database_url
 from shingling.store.backends.sqlite import SqliteDatabase
 
 if TYPE_CHECKING:
@@ -32,11 +31,12 @@ def parse_url(url: str) -> URL:
     Raises:
         StoreError: it is no such URL; the message shows those that are supported.
     """
-    parsed = None
-    with suppress(ArgumentError, ValueError):
-        parsed = make_url(url)
-    if parsed is None:  # raised without its cause: SQLAlchemy 2.0 quotes the URL and its password
-        raise StoreError("not a database URL; expected one like sqlite:///dedup.db")
+    parsed = parse_database_url(url)
+    if parsed is None:
+        raise StoreError(
+            "not a database URL (in a password, @ is written %40); expected one like"
+            " sqlite:///dedup.db"
+        )
     _backend_of(parsed).check_url(parsed)
     return parsed
 
@@ -56,8 +56,18 @@ def database_of(url: URL) -> Database:
     try:
         return backend(url)
     except SQLAlchemyError as error:
-        where = url.render_as_string(hide_password=True)
-        raise StoreError(f"{where}: {str(error).splitlines()[0]}") from error
+        secrets = Secrets.of(url)
+        line = secrets.hide(str(error).splitlines()[0])
+        raise StoreError(f"{secrets.shown}: {line}") from secrets.cause(error)
+
+
+def shown_url(url: str) -> str:
+    """URL of a database without its secrets.
+
+    Raises:
+        StoreError: it is no URL of a database that can hold a store.
+    """
+    return Secrets.of(parse_url(url)).shown
 
 
 def _backend_of(url: URL) -> type[Database]:

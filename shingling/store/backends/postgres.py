@@ -33,7 +33,6 @@ COMMIT_LOCK = STORE_LOCK + 1
 MAX_TURN = "30s"  # of somebody who does not commit, then the server ends the session
 NOTED_TRANSACTIONS = 1000  # a transaction that takes longer than so many others begins again
 CONNECT_TIMEOUT_SECONDS = "10"
-_SECRET_PARAMETERS = ("password", "sslpassword", "passfile")
 
 # Advisory locks belong to a database, which may hold a store in each of its schemas.
 LOCK_SALT = "hashtextextended(current_schema(), 0)"
@@ -95,9 +94,7 @@ class PostgresDatabase(
 
     def __init__(self, url: URL) -> None:
         url = url.set(drivername=f"{self.dialect}+{self.driver}")
-        hidden = {name: "***" for name in _SECRET_PARAMETERS if name in url.query}
-        shown = url.update_query_dict(hidden) if hidden else url
-        super().__init__(shown.render_as_string(hide_password=True))
+        super().__init__(url)
         if "connect_timeout" not in url.query:
             url = url.update_query_dict({"connect_timeout": CONNECT_TIMEOUT_SECONDS})
         try:
@@ -105,7 +102,7 @@ class PostgresDatabase(
         except (ImportError, NoSuchModuleError) as error:
             raise StoreError(
                 'PostgreSQL needs psycopg 3: pip install "scrapy-shingling[postgres]"'
-            ) from error
+            ) from self._secrets.cause(error)
         event.listen(self.engine, "connect", _set_up)
         listen(self.engine)
         self._reader = self.engine.execution_options(

@@ -50,7 +50,7 @@ class SqliteDatabase(
         self.path = None if path is None else path.absolute()  # the working directory may change
         if self.path is not None:
             url = url.set(database=str(self.path))
-        super().__init__(url.render_as_string())
+        super().__init__(url)
         options: dict[str, Any] = {"connect_args": {"timeout": BUSY_TIMEOUT_SECONDS}}
         if self.path is None:
             options["poolclass"] = StaticPool

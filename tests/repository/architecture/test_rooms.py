@@ -17,10 +17,11 @@ MAX_LINES = 400
 MAX_IN_FOLDER = 12  # modules and packages, besides those of Python and pytest themselves
 _NOT_COUNTED = {"__init__", "conftest"}
 
-_GROUND = {"errors", "kernel", "rules"}
+_GROUND = {"errors", "kernel", "rules", "shown"}
 
 ROOMS = {
-    "errors": set[str](),
+    "shown": set[str](),
+    "errors": {"shown"},
     "kernel": set[str](),
     "rules": {"errors"},
     "text": _GROUND,
