@@ -1,8 +1,40 @@
-"""Errors that shingling raises: each is a `ShinglingError`."""
+"""Errors that shingling raises: each is a `ShinglingError`, whose message may be shown."""
 
 from __future__ import annotations
 
-from shingling.shown import message_line
+import re
+
+MAX_MESSAGE_CHARACTERS = 2000
+
+_USER_AND_PASSWORD = re.compile(r"(://[^\s:/?#@]*:)[^\s/]*@")
+_PASSWORD_PARAMETER = re.compile(
+    r"(?i)((?:password|passwd|pwd|passphrase|secret|token|api_?key)=)[^\s&;,'\"]+"
+)
+
+
+def printable(text: str) -> str:
+    """Replace every character that is not to be seen by a space: control, format and others.
+
+    These are line ends, terminal escapes, C1 controls, marks that change the direction of what
+    follows, zero-width characters and lone surrogates.
+    """
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else " " for char in text)
+
+
+def message_line(message: str) -> str:
+    """Put a message on one line, without passwords and without what is not to be seen.
+
+    It is cut after `MAX_MESSAGE_CHARACTERS` characters.
+    """
+    line = " ".join(printable(message[: 2 * MAX_MESSAGE_CHARACTERS]).split())
+    line = _USER_AND_PASSWORD.sub(r"\1***@", line)
+    line = _PASSWORD_PARAMETER.sub(r"\1***", line)
+    if len(line) > MAX_MESSAGE_CHARACTERS:
+        return f"{line[:MAX_MESSAGE_CHARACTERS]} …"
+    return line
+
 
 class ShinglingError(Exception):
     """Base of all errors of this package; the message is one line for people."""

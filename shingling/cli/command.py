@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
+from shingling.errors import message_line
+
 if TYPE_CHECKING:
     import argparse
 
@@ -57,7 +59,9 @@ class Command(ScrapyCommand):
             UsageError: left-over or missing arguments, which Scrapy's parser lets through.
         """
         if args:
-            raise UsageError(f"unrecognized arguments: {' '.join(args)}", print_help=False)
+            cut = (one.partition("://") for one in args)  # a URL may hold a password
+            shown = " ".join(f"{scheme}{mark}..." if mark else scheme for scheme, mark, _ in cut)
+            raise UsageError(message_line(f"unrecognized arguments: {shown}"), print_help=False)
         if opts.dedup_command is None:
             names = ", ".join(self._commands)
             raise UsageError(f"a command is needed: {names}", print_help=False)

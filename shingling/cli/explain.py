@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
+from shingling.cli.output import print_lines
 from shingling.similarity import overlap, word_diff, written_words
 from shingling.sketch import fingerprint_set
 from shingling.text import plain_line
@@ -39,24 +40,24 @@ def explained(a: SplitText, b: SplitText, scheme: Scheme) -> dict[str, Any]:
 def print_explained(a: SplitText, b: SplitText, scheme: Scheme) -> None:
     """Print what is measured, the shared and the differing passages, and what was left out."""
     shown = explained(a, b, scheme)
-    print(
+    print_lines(
         f"Left out as template of their sites: {a.template_share:.0%} of A,"
-        f" {b.template_share:.0%} of B.\n"
+        f" {b.template_share:.0%} of B.",
         f"What is left: resemblance {shown['resemblance']:.3f},"
-        f" containment {shown['containment']:.3f}."
+        f" containment {shown['containment']:.3f}.",
+        "",
     )
-    print()
     print_diff(word_diff(a.compared, b.compared))
     for name, one in (("A", a), ("B", b)):
         if not one.template:
             continue
-        print(f"\nTemplate in {name}:")
+        print_lines("", f"Template in {name}:")
         for line in one.template[:_MAX_BLOCKS_SHOWN]:
             plain = plain_line(line)
             cut = "…" if len(plain) > _MAX_LINE_CHARACTERS else ""
-            print(f"  {plain[:_MAX_LINE_CHARACTERS]}{cut}")
+            print_lines(f"  {plain[:_MAX_LINE_CHARACTERS]}{cut}")
         if len(one.template) > _MAX_BLOCKS_SHOWN:
-            print(f"  and {len(one.template) - _MAX_BLOCKS_SHOWN:,} more")
+            print_lines(f"  and {len(one.template) - _MAX_BLOCKS_SHOWN:,} more")
 
 
 def print_diff(changes: Sequence[Change]) -> None:

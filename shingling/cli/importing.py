@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from contextlib import contextmanager, suppress
 from itertools import chain
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shingling.cli.formats.feeds import FeedExtractor, Problems, batches_of, scope_by
+from shingling.cli.output import print_lines
 from shingling.errors import NoStoreError, SchemeError, StoreError
 from shingling.sketch import Signature
 from shingling.store import Page, Store, checked
@@ -140,7 +140,7 @@ def _print_schemes(store: Store, header: Header) -> None:
             f"{ids} and no texts to sign anew: import it into a new store, or export it with texts"
         )
     store.scheme.canonical.require_packs()
-    print(f"{ids}: its pages are signed anew from their texts", file=sys.stderr)
+    print_lines(f"{ids}: its pages are signed anew from their texts", error=True)
 
 
 def _lacks_text(record: Record, problems: Problems) -> bool:

@@ -7,6 +7,8 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
+from shingling.errors import printable
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -16,14 +18,45 @@ FOUND, NOT_FOUND, FAILED = 0, 1, 2
 """Exit statuses."""
 
 
+def print_lines(*lines: str, end: str = "\n", error: bool = False) -> None:
+    """Print lines, without what a terminal would obey: a line end within one is a space.
+
+    Args:
+        lines: to print.
+        end: what follows the last one.
+        error: whether they go to standard error.
+    """
+    shown = "\n".join(map(printable, lines))
+    print(shown, end=end, file=sys.stderr if error else sys.stdout, flush=error)
+
+
 def print_json(value: Any) -> int:
     """Print JSON.
 
     Returns:
         The exit status for what was found.
     """
-    print(json.dumps(value, ensure_ascii=False, indent=2))
+    is_unicode = (sys.stdout.encoding or "utf-8").lower().startswith("utf")
+    print(json_text(value, ascii_only=not is_unicode, indent=2))
     return FOUND
+
+
+def json_text(value: Any, *, ascii_only: bool = False, indent: int | None = None) -> str:
+    r"""Write JSON that a terminal shows as it is: what `printable` replaces is escaped as `\u`.
+
+    Args:
+        value: what `json.dumps` takes.
+        ascii_only: whether all characters beyond ASCII are escaped.
+        indent: spaces of each level; None writes one line.
+    """
+    text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
+    lines = text.split("\n")  # JSON's own: within strings they are escaped
+    return "\n".join(line if line.isprintable() else _escaped(line) for line in lines)
+
+
+def _escaped(line: str) -> str:
+    # json.dumps gives the pair of escapes for a character beyond U+FFFF.
+    return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in line)
 
 
 def print_table(
@@ -34,20 +67,18 @@ def print_table(
     from rich.table import Table
     from rich.text import Text
 
-    from shingling.text import plain_line
-
     table = Table(box=None, show_header=header, pad_edge=False, header_style="bold")
     for column in columns:
         table.add_column(column, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(plain_line(cell)) for cell in row))
+        table.add_row(*(Text(printable(cell).strip()) for cell in row))
     if sys.stdout.isatty():
         Console().print(table)
         return
     # Piped into a file, a line is as long as it has to be, and no longer.
     text = io.StringIO()
     Console(file=text, width=10_000).print(table)
-    print("\n".join(line.rstrip() for line in text.getvalue().splitlines()))
+    print_lines(*(line.rstrip() for line in text.getvalue().splitlines()))
 
 
 def print_pages(pages: Iterable[StoredPage]) -> None:

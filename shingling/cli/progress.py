@@ -8,6 +8,8 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from shingling.cli.output import print_lines
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -98,7 +100,7 @@ class _Lines:
             line = f"{phase}: {done:,} {self._unit}, {per_second:,.0f} {self._unit}/s"
             if share is not None:
                 line += f", {share:.0%}"
-        print(line, file=sys.stderr, flush=True)
+        print_lines(line, error=True)
 
 
 class _Rate:

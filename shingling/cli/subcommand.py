@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import io
+import os
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scrapy.exceptions import UsageError
 
-from shingling.cli.output import FAILED, FOUND
-from shingling.errors import ShinglingError
+from shingling.cli.option_types import text
+from shingling.cli.output import FAILED, FOUND, print_lines
+from shingling.errors import ShinglingError, message_line
 from shingling.plugin.settings import DedupSettings
 
 if TYPE_CHECKING:
@@ -54,7 +57,7 @@ class Subcommand:
             allow_abbrev=False,
         )
         parser.add_argument(
-            "--store", metavar="URL", help="database URL (default: DEDUP_STORE_URL)"
+            "--store", metavar="URL", type=text, help="database URL (default: DEDUP_STORE_URL)"
         )
         parser.add_argument("--json", action="store_true", help="print JSON, for machines")
         self.add_options(parser)
@@ -68,26 +71,21 @@ class Subcommand:
         Raises:
             UsageError: an option with a value that is not accepted.
         """
+        if isinstance(sys.stdout, io.TextIOWrapper):  # what its encoding lacks is no error
+            sys.stdout.reconfigure(errors="backslashreplace")
         try:
             return self.run(options, DedupSettings.from_settings(settings, crawl=False))
-        except UsageError:
-            raise
+        except UsageError as error:
+            raise UsageError(message_line(str(error)), print_help=error.print_help) from None
         except BrokenPipeError:  # the reader has seen enough
             sys.stdout = None
             return FOUND
         except ShinglingError as error:
             problem = str(error)
+        except MemoryError:
+            problem = "there is not enough memory"
         except OSError as error:
-            problem = f"{error.filename}: {error.strerror}"
-        print(f"scrapy dedup {self.name}: {problem}", file=sys.stderr)
+            what = error.strerror or str(error) or type(error).__name__
+            problem = what if error.filename is None else f"{os.fsdecode(error.filename)}: {what}"
+        print_lines(message_line(f"scrapy dedup {self.name}: {problem}"), error=True)
         return FAILED
-
-
-def check_limit(options: argparse.Namespace) -> None:
-    """Refuse a `--limit` below 1.
-
-    Raises:
-        UsageError: it is below 1.
-    """
-    if options.limit is not None and options.limit < 1:
-        raise UsageError("--limit takes a whole number above 0", print_help=False)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from shingling.errors import ExtractionError, ShinglingError
 from shingling.extraction.html import decode, extract_page, sniff_html
 from shingling.rules.defaults import MAX_FILE_BYTES
-from shingling.text import plain_line
 
 if TYPE_CHECKING:
     from shingling.store import Store, StoredPage
@@ -23,7 +22,7 @@ def stored_page(url: str, store: Store) -> StoredPage:
     """
     found = store.find(url)
     if not found:
-        raise ShinglingError(f"{plain_line(url)} is neither a file nor stored")
+        raise ShinglingError(f"{url} is neither a file nor stored")
     return found[0]
 
 
@@ -44,4 +43,4 @@ def text_of_file(what: str) -> str | None:
     try:
         return extract_page(raw, max_bytes=MAX_FILE_BYTES).text
     except ExtractionError as error:
-        raise ShinglingError(f"{plain_line(what)}: {error}") from error
+        raise ShinglingError(f"{what}: {error}") from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shingling.shown import printable
+from shingling.errors import printable
 
 
 def clean(text: str) -> str:

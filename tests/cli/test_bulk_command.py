@@ -108,10 +108,10 @@ def test_an_interrupted_command_says_that_it_can_go_on(tmp_path: Path) -> None:
     [
         (("rows.jsonl",), "--out"),
         (("--out", "out"), "INPUT"),
-        (("rows.jsonl", "--out", "out", "--threshold", "2"), "--threshold takes"),
+        (("rows.jsonl", "--out", "out", "--threshold", "2"), "--threshold: takes"),
         (("rows.jsonl", "--out", "out", "--memory", "lots"), "--memory takes"),
-        (("rows.jsonl", "--out", "out", "--workers", "-1"), "--workers takes"),
-        (("rows.jsonl", "--out", "out", "--every", "0"), "--every takes"),
+        (("rows.jsonl", "--out", "out", "--workers", "-1"), "--workers: takes"),
+        (("rows.jsonl", "--out", "out", "--every", "0"), "--every: takes"),
         (("none.jsonl", "--out", "out"), "none.jsonl: No such file"),
         (("rows.jsonl", "--out", "out", "--strict"), "rows.jsonl, line 11: not JSON (--strict)"),
         (("rows.jsonl", "--out", "out", "-s", "DEDUP_CONTAINMENT=0.9"), "DEDUP_CONTAINMENT"),

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from scrapy.exceptions import UsageError
 
 from shingling.cli.opening import chosen_url
-from shingling.cli.output import FOUND, print_json, print_table
+from shingling.cli.option_types import number, share, text, whole_number
+from shingling.cli.output import FOUND, print_json, print_lines, print_table
 from shingling.cli.progress import progress_bar
 from shingling.cli.subcommand import Subcommand
 from shingling.errors import BulkError
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from shingling.plugin.settings import DedupSettings
 
 _UNITS = {"k": 10**3, "m": 10**6, "g": 10**9}
-_MIN_MEMORY_BYTES = 1_000_000
+_MIN_MEMORY_BYTES, _MAX_MEMORY_BYTES = 10**6, 10**12
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +37,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--out", metavar="DIR", required=True, help="folder to write to")
     parser.add_argument(
-        "--threshold", type=float, help="resemblance of near-duplicates (default: DEDUP_THRESHOLD)"
+        "--threshold", type=share, help="resemblance of near-duplicates (default: DEDUP_THRESHOLD)"
     )
     parser.add_argument(
         "--method",
@@ -47,11 +48,13 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             f"--{name}-field",
             metavar="NAME",
+            type=text,
             help=f"field of a row (default: DEDUP_{name.upper()}_FIELD)",
         )
     parser.add_argument(
         "--id-field",
         metavar="NAME",
+        type=text,
         help="field of a row (default: id or url, where a row has one; else its file and line)",
     )
     parser.add_argument(
@@ -59,7 +62,9 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         choices=["jsonl", "csv", "parquet", "warc", "html"],
         help="format of all inputs, whatever they are called",
     )
-    parser.add_argument("--query", metavar="SQL", help="query to send to an SQLAlchemy URL")
+    parser.add_argument(
+        "--query", metavar="SQL", type=text, help="query to send to an SQLAlchemy URL"
+    )
     parser.add_argument(
         "--to",
         choices=["jsonl", "parquet"],
@@ -70,7 +75,10 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "--into-store", action="store_true", help="put the rows into the store as well"
     )
     parser.add_argument(
-        "--workers", type=int, metavar="N", help="number of processes (default: one for each CPU)"
+        "--workers",
+        type=whole_number(0, 1024),
+        metavar="N",
+        help="number of processes (default: one for each CPU)",
     )
     parser.add_argument(
         "--memory", default="1G", metavar="SIZE", help="memory that sorting may use (default: 1G)"
@@ -81,7 +89,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--every",
-        type=float,
+        type=number(86_400, "number of seconds"),
         default=10.0,
         metavar="SECONDS",
         help="time between two lines of progress, where there is no terminal (default: 10)",
@@ -89,8 +97,6 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _bulk(options: argparse.Namespace, settings: DedupSettings) -> int:
-    if options.every <= 0:
-        raise UsageError("--every takes a number of seconds above 0", print_help=False)
     settings.scheme.canonical.require_packs()
     from shingling.bulk import deduplicate
     from shingling.store import Store
@@ -123,10 +129,6 @@ def _options(options: argparse.Namespace, settings: DedupSettings) -> Options:
     from shingling.bulk import Fields, Options
 
     threshold = settings.threshold if options.threshold is None else options.threshold
-    if not 0 < threshold <= 1:
-        raise UsageError("--threshold takes a number above 0, at most 1", print_help=False)
-    if options.workers is not None and options.workers < 0:
-        raise UsageError("--workers takes a number from 0 on", print_help=False)
     return Options(
         rules=replace(
             settings.rules, threshold=threshold, method=options.method or settings.method
@@ -156,16 +158,16 @@ def _bytes(size: str) -> int:
         number, unit = size, ""
     try:
         found = int(float(number) * _UNITS.get(unit, 0 if unit else 1))
-    except ValueError:
+    except (ValueError, OverflowError):
         found = 0
-    if found < _MIN_MEMORY_BYTES:
-        raise UsageError("--memory takes a size from 1M on, such as 500M or 2G", print_help=False)
+    if not _MIN_MEMORY_BYTES <= found <= _MAX_MEMORY_BYTES:
+        raise UsageError(
+            "--memory takes a size from 1M to 1000G, such as 500M or 2G", print_help=False
+        )
     return found
 
 
 def _print(summary: Summary, out: str) -> None:
-    from shingling.text import plain_line
-
     total = max(summary.total, 1)
     kinds = f"{summary.exact:,} exact, {summary.near:,} near"
     rows = [
@@ -173,7 +175,7 @@ def _print(summary: Summary, out: str) -> None:
         ("unique", f"{summary.unique:,} ({summary.unique / total:.1%})"),
         ("repeated", f"{summary.repeated:,} ({summary.repeated / total:.1%}): {kinds}"),
         ("seconds", f"{summary.seconds:,.1f}"),
-        ("written to", plain_line(out)),
+        ("written to", out),
     ]
     if summary.short:
         rows.insert(2, ("short", f"{summary.short:,} of the unique ones are compared exactly only"))
@@ -186,14 +188,14 @@ def _print(summary: Summary, out: str) -> None:
         rows.append(("bad rows", f"{summary.bad:,}, listed in bad.jsonl"))
     print_table(["", ""], rows, header=False)
     if summary.problems:
-        print()
+        print_lines("")
         print_table(
             ["file", "line", "problem"],
             [(problem.file, f"{problem.line:,}", problem.reason) for problem in summary.problems],
         )
         left = summary.bad - len(summary.problems)
         if left:
-            print(f"and {left:,} more")
+            print_lines(f"and {left:,} more")
 
 
 COMMANDS = (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from scrapy.exceptions import UsageError
 
 from shingling.cli.opening import open_store
-from shingling.cli.output import FOUND, print_json, print_table
+from shingling.cli.output import FOUND, print_json, print_lines, print_table
 from shingling.cli.subcommand import Subcommand
 from shingling.errors import NoStoreError, ShinglingError
 
@@ -66,12 +66,12 @@ def _compare(options: argparse.Namespace, settings: DedupSettings) -> int:
         ],
     )
     for warning in comparison.warnings:
-        print(f"\n{warning}")
+        print_lines("", warning)
     if options.diff:
-        print()
+        print_lines("")
         print_diff(changes)
     if options.explain:
-        print()
+        print_lines("")
         print_explained(a.split, b.split, scheme)
     return FOUND
 
@@ -87,7 +87,6 @@ class _Compared(NamedTuple):
 def _compared(what: str, options: argparse.Namespace, settings: DedupSettings) -> _Compared:
     from shingling.cli.texts import stored_page, text_of_file
     from shingling.store import SplitText
-    from shingling.text import plain_line
 
     text = text_of_file(what)
     if text is not None:
@@ -95,14 +94,12 @@ def _compared(what: str, options: argparse.Namespace, settings: DedupSettings) -
     try:
         store = open_store(options, settings)
     except NoStoreError:
-        raise ShinglingError(
-            f"{plain_line(what)}: no such file, and there is no store yet"
-        ) from None
+        raise ShinglingError(f"{what}: no such file, and there is no store yet") from None
     with store:
         page = stored_page(what, store)
         text = store.text(page)
         if text is None:
-            raise ShinglingError(f"{plain_line(what)}: its text is not stored (DEDUP_STORE_TEXT)")
+            raise ShinglingError(f"{what}: its text is not stored (DEDUP_STORE_TEXT)")
         split = store.split_text(page) if options.explain and settings.templates else None
         return _Compared(text, split or SplitText(text), store.scheme)
 

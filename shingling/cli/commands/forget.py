@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from scrapy.exceptions import UsageError
 
 from shingling.cli.opening import open_session, rules_for
-from shingling.cli.output import FOUND, NOT_FOUND, counted, print_json
+from shingling.cli.option_types import days, text, whole_number
+from shingling.cli.output import FOUND, NOT_FOUND, counted, print_json, print_lines
 from shingling.cli.subcommand import Subcommand
 
 if TYPE_CHECKING:
@@ -18,9 +19,11 @@ if TYPE_CHECKING:
 
 
 def _add_forget_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("url", metavar="URL", nargs="*")
-    parser.add_argument("--site", help="all pages of a host, without www.")
-    parser.add_argument("--run", type=int, metavar="ID", help="all pages that a run stored first")
+    parser.add_argument("url", metavar="URL", nargs="*", type=text)
+    parser.add_argument("--site", type=text, help="all pages of a host, without www.")
+    parser.add_argument(
+        "--run", type=whole_number(0), metavar="ID", help="all pages that a run stored first"
+    )
     parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
 
 
@@ -34,18 +37,16 @@ def _forget(options: argparse.Namespace, settings: DedupSettings) -> int:
 def _add_prune_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--older-than",
-        type=float,
+        type=days,
         required=True,
         metavar="DAYS",
         help="pages that were last seen DAYS days ago or earlier",
     )
-    parser.add_argument("--site", help="only pages of a host, without www.")
+    parser.add_argument("--site", type=text, help="only pages of a host, without www.")
     parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
 
 
 def _prune(options: argparse.Namespace, settings: DedupSettings) -> int:
-    if options.older_than <= 0:
-        raise UsageError("--older-than takes a number of days above 0", print_help=False)
     chosen = {"site": options.site, "older_than": options.older_than}
     return _remove(options, settings, chosen, "pruned")
 
@@ -63,19 +64,19 @@ def _remove(
             if options.json:
                 print_json({done: 0})
             else:
-                print(f"nothing was {done}")
+                print_lines(f"nothing was {done}")
             return NOT_FOUND
         if number:
             number = store.admin.forget(**chosen, rules=rules_for(session, settings))
     if options.json:
         print_json({done: number})
     else:
-        print(f"{counted(number, 'page')} {done}")
+        print_lines(f"{counted(number, 'page')} {done}")
     return FOUND if number else NOT_FOUND
 
 
 def _confirmed(question: str) -> bool:
-    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    print_lines(f"{question} [y/N] ", end="", error=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 

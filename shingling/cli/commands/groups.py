@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from scrapy.exceptions import UsageError
 
 from shingling.cli.opening import open_store
-from shingling.cli.output import FOUND, NOT_FOUND, print_json
-from shingling.cli.subcommand import Subcommand, check_limit
+from shingling.cli.option_types import days, share, whole_number
+from shingling.cli.output import FOUND, NOT_FOUND, print_json, print_lines
+from shingling.cli.subcommand import Subcommand
 
 if TYPE_CHECKING:
     import argparse
@@ -22,7 +23,7 @@ _EVENT_THRESHOLD = 0.1
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--limit", type=int, default=20, help="maximum number of groups (default: 20)"
+        "--limit", type=whole_number(1), default=20, help="maximum number of groups (default: 20)"
     )
     parser.add_argument(
         "--by",
@@ -31,10 +32,10 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         help="duplicates as decided (default), or originals that are a little alike",
     )
     parser.add_argument(
-        "--threshold", type=float, help="minimum resemblance, with --by event (default: 0.1)"
+        "--threshold", type=share, help="minimum resemblance, with --by event (default: 0.1)"
     )
     parser.add_argument(
-        "--days", type=float, help="first seen at most DAYS days apart, with --by event"
+        "--days", type=days, help="first seen at most DAYS days apart, with --by event"
     )
 
 
@@ -43,11 +44,6 @@ def _groups(options: argparse.Namespace, settings: DedupSettings) -> int:
     if not by_event and (options.threshold is not None or options.days is not None):
         raise UsageError("--threshold and --days go with --by event", print_help=False)
     threshold = _EVENT_THRESHOLD if options.threshold is None else options.threshold
-    if not 0 < threshold <= 1:
-        raise UsageError("--threshold takes a number above 0, at most 1", print_help=False)
-    if options.days is not None and options.days <= 0:
-        raise UsageError("--days takes a number above 0", print_help=False)
-    check_limit(options)
     with open_store(options, settings) as store:
         groups = (
             store.events(threshold, days=options.days, limit=options.limit)
@@ -67,20 +63,18 @@ def _groups(options: argparse.Namespace, settings: DedupSettings) -> int:
     elif groups:
         _print_groups(groups, by_event)
     else:
-        print(f"no {'originals so alike' if by_event else 'duplicates'} are stored")
+        print_lines(f"no {'originals so alike' if by_event else 'duplicates'} are stored")
     return FOUND if groups else NOT_FOUND
 
 
 def _print_groups(groups: Iterable[Group], by_event: bool) -> None:
-    from shingling.text import plain_line
-
     for group in groups:
-        print(f"{plain_line(group.original.url)}  {plain_line(group.original.title or '')}")
+        print_lines(f"{group.original.url}  {group.original.title or ''}")
         for page in group.duplicates:
-            title = f"  {plain_line(page.title or '')}" if by_event else ""
+            title = f"  {page.title or ''}" if by_event else ""
             estimated = "~" if by_event else ""
             measured = f"{estimated}{page.resemblance or 0:.3f} "
-            print(f"  {measured}{page.status:<5} {plain_line(page.url)}{title}")
+            print_lines(f"  {measured}{page.status:<5} {page.url}{title}")
 
 
 COMMANDS = (

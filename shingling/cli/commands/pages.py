@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from scrapy.exceptions import UsageError
-
 from shingling.cli.opening import open_store
-from shingling.cli.output import FOUND, NOT_FOUND, print_json, print_pages, print_table
-from shingling.cli.subcommand import Subcommand, check_limit
+from shingling.cli.option_types import text, time, whole_number
+from shingling.cli.output import (
+    FOUND,
+    NOT_FOUND,
+    print_json,
+    print_lines,
+    print_pages,
+    print_table,
+)
+from shingling.cli.subcommand import Subcommand
 
 if TYPE_CHECKING:
     import argparse
@@ -21,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def _add_show_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("url", metavar="URL")
+    parser.add_argument("url", metavar="URL", type=text)
     parser.add_argument("--text", action="store_true", help="print the stored main text as well")
     parser.add_argument(
         "--explain",
@@ -58,8 +63,6 @@ class _Shown:
 
 
 def _show(options: argparse.Namespace, settings: DedupSettings) -> int:
-    from shingling.text import plain_line
-
     with open_store(options, settings) as store:
         found = [
             _Shown(
@@ -78,13 +81,12 @@ def _show(options: argparse.Namespace, settings: DedupSettings) -> int:
         for one in found:
             _print_page(one, scheme)
     else:
-        print(f"{plain_line(options.url)} is not stored")
+        print_lines(f"{options.url} is not stored")
     return FOUND if found else NOT_FOUND
 
 
 def _print_page(shown: _Shown, scheme: Scheme) -> None:
     from shingling.cli.explain import print_explained
-    from shingling.text import plain_line
 
     rows = [
         (name.replace("_", " "), _cell(name, value))
@@ -93,13 +95,13 @@ def _print_page(shown: _Shown, scheme: Scheme) -> None:
     ]
     print_table(["", ""], rows, header=False)
     if shown.duplicates:
-        print()
+        print_lines("")
         print_pages(shown.duplicates)
     if shown.text is not None:
-        print()
-        print("\n".join(plain_line(line) for line in shown.text.splitlines()))
+        print_lines("")
+        print_lines(*map(str.strip, shown.text.splitlines()))
     if shown.split is not None and shown.original is not None:
-        print(f"\nBeside its original (B), {plain_line(shown.page.original or '')}:")
+        print_lines("", f"Beside its original (B), {shown.page.original or ''}:")
         print_explained(shown.split, shown.original, scheme)
 
 
@@ -124,35 +126,27 @@ def _add_list_options(parser: argparse.ArgumentParser) -> None:
         choices=["new", "exact", "near", "unchanged", "changed", "skipped"],
         help="where a page stands, or its last verdict",
     )
-    parser.add_argument("--site", help="host, without www.")
+    parser.add_argument("--site", type=text, help="host, without www.")
     parser.add_argument(
-        "--since", metavar="TIME", help="seen since a date or time in ISO 8601 (UTC)"
+        "--since", metavar="TIME", type=time, help="seen since a date or time in ISO 8601 (UTC)"
     )
-    parser.add_argument("--limit", type=int, help="maximum number of pages")
+    parser.add_argument("--limit", type=whole_number(1), help="maximum number of pages")
 
 
 def _list(options: argparse.Namespace, settings: DedupSettings) -> int:
-    check_limit(options)
-    since = None if options.since is None else _seconds(options.since)
     with open_store(options, settings) as store:
         pages = list(
-            store.pages(status=options.status, site=options.site, since=since, limit=options.limit)
+            store.pages(
+                status=options.status, site=options.site, since=options.since, limit=options.limit
+            )
         )
     if options.json:
         print_json([page.as_dict() for page in pages])
     elif pages:
         print_pages(pages)
     else:
-        print("no such pages are stored")
+        print_lines("no such pages are stored")
     return FOUND if pages else NOT_FOUND
-
-
-def _seconds(time: str) -> float:
-    try:
-        moment = datetime.fromisoformat(time)
-    except ValueError:
-        raise UsageError("--since takes a date such as 2026-11-21", print_help=False) from None
-    return moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()
 
 
 COMMANDS = (

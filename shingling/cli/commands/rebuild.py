@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from scrapy.exceptions import UsageError
 
 from shingling.cli.opening import open_session
-from shingling.cli.output import FOUND, NOT_FOUND, print_json, print_table
+from shingling.cli.option_types import share
+from shingling.cli.output import FOUND, NOT_FOUND, print_json, print_lines, print_table
 from shingling.cli.progress import progress_bar
 from shingling.cli.subcommand import Subcommand
 from shingling.rules.defaults import DEFAULT_CONTAINMENT, MAX_SIMHASH_DISTANCE
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--threshold",
-        type=float,
+        type=share,
         help="resemblance at which pages are to be found (default: DEDUP_THRESHOLD)",
     )
     parser.add_argument(
@@ -62,7 +63,7 @@ def _rebuild(options: argparse.Namespace, settings: DedupSettings) -> int:
     from shingling.store import Store
 
     threshold = settings.threshold if options.threshold is None else options.threshold
-    _check(options, threshold)
+    _check(options)
     with open_session(options, settings) as session:
         store = Store(session)
         if options.abandon:
@@ -73,7 +74,7 @@ def _rebuild(options: argparse.Namespace, settings: DedupSettings) -> int:
             with _progress("rebuilding") as progress:
                 resumed = store.admin.resume_rebuild(progress)
             if resumed is None:
-                print("no rebuild was interrupted")
+                print_lines("no rebuild was interrupted")
                 return NOT_FOUND
             index, changes = resumed
         elif options.decide or options.scheme:
@@ -94,9 +95,7 @@ def _rebuild(options: argparse.Namespace, settings: DedupSettings) -> int:
     return _print_changes(options, changes, index, extractors)
 
 
-def _check(options: argparse.Namespace, threshold: float) -> None:
-    if not 0 < threshold <= 1:
-        raise UsageError("--threshold takes a number above 0, at most 1", print_help=False)
+def _check(options: argparse.Namespace) -> None:
     decide = options.decide or options.scheme
     given = (options.threshold, options.method, options.containment)
     anew = decide or any(option is not None for option in given)
@@ -144,7 +143,7 @@ def _print_abandoned(options: argparse.Namespace, begun: bool) -> int:
     if options.json:
         print_json({"abandoned": begun})
     else:
-        print("the rebuild is abandoned" if begun else "no rebuild was interrupted")
+        print_lines("the rebuild is abandoned" if begun else "no rebuild was interrupted")
     return FOUND if begun else NOT_FOUND
 
 
@@ -156,7 +155,7 @@ def _print_index(options: argparse.Namespace, index: IndexShape, rules: Rules) -
         if index.indexed == "minima" and METHODS[rules.method].threshold:
             shown["recall"] = round(Banding(index.bands, index.rows).recall(rules.threshold), 4)
         return print_json(shown)
-    print(f"{index}, which find {_found(index, rules)}")
+    print_lines(f"{index}, which find {_found(index, rules)}")
     return FOUND
 
 
@@ -191,7 +190,7 @@ def _print_changes(
         header=False,
     )
     if changes.examples:
-        print()
+        print_lines("")
         shown_as = [
             (one.url, one.before or "(an original)", one.after or "(an original)")
             for one in changes.examples
@@ -199,14 +198,15 @@ def _print_changes(
         print_table(["URL", "duplicate of, before", "now"], shown_as)
         left = changes.to_original + changes.to_duplicate + changes.moved - len(shown_as)
         if left:
-            print(f"and {left:,} more")
+            print_lines(f"and {left:,} more")
     if len(extractors) > 1:
-        print(
-            f"\nsome texts are by {', '.join(extractors[:-1])}, others by {extractors[-1]}: a"
-            " rebuild keeps them, only a crawl extracts pages again"
+        print_lines(
+            "",
+            f"some texts are by {', '.join(extractors[:-1])}, others by {extractors[-1]}: a"
+            " rebuild keeps them, only a crawl extracts pages again",
         )
     if options.dry_run:
-        print("\nnothing was changed (--dry-run)")
+        print_lines("", "nothing was changed (--dry-run)")
     return FOUND
 
 

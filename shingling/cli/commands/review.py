@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from scrapy.exceptions import UsageError
 
 from shingling.cli.opening import open_session, open_store, rules_for
-from shingling.cli.output import FOUND, NOT_FOUND, print_json, print_table
+from shingling.cli.option_types import text
+from shingling.cli.output import FOUND, NOT_FOUND, print_json, print_lines, print_table
 from shingling.cli.subcommand import Subcommand
 
 if TYPE_CHECKING:
@@ -18,7 +19,11 @@ if TYPE_CHECKING:
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "url", metavar="URL", nargs="*", help="two to review them; one or none to list reviews"
+        "url",
+        metavar="URL",
+        nargs="*",
+        type=text,
+        help="two to review them; one or none to list reviews",
     )
     answer = parser.add_mutually_exclusive_group()
     answer.add_argument(
@@ -35,7 +40,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         help="they are not duplicates",
     )
     answer.add_argument("--undo", action="store_true", help="remove the review of the two")
-    parser.add_argument("--note", metavar="TEXT", help="reason, kept with the review")
+    parser.add_argument("--note", metavar="TEXT", type=text, help="reason, kept with the review")
 
 
 def _review(options: argparse.Namespace, settings: DedupSettings) -> int:
@@ -50,7 +55,6 @@ def _review(options: argparse.Namespace, settings: DedupSettings) -> int:
     if not reviewing:
         return _list_reviews(options, settings)
     from shingling.store import Store
-    from shingling.text import plain_line
 
     a, b = options.url
     with open_session(options, settings) as session:
@@ -65,10 +69,10 @@ def _review(options: argparse.Namespace, settings: DedupSettings) -> int:
     else:
         for url, there in zip((a, b), stored, strict=True):
             if not there:
-                print(f"{plain_line(url)} is not stored yet; the review applies once it is")
+                print_lines(f"{url} is not stored yet; the review applies once it is")
         for page in pages:
             standing = page.status if page.original is None else f"duplicate of {page.original}"
-            print(f"{plain_line(page.url)}: {plain_line(standing)}")
+            print_lines(f"{page.url}: {standing}")
     return FOUND if reviewed_before or not options.undo else NOT_FOUND
 
 
@@ -92,7 +96,7 @@ def _list_reviews(options: argparse.Namespace, settings: DedupSettings) -> int:
             ],
         )
     else:
-        print("no reviews are stored")
+        print_lines("no reviews are stored")
     return FOUND if reviews else NOT_FOUND
 
 

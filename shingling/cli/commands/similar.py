@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from scrapy.exceptions import UsageError
 
 from shingling.cli.opening import open_store
-from shingling.cli.output import FOUND, NOT_FOUND, print_json, print_table
-from shingling.cli.subcommand import Subcommand, check_limit
+from shingling.cli.option_types import number, whole_number
+from shingling.cli.output import FOUND, NOT_FOUND, print_json, print_lines, print_table
+from shingling.cli.subcommand import Subcommand
 from shingling.errors import ShinglingError
 
 if TYPE_CHECKING:
@@ -24,34 +25,31 @@ _DEFAULT_THRESHOLD = 0.5
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", metavar="URL|FILE|-", help="a stored page, a file, or stdin")
-    parser.add_argument("--threshold", type=float, help="minimum resemblance (default: 0.5)")
+    parser.add_argument(
+        "--threshold", type=number(1, with_zero=True), help="minimum resemblance (default: 0.5)"
+    )
     parser.add_argument(
         "--distance",
-        type=int,
+        type=whole_number(0),
         metavar="BITS",
         help="find pages whose SimHash differs in at most BITS bits, instead of by --threshold",
     )
     parser.add_argument(
-        "--limit", type=int, default=10, help="maximum number of pages (default: 10)"
+        "--limit", type=whole_number(1), default=10, help="maximum number of pages (default: 10)"
     )
 
 
 def _similar(options: argparse.Namespace, settings: DedupSettings) -> int:
-    from shingling.text import plain_line
-
     if options.threshold is not None and options.distance is not None:
         raise UsageError("--threshold or --distance, not both", print_help=False)
     threshold = _DEFAULT_THRESHOLD if options.threshold is None else options.threshold
-    if not 0 <= threshold <= 1:
-        raise UsageError("--threshold takes a number from 0 to 1", print_help=False)
-    check_limit(options)
     with open_store(options, settings) as store:
         bits = store.scheme.simhash.bits
-        if options.distance is not None and not 0 <= options.distance <= bits:
+        if options.distance is not None and options.distance > bits:
             raise UsageError(f"--distance takes 0 to {bits} bits", print_help=False)
         signature, text, url = _signed(options.what, store)
         if not signature.words:
-            raise ShinglingError(f"{plain_line(options.what)}: a text without words")
+            raise ShinglingError(f"{options.what}: a text without words")
         found = (
             store.similar(signature, threshold, options.limit + 1, text=text)
             if options.distance is None
@@ -63,9 +61,9 @@ def _similar(options: argparse.Namespace, settings: DedupSettings) -> int:
     elif matches:
         _print_matches(matches, by_distance=options.distance is not None)
     elif options.distance is not None:
-        print(f"no stored page has a SimHash within {options.distance} bits")
+        print_lines(f"no stored page has a SimHash within {options.distance} bits")
     else:
-        print(f"no stored page has a resemblance of {threshold:g} or more")
+        print_lines(f"no stored page has a resemblance of {threshold:g} or more")
     return FOUND if matches else NOT_FOUND
 
 

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from shingling.cli.opening import open_store
-from shingling.cli.output import FOUND, print_json, print_table
+from shingling.cli.output import FOUND, print_json, print_lines, print_table
 from shingling.cli.subcommand import Subcommand
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def _status(options: argparse.Namespace, settings: DedupSettings) -> int:
         return print_json({**status.as_dict(), "last_runs": [run.as_dict() for run in last_runs]})
     _print_status(status)
     if last_runs:
-        print()
+        print_lines("")
         _print_runs(last_runs)
     return FOUND
 
@@ -102,7 +102,7 @@ def _vacuum(options: argparse.Namespace, settings: DedupSettings) -> int:
         before, after = store.admin.vacuum()
     if options.json:
         return print_json({"bytes_before": before, "bytes": after})
-    print(f"{before / 1e6:,.1f} MB before, {after / 1e6:,.1f} MB now")
+    print_lines(f"{before / 1e6:,.1f} MB before, {after / 1e6:,.1f} MB now")
     return FOUND
 
 
@@ -111,7 +111,7 @@ def _upgrade(options: argparse.Namespace, settings: DedupSettings) -> int:
         revision = store.status().revision
     if options.json:
         return print_json({"revision": revision})
-    print(f"the store is up to date (revision {revision})")
+    print_lines(f"the store is up to date (revision {revision})")
     return FOUND
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import sys
 from contextlib import closing
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy.exceptions import UsageError
 
 from shingling.cli.opening import chosen_url, open_session
-from shingling.cli.output import FAILED, FOUND, counted, print_json
+from shingling.cli.option_types import text
+from shingling.cli.output import FAILED, FOUND, counted, print_json, print_lines
 from shingling.cli.progress import progress_bar
 from shingling.cli.subcommand import Subcommand
 from shingling.errors import NoStoreError, RecordError
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from shingling.store.session import Session
 
 _PAGES_PER_STEP = 256  # of progress
+_LINES_LOOKED_AT = 10  # to tell an exported store, whose first line is broken, from a feed
 
 
 def _add_export_options(parser: argparse.ArgumentParser) -> None:
@@ -52,7 +54,6 @@ def _export(options: argparse.Namespace, settings: DedupSettings) -> int:
     from shingling.cli.formats.jsonl_csv import output, write_csv, write_jsonl
     from shingling.cli.formats.parquet import write_parquet
     from shingling.store.admin.transfer import export
-    from shingling.text import plain_line
 
     writers = {"jsonl": write_jsonl, "csv": write_csv, "parquet": write_parquet}
     write = writers[_usable_format(options)]
@@ -70,7 +71,7 @@ def _export(options: argparse.Namespace, settings: DedupSettings) -> int:
     size = Path(options.file).stat().st_size
     if options.json:
         return print_json({"file": options.file, "pages": pages, "bytes": size})
-    print(f"{plain_line(options.file)}: {counted(pages, 'page')}, {decimal(size)}")
+    print_lines(f"{options.file}: {counted(pages, 'page')}, {decimal(size)}")
     return FOUND
 
 
@@ -101,17 +102,20 @@ def _add_import_options(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             f"--{name}-field",
             metavar="NAME",
+            type=text,
             help=f"field of an item (default: DEDUP_{name.upper()}_FIELD)",
         )
     parser.add_argument(
         "--time-field",
         metavar="NAME",
+        type=text,
         help="field of an item: when it was fetched, in ISO 8601 or seconds since 1970 (default:"
         " now)",
     )
     parser.add_argument(
         "--spider",
         metavar="NAME",
+        type=text,
         help='spider that crawled the items, with DEDUP_SCOPE = "spider"',
     )
 
@@ -119,7 +123,6 @@ def _add_import_options(parser: argparse.ArgumentParser) -> None:
 def _import(options: argparse.Namespace, settings: DedupSettings) -> int:
     from shingling.cli.formats.jsonl_csv import is_record, opened, read_lines, records_in
     from shingling.cli.formats.parquet import read_parquet
-    from shingling.text import plain_line
 
     form = _usable_format(options)
     if options.file == "-" and sys.stdin.isatty():
@@ -129,15 +132,20 @@ def _import(options: argparse.Namespace, settings: DedupSettings) -> int:
             with Path(options.file).open("rb") as raw, closing(read_parquet(raw)) as records:
                 return _import_store(options, settings, records)
         with opened(options.file) as file, closing(read_lines(file, form)) as lines:
-            first = next(lines, None)
-            if first is None:
+            head = list(islice(lines, _LINES_LOOKED_AT))
+            if not head:
                 raise RecordError("there is nothing in it")
-            everything = chain([first], lines)
-            if is_record(first):
+            everything = chain(head, lines)
+            if is_record(head[0]):
                 return _import_store(options, settings, records_in(everything, form))
+            if any(map(is_record, head)):
+                problem = head[0].problem or "not the record of a store"
+                raise RecordError(
+                    f"line 1: {problem}; an exported store cannot be read without its first line"
+                )
             return _import_feed(options, settings, everything)
     except RecordError as error:
-        name = "standard input" if options.file == "-" else plain_line(options.file)
+        name = "standard input" if options.file == "-" else options.file
         raise RecordError(f"{name}: {error}") from error
 
 
@@ -215,7 +223,7 @@ def _print_restored(options: argparse.Namespace, restored: Restored) -> int:
     if options.json:
         return print_json({"restored": True, **numbers})
     pages, runs, reviews = (counted(number, kind[:-1]) for kind, number in numbers.items())
-    print(f"{pages} restored as they were, with {runs} and {reviews}")
+    print_lines(f"{pages} restored as they were, with {runs} and {reviews}")
     return FOUND
 
 
@@ -230,13 +238,13 @@ def _print_counts(options: argparse.Namespace, counts: Counter[str], problems: P
         print_json(shown)
     else:
         for at, what in problems.first:
-            print(f"{at}: {what}", file=sys.stderr)
+            print_lines(f"{at}: {what}", error=True)
         if problems.number > len(problems.first):
-            print(f"… and {problems.number - len(problems.first):,} more", file=sys.stderr)
+            print_lines(f"… and {problems.number - len(problems.first):,} more", error=True)
         by_status = [f"{counts[status]:,} {status}" for status in STATUSES if counts[status]]
         wrong = [f"{counted(problems.number, 'line')} wrong"] if problems.number else []
         numbers = "; ".join([", ".join(by_status), *wrong]) if by_status else "".join(wrong)
-        print(f"{counted(counts.total(), 'page')}{': ' if numbers else ''}{numbers}")
+        print_lines(f"{counted(counts.total(), 'page')}{': ' if numbers else ''}{numbers}")
     return FAILED if problems.number and not counts else FOUND
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shingling.cli.opening import open_store
-from shingling.cli.output import FOUND, print_json, print_table
+from shingling.cli.option_types import whole_number
+from shingling.cli.output import FOUND, print_json, print_lines, print_table
 from shingling.cli.subcommand import Subcommand
 from shingling.errors import NoStoreError, TuningError
 from shingling.plugin.settings import project_folder
@@ -33,7 +34,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "pairs",
         metavar="PAIRS",
         nargs="?",
-        help='JSON lines {"a": …, "b": …, "same": true}, - for stdin (default: pages of the'
+        help='JSON lines {"a": ..., "b": ..., "same": true}, - for stdin (default: pages of the'
         " store, by their titles)",
     )
     parser.add_argument("--plot", metavar="FILE", help="draw the curve: .svg, .png or .pdf")
@@ -41,7 +42,10 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "--idf", metavar="FILE", help="learn document frequencies of words from the store into FILE"
     )
     parser.add_argument(
-        "--folds", type=int, default=5, help="folds of the cross-validation (default: 5)"
+        "--folds",
+        type=whole_number(2, 20),
+        default=5,
+        help="folds of the cross-validation (default: 5)",
     )
 
 
@@ -76,7 +80,6 @@ def tune(options: argparse.Namespace, store: Store | None, present: Scheme, rule
         SchemeError: a language pack is not installed.
         OSError: a file cannot be read or written.
     """
-    from shingling.text import plain_line
     from shingling.tuning import plot, require_plot, tune_on
 
     shown: dict[str, Any] = {}
@@ -105,7 +108,7 @@ def tune(options: argparse.Namespace, store: Store | None, present: Scheme, rule
         if not options.json:
             _print_report(report)
             if options.plot is not None:
-                print(f"\nthe curve is in {plain_line(str(options.plot))}")
+                print_lines("", f"the curve is in {options.plot}")
     return print_json(shown) if options.json else FOUND
 
 
@@ -164,13 +167,11 @@ def _sampled(store: Store) -> LabelledPairs:
 def _learn(path: Path, store: Store) -> dict[str, Any]:
     """Learn document frequencies from the originals of a store, and write them to a file."""
     from shingling.sketch import Idf
-    from shingling.text import plain_line
     from shingling.tuning import as_python, changed_scheme
 
     if path.exists():
         raise TuningError(
-            f"{plain_line(str(path))} is there already, and a store may have been made with it:"
-            " name another file"
+            f"{path} is there already, and a store may have been made with it: name another file"
         )
     idf = Idf.learn(_documents(store))
     _write(path, idf.to_json())
@@ -211,22 +212,22 @@ def _write(path: Path, text: str) -> None:
 
 
 def _print_idf(learned: dict[str, Any]) -> None:
-    from shingling.text import plain_line
-
-    print(
-        f"{plain_line(learned['file'])}: {learned['words']:,} words of"
-        f" {learned['documents']:,} documents; in settings.py:\n\n{learned['setting']}\n"
+    print_lines(
+        f"{learned['file']}: {learned['words']:,} words of {learned['documents']:,} documents;"
+        " in settings.py:",
+        "",
+        learned["setting"],
+        "",
     )
 
 
 def _print_report(report: Report) -> None:
-    from shingling.text import plain_line
-
     different = report.pairs - report.same
     unlabelled = f", {report.unlabelled:,} without a label" if report.unlabelled else ""
-    print(
+    print_lines(
         f"{report.pairs:,} pairs: {report.same:,} the same, {different:,} different{unlabelled};"
-        f" {report.folds}-fold cross-validation\n"
+        f" {report.folds}-fold cross-validation",
+        "",
     )
     rows = [_row(report.present, report)]
     rows += [_row(result, report) for result in report.results]
@@ -234,13 +235,10 @@ def _print_report(report: Report) -> None:
         ["", "setting", "method", "at", "precision", "recall", "F1", "AUC"],
         rows,
     )
-    print(f"\n{report.reason}\n")
-    print("\n".join(report.lines))
+    print_lines("", report.reason, "", *report.lines)
     for name, lines in (("note", report.warnings), ("left out", report.left_out)):
         for line in lines:
-            print(f"\n{name}: {plain_line(line)}", end="")
-    if report.warnings or report.left_out:
-        print()
+            print_lines("", f"{name}: {line}")
 
 
 def _row(result: Result, report: Report) -> list[str]:

@@ -16,11 +16,11 @@ from typing import IO, TYPE_CHECKING, Any, cast
 from scrapy.exceptions import UsageError
 
 from shingling.bulk.files.lines import Line, csv_lines, json_lines
+from shingling.cli.output import json_text
 from shingling.errors import RecordError, ShinglingError
 from shingling.store import PAGE_FIELDS, Record
 from shingling.store.schema.fields import BASE64
 from shingling.store.schema.rows import EXPORTED_FIELDS
-from shingling.text import plain_line
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
@@ -36,6 +36,7 @@ _SUFFIXES = {
 _GZIP = b"\x1f\x8b"
 _KINDS = ("store", "run", "review", "page", "template", "end")
 # A field of each kind of record, and the column of CSV that holds records as JSON.
+_COLUMNS_OF_PAGES = {"minima", "simhash", "text_hash"}
 _FIELDS_OF_RECORDS = {"data", "format", "settings", "same", "minima", "blocks", "pages"}
 
 
@@ -54,7 +55,7 @@ def format_of(name: str, asked: str | None) -> str:
         raise UsageError("Parquet files are packed as they are, without .gz", print_help=False)
     if suffix not in _SUFFIXES:
         raise UsageError(
-            f"{plain_line(name)}: the name tells no format; give --format {', '.join(FORMATS)}",
+            f"{name}: the name tells no format; give --format {', '.join(FORMATS)}",
             print_help=False,
         )
     return _SUFFIXES[suffix]
@@ -82,7 +83,7 @@ def output(name: str, *, force: bool) -> Iterator[IO[bytes]]:
             yield file
         return
     if path.exists() and not force:
-        raise ShinglingError(f"{plain_line(name)}: the file is there; --force replaces it")
+        raise ShinglingError(f"{name}: the file is there; --force replaces it")
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with part.open("xb") as file:
@@ -153,6 +154,8 @@ def records_in(lines: Iterable[Line], form: str) -> Iterator[Record]:
 
 def is_record(line: Line) -> bool:
     """Whether a line is a record of a store, not an item of a feed."""
+    if line.values.keys() >= _COLUMNS_OF_PAGES:
+        return True
     return line.values.get("record") in _KINDS and not _FIELDS_OF_RECORDS.isdisjoint(line.values)
 
 
@@ -215,7 +218,7 @@ def write_jsonl(records: Iterable[Record], file: IO[bytes]) -> None:
     """Write records, a JSON object a line."""
     for record in records:
         values = {"record": record.kind, **_encoded(record)}
-        file.write(json.dumps(values, ensure_ascii=False).encode() + b"\n")
+        file.write(json_text(values).encode() + b"\n")
 
 
 def write_csv(records: Iterable[Record], file: IO[bytes]) -> None:
@@ -229,7 +232,7 @@ def write_csv(records: Iterable[Record], file: IO[bytes]) -> None:
     rows.writerow(("record", "data", *PAGE_FIELDS))
     for record in records:
         if record.kind != "page":
-            data = json.dumps(_encoded(record), ensure_ascii=False)
+            data = json_text(_encoded(record))
             rows.writerow((record.kind, data, *("" for _ in PAGE_FIELDS)))
             continue
         values = _encoded(record)

@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 _MASK = "***"
 _SHORT_CHARACTERS = 4  # of a secret that is replaced only where it stands alone
 # Any other parameter of a URL may be a secret: of a driver that nobody here knows, or misspelt.
-_SHOWN_PARAMETERS = frozenset(
-    "application_name cache charset connect_timeout database dbname host mode options port"
-    " sslmode target_session_attrs timeout uri user".split()
-)
+_SHOWN_PARAMETERS = {
+    *("application_name", "connect_timeout", "dbname", "host", "options", "port", "sslmode"),
+    *("target_session_attrs", "user"),
+    *("cache", "charset", "database", "mode", "timeout", "uri"),  # of other databases
+}
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,10 @@ MAX_LINES = 400
 MAX_IN_FOLDER = 12  # modules and packages, besides those of Python and pytest themselves
 _NOT_COUNTED = {"__init__", "conftest"}
 
-_GROUND = {"errors", "kernel", "rules", "shown"}
+_GROUND = {"errors", "kernel", "rules"}
 
 ROOMS = {
-    "shown": set[str](),
-    "errors": {"shown"},
+    "errors": set[str](),
     "kernel": set[str](),
     "rules": {"errors"},
     "text": _GROUND,

@@ -1,0 +1,228 @@
+"""No option, name or file of a command ends in a traceback: the exit status is 0, 1 or 2."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import subprocess
+import sys
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
+from scrapy.cmdline import execute
+from scrapy.settings import Settings
+
+from shingling import Page, Store
+from shingling.cli.commands import all_commands
+from tests.support.commands import dedup_command
+from tests.support.pages import article
+
+_NUMBERS = [
+    *("0", "-1", "1", "3", "1e20", "1e400", "-1e400", "nan", "inf", "-inf", "-nan", "0x10", "1_0"),
+    *("9" * 30, "9" * 5000, "-0", "0.5", ".5", "1e-320", "٣", "", " ", "1 ", "+1", "2026-11-21"),
+    *("0001-01-01", "9999-12-31T23:59:59-23:59", "0001-01-01T00:00+23:59", "1G", "nanG", "infG"),
+    *("1e999G", "-1G", "G"),
+]
+_NAMES = [
+    *("\udcff", "\ud800", "a\udcff.jsonl", "\x1b[31m", "\u202e", "x" * 5000, "/", ".", "..", "-"),
+    *("--", "/dev/null", "/proc/self/mem", "/nowhere/x.jsonl", "rows.jsonl", "page.html"),
+    *("https://a.example/1", "http://[", "http://a:99999999/", "://", "sqlite:///x\udcff.db"),
+    *("sqlite:///" + "x" * 5000, "sqlite:////nowhere/x.db", "sqlite:///rows.jsonl", "sqlite:///."),
+    *("postgresql+psycopg://", "postgresql+psycopg://h:x/", "sqlite://", "x=1", "%s%n", "{}", "'"),
+]
+_VALUES = st.sampled_from(_NUMBERS) | st.sampled_from(_NAMES) | st.text(max_size=20)
+
+
+@cache
+def _parsers() -> dict[str, argparse.ArgumentParser]:
+    commands = argparse.ArgumentParser().add_subparsers()
+    for command in all_commands().values():
+        command.add_parser(commands)
+    return dict(commands.choices)
+
+
+@st.composite
+def _calls(draw: st.DrawFn, command: str) -> list[str]:
+    """Arguments of a command: some of its options, with values that fit and others."""
+    arguments = [command]
+    for action in _parsers()[command]._actions:
+        if isinstance(action, argparse._HelpAction):
+            continue
+        needed = action.required or not action.option_strings
+        if not needed and draw(st.integers(0, 2)):
+            continue
+        values = [] if action.nargs == 0 else [draw(_VALUES)]
+        if action.choices is not None and values and draw(st.booleans()):
+            values = [draw(st.sampled_from(list(action.choices)))]
+        option = [draw(st.sampled_from(action.option_strings))] if action.option_strings else []
+        if "--out" in option:
+            values = ["out"]
+        if option and values:
+            arguments.append(f"{option[0]}={values[0]}")
+        else:
+            arguments += [*option, *(value for value in values if "\0" not in value)]
+    return [argument.replace("\0", "") for argument in arguments]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("options")
+    with Store.open(f"sqlite:///{made / 'dedup.db'}") as store:
+        pages = [Page(f"https://a.example/{one}", article(one % 2), title="t") for one in range(4)]
+        store.check(pages)
+    (made / "rows.jsonl").write_text('{"url": "https://a.example/1", "text": "a b"}\nnothing\n')
+    (made / "page.html").write_text(f"<p>{article(1)}")
+    return made
+
+
+def _run(arguments: list[str], stdin: bytes = b"\xff\n") -> tuple[Any, str]:
+    out, err = io.TextIOWrapper(io.BytesIO(), "ascii"), io.StringIO()
+    before = sys.stdin
+    sys.stdin = io.TextIOWrapper(io.BytesIO(stdin), "utf-8")
+    try:
+        with redirect_stdout(out), redirect_stderr(err):
+            execute(["scrapy", "dedup", *arguments], settings=Settings({"DEDUP_WORKERS": 0}))
+    except SystemExit as stop:
+        return stop.code or 0, err.getvalue()
+    finally:
+        sys.stdin = before
+    raise AssertionError("Scrapy did not end")
+
+
+@pytest.mark.parametrize("command", sorted(all_commands()))
+@settings(
+    max_examples=int(os.environ.get("DEDUP_OPTION_EXAMPLES", "25")),
+    suppress_health_check=list(HealthCheck),
+    deadline=None,
+)
+@given(data=st.data())
+def test_any_option_gives_0_1_or_2(command: str, folder: Path, data: st.DataObject) -> None:
+    arguments = data.draw(_calls(command))
+    with chdir(folder):
+        code, err = _run(arguments)
+    assert code in (0, 1, 2), err
+    assert "Traceback" not in err
+
+
+_REFUSED = [
+    ("groups", "--limit", "1e20"),
+    ("list", "--limit", "9" * 30),
+    ("similar", "https://a.example/1", "--limit", "-1"),
+    ("similar", "https://a.example/1", "--threshold", "nan"),
+    ("similar", "https://a.example/1", "--distance", "9" * 30),
+    ("prune", "--older-than", "nan", "--yes"),
+    ("prune", "--older-than", "inf", "--yes"),
+    ("prune", "--older-than", "1e300", "--yes"),
+    ("forget", "--site", "\udcff", "--yes"),
+    ("forget", "--run", "9" * 30, "--yes"),
+    ("list", "--site", "\udcff"),
+    ("list", "--since", "0001-01-01T00:00+23:59"),
+    ("groups", "--by", "event", "--days", "nan"),
+    ("review", "\udcff", "https://a.example/1", "--same"),
+    ("bulk", "rows.jsonl", "--out", "out", "--memory", "1e999G"),
+    ("bulk", "rows.jsonl", "--out", "out", "--every", "nan"),
+    ("bulk", "rows.jsonl", "--out", "out", "--workers", "9" * 30),
+    ("tune", "--folds", "9" * 30),
+    ("status", "--store", "sqlite:///\udcff"),
+]
+
+
+@pytest.mark.parametrize("arguments", _REFUSED)
+def test_an_odd_value_is_refused_in_one_line(
+    arguments: tuple[str, ...], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    done = dedup_command(monkeypatch, *arguments)
+    assert done.code == 2, done
+    [line] = [line for line in done.err.splitlines() if "error:" in line]
+    assert "takes" in line or "unrecognized" in line
+
+
+@pytest.mark.parametrize("environment", [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C"}])
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_terminal_that_knows_only_ascii_is_no_error(
+    environment: dict[str, str], as_json: bool, tmp_path: Path
+) -> None:
+    url = f"sqlite:///{tmp_path / 'dedup.db'}"
+    with Store.open(url) as store:
+        store.check([Page("https://a.example/1", article(1), title="Ünïcode 字 \U0001f600")])
+    arguments = ["list" if as_json else "groups", "--store", url]
+    for call in (["list", "--store", url], ["show", "https://a.example/1", "--store", url]):
+        arguments = [*call, *(["--json"] if as_json else [])]
+        done = subprocess.run(
+            [sys.executable, "-m", "scrapy", "dedup", *arguments],
+            env={**os.environ, "PYTHONUTF8": "0", **environment},
+            capture_output=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+
+
+def test_every_help_is_ascii() -> None:
+    assert [name for name, one in _parsers().items() if not one.format_help().isascii()] == []
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+@pytest.mark.parametrize("broken", [b"\x00\xff", b"{", b"[]", b"null", b'{"record": "stor'])
+def test_an_export_with_a_broken_first_line_is_no_feed(
+    form: str, broken: bytes, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    url = f"sqlite:///{folder / 'dedup.db'}"
+    file = tmp_path / f"store.{form}"
+    assert dedup_command(monkeypatch, "export", str(file), "--store", url).code == 0
+    first, rest = file.read_bytes().split(b"\n", 1)
+    file.write_bytes((broken if form == "jsonl" else b"x" + first) + b"\n" + rest)
+    done = dedup_command(monkeypatch, "import", str(file), "--store", "sqlite:///new.db")
+    assert (done.code, done.out) == (2, ""), done
+    assert "line " in done.err
+    assert not Path("new.db").exists()
+
+
+@pytest.mark.parametrize("command", sorted(all_commands()))
+@pytest.mark.parametrize("what", ["nothing", "a folder", "no database", "another database"])
+def test_a_store_that_cannot_be_used_is_said_with_status_2(
+    command: str, what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    made = {
+        "a folder": lambda path: path.mkdir(),
+        "no database": lambda path: path.write_bytes(b"no database " * 1000),
+        "another database": _other_database,
+    }
+    if what in made:
+        made[what](tmp_path / "store.db")
+    Path("rows.jsonl").write_text('{"url": "https://a.example/1", "text": "a b"}\n')
+    needed = {
+        "bulk": ["rows.jsonl", "--out", "out", "--into-store", "--workers", "0"],
+        "compare": ["https://a.example/1", "https://a.example/2"],
+        "export": ["out.jsonl"],
+        "forget": ["https://a.example/1"],
+        "import": ["rows.jsonl"],
+        "prune": ["--older-than", "1"],
+        "rebuild": ["--decide"],
+        "show": ["https://a.example/1"],
+        "similar": ["https://a.example/1"],
+    }
+    if what == "nothing" and command in ("bulk", "import"):  # they make one
+        return
+    done = dedup_command(
+        monkeypatch, command, "--store", "sqlite:///store.db", *needed.get(command, [])
+    )
+    assert done.code == 2, done
+    [line] = done.err.splitlines()
+    assert line.startswith(f"scrapy dedup {command}: ")
+    assert not Path("out.jsonl").exists()
+
+
+def _other_database(path: Path) -> None:
+    import sqlite3
+
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE pages (id INTEGER)")
+    connection.close()
