@@ -73,6 +73,10 @@ class Subcommand:
         """
         if isinstance(sys.stdout, io.TextIOWrapper):  # what its encoding lacks is no error
             sys.stdout.reconfigure(errors="backslashreplace")
+        for name, value in vars(options).items():
+            if value == [] and name not in ("url", "input"):  # argparse lets `--option=--` through
+                shown = name.replace("_", "-")
+                raise UsageError(f"argument --{shown}: takes a value", print_help=False)
         try:
             return self.run(options, DedupSettings.from_settings(settings, crawl=False))
         except UsageError as error:

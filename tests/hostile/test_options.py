@@ -121,7 +121,7 @@ _REFUSED = [
     ("forget", "--site", "\udcff", "--yes"),
     ("forget", "--run", "9" * 30, "--yes"),
     ("list", "--site", "\udcff"),
-    ("list", "--since", "0001-01-01T00:00+23:59"),
+    ("prune", "--older-than=--", "--yes"),
     ("groups", "--by", "event", "--days", "nan"),
     ("review", "\udcff", "https://a.example/1", "--same"),
     ("bulk", "rows.jsonl", "--out", "out", "--memory", "1e999G"),
@@ -140,7 +140,7 @@ def test_an_odd_value_is_refused_in_one_line(
     done = dedup_command(monkeypatch, *arguments)
     assert done.code == 2, done
     [line] = [line for line in done.err.splitlines() if "error:" in line]
-    assert "takes" in line or "unrecognized" in line
+    assert "takes" in line
 
 
 @pytest.mark.parametrize("environment", [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C"}])
