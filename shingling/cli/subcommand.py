@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
 
+_SEVERAL_VALUES = {"input", "set", "url"}  # of them there may be none
+
+
 def _no_options(_: argparse.ArgumentParser) -> None:
     """Add no options."""
 
@@ -74,7 +77,7 @@ class Subcommand:
         if isinstance(sys.stdout, io.TextIOWrapper):  # what its encoding lacks is no error
             sys.stdout.reconfigure(errors="backslashreplace")
         for name, value in vars(options).items():
-            if value == [] and name not in ("url", "input"):  # argparse lets `--option=--` through
+            if value == [] and name not in _SEVERAL_VALUES:  # argparse lets `--option=--` through
                 shown = name.replace("_", "-")
                 raise UsageError(f"argument --{shown}: takes a value", print_help=False)
         try:

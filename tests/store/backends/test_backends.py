@@ -50,7 +50,7 @@ def test_a_table_of_keys_that_lacks_a_method_fails_when_it_is_defined() -> None:
 
 
 def test_a_database_that_is_listed_is_the_one_of_its_urls(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = methods_but("") | {"__init__": lambda self, url: Database.__init__(self, str(url))}
+    made = methods_but("") | {"__init__": lambda self, url: Database.__init__(self, url)}
     third: Any = type("MySqlDatabase", (Database,), made, **NAMES)
     assert third(parse_url("sqlite:///a.db")).alone is False
     monkeypatch.setitem(BACKENDS, "mysql", third)
