@@ -74,8 +74,10 @@ class Subcommand:
         Raises:
             UsageError: an option with a value that is not accepted.
         """
-        if isinstance(sys.stdout, io.TextIOWrapper):  # what its encoding lacks is no error
-            sys.stdout.reconfigure(errors="backslashreplace")
+        # What an encoding lacks, and bytes that are not of it, are no error.
+        for stream, errors in ((sys.stdin, "replace"), (sys.stdout, "backslashreplace")):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors=errors)
         for name, value in vars(options).items():
             if value == [] and name not in _SEVERAL_VALUES:  # argparse lets `--option=--` through
                 shown = name.replace("_", "-")

@@ -29,7 +29,7 @@ _NUMBERS = [
     *("1e999G", "-1G", "G"),
 ]
 _NAMES = [
-    *("\udcff", "\ud800", "a\udcff.jsonl", "\x1b[31m", "\u202e", "x" * 5000, "/", ".", "..", "-"),
+    *("\udcff", "a\udcff.jsonl", "\x1b[31m", "\u202e", "x" * 5000, "/", ".", "..", "-"),
     *("--", "/dev/null", "/proc/self/mem", "/nowhere/x.jsonl", "rows.jsonl", "page.html"),
     *("https://a.example/1", "http://[", "http://a:99999999/", "://", "sqlite:///x\udcff.db"),
     *("sqlite:///" + "x" * 5000, "sqlite:////nowhere/x.db", "sqlite:///rows.jsonl", "sqlite:///."),
