@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import shingling
+from shingling import errors
+from shingling.bulk.files import tar, warc
 from shingling.extraction import html, parsed, resiliparse, trafilatura
 from shingling.similarity import diff
 from shingling.store import urls
@@ -24,10 +26,18 @@ from tests.hostile.growth import cpu_seconds, is_linear
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+_BZIP2 = rb"BZh[1-9](1AY&SY|\x17rE8P)"
 _LANGUAGE_CODE = r"([a-zA-Z]{2,3})(?![a-zA-Z])"
+_AS_WRITTEN = r"f'(?<!\\w){re.escape(value)}(?!\\w)'"
 
 # Each pattern, and what is done with it.
 _USES: dict[str, Callable[[Any], Any]] = {
+    "bulk.files.tar._PAX_RECORD": tar._PAX_RECORD.match,
+    "bulk.files.tar._DIGITS": tar._DIGITS.fullmatch,
+    f"bulk.files.unpacking {_BZIP2!r}": re.compile(_BZIP2).match,
+    "bulk.files.warc._LENGTH": warc._LENGTH.fullmatch,
+    "errors._USER_AND_PASSWORD": errors._USER_AND_PASSWORD.findall,
+    "errors._PASSWORD_PARAMETER": errors._PASSWORD_PARAMETER.findall,
     "extraction.html._HTML": html._HTML.match,
     "extraction.html._CONTROL_REFERENCE": html._CONTROL_REFERENCE.findall,
     "extraction.parsed._STATE": parsed._STATE.search,
@@ -40,7 +50,9 @@ _USES: dict[str, Callable[[Any], Any]] = {
     "extraction.resiliparse._HAS_HTML": resiliparse._HAS_HTML.search,
     "extraction.trafilatura._FRAGMENT": trafilatura._FRAGMENT.match,
     "similarity.diff._WORD": diff._WORD.findall,
-    "similarity.diff._SENTENCE": diff._SENTENCE.findall,
+    "similarity.diff._SENTENCE_MARKS": diff._SENTENCE_MARKS.findall,
+    "similarity.diff._BLANKS": diff._BLANKS.match,
+    "similarity.diff._WIDE_MARK": diff._WIDE_MARK.search,
     "store.urls._CREDENTIALS": urls._CREDENTIALS.match,
     "store.urls._USUAL": urls._USUAL.match,
     "text.blocks._NUMBER": blocks._NUMBER.findall,
@@ -61,6 +73,7 @@ _USES: dict[str, Callable[[Any], Any]] = {
 }
 _MEETS_NOTHING_FOREIGN = {
     "plugin.settings._PLAIN_SQLITE": "the URL of the store, a setting",
+    f"store.backends.secrets {_AS_WRITTEN}": "secrets of a setting, one as it is written",
     "sketch.simhash._FEATURES": "features of a scheme, a setting",
     "text.canonical._LANGUAGE": "a language of a scheme, a setting",
 }
@@ -93,6 +106,8 @@ def _patterns() -> dict[str, re.Pattern[Any]]:
             if node.func.attr == "compile" and node in names:
                 name = names[node]
                 patterns[f"{short}.{name}"] = getattr(importlib.import_module(module), name)
+            elif isinstance(node.args[0], ast.JoinedStr):  # made of values, and known by its source
+                patterns[f"{short} {ast.unparse(node.args[0])}"] = re.compile("")
             else:
                 literal = ast.literal_eval(node.args[0])
                 patterns[f"{short} {literal}"] = re.compile(literal)
