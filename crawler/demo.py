@@ -79,8 +79,8 @@ def main() -> int:
         ["page", "title", "words"],
         [
             (page["url"].removeprefix(address), page["title"] or "", str(stored[page["url"]].words))
-            for page in kept
-            if page["url"] in stored
+            # In the order of the verdicts: items come out when their main text is there.
+            for page in sorted(kept, key=lambda item: stored[item["url"]].id)
         ],
     )
     _print(

@@ -41,9 +41,9 @@ scheme = Table(
     Column("indexed", Text, nullable=False, server_default="minima"),
     Column("sampled", Boolean, nullable=False, server_default=false()),  # samples are kept
     Column("packs", Text, nullable=False, server_default="{}"),  # JSON: versions of language packs
+    Column("rebuilding", Text),  # JSON: the plan of a rebuild that has not ended
     # JSON: names of the extractors of the texts, the last one last.
     Column("extractors", Text, nullable=False, server_default="[]"),
-    Column("rebuilding", Text),  # JSON: the plan of a rebuild that has not ended
 )
 
 runs = Table(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PAGES = 120
-LIMIT = 500_000
+LIMIT = 1_000_000
 
 
 def no_file_grows_beyond_the_limit() -> None:

@@ -138,7 +138,7 @@ def test_an_article_its_author_and_its_images_are_kept_whatever_their_page_is(
     assert len({item["url"] for item in crawl.items}) == 15
     assert len(crawl.items) == 15
     assert crawl.stat("dedup/new") == "2"
-    assert crawl.stat("dedup/exact") == "1"
+    assert crawl.stat("dedup/near") == "1"
     assert len(warnings_in(crawl)) == 1
 
 
