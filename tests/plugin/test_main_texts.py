@@ -151,7 +151,9 @@ def test_a_duplicate_waits_until_its_original_has_got_its_main_text(
     )
     pipelines = '{"shop.pipelines.NotTheFirst": 900}'
     crawl = project.crawl(
-        *arguments(site, "/0", "/0/copy"), *FILL, "-s", f"ITEM_PIPELINES={pipelines}"
+        *arguments(site, "/0", "/0/copy"),
+        *(*FILL, "-s", f"ITEM_PIPELINES={pipelines}"),
+        *("-s", "CONCURRENT_REQUESTS=1"),  # the original is met first
     )
     assert [item["url"] for item in crawl.items] == [f"{site}/0/copy"], crawl.log
     assert crawl.stat("dedup/withdrawn") == "1"
