@@ -57,7 +57,7 @@ def _marks(size: int) -> bytes:
 def _nested_differently(size: int) -> bytes:
     """Each list deeper than the one before it."""
     depths = takewhile(lambda total: total[1] < size, enumerate(accumulate(range(1, size, 9))))
-    return _page(b"".join(b"<ul>" * depth + b"a" + b"</ul>" for depth, _ in depths))
+    return _page(b"".join(b"<ul>" * depth + b"a" + b"</ul>" * depth for depth, _ in depths))
 
 
 def _long_attributes(size: int) -> bytes:
