@@ -65,8 +65,9 @@ class Shell:
         """Write or extend the file that the block's caption names."""
         assert block.caption is not None
         name = block.caption.removeprefix("added to ")
-        with (self.folder / name).open("a" if name != block.caption else "w") as file:
-            file.write(f"\n{self._here(block.text)}")
+        is_added = name != block.caption
+        with (self.folder / name).open("a" if is_added else "w") as file:
+            file.write(("\n" if is_added else "") + self._here(block.text))
 
     def check(self, block: Block) -> None:
         """Run the commands of a block, and compare what they print with what it shows."""

@@ -1,0 +1,1 @@
+"""Algorithms of other systems, written anew from descriptions, to compare results with."""
