@@ -215,7 +215,7 @@ class MeasuringPool:
             worker = self._workers[place]
             if worker is None:
                 worker = self._workers[place] = Worker()
-                worker.ask(self._measurer)
+                worker.start(self._measurer)
             measured: NDArray[np.int64] = worker.ask(pairs)
         except Exception:  # it died, or a row is at fault, of which measuring it here tells
             worker, self._workers[place] = self._workers[place], None

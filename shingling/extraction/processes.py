@@ -29,6 +29,12 @@ _WINDOWS_FLAGS = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0) | getattr(
 
 _TRIM_THRESHOLD_BYTES = "131072"
 
+MAX_START_SECONDS = 60.0
+"""Seconds after which a worker that does not get ready is ended.
+
+Most take less than one; with a language pack, on a machine that is busy, some take ten.
+"""
+
 
 class Work(Protocol):
     """What worker processes do; it is pickled on its way to them."""
@@ -80,6 +86,31 @@ class Worker:
     def is_dead(self) -> bool:
         """Whether the process has ended."""
         return self._process.poll() is not None
+
+    def start(self, work: Work) -> None:
+        """Tell the process what it is to do, and wait until it is ready.
+
+        Raises:
+            WorkerTimeoutError: it was ended, since it did not get ready in `MAX_START_SECONDS`.
+            WorkerDiedError: it has ended before.
+        """
+        took_too_long = threading.Event()
+
+        def give_up() -> None:
+            took_too_long.set()
+            self.kill()
+
+        timer = threading.Timer(MAX_START_SECONDS, give_up)
+        timer.daemon = True
+        timer.start()
+        try:
+            self.ask(work)
+        except WorkerDiedError as error:
+            if took_too_long.is_set():
+                raise WorkerTimeoutError("a worker process did not get ready") from error
+            raise
+        finally:
+            timer.cancel()
 
     def ask(self, message: Any) -> Any:
         """Send a message and wait for its answer; raise it if it is an exception.
@@ -142,6 +173,7 @@ class WatchedWorker:
         """Take a new process in place of the one before, and wait until it is ready.
 
         Raises:
+            WorkerTimeoutError: it was ended, since it did not get ready.
             WorkerDiedError: it has ended before.
         """
         self.end()
@@ -149,7 +181,7 @@ class WatchedWorker:
             self._worker, self._took_too_long = worker, False
             if self.is_killed:
                 worker.kill()
-        worker.ask(self._work)
+        worker.start(self._work)
 
     def ask(self, message: Any) -> Any:
         """Send a message and wait for its answer.

@@ -1,0 +1,183 @@
+"""Workers that stop or hang while they start: each is ended, and what they were for goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pytest
+
+from shingling.bulk import Options, Progress, deduplicate, measuring
+from shingling.errors import BulkError
+from shingling.extraction import processes
+from shingling.extraction.pages import Fetched, PageExtractor
+from shingling.extraction.pool import ExtractionPool, start_worker
+from shingling.extraction.processes import WatchedWorker, Worker, WorkerTimeoutError
+from shingling.sketch import Scheme
+from tests.bulk.collections import write_lines
+from tests.support.crawls import LIST_SPIDER, Crawling, Project, items, listed, stats
+from tests.support.pages import article, html
+from tests.support.serving import page, serving
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+# Of a module that Python imports before anything else: it stops or hangs workers as they start.
+SITE = """
+import os, signal, sys, time
+from pathlib import Path
+
+def is_to_stop():
+    if "shingling.extraction.worker" not in sys.orig_argv:
+        return False
+    try:
+        Path(os.environ["STOPPED"]).touch(exist_ok=os.environ["STARTS"].endswith("always"))
+    except FileExistsError:
+        return False
+    return True
+
+if is_to_stop():
+    if os.environ["STARTS"].startswith("hangs"):
+        time.sleep(3600)
+    os.kill(os.getpid(), signal.SIGSTOP)
+"""
+ONE_SECOND = """
+from shingling.extraction import processes
+processes.MAX_START_SECONDS = 1.0
+"""
+KINDS = ["stops", "hangs"]
+ARTICLES = [article(number) for number in range(4)]
+
+
+@pytest.fixture(autouse=True)
+def _one_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "MAX_START_SECONDS", 1.0)
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "sitecustomize.py").write_text(SITE)
+    path = os.pathsep.join([str(tmp_path / "site"), os.environ.get("PYTHONPATH", "")])
+    return {"STOPPED": str(tmp_path / "mark"), "PYTHONPATH": path}
+
+
+@pytest.fixture
+def starts(
+    tmp_path: Path, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str], None]:
+    """Have the workers of this process do something as they start."""
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    monkeypatch.setenv("STOPPED", environment["STOPPED"])
+    return partial(monkeypatch.setenv, "STARTS")
+
+
+def stopped_worker() -> Worker:
+    worker = start_worker()
+    assert worker is not None
+    os.kill(worker._process.pid, signal.SIGSTOP)
+    return worker
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_worker_that_does_not_get_ready_is_ended(
+    kind: str, starts: Callable[[str], None]
+) -> None:
+    starts(kind)
+    watched = WatchedWorker(PageExtractor(Scheme()), 600)
+    worker = Worker()
+    began = time.monotonic()
+    with pytest.raises(WorkerTimeoutError):
+        watched.start(worker)
+    assert time.monotonic() - began < 10
+    assert worker.is_dead
+    watched.end()
+
+
+def test_a_worker_that_takes_no_message_is_ended() -> None:
+    watched = WatchedWorker("more than a pipe holds " * 10_000, 600)  # type: ignore[arg-type]
+    with pytest.raises(WorkerTimeoutError):
+        watched.start(stopped_worker())
+    watched.end()
+
+
+def test_a_worker_may_be_stopped_before_the_pool_is_made() -> None:
+    async def extract() -> str | None:
+        pool = ExtractionPool(PageExtractor(Scheme()), 1, 30, first=stopped_worker())
+        try:
+            return (await pool.extract(Fetched(ARTICLES[0], is_html=False))).text
+        finally:
+            await asyncio.to_thread(pool.close)
+
+    assert asyncio.run(asyncio.wait_for(extract(), 30)) == ARTICLES[0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("times", ["once", "always"])
+def test_a_crawl_ends_though_its_workers_do_not_get_ready(
+    tmp_path: Path, kind: str, times: str, environment: dict[str, str]
+) -> None:
+    project = Project(tmp_path / "project", LIST_SPIDER + ONE_SECOND)
+    with serving({f"/{at}": page(text) for at, text in enumerate(ARTICLES)}) as server:
+        crawling = Crawling(
+            project.folder,
+            *listed(project.folder, {str(at): f"{server.url}/{at}" for at in range(4)}),
+            *("-s", "DEDUP_ACTION=tag", "-s", "DEDUP_WORKERS=2"),
+            environment={**environment, "STARTS": f"{kind} {times}"},
+        )
+        assert crawling.wait(60) == 0, crawling.log
+    assert "Traceback" not in crawling.log
+    assert "WARNING: A worker process did not start" in crawling.log
+    counted = stats(crawling.log)
+    assert counted["finish_reason"] == "finished"
+    assert counted["dedup/new"] == "4"
+    assert items(project.folder).keys() == {"0", "1", "2", "3"}
+    assert crawling.all_gone()
+
+
+def write_rows(folder: Path) -> str:
+    rows = [{"id": str(at), "html": html(text)} for at, text in enumerate(ARTICLES)]
+    return str(write_lines(folder / "rows.jsonl", rows))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_collection_is_signed_though_a_worker_did_not_get_ready(
+    tmp_path: Path, kind: str, starts: Callable[[str], None]
+) -> None:
+    file = write_rows(tmp_path)
+    starts(f"{kind} once")
+    summary = deduplicate([file], tmp_path / "out", Options(workers=1))
+    assert (tmp_path / "mark").exists()
+    assert (summary.total, summary.bad) == (4, 0)
+
+
+def test_a_collection_is_given_up_if_no_worker_gets_ready(
+    tmp_path: Path, starts: Callable[[str], None]
+) -> None:
+    file = write_rows(tmp_path)
+    starts("stops always")
+    with pytest.raises(BulkError, match="worker processes do not start"):
+        deduplicate([file], tmp_path / "out", Options(workers=1))
+
+
+def test_pairs_are_measured_though_no_worker_gets_ready(
+    tmp_path: Path, starts: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [f"{ARTICLES[0]} and {number}" for number in range(6)]
+    file = write_lines(tmp_path / "rows.jsonl", [{"text": text} for text in texts])
+    Worker().end()  # what it needs is imported
+    monkeypatch.setattr(measuring, "_MIN_PAIRS_FOR_WORKERS", 1)
+
+    def progress(step: Progress) -> None:
+        if step.phase == "sorting":
+            starts("stops always")
+
+    starts("no")
+    monkeypatch.setenv("STOPPED", str(tmp_path))
+    summary = deduplicate([str(file)], tmp_path / "out", Options(workers=1), progress=progress)
+    assert (summary.unique, summary.near) == (1, 5)
