@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from shingling.errors import BulkError
-from shingling.rules.defaults import DEFAULT_EXTRACTOR, MAX_BYTES
+from shingling.rules.defaults import DEFAULT_EXTRACTOR, MAX_BYTES, WORKER_MEMORY_BYTES
 from shingling.rules.methods import COLLECTION_METHODS, METHODS
 from shingling.sketch import Scheme
 from shingling.store import Rules
@@ -52,6 +52,8 @@ class Options:
         memory: bytes that sorting may use in this process.
         max_bytes: largest row or page; larger ones are bad rows.
         timeout: seconds that a row may take in a worker process; slower ones are bad rows.
+        worker_memory: bytes that a process which reads and signs may take; a row that needs more
+            is a bad row. 0 is no limit.
         strict: stop at the first bad row.
 
     Raises:
@@ -69,6 +71,7 @@ class Options:
     memory: int = DEFAULT_MEMORY_BYTES
     max_bytes: int = MAX_BYTES
     timeout: float = 30.0
+    worker_memory: int = WORKER_MEMORY_BYTES
     strict: bool = False
 
     def __post_init__(self) -> None:

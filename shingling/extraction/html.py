@@ -11,6 +11,7 @@ from w3lib.encoding import html_to_unicode, resolve_encoding
 
 from shingling.errors import ExtractionError
 from shingling.extraction.extractors import BUILT_IN, Extracted, default_extractor
+from shingling.extraction.markup import check_markup
 from shingling.extraction.parsed import is_enough, language_code, plain_title
 from shingling.rules.defaults import MAX_BYTES
 from shingling.text import bounded, clean
@@ -140,8 +141,9 @@ def extract_page(
         extractor: of the main text, in place of the parser's own.
 
     Raises:
-        ExtractionError: with reason `too_large`, `not_html`, `no_main_text` or
-            `extraction_failed`.
+        ExtractionError: with reason `too_large`, `too_many_elements`, `too_many_attributes`,
+            `not_html`, `no_main_text` or `extraction_failed`.
+        MemoryError: there is not enough of it.
     """
     if len(html) > max_bytes:
         raise ExtractionError("too_large", f"{len(html):,} bytes, more than {max_bytes:,}")
@@ -151,9 +153,10 @@ def extract_page(
         html = decode(html, encoding)
     # One reference to a control character would cost trafilatura the whole text.
     html = _CONTROL_REFERENCE.sub("", clean(html))
+    check_markup(html)
     try:
         main = _main_text(html, url, parser or default_extractor().load_parser(), extractor)
-    except ExtractionError:
+    except (ExtractionError, MemoryError):
         raise
     except Exception as error:  # a page must never stop a crawl, whatever the parser trips on
         raise ExtractionError("extraction_failed", type(error).__name__) from error
@@ -216,9 +219,13 @@ def extract_head(
         html = decode(html, encoding)
     parser = parser or default_extractor().load_parser()
     try:
-        page = parser.parse_head(clean(html[:_HEAD_BYTES]))
+        beginning = clean(html[:_HEAD_BYTES])
+        check_markup(beginning)
+        page = parser.parse_head(beginning)
         return Head() if page is None else _head(page, url)
-    except Exception:  # there is nothing in it, a URL that is none, or what a parser trips on
+    except (
+        Exception
+    ):  # there is nothing in it, or too much, a URL that is none, or what a parser trips on
         return Head()
 
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from shingling.errors import ExtractionError
 from shingling.extraction.extractors import BUILT_IN, Extractor, default_extractor
 from shingling.extraction.html import EXTRACTION_VERSION, MainText, extract_head, extract_page
-from shingling.rules.defaults import MAX_BYTES
+from shingling.extraction.memory import limit_memory
+from shingling.rules.defaults import MAX_BYTES, WORKER_MEMORY_BYTES
 from shingling.sketch import sign
 from shingling.text import PreparedText, clean
 
@@ -69,15 +70,18 @@ class PageExtractor:
         max_bytes: larger pages are refused.
         refuse_apps: whether pages are left out whose text is short, and which have data for
             scripts: all pages of a single-page application have the same text.
+        worker_memory: bytes that a worker process may take; 0 is no limit.
     """
 
     scheme: Scheme
     extractor: Extractor = field(default_factory=default_extractor)
     max_bytes: int = MAX_BYTES
     refuse_apps: bool = False
+    worker_memory: int = WORKER_MEMORY_BYTES
 
     def prepare(self) -> Callable[[tuple[str, Fetched]], Answer]:
         """Make a worker process ready, so that its first page takes no longer than others."""
+        limit_memory(self.worker_memory)
         self.extractor.load_parser()
         self.extractor.load()
         sign("é", self.scheme)
@@ -95,19 +99,24 @@ class PageExtractor:
     def extract(self, fetched: Fetched) -> Extraction:
         """Extract and sign the main text; instead of raising, an extraction has a reason."""
         try:
-            if not fetched.is_html:
-                text = self._plain(fetched.body)
-                return Extraction(self._prepared(text), signature=sign(text, self.scheme))
-            page = extract_page(
-                fetched.body,
-                fetched.url,
-                encoding=fetched.encoding,
-                max_bytes=self.max_bytes,
-                parser=self.extractor.load_parser(),
-                extractor=self.extractor.load(),
-            )
+            return self._extract(fetched)
         except ExtractionError as error:
             return Extraction(reason=error.reason)
+        except MemoryError:
+            return Extraction(reason="too_much_memory")
+
+    def _extract(self, fetched: Fetched) -> Extraction:
+        if not fetched.is_html:
+            text = self._plain(fetched.body)
+            return Extraction(self._prepared(text), signature=sign(text, self.scheme))
+        page = extract_page(
+            fetched.body,
+            fetched.url,
+            encoding=fetched.encoding,
+            max_bytes=self.max_bytes,
+            parser=self.extractor.load_parser(),
+            extractor=self.extractor.load(),
+        )
         if page.is_app and self.refuse_apps:
             return Extraction(reason="data_in_scripts")
         signature = sign(page.text, self.scheme)
@@ -130,7 +139,7 @@ class PageExtractor:
                 max_bytes=self.max_bytes,
                 parser=BUILT_IN["trafilatura"].load_parser(),
             )
-        except ExtractionError:
+        except (ExtractionError, MemoryError):
             return None
 
     def body_key(self, fetched: Fetched) -> bytes | None:

@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,6 +41,12 @@ class Work(Protocol):
 
     def prepare(self) -> Callable[[Any], Any]:
         """Make the process ready; returns the function that answers its messages."""
+
+
+class LastAnswer(NamedTuple):
+    """An answer of a worker process that is to be replaced, since it holds much memory."""
+
+    answer: Any
 
 
 class WorkerDiedError(Exception):
@@ -195,7 +201,11 @@ class WatchedWorker:
         with self._lock:
             self._asked = self._progress(), time.monotonic()
         try:
-            return worker.ask(message)
+            answer = worker.ask(message)
+            if isinstance(answer, LastAnswer):
+                worker.end()
+                return answer.answer
+            return answer
         except WorkerDiedError as error:
             worker.end()  # its pipe may be closed a moment before the process has ended
             if self._took_too_long:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Self
 
 from resiliparse.extract.html2text import extract_plain_text
-from resiliparse.parse.html import HTMLTree
+from resiliparse.parse.html import HTMLParserException, HTMLTree
 
 from shingling.extraction.parsed import ENOUGH_FRACTION, ParsedPage, is_enough
 from shingling.text import canonical_words
@@ -40,7 +40,10 @@ class ResiliparsePage(ParsedPage):
 
     def __init__(self, html: str) -> None:
         self._html = html
-        self._tree = HTMLTree.parse(html)
+        try:
+            self._tree = HTMLTree.parse(html)
+        except HTMLParserException as error:  # it takes any markup, as long as there is memory
+            raise MemoryError from error
 
     @classmethod
     def parse(cls, html: str) -> Self | None:

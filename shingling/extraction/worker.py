@@ -16,7 +16,8 @@ from importlib import import_module
 from typing import IO, TYPE_CHECKING
 
 from shingling.errors import ShinglingError
-from shingling.extraction.processes import receive, send
+from shingling.extraction.memory import has_grown
+from shingling.extraction.processes import LastAnswer, receive, send
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +32,8 @@ _PARENT_CHECK_SECONDS = 1.0
 def main(modules: Sequence[str]) -> None:
     """Answer messages until the parent closes the pipe, or has ended.
 
-    An answer may be an exception, which the parent raises.
+    An answer may be an exception, which the parent raises. A process that has grown says so with
+    its answer, and one that gets no memory for it ends.
     """
     source, target = _pipes()
     logging.disable()
@@ -44,7 +46,10 @@ def main(modules: Sequence[str]) -> None:
         while True:
             message = receive(source)
             try:
-                send(target, answer(message))
+                made = answer(message)
+                send(target, LastAnswer(made) if has_grown() else made)
+            except MemoryError:
+                os._exit(1)  # only so is all of it given back
             except (OSError, ShinglingError) as error:
                 send(target, error)
             except Exception as error:  # a fault of ours

@@ -44,6 +44,8 @@ ADVICE = {
     " their own (DEDUP_TEXT_FIELD), or set DEDUP_TEMPLATES = False",
     "timeout": "extracting their text takes longer than DEDUP_TIMEOUT",
     "too_large": "they are larger than DEDUP_MAX_BYTES",
+    "too_many_elements": "they have more tags than any page that people read",
+    "too_much_memory": "extracting their text takes more memory than DEDUP_WORKER_MEMORY",
     "worker_died": "worker processes end while they extract their text: look at the log of the"
     " system",
 }

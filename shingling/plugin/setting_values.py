@@ -73,6 +73,18 @@ def whole_number(low: int, high: int) -> Callable[[Any], int]:
     return parse
 
 
+def megabytes(low: int, high: int) -> Callable[[Any], int]:
+    """Make a parser of sizes in MB, of 1,048,576 bytes, between two; 0 is accepted too."""
+
+    def parse(value: Any) -> int:
+        parsed = whole_number(0, high)(value)
+        if 0 < parsed < low:
+            raise ValueError
+        return parsed << 20
+
+    return parse
+
+
 def optional(parse: Callable[[Any], float]) -> Callable[[Any], float | None]:
     """Make a parser that accepts None too."""
     return lambda value: None if value in (None, "", "None") else parse(value)

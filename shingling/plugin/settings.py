@@ -23,6 +23,7 @@ from shingling.plugin.setting_values import (
     extractor_name,
     field_name,
     fillable_names,
+    megabytes,
     number,
     number_of_workers,
     optional,
@@ -37,6 +38,7 @@ from shingling.rules.defaults import (
     DEFAULT_THRESHOLD,
     MAX_BYTES,
     MAX_SIMHASH_DISTANCE,
+    WORKER_MEMORY_BYTES,
 )
 from shingling.rules.methods import DEFAULT_METHOD, METHODS
 
@@ -75,6 +77,7 @@ class DedupSettings:
     extractor: str
     workers: int
     timeout: float
+    worker_memory: int  # bytes
     max_bytes: int
     url_field: str
     html_field: str
@@ -309,6 +312,11 @@ SETTINGS: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
         None,
         "None, or a number of days above 0",
         optional(number(0, 1_000_000, above=True)),
+    ),
+    "DEDUP_WORKER_MEMORY": (
+        WORKER_MEMORY_BYTES >> 20,
+        "0 for no limit, or a whole number of MB, 256 to 1000000",
+        megabytes(256, 1_000_000),
     ),
     "DEDUP_WORKERS": (
         "auto",

@@ -26,6 +26,9 @@ DEFAULT_SHINGLE_SIZE = 5
 MAX_BYTES = 10_000_000
 """Size of a page above which it is not read."""
 
+WORKER_MEMORY_BYTES = 1 << 30
+"""Memory that a worker process may take."""
+
 MIN_WORDS_FOR_SIMHASH = 200
 """Words below which the SimHashes of near-duplicates often differ in more bits."""
 

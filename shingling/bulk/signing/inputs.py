@@ -50,7 +50,9 @@ def sign_all(
     """
     found = find_extractor(options.extractor)
     found.load()  # a wrong one is said before anything is read
-    extractor = PageExtractor(options.scheme, found, options.max_bytes)
+    extractor = PageExtractor(
+        options.scheme, found, options.max_bytes, worker_memory=options.worker_memory
+    )
     signer = Signer(extractor, options.fields, banding, folder)
     pool = SigningPool(signer, options.workers, options.timeout)
     try:

@@ -134,6 +134,8 @@ class _Lane(threading.Thread):
         if self._worker is None:
             return sign_part(task, self._signer, lambda _: None)
         while True:
+            if self._worker.has_ended:
+                self._start(self._worker)
             self._write_row(-1)
             try:
                 number: int = self._worker.ask(task)
@@ -141,7 +143,6 @@ class _Lane(threading.Thread):
                 if self._worker.is_killed:
                     raise
                 self._note_death(task, took_too_long=isinstance(error, WorkerTimeoutError))
-                self._start(self._worker)
             else:
                 return number
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from shingling.bulk.files.payloads import to_json
 from shingling.bulk.signing.chunks import ChunkHeader, ChunkWriter
+from shingling.extraction.memory import limit_memory
 from shingling.extraction.pages import Fetched, PageExtractor
 from shingling.sketch import sign
 from shingling.store import safe_url
@@ -51,6 +52,7 @@ class Signer:
     def prepare(self) -> Callable[[Task], int]:
         """Make a worker process ready, which notes each row in the file `progress`."""
         assert self.progress is not None
+        limit_memory(self.extractor.worker_memory)
         with self.progress.open("r+b") as file:
             shared = mmap.mmap(file.fileno(), PLACE.size)
         return partial(sign_part, signer=self, note=partial(PLACE.pack_into, shared, 0))
@@ -102,6 +104,8 @@ def sign_part(task: Task, signer: Signer, note: Callable[[int], None]) -> int:
             _add(row, writer, signer)
         except BadRowError as error:
             writer.add_bad(row.line, str(error))
+        except MemoryError:
+            writer.add_bad(row.line, reason_shown("too_much_memory"))
     writer.write(signer.folder, task.number, signer.banding)
     return task.number
 

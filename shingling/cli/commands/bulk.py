@@ -147,6 +147,7 @@ def _options(options: argparse.Namespace, settings: DedupSettings) -> Options:
         memory=_bytes(options.memory),
         max_bytes=settings.max_bytes,
         timeout=settings.timeout,
+        worker_memory=settings.worker_memory,
         strict=options.strict,
     )
 

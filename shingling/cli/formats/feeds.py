@@ -69,7 +69,10 @@ class FeedExtractor:
     def __init__(self, settings: DedupSettings, scheme: Scheme) -> None:
         self._settings = settings
         self._extractor = PageExtractor(
-            scheme, find_extractor(settings.extractor), settings.max_bytes
+            scheme,
+            find_extractor(settings.extractor),
+            settings.max_bytes,
+            worker_memory=settings.worker_memory,
         )
         self._runner = asyncio.Runner()
         self._pool: ExtractionPool | None = None

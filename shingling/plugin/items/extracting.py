@@ -58,7 +58,13 @@ class DocumentExtractor:
         self._spider = spider
         self._store = store
         found = find_extractor(settings.extractor)
-        extractor = PageExtractor(scheme, found, settings.max_bytes, refuse_apps=True)
+        extractor = PageExtractor(
+            scheme,
+            found,
+            settings.max_bytes,
+            refuse_apps=True,
+            worker_memory=settings.worker_memory,
+        )
         self.pool = ExtractionPool(extractor, settings.workers, settings.timeout, first=first)
         # What the store knows of a body is its text, which it may be told not to keep.
         self.bodies = KnownBodies(extractor, self.pool, store if settings.store_text else None)

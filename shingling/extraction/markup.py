@@ -1,0 +1,50 @@
+"""Markup that no parser is given, since it would take it very long, or very much memory."""
+
+from __future__ import annotations
+
+import re
+
+from shingling.errors import ExtractionError
+
+MAX_TAGS = 500_000
+"""Start and end tags of a page; the largest known reference manuals have 170,000."""
+
+MAX_ATTRIBUTES = 10_000
+"""Attributes of a tag: parsers compare each name with all those before it."""
+
+_LONG_TAG = 1 << 16  # characters; more than 10,000 attributes hardly fit into a shorter one
+_TAG_START = re.compile("<[a-zA-Z]")
+# A tag up to its end or to one attribute too many, which is a group. A `>` may be in quotes.
+_SPACE = r"[ \t\n\f\r]*+"
+_NAME = r"""(?:[ \t\n\f\r/]++[^ \t\n\f\r/>][^ \t\n\f\r/>=]*+|(?<=["'])[^ \t\n\f\r/>="']++)"""
+_VALUE = r"""(?:"[^"]*+"|'[^']*+'|[^ \t\n\f\r>"'][^ \t\n\f\r>]*+)"""
+_ATTRIBUTE = f"{_NAME}(?:{_SPACE}={_SPACE}{_VALUE})?+"
+_TAG = re.compile(
+    rf"<[a-zA-Z][^ \t\n\f\r/>]*+(?:{_ATTRIBUTE}){{0,{MAX_ATTRIBUTES}}}+({_ATTRIBUTE})?+"
+)
+
+
+def check_markup(html: str) -> None:
+    """Refuse a page with so many tags, or so many attributes of one, as no page has.
+
+    It takes next to no time: a page is looked at closely only where no tag ends for long.
+
+    Raises:
+        ExtractionError: with reason `too_many_elements` or `too_many_attributes`.
+    """
+    if html.count("<") > MAX_TAGS:
+        raise ExtractionError("too_many_elements", f"more than {MAX_TAGS:,} tags")
+    start = 0
+    while len(html) - start > _LONG_TAG:
+        end = html.rfind(">", start, start + _LONG_TAG)
+        if end < 0:
+            end = html.find(">", start + _LONG_TAG)
+            end = end if end >= 0 else len(html)
+            if (first := _TAG_START.search(html, start, end)) is not None:
+                tag = _TAG.match(html, first.start())
+                assert tag is not None
+                if tag[1] is not None:
+                    detail = f"more than {MAX_ATTRIBUTES:,} attributes of one tag"
+                    raise ExtractionError("too_many_attributes", detail)
+                end = max(end, tag.end())
+        start = end + 1
