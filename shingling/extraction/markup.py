@@ -27,7 +27,8 @@ _TAG = re.compile(
 def check_markup(html: str) -> None:
     """Refuse a page with so many tags, or so many attributes of one, as no page has.
 
-    It takes next to no time: a page is looked at closely only where no tag ends for long.
+    It takes next to no time, since only what is in long stretches without a `>` is looked at. A
+    tag that has one in a quoted value every few kilobytes is left to the time limit.
 
     Raises:
         ExtractionError: with reason `too_many_elements` or `too_many_attributes`.
@@ -38,13 +39,25 @@ def check_markup(html: str) -> None:
     while len(html) - start > _LONG_TAG:
         end = html.rfind(">", start, start + _LONG_TAG)
         if end < 0:
-            end = html.find(">", start + _LONG_TAG)
-            end = end if end >= 0 else len(html)
-            if (first := _TAG_START.search(html, start, end)) is not None:
-                tag = _TAG.match(html, first.start())
-                assert tag is not None
-                if tag[1] is not None:
-                    detail = f"more than {MAX_ATTRIBUTES:,} attributes of one tag"
-                    raise ExtractionError("too_many_attributes", detail)
-                end = max(end, tag.end())
+            end = _end_of_long_tag(html, start)
         start = end + 1
+
+
+def _end_of_long_tag(html: str, start: int) -> int:
+    """Where to go on behind a long stretch without a `>`, which is looked at for a tag.
+
+    Raises:
+        ExtractionError: the tag has too many attributes.
+    """
+    end = html.find(">", start + _LONG_TAG)
+    end = end if end >= 0 else len(html)
+    first = _TAG_START.search(html, start, end)
+    # In a script, `i<n` is no tag.
+    if first is None or html.rfind("<script", 0, start) > html.rfind("</script", 0, start):
+        return end
+    tag = _TAG.match(html, first.start())
+    assert tag is not None
+    if tag[1] is not None:
+        detail = f"more than {MAX_ATTRIBUTES:,} attributes of one tag"
+        raise ExtractionError("too_many_attributes", detail)
+    return max(end, tag.end())

@@ -11,7 +11,7 @@ except ImportError:  # on Windows
 
 _STATUS = Path("/proc/self/statm")
 _DATA_FIELD = 5  # of that file: pages of data and stack
-_GROWN_FRACTION = 0.5  # of the limit, when no page is being extracted
+_GROWN_FRACTION = 0.75  # of the limit, when no page is being extracted
 
 
 def limit_memory(size: int) -> None:

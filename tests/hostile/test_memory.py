@@ -1,0 +1,149 @@
+"""Pages that take more memory than a worker may have: each ends as a verdict, no other is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from shingling.bulk import Options, deduplicate
+from shingling.errors import ExtractionError
+from shingling.extraction.extractors import find_extractor
+from shingling.extraction.pages import Extraction, Fetched, PageExtractor
+from shingling.extraction.pool import ExtractionPool
+from shingling.extraction.processes import WatchedWorker, Worker
+from shingling.sketch import Scheme
+from tests.bulk.collections import read_lines, write_lines
+from tests.hostile.bombs import BOMBS
+from tests.support.crawls import LIST_SPIDER, Crawling, Project, items, listed, stats
+from tests.support.pages import article, html
+from tests.support.serving import Answer, page, serving
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the limit is one of Linux")
+
+MEMORY = 300 << 20
+MEMORY_BOMB = BOMBS["misnested b of other classes"](250_000)  # takes 6 GB without a limit
+HUNGRY = "tests.hostile.hungry.extract"
+
+
+def extractor(name: str = "quick", memory: int = MEMORY) -> PageExtractor:
+    return PageExtractor(Scheme(), find_extractor(name), worker_memory=memory)
+
+
+def extract_all(work: PageExtractor, bodies: list[str | bytes]) -> list[Extraction | str]:
+    """What a worker extracts of each, one after the other, or the reason of the error."""
+
+    async def main() -> list[Extraction | str]:
+        pool = ExtractionPool(work, 1, 60)
+        found: list[Extraction | str] = []
+        try:
+            for body in bodies:
+                try:
+                    found.append(await pool.extract(Fetched(body, is_html=True)))
+                except ExtractionError as error:
+                    found.append(error.reason)
+        finally:
+            await asyncio.to_thread(pool.close)
+        return found
+
+    return asyncio.run(main())
+
+
+@pytest.mark.parametrize("memory", [MEMORY, 0])
+def test_a_worker_has_the_limit(memory: int) -> None:
+    watched, worker = WatchedWorker(extractor(memory=memory), 60), Worker()
+    watched.start(worker)
+    limits = Path(f"/proc/{worker._process.pid}/limits").read_text()
+    watched.end()
+    (line,) = (line for line in limits.splitlines() if line.startswith("Max data size"))
+    assert line.split()[3] == (str(memory) if memory else "unlimited")
+
+
+def test_a_page_that_takes_too_much_memory_is_skipped_and_no_other_is() -> None:
+    bodies = [html(article(1)), MEMORY_BOMB, html(article(2)), MEMORY_BOMB, html(article(3))]
+    found = extract_all(extractor(), bodies)
+    shown = [one if isinstance(one, str) else one.reason for one in found]
+    assert shown == [None, "too_much_memory", None, "too_much_memory", None]
+
+
+def test_an_extractor_that_takes_too_much_memory_loses_its_own_page_only() -> None:
+    bodies = ["<p>a few words", "<p>eat", "<p>some more words", "<p>eat again", "<p>the end"]
+    found = extract_all(extractor(HUNGRY), bodies)
+    shown = [one if isinstance(one, str) else one.reason for one in found]
+    assert shown == [None, "too_much_memory", None, "too_much_memory", None]
+
+
+def test_a_worker_that_keeps_much_memory_is_replaced_before_the_next_page() -> None:
+    bodies = ["<p>one", "<p>keep", "<p>two", "<p>keep", "<p>keep", "<p>three"]
+    found = extract_all(extractor(HUNGRY), bodies)
+    assert all(isinstance(one, Extraction) and one.text for one in found), found
+    one, keep, two, *_, three = (one.text for one in found if isinstance(one, Extraction))
+    assert one == keep
+    assert len({keep, two, three}) == 3  # their texts are the numbers of their processes
+
+
+@pytest.mark.parametrize("kind", ["eat", "keep", "abort"])
+def test_a_row_that_takes_too_much_memory_is_bad_and_no_other_is(tmp_path: Path, kind: str) -> None:
+    parts = ["a few words", "some more words", kind, "other words", "the end"]
+    rows = [{"id": str(at), "html": f"<p>{part}"} for at, part in enumerate(parts)]
+    file = write_lines(tmp_path / "rows.jsonl", rows)
+    options = Options(workers=1, extractor=HUNGRY, worker_memory=MEMORY)
+    summary = deduplicate([str(file)], tmp_path / "out", options)
+    bad = {"eat": "too much memory", "abort": "worker died"}
+    found = [(row["line"], row["reason"]) for row in read_lines(tmp_path / "out" / "bad.jsonl")]
+    assert found == ([(3, bad[kind])] if kind in bad else [])
+    assert summary.total == len(parts) - len(found)
+
+
+def test_a_row_of_html_that_takes_too_much_memory_is_bad(tmp_path: Path) -> None:
+    bodies = [html(article(1)), MEMORY_BOMB.decode(), html(article(2))]
+    rows = [{"id": str(at), "html": body} for at, body in enumerate(bodies)]
+    file = write_lines(tmp_path / "rows.jsonl", rows)
+    options = Options(workers=1, worker_memory=MEMORY)
+    assert deduplicate([str(file)], tmp_path / "out", options).total == 2
+    [bad] = read_lines(tmp_path / "out" / "bad.jsonl")
+    assert (bad["line"], bad["reason"]) == (2, "too much memory")
+
+
+@pytest.mark.parametrize("size", [5_000_000, 9_990_000])
+def test_ten_megabytes_of_ordinary_html_pass(size: int) -> None:
+    body = BOMBS["p of one sentence"](size)
+    (found,) = extract_all(PageExtractor(Scheme()), [body])
+    assert isinstance(found, Extraction)
+    assert found.reason is None
+    assert found.text is not None
+    assert found.text.count("A sentence of seven words, no more.") == size // 43
+
+
+def test_a_crawl_skips_pages_that_take_too_much_memory(tmp_path: Path) -> None:
+    project = Project(tmp_path, LIST_SPIDER)
+    answers = {f"/{at}": page(article(at)) for at in range(6)}
+    answers |= {f"/bomb{at}": Answer(MEMORY_BOMB + b"%d" % at) for at in range(3)}
+    peak = 0
+    with serving(answers) as server:
+        crawling = Crawling(
+            tmp_path,
+            *listed(tmp_path, {path[1:]: server.url + path for path in answers}),
+            *("-s", "DEDUP_ACTION=tag", "-s", "DEDUP_WORKERS=2", "-s", "DEDUP_WORKER_MEMORY=300"),
+        )
+        while crawling.process.poll() is None:
+            peak = max(peak, *map(resident, crawling.processes()), 0)
+        crawling.wait()
+    assert "Traceback" not in crawling.log
+    counted = stats(crawling.log)
+    assert counted["dedup/new"] == "6"
+    assert counted["dedup/skipped/too_much_memory"] == "3"
+    assert items(project.folder).keys() == {path[1:] for path in answers}
+    assert peak < MEMORY + (50 << 20)
+    assert crawling.all_gone()
+
+
+def resident(number: int) -> int:
+    """Bytes of a process in memory; 0 if it has ended."""
+    try:
+        return int(psutil.Process(number).memory_info().rss)
+    except psutil.Error:
+        return 0
