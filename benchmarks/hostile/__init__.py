@@ -1,0 +1,1 @@
+"""The plugin under attack: hostile pages, killed processes and a long crawl."""

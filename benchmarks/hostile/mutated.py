@@ -1,0 +1,232 @@
+"""Ten thousand mutated pages: nothing is lost, nothing is dropped wrongly, nothing is said.
+
+For each crawl: every page is asked for, and ends as an item that came out, as one that was dropped
+as a duplicate, or as an answer that Scrapy itself refuses (a redirect to nowhere, a body that was
+cut on its way). Each dropped page is compared with its original by a measure of our own.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from w3lib.encoding import http_content_type_encoding
+
+from benchmarks.hostile.mutations import Mutator
+from benchmarks.hostile.project import Events, Project, Target
+from benchmarks.hostile.server import Reply, serving
+from benchmarks.hostile.soundness import Lines, faults_of, resemblance, words_of
+from shingling import Scheme, canonical_words
+from shingling.extraction.extractors import BUILT_IN
+from shingling.extraction.pages import Fetched, PageExtractor
+from shingling.rules.defaults import DEFAULT_THRESHOLD
+from tests.support.crawls import stats
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+_SLACK = 0.05  # our words and lines are not exactly those of the plugin
+_SHOWN = 10  # of what is wrong
+# What may be in the log, and why.
+EXPLAINED = {
+    "answers that break off": r"Gave up retrying <GET \S+> \(failed 3 times\): $",
+    "the first of these answers": r"Got data loss in",
+    "URLs of canonical links that are another page's": r"not_its_page",
+    "bodies that Scrapy cannot unpack": r"(decompress|gzip|deflate|zlib)",
+    "most pages of this part have hardly any text": r"Dedup did not compare \d+ of \d+ items",
+    "redirects to URLs that are none": r"(Ignoring|Redirect)",
+}
+_LINE = re.compile(
+    r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \[[^\]]*\] (WARNING|ERROR|CRITICAL): .*$", re.M
+)
+
+
+@dataclass
+class Result:
+    """What came of a crawl."""
+
+    name: str
+    pages: int
+    seconds: float = 0
+    out: int = 0
+    dropped: int = 0
+    refused: int = 0
+    errors: int = 0
+    wrong: list[str] = field(default_factory=list)
+    statuses: Counter[str] = field(default_factory=Counter)
+    explained: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def row(self) -> tuple[object, ...]:
+        """The figures of the table."""
+        return (
+            *(self.name, self.pages, self.out, self.dropped, self.refused, self.errors),
+            *(self.explained.total(), len(self.wrong), f"{self.seconds:.0f}"),
+        )
+
+
+COLUMNS = ("crawl", "pages", "out", "dropped", "refused", "errors", "explained", "wrong", "s")
+
+
+class Checks:
+    """Checks of what a crawl of mutated pages has left.
+
+    Args:
+        mutator: that made the pages.
+        project: that crawled them.
+        extractor: name of the extractor.
+    """
+
+    def __init__(self, mutator: Mutator, project: Project, extractor: str) -> None:
+        self._mutator = mutator
+        self._project = project
+        self._extractor = PageExtractor(Scheme(), BUILT_IN[extractor])
+
+    def ends(self, events: Events, pages: int) -> list[str]:
+        """List pages that have not ended exactly once, or that Scrapy should not have refused."""
+        ends = Counter(event["number"] for kind in _ENDS for event in events[kind])
+        wrong = [f"page {n} ended {ends[n]} times" for n in range(pages) if ends[n] != 1]
+        for event in events["failed"]:
+            made = self._mutator.make(event["number"])
+            if not made.may_fail:
+                wrong.append(f"page {event['number']} ({made.names}): {event['error']}")
+        for event in (*events["out"], *events["dropped"]):
+            if event["status"] is None or event["reason"] == "error":
+                wrong.append(f"page {event['number']}: verdict {event}")
+        wrong += [f"page {event['number']}: {event['error']}" for event in events["error"]]
+        return wrong
+
+    def drops(self, events: Events) -> list[str]:
+        """List drops of pages that are not like their originals."""
+        bodies = {event["number"]: event["url"] for event in events["response"]}
+        named = {event["url"]: event["number"] for kind in _ENDS[:2] for event in events[kind]}
+        lines = Lines(self._project.store)
+        wrong = []
+        for event in events["dropped"]:
+            original = named.get(event["original"])
+            if original is None:
+                wrong.append(f"page {event['number']}: nobody has the original {event['original']}")
+                continue
+            urls = [bodies[event["number"]], bodies[original]]
+            one, other = (self._text(url) for url in urls)
+            if event["status"] == "exact":
+                if canonical_words(one) != canonical_words(other):
+                    wrong.append(f"page {event['number']}: not the text of {original}")
+                continue
+            whole = resemblance(one, other)
+            if whole >= DEFAULT_THRESHOLD - _SLACK:
+                continue
+            parts = [lines.without(text, url) for text, url in zip((one, other), urls, strict=True)]
+            left = resemblance(*parts)
+            if left < DEFAULT_THRESHOLD - _SLACK or not words_of(parts[0]):
+                wrong.append(
+                    f"page {event['number']} is {whole:.2f} like {original}, {left:.2f} without"
+                    f" what is common on their sites; verdict {event['status']}"
+                )
+        return wrong
+
+    @cache  # noqa: B019 (as long as the benchmark)
+    def _text(self, url: str) -> str:
+        """Main text of what was answered under a URL."""
+        made = self._mutator.make(int(urlsplit(url).path.rpartition("/")[2]))
+        header = dict(made.reply.headers).get("Content-Type", "")
+        encoding = http_content_type_encoding(header)
+        if made.use == "html":
+            fetched = Fetched(made.body.decode("utf-8", "replace"), is_html=True, url=url)
+        else:
+            fetched = Fetched(_received(made.reply), is_html=True, url=url, encoding=encoding)
+        return self._extractor.extract(fetched).text or ""
+
+    def log(self, log: str, result: Result) -> list[str]:
+        """List what is in a log that nothing explains; count what is explained."""
+        wrong = ["a traceback is in the log"] if "Traceback" in log else []
+        for line in _LINE.finditer(log):
+            for why, pattern in EXPLAINED.items():
+                if re.search(pattern, line[0], re.I):
+                    result.explained[why] += 1
+                    break
+            else:
+                wrong.append(line[0][:300])
+        return wrong
+
+
+_ENDS = ("out", "dropped", "failed")
+
+
+def _received(reply: Reply) -> bytes:
+    """Body of an answer without its coding; as much as there is of it."""
+    coding = dict(reply.headers).get("Content-Encoding")
+    if coding is None:
+        return reply.body
+    reader = zlib.decompressobj(wbits=47 if coding == "gzip" else 15)
+    try:
+        return reader.decompress(reply.body)
+    except zlib.error:
+        return b""
+
+
+def run(
+    folder: Path, mutator: Mutator, pages: int, variants: Sequence[Sequence[str]]
+) -> list[Result]:
+    """Crawl all pages once for each variant: extractor, workers, action."""
+
+    def answer(url: str) -> Reply:
+        try:
+            return mutator.make(int(urlsplit(url).path.rpartition("/")[2])).reply
+        except ValueError:
+            return Reply(b"", status=404)
+
+    results = []
+    with serving(answer) as proxy:
+        for extractor, workers, action in variants:
+            name = f"{extractor} {workers} {action}"
+            project = Project(folder / name.replace(" ", "-"), proxy)
+            project.list_urls((n, mutator.url(n), mutator.make(n).use) for n in range(pages))
+            crawling = project.crawl(
+                *("-s", f"DEDUP_EXTRACTOR={extractor}", "-s", f"DEDUP_ACTION={action}"),
+                *([] if workers == "auto" else ["-s", f"DEDUP_WORKERS={workers}"]),
+            )
+            status = crawling.wait(60 + pages)
+            log, events = crawling.log, Events.read(project.events)
+            result = Result(name, pages)
+            result.seconds = float(stats(log).get("elapsed_time_seconds", "nan"))
+            result.out, result.dropped = len(events["out"]), len(events["dropped"])
+            result.refused = len(events["failed"])
+            for event in (*events["out"], *events["dropped"]):
+                result.statuses[" ".join(filter(None, (event["status"], event["reason"])))] += 1
+            checks = Checks(mutator, project, extractor)
+            result.wrong += [f"exit status {status}"] if status else []
+            result.wrong += checks.ends(events, pages)
+            result.wrong += checks.log(log, result)
+            result.errors = sum("error" in one for one in result.wrong)
+            result.wrong += checks.drops(events)
+            result.wrong += faults_of(project.store)
+            results.append(result)
+    return results
+
+
+def shown(results: Sequence[Result]) -> list[str]:
+    """What is wrong with crawls, what explains the log, and the verdicts."""
+    lines = []
+    for result in results:
+        verdicts = ", ".join(f"{count} {name}" for name, count in result.statuses.most_common())
+        lines.append(f"{result.name}: {verdicts}")
+        lines += [f"    {count} x {why}" for why, count in result.explained.most_common()]
+        lines += [f"    WRONG: {one}" for one in result.wrong[:_SHOWN]]
+    return lines
+
+
+def targets(results: Sequence[Result]) -> list[Target]:
+    """The figures that must be met."""
+    lost = sum(abs(one.pages - one.out - one.dropped - one.refused) for one in results)
+    return [
+        Target("mutated pages whose item was lost", lost, 0),
+        Target("mutated pages: errors", sum(one.errors for one in results), 0),
+        Target("mutated pages: all that is wrong", sum(len(one.wrong) for one in results), 0),
+    ]
