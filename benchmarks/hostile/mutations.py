@@ -25,6 +25,7 @@ SITES = 40
 _MAX_BODY = 300_000  # bytes of a real page
 _MAX_MUTATED = 1_000_000  # bytes of a mutated one: larger ones are bombs, which are another part
 _TAG = re.compile(rb"<[^<>]{1,200}>")
+_REFRESH = re.compile(rb"http-equiv\W{0,3}refresh", re.I)
 _TEXT = re.compile(rb">([^<>]{20,})<")
 _SCRIPTS = ((0x3B1, 24), (0x430, 32), (0x5D0, 27), (0x627, 28), (0x905, 50), (0x4E00, 20000))
 _HOSTILE_URLS = (
@@ -209,7 +210,8 @@ class Mutator:
             for name in names:
                 body = MUTATIONS[name](body, chance)[:_MAX_MUTATED]
             names = ("spliced", *names) if kind > 0.8 else names
-        made = Made(names, Reply(body), body)
+        # A real page may send its reader to another one.
+        made = Made(names, Reply(body), body, may_fail=_REFRESH.search(body) is not None)
         return made if kind < 0.1 else self._sent(made, number, chance)
 
     def _sent(self, made: Made, number: int, chance: Random) -> Made:

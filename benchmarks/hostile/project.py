@@ -85,8 +85,14 @@ class Project:
         self.store = folder / "dedup.db"
         self._proxy = proxy
         folder.mkdir(parents=True, exist_ok=True)
+        self.forget()
         (folder / "scrapy.cfg").write_text("[settings]\ndefault = attacked\n", "utf-8")
         (folder / "attacked.py").write_text(_SETTINGS, "utf-8")
+
+    def forget(self) -> None:
+        """Delete the store, if there is one."""
+        for file in self.folder.glob("dedup.db*"):
+            file.unlink()
 
     def list_urls(self, pages: Iterable[tuple[int, str, str]]) -> None:
         """Write the list that the spider crawls: number, URL and use of each page."""
