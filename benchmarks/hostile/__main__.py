@@ -73,7 +73,7 @@ def _bombs(options: argparse.Namespace, folder: Path) -> list[Target]:
 
 
 def _worker_megabytes() -> float:
-    """The limit of a worker: the default of DEDUP_WORKER_MEMORY."""
+    """Return the default of DEDUP_WORKER_MEMORY."""
     return getattr(defaults, "WORKER_MEMORY", 1 << 30) / 1e6
 
 

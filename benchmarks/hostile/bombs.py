@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -18,7 +17,7 @@ from tests.hostile.bombs import BOMBS
 from tests.support.pages import article, html
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
 ORDINARY = 200
@@ -215,7 +214,7 @@ def run(
 
 
 def targets(results: Sequence[Result], worker_megabytes: float) -> list[Target]:
-    """The figures that must be met, of the worst crawl; and the figure of the crawl without any."""
+    """Return the figures that must be met, of the worst crawl with a bomb."""
     bombed = [result for result in results if ALL[result.name][1] is not None] or results
     return [
         Target("event loop, p99 ms", max(one.lags[1] for one in bombed), 50),

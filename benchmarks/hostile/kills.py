@@ -167,9 +167,7 @@ class Killer:
         figures.lost += [f"an original was dropped: {url}" for url in originals & dropped]
         figures.wrong += faults_of(self._project.store)
 
-    def _note(
-        self, figures: Figures, crawling: Crawling, out: set[str], dropped: set[str]
-    ) -> None:
+    def _note(self, figures: Figures, crawling: Crawling, out: set[str], dropped: set[str]) -> None:
         """Take in what came out of a crawl, and what it has said."""
         events = Events.read(self._project.events)
         out |= {event["url"] for event in events["out"] if event["status"] != "skipped"}
@@ -220,7 +218,7 @@ class Killer:
         return True
 
     def _rows(self) -> list[tuple[str, str, float | None, str | None]]:
-        """Stored pages: URL, status, resemblance and original."""
+        """Read stored pages: URL, status, resemblance and original."""
         try:
             return rows_of(self._project.store, PAGES) if self._project.store.exists() else []
         except sqlite3.OperationalError as error:
@@ -233,7 +231,7 @@ class Killer:
         return [f"not stored: {url}" for url in urls.difference(row[0] for row in self._rows())]
 
     def _grouped(self) -> set[frozenset[str]]:
-        """Stored pages by their groups."""
+        """Return stored pages by their groups."""
         groups = defaultdict(set)
         for url, _, _, original in self._rows():
             groups[original or url].add(url)
@@ -262,7 +260,7 @@ def run(folder: Path, pages: int, kills: int, seed: int) -> dict[str, Figures]:
 
 
 def targets(found: dict[str, Figures]) -> list[Target]:
-    """The figures that must be met."""
+    """Return the figures that must be met."""
     return [
         target
         for name, figures in found.items()

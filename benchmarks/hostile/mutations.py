@@ -40,7 +40,7 @@ _CHARSETS = ("utf-8", "latin-1", "utf-16", "utf-7", "shift_jis", "big5", "koi8-r
 
 
 def _cuts(body: bytes, chance: Random) -> tuple[int, int]:
-    """A random part of a page, up to a twentieth of it."""
+    """Choose a part of a page, up to a twentieth of it."""
     start = chance.randrange(len(body) + 1)
     return start, min(len(body), start + chance.randrange(len(body) // 20 + 2))
 
@@ -145,7 +145,7 @@ MUTATIONS: dict[str, Mutation] = {
     "bytes duplicated": _duplicate,
     "cut": _cut,
     "halves exchanged": _splice,
-    "tags removed": _change_tags(lambda tag: b""),
+    "tags removed": _change_tags(lambda _: b""),
     "tags duplicated": _change_tags(lambda tag: tag + tag),
     "tags unclosed": _change_tags(lambda tag: tag[:-1]),
     "tags nested": _nest,
@@ -218,6 +218,7 @@ class Mutator:
         """Send some of the pages with odd headers, redirects or a broken coding."""
         reply, html_type = made.reply, ("Content-Type", "text/html")
         kind = chance.randrange(40)
+        headers: tuple[tuple[str, str], ...]
         if kind < 4:
             charset = chance.choice((*_CHARSETS, "none\xff", '"utf-8', "a" * 5000))
             headers = (("Content-Type", f"text/html; charset={charset}"),)

@@ -7,7 +7,6 @@ URL.
 
 from __future__ import annotations
 
-import os
 import random
 from dataclasses import dataclass
 from html import escape
@@ -82,7 +81,7 @@ class Result:
         at = {0: self.began, **{one["items"]: one["at"] for one in self.samples}}
         start = max(items for items in at if items <= max(first, 0))
         end = min((items for items in at if items >= last), default=max(at))
-        return (end - start) / (at[end] - at[start])
+        return (end - start) / float(at[end] - at[start])
 
 
 COLUMNS = ("crawl", "items", "pages/s until", "crawl MB", "workers MB", "all MB")
@@ -102,7 +101,7 @@ def run(folder: Path, pages: int, *, trace: bool = False) -> list[Result]:
             )
             crawling = project.crawl(
                 *("-a", "filtered=1", "-s", f"WATCH_EVERY={every}", *settings),
-                *(["-s", "WATCH_TRACE=1"] if trace else []),
+                *(["-s", f"WATCH_TRACE={max(pages // 4, every)}"] if trace else []),
             )
             status = crawling.wait(_LONGEST)
             log, events = crawling.log, Events.read(project.events)
@@ -115,10 +114,8 @@ def run(folder: Path, pages: int, *, trace: bool = False) -> list[Result]:
                 wrong += faults_of(project.store)
             count = int(stats(log).get("item_dropped_count", 0))
             began = events["opened"][0]["at"]
-            results.append(
-                Result(name, events["memory"], events["trace"], began, count, wrong)
-            )
-            os.unlink(project.events)
+            results.append(Result(name, events["memory"], events["trace"], began, count, wrong))
+            project.events.unlink()
     return results
 
 
@@ -137,7 +134,7 @@ def rows(results: list[Result], pages: int) -> list[tuple[str, ...]]:
 
 
 def shown(results: list[Result]) -> list[str]:
-    """What is wrong with the crawls, and what their memory has gone to."""
+    """Say what is wrong with the crawls, and what their memory has gone to."""
     lines = [f"{one.name}: {one.dropped:,} dropped" for one in results]
     lines += [f"WRONG: {one.name}: {wrong}" for one in results for wrong in one.wrong[:10]]
     for result in results:
@@ -149,7 +146,7 @@ def shown(results: list[Result]) -> list[str]:
 
 
 def targets(results: list[Result], pages: int) -> list[Target]:
-    """The figures that must be met: the second tenth of the pages counts as the first."""
+    """Return the figures that must be met; the second tenth of the pages counts as the first."""
     plugin, scrapy = results
     tenth, warm = pages // 10, int(pages * _WARM_UP)
     growth = plugin.memory(pages) / plugin.memory(tenth)

@@ -47,8 +47,13 @@ def faults_of(store: Path) -> list[str]:
 
 
 def words_of(text: str) -> list[str]:
-    """Words of a text, by a rule of our own: letters and digits, case folded."""
-    return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+    """Words of a text, by a rule of our own: letters and digits, without marks, case folded."""
+    plain = unicodedata.normalize("NFKD", text).casefold()
+    return _WORD.findall("".join(one for one in plain if one.isspace() or _is_seen(one)))
+
+
+def _is_seen(character: str) -> bool:
+    return unicodedata.category(character)[0] not in "MC"
 
 
 def _shingles(text: str) -> Shingles:

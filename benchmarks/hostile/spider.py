@@ -76,5 +76,7 @@ class ListSpider(scrapy.Spider):
         """Note that there is no response to a request."""
         request = failure.request  # type: ignore[attr-defined]  # Scrapy puts it there
         self.crawler.signals.send_catch_log(
-            "benchmark_failed", number=request.cb_kwargs["number"], error=failure.type.__name__
+            "benchmark_failed",
+            number=request.cb_kwargs["number"],
+            error=type(failure.value).__name__,
         )

@@ -34,7 +34,8 @@ class Watch:
 
     `response`, `out` (an item came out of all pipelines), `dropped`, `failed`, `lags` (milliseconds
     for which the event loop did not come to what was due), and with the setting `WATCH_EVERY`, a
-    number of items, `memory` after so many. With `WATCH_TRACE`, `memory` names what takes it.
+    number of items, `memory` after so many. With `WATCH_TRACE`, another number of items,
+    `trace` says what takes it.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -42,7 +43,7 @@ class Watch:
             crawler.settings["WATCH_FILE"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644
         )
         self._every = crawler.settings.getint("WATCH_EVERY")
-        self._traces = crawler.settings.getbool("WATCH_TRACE")
+        self._traces = crawler.settings.getint("WATCH_TRACE")
         self._items = 0
         self._task: asyncio.Task[None] | None = None
 
@@ -101,7 +102,7 @@ class Watch:
         if self._every and self._items % self._every == 0:
             items = self._items
             self._write("memory", items=items, **await asyncio.to_thread(_memory))
-            if self._traces and items % (5 * self._every) == 0:
+            if self._traces and items % self._traces == 0:
                 self._write("trace", items=items, lines=_lines(), types=_types())
 
     async def _look(self) -> None:
