@@ -95,9 +95,8 @@ class Checks:
         ends = Counter(event["number"] for kind in _ENDS for event in events[kind])
         wrong = [f"page {n} ended {ends[n]} times" for n in range(pages) if ends[n] != 1]
         for event in events["failed"]:
-            made = self._mutator.make(event["number"])
-            if not made.may_fail:
-                wrong.append(f"page {event['number']} ({made.names}): {event['error']}")
+            if not (made := self._mutator.make(event["number"])).may_fail:
+                wrong += [f"page {event['number']} ({made.names}): {event['error']}"]
         for event in (*events["out"], *events["dropped"]):
             if event["status"] is None or event["reason"] == "error":
                 wrong.append(f"page {event['number']}: verdict {event}")
@@ -110,7 +109,7 @@ class Checks:
         named = defaultdict(set)  # answers by the URLs that their items may be stored under
         for event in events["out"]:
             answered = bodies[event["number"]]
-            for url in (answered, event["url"], safe_url(urljoin(answered, event["url"]))):
+            for url in (answered, event["url"], _joined(answered, event["url"])):
                 named[url].add(answered)
         lines = Lines(self._project.store)
         wrong = []
@@ -161,6 +160,14 @@ class Checks:
 
 
 _ENDS = ("out", "dropped", "failed")
+
+
+def _joined(page: str, url: str) -> str:
+    """URL that an item is stored under: it may be relative to its page's, or no URL at all."""
+    try:
+        return safe_url(urljoin(page, url))
+    except ValueError:
+        return safe_url(url)
 
 
 def _received(reply: Reply) -> bytes:

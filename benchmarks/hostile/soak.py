@@ -78,10 +78,10 @@ class Result:
 
     def rate(self, first: int, last: int) -> float:
         """Items per second between two numbers of items."""
-        at = {0: self.began, **{one["items"]: one["at"] for one in self.samples}}
+        at: dict[int, float] = {0: self.began, **{one["items"]: one["at"] for one in self.samples}}
         start = max(items for items in at if items <= max(first, 0))
         end = min((items for items in at if items >= last), default=max(at))
-        return (end - start) / float(at[end] - at[start])
+        return (end - start) / (at[end] - at[start])
 
 
 COLUMNS = ("crawl", "items", "pages/s until", "crawl MB", "workers MB", "all MB")
