@@ -232,7 +232,8 @@ class Store:
     def find(self, url: str) -> list[StoredPage]:
         """Find the pages that are stored under a URL, one a scope."""
         with self._session.reading() as connection:
-            return [queries.stored_page(row) for row in queries.find_url(connection, url)]
+            damage = self._session.database.damage
+            return [queries.stored_page(row, damage) for row in queries.find_url(connection, url)]
 
     def text(self, page: StoredPage) -> str | None:
         """Read the main text of a stored page; None if texts are not kept."""

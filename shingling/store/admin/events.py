@@ -11,6 +11,7 @@ from sqlalchemy import select
 from shingling.sketch import FUNCTIONS
 from shingling.store.admin.queries import stored_pages
 from shingling.store.model import DAY, Group
+from shingling.store.schema.damage import MINIMA_BYTES
 from shingling.store.schema.rows import read_minima
 from shingling.store.schema.tables import pages
 
@@ -35,7 +36,7 @@ def event_groups(
         .where(pages.c.original_id.is_(None), pages.c.status != "skipped")
         .order_by(pages.c.first_seen, pages.c.id)
     )
-    rows = connection.execute(query).all()
+    rows = [row for row in connection.execute(query) if _is_whole(row)]
     if not rows:
         return []
     leaders = _stars(rows, np.stack([read_minima(row.minima) for row in rows]), threshold, days)
@@ -52,6 +53,12 @@ def event_groups(
         )
         groups.append(Group(shown[0], tuple(joined)))
     return groups
+
+
+def _is_whole(row: Any) -> bool:
+    """Whether a row has what it is compared by; a damaged one may not."""
+    times = type(row.first_seen) is int
+    return times and type(row.minima) is bytes and len(row.minima) == MINIMA_BYTES
 
 
 def _stars(

@@ -8,27 +8,35 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, func, or_, select
 
+from shingling.errors import StoreError
 from shingling.sketch import Signature
+from shingling.store.decide.texts import unpacked
 from shingling.store.model import Group, Page, RunRecord, StoredPage, from_seconds
-from shingling.store.schema import fields as kinds
+from shingling.store.schema import checks, fields as kinds
+from shingling.store.schema.damage import damage_of
 from shingling.store.schema.rows import (
+    COLUMNS,
     EXPORTED_FIELDS,
     ORIGINS,
     PAGE_FIELDS,
+    is_damaged,
+    problems_of,
     read_minima,
+    replaced,
     url_key,
 )
 from shingling.store.schema.statements import among, chunked
 from shingling.store.schema.tables import full, pages, reviews, runs, texts
 from shingling.store.urls import safe_url
-from shingling.text import PreparedText
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from sqlalchemy import ColumnElement, Connection, RowMapping, Select
 
     from shingling.sketch import Scheme
+    from shingling.store.schema.checks import Check
+    from shingling.store.schema.damage import Damage
     from shingling.store.session import Session
 
 ROWS_READ_AT_ONCE = 2000
@@ -44,6 +52,16 @@ SHOWN = select(pages, _original.c.url.label("original")).join_from(
     pages, _original, pages.c.original_id == _original.c.id, isouter=True
 )
 
+RUN_CHECKS: dict[str, tuple[Check, Any]] = {
+    "spider": (checks.STRING, ""),
+    "started": (checks.TIME, 0),
+    "finished": (checks.or_none(checks.TIME), None),
+    "outcome": (checks.or_none(checks.STRING), None),
+    "counts": (checks.JSON_OBJECT, "{}"),
+    "settings": (checks.JSON_OBJECT, "{}"),
+}
+"""What the columns of a run must be, and what stands for something else."""
+
 _COLUMN_OF = {one.exported_as or name: name for name, one in PAGE_FIELDS.items()}
 _SHOWN_COLUMNS = {one.name: _COLUMN_OF.get(one.name, one.name) for one in fields(StoredPage)}
 _CONVERTERS = {
@@ -51,8 +69,12 @@ _CONVERTERS = {
 }
 
 
-def stored_page(row: RowMapping) -> StoredPage:
-    """Page of a row of `SHOWN`."""
+def stored_page(row: RowMapping, damage: Damage) -> StoredPage:
+    """Page of a row of `SHOWN`; harmless values take the place of impossible ones."""
+    stored = [row[name] for name in COLUMNS]
+    if problems := problems_of(stored):
+        damage.note(row["id"], row["url"], "row")
+        row = {**row, **dict(zip(COLUMNS, replaced(stored, problems), strict=True))}
     values = {name: row[column] for name, column in _SHOWN_COLUMNS.items()}
     for name, convert in _CONVERTERS.items():
         values[name] = convert(values[name])
@@ -108,7 +130,7 @@ def stored_pages(connection: Connection, ids: Sequence[int]) -> list[StoredPage]
     found: dict[int, StoredPage] = {}
     for part in chunked(ids):
         for row in connection.execute(SHOWN.where(pages.c.id.in_(part))).mappings():
-            found[row["id"]] = stored_page(row)
+            found[row["id"]] = stored_page(row, damage_of(connection))
     return [found[page_id] for page_id in ids]
 
 
@@ -133,7 +155,7 @@ def list_pages(
     # Closed also where nobody reads to the end.
     with connection.execute(query, execution_options={"yield_per": ROWS_READ_AT_ONCE}) as result:
         for row in result.mappings():
-            yield stored_page(row)
+            yield stored_page(row, damage_of(connection))
 
 
 def list_groups(connection: Connection, limit: int | None) -> Iterator[Group]:
@@ -148,14 +170,20 @@ def list_groups(connection: Connection, limit: int | None) -> Iterator[Group]:
     if limit is not None:
         query = query.limit(limit)
     for original_id, _ in connection.execute(query).all():
-        original = connection.execute(SHOWN.where(pages.c.id == original_id)).mappings().one()
-        yield Group(stored_page(original), tuple(duplicates_of(connection, original_id)))
+        duplicates = tuple(duplicates_of(connection, original_id))
+        row = connection.execute(SHOWN.where(pages.c.id == original_id)).mappings().one_or_none()
+        if row is None:
+            for page in duplicates:
+                damage_of(connection).note(page.id, page.url, "original")
+            continue
+        yield Group(stored_page(row, damage_of(connection)), duplicates)
 
 
 def duplicates_of(connection: Connection, page_id: int) -> list[StoredPage]:
     """Duplicates attached to an original, oldest first."""
     query = SHOWN.where(pages.c.original_id == page_id).order_by(pages.c.id)
-    return [stored_page(row) for row in connection.execute(query).mappings()]
+    damage = damage_of(connection)
+    return [stored_page(row, damage) for row in connection.execute(query).mappings()]
 
 
 def counts(connection: Connection) -> dict[str, Any]:
@@ -198,8 +226,17 @@ def list_runs(connection: Connection, limit: int) -> list[RunRecord]:
             counts=json.loads(row["counts"]),
             settings=json.loads(row["settings"]),
         )
-        for row in connection.execute(query).mappings()
+        for row in map(sound_run, connection.execute(query).mappings())
     ]
+
+
+def sound_run(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Row of a run with harmless values in place of impossible ones."""
+    sound = {
+        name: row[name] if check[0](row[name]) else harmless
+        for name, (check, harmless) in RUN_CHECKS.items()
+    }
+    return {**row, **sound}
 
 
 def pages_by_body(session: Session, keys: Collection[bytes]) -> dict[bytes, Page]:
@@ -217,7 +254,8 @@ def pages_by_body(session: Session, keys: Collection[bytes]) -> dict[bytes, Page
             for part in chunked(keys)
             for row in connection.execute(_BY_BODY, {"values": part}).mappings()
         )
-        return {row["body_key"]: _checked_page(row, session.scheme) for row in rows}
+        pages_of = ((row["body_key"], _checked_page(row, session)) for row in rows)
+        return {key: page for key, page in pages_of if page is not None}
 
 
 def page_by_url(session: Session, url: str, scope: str = "") -> Page | None:
@@ -225,14 +263,23 @@ def page_by_url(session: Session, url: str, scope: str = "") -> Page | None:
     bound = {"url_key": url_key(safe_url(url)), "scope": scope}
     with session.reading() as connection:
         row = connection.execute(_BY_URL, bound).mappings().one_or_none()
-    return None if row is None else _checked_page(row, session.scheme)
+    return None if row is None else _checked_page(row, session)
 
 
-def _checked_page(row: RowMapping, scheme: Scheme) -> Page:
+def _checked_page(row: RowMapping, session: Session) -> Page | None:
+    """Page as it was given to `check`; None where something of it is damaged."""
+    text = None if row["zlib"] is None else unpacked(row["zlib"])
+    damage = session.database.damage
+    if is_damaged([row[name] for name in COLUMNS]):
+        damage.note(row["id"], row["url"], "signature")
+        return None
+    if text is None and row["zlib"] is not None:
+        damage.note(row["id"], row["url"], "text")
+        return None
     return Page(
         url=row["url"],
-        prepared=None if row["zlib"] is None else PreparedText.unpacked(row["zlib"]),
-        signature=signature_of(row, scheme),
+        prepared=text,
+        signature=signature_of(row, session.scheme),
         **{name: row[name] for name in ORIGINS["extracted"]},
         scope=row["scope"],
         body_key=row["body_key"],
@@ -240,7 +287,14 @@ def _checked_page(row: RowMapping, scheme: Scheme) -> Page:
 
 
 def signature_of(row: RowMapping, scheme: Scheme) -> Signature:
-    """Signature in a row of `pages`."""
+    """Signature in a row of `pages`.
+
+    Raises:
+        StoreError: it is damaged.
+    """
+    if is_damaged([row[name] for name in COLUMNS]):
+        name = f"page {row['id']} ({row['url']})"
+        raise StoreError(f"{name}: its signature is damaged; run `scrapy dedup check`")
     return Signature(
         minima=read_minima(row["minima"]),
         simhash=kinds.SIGNED.read(row["simhash"]),

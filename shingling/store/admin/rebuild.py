@@ -25,7 +25,8 @@ from shingling.store.decide.texts import read_texts
 from shingling.store.decide.write import write_batch
 from shingling.store.index.keys import Index
 from shingling.store.index.lookup import keys_of_sample
-from shingling.store.schema.rows import ORIGINS, Keyed, row_from
+from shingling.store.schema.damage import damage_of
+from shingling.store.schema.rows import COLUMNS, ORIGINS, Keyed, row_from
 from shingling.store.schema.tables import (
     LIVE,
     NEXT,
@@ -215,19 +216,39 @@ class Rebuild:
             rows = {row["id"]: row_from(row, 0) for row in found}
             chunk = [rows[page_id] for page_id in ids if page_id in rows]
             if self._plan.decide:
+                self._sign(connection, chunk, self._plan.scheme != self._stored)
                 self._decide(connection, chunk)
             else:
                 originals = [row for row in chunk if row.is_original]
+                mended = self._sign(connection, originals)
+                names = [*ORIGINS["signature"], "checksum"]
+                for row in mended:  # in place: it is what the page had before the damage
+                    made = dict(zip(COLUMNS, row.values(), strict=True))
+                    of_page = update(pages).where(pages.c.id == row.id)
+                    connection.execute(of_page.values({name: made[name] for name in names}))
                 _index(self._database, connection, self._plan.scheme, self._index, originals)
             self._note(connection, state["began"], done + len(ids))
         return done + len(ids) if ids else len(order)
 
+    def _sign(
+        self, connection: Connection, rows: Sequence[Row], everything: bool = False
+    ) -> list[Row]:
+        """Sign the texts of rows with a damaged signature, or of all of them: those signed."""
+        damage = damage_of(connection)
+        for row in rows:
+            if row.damaged:
+                damage.note(row.id, row.url, "signature")
+        unsigned = [row for row in rows if everything or row.damaged]
+        kept = read_texts(connection, [row.id for row in unsigned])
+        for row in unsigned:
+            if row.id in kept:
+                row.take("signature", sign(kept[row.id].text, self._plan.scheme))
+            elif everything:  # its text was there when the rebuild began, and is damaged
+                row.blank()
+        return [row for row in unsigned if not row.damaged]
+
     def _decide(self, connection: Connection, chunk: Sequence[Row]) -> None:
         scheme, rules = self._plan.scheme, self._plan.rules
-        if scheme != self._stored:
-            kept = read_texts(connection, [row.id for row in chunk])
-            for row in chunk:
-                row.take("signature", sign(kept[row.id].text, scheme))
         for row in chunk:
             row.original_id = row.resemblance = row.containment = row.indexed = None
             row.status, row.stored = "new", False
@@ -281,10 +302,9 @@ class Rebuild:
         self._state(connection)
         scheme = self._plan.scheme
         if self._plan.decide:
-            signed = () if scheme == self._stored else ORIGINS["signature"]
-            names = (*ORIGINS["decision"], *signed)
-            new = NEXT.pages
-            differs = or_(*(pages.c[name].is_distinct_from(new.c[name]) for name in names))
+            decided, new = (*ORIGINS["decision"], "checksum"), NEXT.pages
+            names = (*decided, *ORIGINS["signature"])  # which differ where the checksum does
+            differs = or_(*(pages.c[name].is_distinct_from(new.c[name]) for name in decided))
             connection.execute(
                 update(pages)
                 .where(pages.c.id == new.c.id, differs)

@@ -200,7 +200,7 @@ _KINDS: dict[str, dict[str, Check]] = {
     "page": {name: one.check for name, one in EXPORTED_FIELDS.items() if name != "original"},
     "template": {
         "site": checks.STRING,
-        "blocks": (lambda value: type(value) is bytes and are_entries(value), "blocks of a site"),
+        "blocks": (are_entries, "blocks of a site"),
     },
     "end": {"pages": checks.COUNT},
 }

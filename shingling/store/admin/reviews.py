@@ -11,6 +11,7 @@ from shingling.errors import StoreError
 from shingling.store.decide.decide import place
 from shingling.store.decide.groups import join, leave
 from shingling.store.model import Review, from_seconds
+from shingling.store.schema import checks
 from shingling.store.schema.rows import url_key
 from shingling.store.schema.tables import reviews
 from shingling.store.urls import safe_url
@@ -19,7 +20,7 @@ from shingling.text import clean
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sqlalchemy import ColumnElement, Connection
+    from sqlalchemy import ColumnElement, Connection, RowMapping
 
     from shingling.store.decide.batch import Batch
     from shingling.store.schema.rows import Row
@@ -106,6 +107,14 @@ def find_reviews(connection: Connection, url: str | None) -> Iterator[Review]:
     query = select(reviews).where(*where)
     ordered = query.order_by(reviews.c.created.desc(), reviews.c.a_url, reviews.c.b_url)
     for row in connection.execute(ordered).mappings():
-        yield Review(
-            row["a_url"], row["b_url"], row["same"], row["note"], from_seconds(row["created"])
-        )
+        if is_sound_review(row):
+            yield Review(
+                row["a_url"], row["b_url"], row["same"], row["note"], from_seconds(row["created"])
+            )
+
+
+def is_sound_review(row: RowMapping) -> bool:
+    """Whether a review of a store, which may be damaged, can be read."""
+    urls = (row[name] for name in row if name in ("a", "b", "a_url", "b_url"))
+    texts = all(checks.URL[0](url) for url in urls) and checks.or_none(checks.STRING)[0](row["note"])
+    return texts and type(row["same"]) is bool and checks.TIME[0](row["created"])

@@ -10,7 +10,7 @@ from sqlalchemy import bindparam, or_, select, text
 from shingling.rules.defaults import MAX_SIMHASH_DISTANCE
 from shingling.similarity import distance as simhash_distance, overlap
 from shingling.sketch import Banding, Signature, fingerprint_set
-from shingling.store.admin.queries import ROWS_READ_AT_ONCE, SHOWN, stored_page
+from shingling.store.admin.queries import ROWS_READ_AT_ONCE, stored_pages
 from shingling.store.decide.texts import estimated_containment, read_text
 from shingling.store.model import Match
 from shingling.store.schema.rows import read_minima
@@ -65,12 +65,12 @@ def similar(
     # Measured on the texts, a page may resemble more than its minima say.
     near = [page_id for page_id, estimate in ranked if estimate >= threshold / 2]
     for page_id in near[: max(4 * limit, 100)]:
-        row = connection.execute(SHOWN.where(pages.c.id == page_id)).mappings().one()
+        [page] = stored_pages(connection, [page_id])
         resemblance = estimates[page_id]
         containment = estimated_containment(
-            resemblance, signature.words, row["words"], scheme.shingle_size
+            resemblance, signature.words, page.words, scheme.shingle_size
         )
-        match = Match(stored_page(row), resemblance, containment, False)
+        match = Match(page, resemblance, containment, False)
         match = _measured(connection, match, own, scheme)
         if match.resemblance >= threshold:
             matches.append(match)
@@ -118,6 +118,8 @@ def within(
         chosen = query if part is None else query.where(part)
         streamed = chosen.execution_options(yield_per=ROWS_READ_AT_ONCE)
         for page_id, value, raw in connection.execute(streamed):
+            if type(value) is not int:
+                continue
             apart = simhash_distance(signature.simhash, value % (1 << 64))
             if apart <= distance:
                 estimate = float(np.mean(read_minima(raw) == signature.minima))
@@ -125,18 +127,12 @@ def within(
     matches = []
     for apart, opposite, page_id in sorted(found)[:limit]:
         estimate = -opposite
-        row = connection.execute(SHOWN.where(pages.c.id == page_id)).mappings().one()
+        [page] = stored_pages(connection, [page_id])
         containment = estimated_containment(
-            estimate, signature.words, row["words"], scheme.shingle_size
+            estimate, signature.words, page.words, scheme.shingle_size
         )
-        matches.append(
-            _measured(
-                connection,
-                Match(stored_page(row), estimate, containment, False, apart),
-                own,
-                scheme,
-            )
-        )
+        match = Match(page, estimate, containment, False, apart)
+        matches.append(_measured(connection, match, own, scheme))
     return matches
 
 
@@ -173,7 +169,7 @@ def _estimate_all(connection: Connection, signature: Signature) -> dict[int, flo
     query = select(pages.c.id, pages.c.minima).execution_options(yield_per=ROWS_READ_AT_ONCE)
     found: dict[int, float] = {}
     for part in connection.execute(query).partitions():
-        minima = np.frombuffer(b"".join(raw for _, raw in part), dtype="<u4").reshape(len(part), -1)
+        minima = np.stack([read_minima(raw) for _, raw in part])
         estimates = (minima == signature.minima).mean(axis=1)
         for place in np.flatnonzero(estimates > 0).tolist():
             found[part[place][0]] = float(estimates[place])

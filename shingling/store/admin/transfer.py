@@ -10,14 +10,17 @@ from sqlalchemy import bindparam, case, delete, exists, func, insert, or_, selec
 
 from shingling.errors import RecordError, StoreError
 from shingling.sketch import Scheme
+from shingling.store.admin.mending import mend, standing
+from shingling.store.admin.queries import sound_run
 from shingling.store.admin.rebuild import index_all
 from shingling.store.admin.records import PAGE_FIELDS, Header, Record, checked
-from shingling.store.admin.reviews import apply_review
+from shingling.store.admin.reviews import apply_review, is_sound_review
 from shingling.store.decide.batch import Batch
 from shingling.store.decide.write import write_batch
 from shingling.store.index.keys import Index
 from shingling.store.schema import fields as kinds
-from shingling.store.schema.rows import PAGE_FIELDS as STORED_FIELDS, url_key
+from shingling.store.schema.damage import checksum, damage_of
+from shingling.store.schema.rows import COLUMNS, PAGE_FIELDS as STORED_FIELDS, url_key
 from shingling.store.schema.site_entries import export_templates
 from shingling.store.schema.statements import chunked, insert_rows
 from shingling.store.schema.tables import (
@@ -29,7 +32,7 @@ from shingling.store.schema.tables import (
     texts,
 )
 from shingling.store.schema.whole_texts import hash_whole_texts
-from shingling.text import pack, unpack
+from shingling.text import pack
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Sequence
@@ -71,15 +74,18 @@ def export_records(connection: Connection, *, with_texts: bool = True) -> Iterat
     The header comes first, then runs, reviews, pages by their ids, the templates of their
     sites, and the end. The transaction must see one state of the store throughout.
 
+    Damage is noted and does not end the export: a signature is made again of its text, or one
+    that is like no other takes its place; texts that cannot be read are left out.
+
     Args:
         connection: within a transaction that reads.
         with_texts: whether pages have their main texts.
     """
     header = _header(connection, with_texts)
     yield header.record()
-    for row in connection.execute(select(runs).order_by(runs.c.id)).mappings():
-        loaded = {name: json.loads(row[name]) for name in ("counts", "settings")}
-        yield Record("run", {**row, **loaded})
+    for found in connection.execute(select(runs).order_by(runs.c.id)).mappings():
+        run = sound_run(found)
+        yield Record("run", run | {name: json.loads(run[name]) for name in ("counts", "settings")})
     query = select(
         reviews.c.a_url.label("a"),
         reviews.c.b_url.label("b"),
@@ -88,7 +94,8 @@ def export_records(connection: Connection, *, with_texts: bool = True) -> Iterat
     streamed = query.execution_options(yield_per=_PAGES_READ_AT_ONCE)
     with connection.execute(streamed) as result:  # closed also where nobody reads to the end
         for row in result.mappings():
-            yield Record("review", dict(row))
+            if is_sound_review(row):
+                yield Record("review", dict(row))
     yield from _exported_pages(connection, with_texts)
     if header.texts:
         for site, blocks in export_templates(connection):
@@ -111,24 +118,36 @@ def _header(connection: Connection, with_texts: bool) -> Header:
 
 def _exported_pages(connection: Connection, with_texts: bool) -> Iterator[Record]:
     original = pages.alias("original")
-    names = PAGE_FIELDS if with_texts else PAGE_FIELDS[:-1]
-    columns = {"original": original.c.url, "text": texts.c.zlib}
-    columns |= {name: pages.c[column] for column, name in _EXPORTED_COLUMNS.items()}
+    damage, names = damage_of(connection), PAGE_FIELDS if with_texts else PAGE_FIELDS[:-1]
+    known_runs = {*connection.scalars(select(runs.c.id))}
+    scheme = Scheme.from_json(connection.scalar(select(scheme_table.c.parameters)) or "{}")
     query = (
-        select(*(columns[name] for name in names))
+        select(*pages.c, original.c.url, original.c.original_id, original.c.scope, texts.c.zlib)
         .select_from(pages)
         .join(original, pages.c.original_id == original.c.id, isouter=True)
+        .join(texts, texts.c.page_id == pages.c.id, isouter=True)
         .order_by(pages.c.id)
     )
-    if with_texts:
-        query = query.join(texts, texts.c.page_id == pages.c.id, isouter=True)
     with connection.execute(query.execution_options(yield_per=_PAGES_READ_AT_ONCE)) as result:
         for row in result:
-            fields = dict(zip(names, row, strict=True))
+            *own, original_url, head_of_original, scope, packed = row
+            mended = mend(own, packed, scheme, signs_alike=False)
+            values = dict(zip(COLUMNS, mended.values, strict=True))
+            for problem in mended.problems:
+                damage.note(values["id"], values["url"], problem)
+            follows = type(original_url) is str and head_of_original is None
+            follows = follows and scope == values["scope"] and values["original_id"] is not None
+            if values["original_id"] is not None and not follows:
+                damage.note(values["id"], values["url"], "original")
+            sound = standing(mended.values, follows=follows)
+            values = dict(zip(COLUMNS, sound, strict=True))
+            if values["run_id"] not in known_runs:
+                values["run_id"] = None
+            fields = {name: values[column] for column, name in _EXPORTED_COLUMNS.items()}
+            fields["original"] = original_url if follows else None
             fields["simhash"] = kinds.SIGNED.read(fields["simhash"])
-            if fields.get("text") is not None:
-                fields["text"] = unpack(fields["text"])
-            yield Record("page", fields)
+            fields["text"] = mended.text
+            yield Record("page", {name: fields[name] for name in names})
 
 
 def is_empty(session: Session) -> bool:
@@ -192,6 +211,7 @@ def _restore(
     )
     scheme = header.scheme
     if hash_whole_texts(connection):
+        connection.execute(update(pages).values(checksum=None))
         scheme = replace(scheme, version=2)
     index_all(database, connection, scheme, index)
     database.ids_restored(connection)
@@ -257,7 +277,8 @@ def _page_row(record: Record) -> dict[str, Any]:
     return {
         **row,
         "url_key": url_key(fields["url"]),
-        "simhash": kinds.SIGNED.write(fields["simhash"]),
+        "simhash": (simhash := kinds.SIGNED.write(fields["simhash"])),
+        "checksum": checksum(fields["words"], fields["text_hash"], fields["minima"], simhash),
     }
 
 

@@ -8,13 +8,14 @@ import time
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from enum import Enum
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
 from sqlalchemy.exc import DBAPIError, NoSuchModuleError, SQLAlchemyError
 
 from shingling.errors import StoreError, StoreUnavailableError
 from shingling.store.backends.secrets import Secrets
 from shingling.store.index.postings import require_methods
+from shingling.store.schema.damage import Damage, attach_damage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -91,6 +92,7 @@ class Database(ABC):
         several_writers: whether transactions write at the same time; if not, `take_turn`, `lock`
             and what follows it have nothing to do.
         alone: whether the present transaction is the only one that writes.
+        damage: damaged rows that were met; connections have it as well (`damage_of`).
     """
 
     dialect: ClassVar[str]
@@ -112,6 +114,7 @@ class Database(ABC):
         self.where = self._secrets.shown
         self.alone = not self.several_writers
         self._gave_up = False
+        self.damage = Damage(self.where)
 
     @classmethod
     @abstractmethod
@@ -216,6 +219,10 @@ class Database(ABC):
     @abstractmethod
     def trouble(self, error: DBAPIError) -> Trouble | None:
         """Why a failed transaction is worth another attempt, or None where it is not."""
+
+    def note_damage(self, _connection: object, record: Any) -> None:
+        """Have a new connection know where damaged rows are noted."""
+        attach_damage(record.info, self.damage)
 
     def explained(self, message: str) -> str:
         """Message of the database, with the likely reason where it names none."""

@@ -104,6 +104,7 @@ class PostgresDatabase(
                 'PostgreSQL needs psycopg 3: pip install "scrapy-shingling[postgres]"'
             ) from self._secrets.cause(error)
         event.listen(self.engine, "connect", _set_up)
+        event.listen(self.engine, "connect", self.note_damage)
         listen(self.engine)
         self._reader = self.engine.execution_options(
             isolation_level="REPEATABLE READ", postgresql_readonly=True
@@ -258,7 +259,9 @@ class _Statements:
             f"DELETE FROM {name} USING {rows} AS old(key, page_id)"  # noqa: S608 (our table)
             f" WHERE {name}.key = old.key AND {name}.page_id = old.page_id"
         )
-        self.insert = text(f"INSERT INTO {name} (key, page_id) SELECT * FROM {rows}")  # noqa: S608 (our table)
+        self.insert = text(
+            f"INSERT INTO {name} (key, page_id) SELECT * FROM {rows} ON CONFLICT DO NOTHING"  # noqa: S608 (ours)
+        )
 
 
 _statements = cache(_Statements)

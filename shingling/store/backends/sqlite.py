@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from contextlib import closing
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -58,6 +58,7 @@ class SqliteDatabase(
         self.engine = create_engine(url, **options)
         self._reader = self.engine.execution_options(reading=True)
         event.listen(self.engine, "connect", _set_up)
+        event.listen(self.engine, "connect", self.note_damage)
         event.listen(self.engine, "begin", _begin)
         event.listen(self.engine, "rollback", self._rolled_back)
         self._recent: dict[str, Recent] = {}
@@ -218,6 +219,8 @@ def _tables(path: Path) -> set[str]:
 
 
 def _set_up(connection: sqlite3.Connection, _record: object) -> None:
+    # A file may be damaged: bytes that are no text must not end the reading of all others.
+    connection.text_factory = partial(str, encoding="utf-8", errors="replace")
     connection.isolation_level = None  # transactions are begun by `_begin`, not by the driver
     connection.execute(f"PRAGMA page_size={_PAGE_BYTES}").close()  # before the file is made
     (page_bytes,) = connection.execute("PRAGMA page_size").fetchone()

@@ -234,6 +234,8 @@ class Batch:
 
     def admit(self, row: Row) -> None:
         """Hold a row, to be found by its URL, its text and its original."""
+        if row.damaged:
+            self.database.damage.note(row.id, row.url, "signature")
         self._rows[row.id] = row
         self._by_url[row.scope, row.url_key] = row.id
         self._by_text.setdefault(row.text_hash, set()).add(row.id)
@@ -300,7 +302,7 @@ class Batch:
         if row.original_id is None:
             return row
         self.load([row.original_id])
-        return self._rows[row.original_id]
+        return self._rows.get(row.original_id, row)
 
     def members(self, original: Row, newest: int | None = None) -> list[Row]:
         """Duplicates attached to an original, or so many of the newest; oldest first."""
@@ -348,10 +350,12 @@ class Batch:
         candidates: list[Row] = []
         if self._finds_near:
             candidates = self._originals(row, sorted(self.lookup.candidates(row)))
-        return Met(
-            [self.head(other) for other in self.reviewed_pairs(row, same=True)],
+        reviewed = [self.head(other) for other in self.reviewed_pairs(row, same=True)]
+        same_text = [(other, self.head(other)) for other in self._same_text(row)]
+        return Met(  # in a damaged store, what a page follows may be no original
+            [head for head in reviewed if head.is_original],
             self.excluded_originals(row),
-            [(other, self.head(other)) for other in self._same_text(row)],
+            [(other, head) for other, head in same_text if head.is_original],
             candidates,
         )
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sqlalchemy import bindparam, select
@@ -11,8 +12,9 @@ from sqlalchemy import bindparam, select
 from shingling.similarity import Overlap, overlap
 from shingling.sketch import shingle_text
 from shingling.store.index.lookup import keys_of_sample
+from shingling.store.schema.damage import damage_of
 from shingling.store.schema.statements import among, chunked
-from shingling.store.schema.tables import texts
+from shingling.store.schema.tables import pages, texts
 from shingling.text import PreparedText
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from shingling.store.schema.rows import Row
     from shingling.store.templates import Templates
 
-_TEXT = select(texts.c.zlib).where(texts.c.page_id == bindparam("page_id"))
+_URL = select(pages.c.url).where(pages.c.id == bindparam("page_id"))
 _TEXTS = select(texts.c.page_id, texts.c.zlib).where(among(texts.c.page_id))
 
 
@@ -49,6 +51,7 @@ class Texts:
     _kept: dict[int, PreparedText | None] = field(default_factory=dict)  # in the database, or not
     _shingles: dict[str, Fingerprints] = field(default_factory=dict)
     _samples: dict[tuple[str, str], list[int]] = field(default_factory=dict)
+    _damaged: set[int] = field(default_factory=set)  # pages whose kept text cannot be read
     # By page, with the text that they are of.
     _fingerprints: dict[int, tuple[str, Fingerprints]] = field(default_factory=dict)
 
@@ -75,23 +78,24 @@ class Texts:
 
     def confirm(self, row: Row, main_text: PreparedText | None, body_key: bytes) -> None:
         """Note another body that the kept text of a page was extracted from, if it was."""
-        if main_text is None or self.of(row) != main_text:
+        kept = self.of(row)
+        if main_text is None or (kept != main_text and row.id not in self._damaged):
             return
-        if row.id in self.new:
+        if row.id in self.new or row.id in self._damaged:
             self.new[row.id] = main_text, body_key
         else:
             self.new_body_keys[row.id] = body_key
 
     def load(self, ids: Collection[int]) -> None:
         """Read the texts of pages together."""
-        self._kept.update({**dict.fromkeys(ids), **read_texts(self.connection, ids)})
+        self._kept.update({**dict.fromkeys(ids), **read_texts(self.connection, ids, self._damaged)})
 
     def of(self, row: Row) -> PreparedText | None:
         """Text of a page, or None where it is not kept."""
         if row.id in self.new:
             return self.new[row.id][0]
         if row.id not in self._kept:
-            self._kept[row.id] = read_text(self.connection, row.id)
+            self.load([row.id])
         return self._kept[row.id]
 
     def split(self, row: Row) -> SplitText | None:
@@ -153,19 +157,43 @@ class Texts:
         return self._shingles[text]
 
 
-def read_texts(connection: Connection, ids: Collection[int]) -> dict[int, PreparedText]:
-    """Texts that are kept of pages."""
+def read_texts(
+    connection: Connection, ids: Collection[int], damaged: set[int] | None = None
+) -> dict[int, PreparedText]:
+    """Texts that are kept of pages; a damaged one is noted, and left out.
+
+    Args:
+        connection: to the store.
+        ids: of the pages.
+        damaged: ids of pages with a damaged text are added to it.
+    """
     found: dict[int, PreparedText] = {}
     for part in chunked(ids):
-        rows = connection.execute(_TEXTS, {"values": part})
-        found.update((page_id, PreparedText.unpacked(raw)) for page_id, raw in rows)
+        for page_id, raw in connection.execute(_TEXTS, {"values": part}):
+            text = unpacked(raw)
+            if text is not None:
+                found[page_id] = text
+                continue
+            url = connection.scalar(_URL, {"page_id": page_id})
+            damage_of(connection).note(page_id, url, "text")
+            if damaged is not None:
+                damaged.add(page_id)
     return found
 
 
+def unpacked(raw: Any) -> PreparedText | None:
+    """Text as it was packed, or None where it is damaged: a zlib stream ends with a checksum."""
+    try:
+        text = PreparedText.unpacked(raw)
+        text.text  # noqa: B018 (it is unpacked now)
+    except (TypeError, ValueError, zlib.error):
+        return None
+    return text
+
+
 def read_text(connection: Connection, page_id: int) -> PreparedText | None:
-    """Text of a page, or None where it is not kept."""
-    raw = connection.scalar(_TEXT, {"page_id": page_id})
-    return None if raw is None else PreparedText.unpacked(raw)
+    """Text of a page, or None where it is not kept, or damaged."""
+    return read_texts(connection, [page_id]).get(page_id)
 
 
 def estimated_containment(resemblance: float, a_words: int, b_words: int, size: int) -> float:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 SLICES = 64
 MAX_RECENT_ENTRIES = 1 << 20  # above it, the largest slice is merged into the large table
+_ENTRY_BYTES = 16
 _MIN_FILTERED_KEYS = 512  # looked up at once; fewer are not worth reading the filters
 
 _SLICE_BITS = 64 - (SLICES - 1).bit_length()
@@ -122,7 +123,11 @@ class Recent:
             self.merged(place)
             if self.filters is not None:
                 (row,) = connection.execute(_FILTER, {"owner": self.owner, "slice": place})
-                self.filters[place] = _filter(row[1], row[0])
+                kept = _filter(row[1], row[0])
+                if kept is None:
+                    self.filters = None
+                else:
+                    self.filters[place] = kept
 
     def add(self, keys: Integers, pages: Integers) -> None:
         """Add entries, in the order in which they were appended; a negative page id removes one."""
@@ -198,7 +203,9 @@ class RecentPostings(Postings):
         if recent.filters is None:
             recent.filters = {}
             for place, count, words in self._connection.execute(_FILTERS, {"owner": recent.owner}):
-                recent.filters[place] = _filter(words, count)
+                kept = _filter(words, count)
+                if kept is not None:
+                    recent.filters[place] = kept
             for place in set(range(SLICES)).difference(recent.filters):
                 recent.filters[place] = self._scanned(place)
         wanted = np.array(keys, np.int64)
@@ -304,12 +311,30 @@ class RecentPostings(Postings):
 
 
 def _entries(rows: Sequence[Row[Any]]) -> tuple[Integers, Integers]:
-    """Keys and pages in rows of `recent`; the pages of removed entries are negative."""
-    both = np.frombuffer(b"".join(row.entries for row in rows), "<i8").reshape(-1, 2)
+    """Keys and pages in rows of `recent`; the pages of removed entries are negative.
+
+    Rows that are no entries, in a damaged store, are left out.
+    """
+    whole = (row.entries for row in rows if are_entries(row.entries))
+    both = np.frombuffer(b"".join(whole), "<i8").reshape(-1, 2)
     return both[:, 0].copy(), both[:, 1].copy()
 
 
-def _filter(words: bytes, count: int) -> Filter:
+def are_entries(raw: object) -> bool:
+    """Whether a value may be entries of `recent`."""
+    return type(raw) is bytes and len(raw) > 0 and len(raw) % _ENTRY_BYTES == 0
+
+
+def is_filter(words: object, count: object) -> bool:
+    """Whether values may be those of a filter."""
+    whole = type(words) is bytes and len(words) > 0 and len(words) % 8 == 0
+    return whole and type(count) is int and count >= 0
+
+
+def _filter(words: bytes, count: int) -> Filter | None:
+    """Filter as it is stored; None where it is damaged."""
+    if not is_filter(words, count):
+        return None
     return Filter(np.frombuffer(words, np.uint64).copy(), count)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -53,6 +54,14 @@ def _is_utf8(value: str) -> bool:
     return True
 
 
+def _is_json_object(value: Any) -> bool:
+    try:
+        return type(value) is str and type(json.loads(value)) is dict
+    except ValueError:
+        return False
+
+
+JSON_OBJECT: Check = _is_json_object, "an object in JSON"
 STRING: Check = _is_storable, "a string without NUL and lone surrogates"
 URL: Check = lambda value: bool(value) and _is_storable(value), "a URL"
 MAIN_TEXT: Check = _is_text, "a string without lone surrogates"

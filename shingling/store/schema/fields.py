@@ -150,6 +150,9 @@ SIMHASH = Kind(
     letters=_HEXADECIMAL_NUMBER,
     stored=SIGNED,
 )
+CHECKSUM = Kind(
+    Integer(), checks.whole_number(-(1 << 31), (1 << 31) - 1), lambda pa: pa.int32(), cell=int
+)
 MINIMA = Kind(
     LargeBinary(4 * FUNCTIONS),
     checks.number_of_bytes(4 * FUNCTIONS),

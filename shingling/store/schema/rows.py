@@ -5,16 +5,24 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from shingling.store.model import fetched_at
 from shingling.store.schema import fields as kinds
+from shingling.store.schema.damage import (
+    HASH_BYTES,
+    MINIMA_BYTES,
+    Blank,
+    blank_signature,
+    checksum,
+)
 from shingling.store.schema.fields import PageField
 from shingling.store.urls import site_of
+from shingling.text import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from sqlalchemy import RowMapping
 
@@ -67,8 +75,12 @@ class Row:
     run_id: int | None = field(metadata=_page(kinds.ID, 150, exported_as="run"))
     # URL of the page that this is an item of; None: it is a page.
     source: str | None = field(metadata=_page(kinds.STRING, 160))
+    # Of the signature; None where an older release has written it. `values` makes it anew.
+    checksum: int | None = field(metadata=_page(kinds.CHECKSUM))
     stored: bool
     indexed: Keyed | None
+    # Whether the database has something else, for which a signature like no other stands here.
+    damaged: bool = False
 
     @classmethod
     def of(cls, page: Page, signature: Signature, page_id: int, run: int | None) -> Self:
@@ -110,12 +122,23 @@ class Row:
         values = [*_column_values(self)]
         for place, write in _WRITERS:
             values[place] = write(values[place])
+        made = checksum(*_signature_in(values))
+        values[_CHECKSUM] = ~made if self.damaged else made  # so that the damage is found again
         return tuple(values)
 
     def take(self, origin: kinds.Origin, other: Page | Signature) -> None:
         """Take over the values that come from a body, or a signature."""
         for name in ORIGINS[origin]:
             setattr(self, name, getattr(other, name))
+        if origin == "signature":
+            self.damaged = False
+
+    def blank(self) -> None:
+        """Have a signature that is like no other, in place of one that is lost."""
+        made = blank_signature(self.id)
+        self.words, self.text_hash = made.words, made.text_hash
+        self.minima, self.simhash = read_minima(made.minima), kinds.SIGNED.read(made.simhash)
+        self.damaged = True
 
 
 PAGE_FIELDS: dict[str, PageField] = {
@@ -154,6 +177,11 @@ _WRITERS = tuple(
     for place, one in enumerate(PAGE_FIELDS.values())
     if one.kind.stored
 )
+_CHECKSUM = COLUMNS.index("checksum")
+_MINIMA, _TEXT_HASH = COLUMNS.index("minima"), COLUMNS.index("text_hash")
+_signature_in = itemgetter(*map(COLUMNS.index, Blank._fields))
+_TYPES = tuple((one.kind.sql.python_type, one.nullable) for one in PAGE_FIELDS.values())
+_possible_types: set[tuple[type, ...]] = set()  # of rows that were read
 _READERS = tuple(
     (place, one.kind.stored.read)
     for place, one in enumerate(PAGE_FIELDS.values())
@@ -171,7 +199,8 @@ def row_from(mapping: RowMapping, fewest_words: int) -> Row:
 
 def row_of(values: Sequence[Any], fewest_words: int) -> Row:
     """Row of values as they were read, in the order of `COLUMNS`; otherwise as `row_from`."""
-    read = [*values, True, None]  # it is stored, and indexed or not: see below
+    damaged = is_damaged(values)
+    read = [*(stand_in(values) if damaged else values), True, None, damaged]  # indexed: see below
     for place, reader in _READERS:
         read[place] = reader(read[place])
     row = Row(*read)
@@ -180,9 +209,73 @@ def row_of(values: Sequence[Any], fewest_words: int) -> Row:
     return row
 
 
-def read_minima(raw: bytes) -> Minima:
-    """Decode stored minima: uint32[84]."""
-    minima: Minima = kinds.LITTLE_ENDIAN.read(raw)
+def is_damaged(values: Sequence[Any]) -> bool:
+    """Whether a row, as it was read, has impossible types or another signature than it had.
+
+    This is asked of every row that a crawl meets; `problems_of` says more.
+    """
+    types = tuple(map(type, values))
+    if types not in _possible_types and not _are_possible(types):
+        return True
+    if len(values[_MINIMA]) != MINIMA_BYTES or len(values[_TEXT_HASH]) != HASH_BYTES:
+        return True
+    stored = values[_CHECKSUM]
+    return stored is not None and stored != checksum(*_signature_in(values))
+
+
+def _are_possible(types: tuple[type, ...]) -> bool:
+    possible = all(
+        one is fitting or (one is int and fitting is float) or (one is type(None) and nullable)
+        for one, (fitting, nullable) in zip(types, _TYPES, strict=True)
+    )
+    if possible:
+        _possible_types.add(types)
+    return possible
+
+
+def problems_of(values: Sequence[Any]) -> list[str]:
+    """Names of the columns with impossible values; `checksum` where the signature is another."""
+    found = []
+    for (name, one), value in zip(PAGE_FIELDS.items(), values, strict=True):
+        is_signed = one.kind.stored is kinds.SIGNED and type(value) is int
+        if not one.check[0](kinds.SIGNED.read(value) if is_signed else value):
+            found.append(name)
+    if not found and is_damaged(values):
+        found.append("checksum")
+    return found
+
+
+def stand_in(values: Sequence[Any]) -> list[Any]:
+    """Values in place of those of a damaged row: it has a signature that is like no other."""
+    return [*replaced(values, {*problems_of(values), *ORIGINS["signature"]})]
+
+
+def replaced(values: Sequence[Any], names: Collection[str]) -> tuple[Any, ...]:
+    """Values of a row with harmless ones in some columns."""
+    row = dict(zip(COLUMNS, values, strict=True))
+    page_id = row["id"]
+    if "url" in names:
+        row["url"] = (isinstance(row["url"], str) and clean(row["url"])) or f"damaged:{page_id}"
+    seen = [row[name] for name in ("first_seen", "last_seen") if name not in names]
+    harmless = {
+        "scope": "",
+        "url_key": url_key(row["url"]),
+        "site": site_of(row["url"]),
+        "status": "new" if row["original_id"] is None or "original_id" in names else "near",
+        "last_verdict": "new",
+        "first_seen": seen[0] if seen else 0,
+        "last_seen": seen[0] if seen else 0,
+        **blank_signature(page_id)._asdict(),
+    }
+    for name in {*names} - {"id", "url"}:
+        row[name] = harmless.get(name)
+    return tuple(row.values())
+
+
+def read_minima(raw: object) -> Minima:
+    """Decode stored minima: uint32[84]; those of a wrong length are like no other."""
+    whole = type(raw) is bytes and len(raw) == MINIMA_BYTES
+    minima: Minima = kinds.LITTLE_ENDIAN.read(raw if whole else b"\xff" * MINIMA_BYTES)
     return minima
 
 

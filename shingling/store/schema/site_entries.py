@@ -39,7 +39,9 @@ class KnownSite:
     """
 
     def __init__(self, rows: Sequence[tuple[int, bytes]] = ()) -> None:
-        self.rows = [(row_id, len(raw) // _ENTRY.itemsize) for row_id, raw in rows]
+        self.rows = [
+            (row_id, len(raw) // _ENTRY.itemsize if are_entries(raw) else 0) for row_id, raw in rows
+        ]
         entries = merge_entries(raw for _, raw in rows)
         order = np.argsort(entries["block"])
         self._blocks, self._titles = entries["block"][order], entries["title"][order]
@@ -95,8 +97,11 @@ def pack_entries(entries: dict[int, int]) -> bytes:
 
 
 def merge_entries(rows: Iterable[bytes]) -> Entries:
-    """One entry a block, in the order in which they were seen; one with two titles is template."""
-    entries = np.frombuffer(b"".join(rows), dtype=_ENTRY)
+    """One entry a block, in the order in which they were seen; one with two titles is template.
+
+    Rows that are no entries, in a damaged store, are left out.
+    """
+    entries = np.frombuffer(b"".join(filter(are_entries, rows)), dtype=_ENTRY)
     order = np.argsort(entries["block"], kind="stable")
     grouped = entries[order]
     is_first = np.ones(len(grouped), np.bool_)
@@ -117,9 +122,9 @@ def merge_newest(rows: Iterable[bytes]) -> Entries:
     return np.delete(entries, gone)
 
 
-def are_entries(raw: bytes) -> bool:
-    """Whether bytes may be what the store keeps of a site."""
-    return len(raw) > 0 and len(raw) % _ENTRY.itemsize == 0
+def are_entries(raw: object) -> bool:
+    """Whether a value may be what the store keeps of a site."""
+    return type(raw) is bytes and len(raw) > 0 and len(raw) % _ENTRY.itemsize == 0
 
 
 def export_templates(connection: Connection) -> Iterator[tuple[str, bytes]]:
@@ -128,7 +133,9 @@ def export_templates(connection: Connection) -> Iterator[tuple[str, bytes]]:
     ordered = query.order_by(site_blocks.c.site, site_blocks.c.id)
     with connection.execute(ordered.execution_options(yield_per=_ROWS_READ)) as result:
         for site, rows in groupby(result, key=itemgetter(0)):
-            yield site, merge_newest(raw for _, raw in rows).tobytes()
+            merged = merge_newest(raw for _, raw in rows)
+            if len(merged):
+                yield site, merged.tobytes()
 
 
 def forget_site(connection: Connection, site: str) -> None:

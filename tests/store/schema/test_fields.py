@@ -9,7 +9,7 @@ from shingling.store import PAGE_FIELDS
 from shingling.store.schema import rows
 from shingling.store.schema.tables import next_pages, pages
 
-NOT_EXPORTED = {"url_key"}
+NOT_EXPORTED = {"url_key", "checksum"}
 
 
 def test_columns_are_those_of_the_table_of_fields() -> None:
@@ -19,7 +19,7 @@ def test_columns_are_those_of_the_table_of_fields() -> None:
             assert table.columns[name].nullable == one.nullable
 
 
-def test_every_field_is_exported_but_the_key_of_the_url() -> None:
+def test_every_field_is_exported_but_the_key_of_the_url_and_the_checksum() -> None:
     exported = {
         one.exported_as or name
         for name, one in rows.PAGE_FIELDS.items()

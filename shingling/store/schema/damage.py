@@ -1,0 +1,102 @@
+"""What is damaged in a store: how a signature tells, what stands in for it, and who is told."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import zlib
+from typing import TYPE_CHECKING, NamedTuple
+
+from shingling.sketch import FUNCTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sqlalchemy import Connection
+
+logger = logging.getLogger(__name__)
+
+MINIMA_BYTES = 4 * FUNCTIONS
+HASH_BYTES = 16
+
+_MAX_REMEMBERED = 10_000  # rows, so that each is told once
+_KEY = "shingling_damage"  # in `Connection.info`
+
+
+def checksum(words: int, text_hash: bytes, minima: bytes, simhash: int) -> int:
+    """CRC-32 of a signature as the database keeps it, as a signed number.
+
+    zlib's takes a third of the time of crcmod's, which has no instructions of the processor for it.
+    """
+    crc = zlib.crc32(b"%d %d" % (words, simhash), zlib.crc32(minima, zlib.crc32(text_hash)))
+    return crc - (1 << 32) if crc >= 1 << 31 else crc
+
+
+class Blank(NamedTuple):
+    """A signature that is like no other page's, as the database keeps it."""
+
+    words: int
+    text_hash: bytes
+    minima: bytes
+    simhash: int
+
+
+def blank_signature(page_id: int) -> Blank:
+    """Signature that stands for a damaged one: of one word, and like no other."""
+    raw = hashlib.shake_128(b"damaged %d" % page_id).digest(HASH_BYTES + MINIMA_BYTES + 8)
+    simhash = int.from_bytes(raw[-8:], "little", signed=True)
+    return Blank(1, raw[:HASH_BYTES], raw[HASH_BYTES:-8], simhash)
+
+
+class Damage:
+    """Damaged rows that were met since a store was opened.
+
+    Args:
+        where: the store, as messages name it.
+
+    Attributes:
+        number: of the rows.
+        tell: is called with a line for each row; None logs a warning about the first one.
+    """
+
+    def __init__(self, where: str) -> None:
+        self.number = 0
+        self.tell: Callable[[str], None] | None = None
+        self._where = where
+        self._known: set[tuple[int, str]] = set()
+
+    def note(self, page_id: int, url: object, what: str) -> None:
+        """Note that something of a page is damaged, and say so where it is news.
+
+        Args:
+            page_id: of the page.
+            url: its address; None where it is not known.
+            what: its signature, say.
+        """
+        if (page_id, what) in self._known:
+            return
+        if len(self._known) < _MAX_REMEMBERED:
+            self._known.add((page_id, what))
+        self.number += 1
+        name = f"page {page_id}" if url is None else f"page {page_id} ({url})"
+        if self.tell is not None:
+            self.tell(f"{name}: its {what} is damaged; run `scrapy dedup check`")
+        elif self.number == 1:
+            logger.warning(
+                "%s: the %s of %s is damaged and is not compared (no more such rows will be"
+                " shown); run `scrapy dedup check`, which finds all damage",
+                self._where,
+                what,
+                name,
+            )
+
+
+def attach_damage(info: dict[str, object], damage: Damage) -> None:
+    """Have `damage_of` find the notes of a store by its connections."""
+    info[_KEY] = damage
+
+
+def damage_of(connection: Connection) -> Damage:
+    """Notes of the store that a connection belongs to."""
+    found = connection.info.get(_KEY)
+    return found if isinstance(found, Damage) else Damage("store")
