@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
+from shingling.cli.output import print_lines
 from shingling.plugin.settings import store_url
 from shingling.rules.methods import METHODS, Keys
 
@@ -43,7 +45,9 @@ def open_session(options: argparse.Namespace, settings: DedupSettings) -> Sessio
     """
     from shingling.store.session import Session
 
-    return Session.open(chosen_url(options, settings), create=False)
+    session = Session.open(chosen_url(options, settings), create=False)
+    session.database.damage.tell = partial(print_lines, error=True)
+    return session
 
 
 def rules_for(session: Session, settings: DedupSettings) -> Rules | None:

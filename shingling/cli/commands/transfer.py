@@ -66,13 +66,19 @@ def _export(options: argparse.Namespace, settings: DedupSettings) -> int:
             shown = options.file != "-" or not sys.stdout.isatty()
             with progress_bar("pages", shown=shown) as show:
                 write(_watched(chain([header], found), "export", pages, show), file)
+        damaged = session.database.damage.number
+    if damaged:
+        rows = counted(damaged, "damaged row")
+        print_lines(f"{rows}; the export has what is left of them, and all others", error=True)
+    status = FAILED if damaged else FOUND
     if options.file == "-":
-        return FOUND
+        return status
     size = Path(options.file).stat().st_size
     if options.json:
-        return print_json({"file": options.file, "pages": pages, "bytes": size})
+        print_json({"file": options.file, "pages": pages, "bytes": size, "damaged": damaged})
+        return status
     print_lines(f"{options.file}: {counted(pages, 'page')}, {decimal(size)}")
-    return FOUND
+    return status
 
 
 def _watched(records: Iterable[Record], phase: str, total: int, show: Show) -> Iterator[Record]:

@@ -185,7 +185,7 @@ class Rebuild:
             _require_texts(connection)
         if self._plan.scheme != self._stored:
             _require_all_texts(connection)
-        _clear(self._database, connection)
+        clear_next(self._database, connection)
         self._token = uuid.uuid4().hex
         self._note(connection, int(time.time()), 0)
 
@@ -326,11 +326,12 @@ class Rebuild:
 
 def abandon(database: Database, connection: Connection) -> None:
     """Throw away what a rebuild has made so far."""
-    _clear(database, connection)
+    clear_next(database, connection)
     connection.execute(update(scheme_table).values(rebuilding=None))
 
 
-def _clear(database: Database, connection: Connection) -> None:
+def clear_next(database: Database, connection: Connection) -> None:
+    """Remove what a rebuild has made, or has left over."""
     for table in (NEXT.bands, NEXT.samples):
         database.postings(connection, table).clear()
         connection.execute(delete(full_keys).where(full_keys.c.owner == table.name))

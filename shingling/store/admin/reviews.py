@@ -116,5 +116,7 @@ def find_reviews(connection: Connection, url: str | None) -> Iterator[Review]:
 def is_sound_review(row: RowMapping) -> bool:
     """Whether a review of a store, which may be damaged, can be read."""
     urls = (row[name] for name in row if name in ("a", "b", "a_url", "b_url"))
-    texts = all(checks.URL[0](url) for url in urls) and checks.or_none(checks.STRING)[0](row["note"])
+    texts = all(checks.URL[0](url) for url in urls) and checks.or_none(checks.STRING)[0](
+        row["note"]
+    )
     return texts and type(row["same"]) is bool and checks.TIME[0](row["created"])

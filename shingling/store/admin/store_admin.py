@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from shingling.store.admin import queries
+from shingling.store.admin.check import Check
 from shingling.store.admin.rebuild import Plan, Rebuild, abandon, read_plan
 from shingling.store.admin.reviews import apply_review, find_reviews, write_review
 from shingling.store.decide.batch import Batch
@@ -24,11 +25,13 @@ if TYPE_CHECKING:
 
     from shingling.rules.rules import Rules
     from shingling.sketch import Scheme
+    from shingling.store.admin.findings import Findings
     from shingling.store.admin.rebuild import Changes
     from shingling.store.model import IndexShape, Review
     from shingling.store.session import Session
 
     Progress = Callable[[int, int], None]
+    Steps = Callable[[str, int], None]
 
 _MAX_REMOVED_AT_ONCE = 10_000  # pages removed in one transaction
 
@@ -218,6 +221,25 @@ class StoreAdmin:
         if not plan.dry_run:
             self._session.index, self._session.scheme = index, plan.scheme
         return index.shape, changes
+
+    def check(self, *, repair: bool = False, progress: Steps | None = None) -> Findings:
+        """Examine the whole store for damage.
+
+        Crawls may go on meanwhile; what is mended is mended in several transactions, which write
+        alone.
+
+        Args:
+            repair: make again what can be made, and remove what cannot be read. A page whose
+                signature is lost stays, and is like no other.
+            progress: is told what is being examined, and how many are.
+
+        Returns:
+            What was found, and what was mended.
+
+        Raises:
+            StoreError: the database cannot be read, or a rebuild has begun and not ended.
+        """
+        return Check(self._session, repair=repair, show=progress or (lambda *_: None)).run()
 
     def vacuum(self) -> tuple[int, int]:
         """Free the space of removed pages; return the bytes before and after."""

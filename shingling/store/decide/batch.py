@@ -315,6 +315,11 @@ class Batch:
         attached = found if newest is None else found[-newest:]
         return [row for row in map(self._rows.__getitem__, attached) if row.is_member_of(original)]
 
+    def members_of(self, original: int) -> list[Row]:
+        """Pages that name an original, which need not be there; oldest first."""
+        self._take_in(self.connection.execute(self._ask.members, {"original": original}).mappings())
+        return [self._rows[page_id] for page_id in sorted(self._by_original.get(original, ()))]
+
     def rows_of(self, ids: Collection[int]) -> list[Row]:
         """Rows of these ids, oldest first."""
         self.load(ids)

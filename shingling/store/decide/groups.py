@@ -31,7 +31,7 @@ def leave(row: Row, batch: Batch, former: Row | None = None, heads: Sequence[Row
     members = batch.members(row) if row.is_original else []
     _promote_exact_copy(former or row, batch, {row.id})
     batch.place(row, Decision("new"))
-    _regroup(members, batch, {row.id}, heads)
+    regroup(members, batch, {row.id}, heads)
 
 
 def join(row: Row, head: Row, batch: Batch) -> None:
@@ -57,7 +57,7 @@ def remove(ids: Collection[int], batch: Batch) -> int:
     for row in gone:
         if row.is_original:
             members = [member for member in batch.members(row) if member.id not in leaving]
-            _regroup(members, batch, {*ids})
+            regroup(members, batch, {*ids})
         else:
             _promote_exact_copy(row, batch, leaving)
     write_batch(batch)
@@ -82,7 +82,7 @@ def _promote_exact_copy(row: Row, batch: Batch, leaving: Collection[int]) -> Non
         batch.touched[copies[0].id] = copies[0]
 
 
-def _regroup(
+def regroup(
     members: Sequence[Row], batch: Batch, leaving: Collection[int], heads: Sequence[Row] = ()
 ) -> None:
     """Make groups of duplicates whose original is gone.

@@ -131,7 +131,7 @@ class Recent:
 
     def add(self, keys: Integers, pages: Integers) -> None:
         """Add entries, in the order in which they were appended; a negative page id removes one."""
-        self.sizes += np.bincount(_slices(keys), minlength=SLICES)
+        self.sizes += np.bincount(slices(keys), minlength=SLICES)
         if self.gone or (pages < 0).any():
             for key, page in zip(keys.tolist(), pages.tolist(), strict=True):
                 if page < 0:
@@ -209,7 +209,7 @@ class RecentPostings(Postings):
             for place in set(range(SLICES)).difference(recent.filters):
                 recent.filters[place] = self._scanned(place)
         wanted = np.array(keys, np.int64)
-        cuts = np.searchsorted(_slices(wanted), np.arange(SLICES + 1)).tolist()
+        cuts = np.searchsorted(slices(wanted), np.arange(SLICES + 1)).tolist()
         return [
             key
             for place, (first, last) in enumerate(pairwise(cuts))
@@ -238,7 +238,7 @@ class RecentPostings(Postings):
         keys, pages = _by_key(keys, pages)
         epoch, batch = self._connection.execute(_NEXT_BATCH, {"owner": owner, "epoch": 0}).one()
         entries = np.stack([keys, pages], axis=1)
-        cuts = np.searchsorted(_slices(keys), np.arange(SLICES + 1)).tolist()
+        cuts = np.searchsorted(slices(keys), np.arange(SLICES + 1)).tolist()
         rows = [
             (owner, place, batch, entries[first:last].tobytes())
             for place, (first, last) in enumerate(pairwise(cuts))
@@ -345,11 +345,12 @@ def _by_key(keys: Integers, pages: Integers) -> tuple[Integers, Integers]:
 
 def _bounds(keys: Integers, place: int) -> tuple[int, int]:
     """First and last place of a slice among sorted keys."""
-    first, last = np.searchsorted(_slices(keys), [place, place + 1])
+    first, last = np.searchsorted(slices(keys), [place, place + 1])
     return int(first), int(last)
 
 
-def _slices(keys: Integers) -> Integers:
+def slices(keys: Integers) -> Integers:
+    """Slice of each key: 0 to 63."""
     return (keys >> _SLICE_BITS) + SLICES // 2
 
 

@@ -97,6 +97,6 @@ def attach_damage(info: dict[str, object], damage: Damage) -> None:
 
 
 def damage_of(connection: Connection) -> Damage:
-    """Notes of the store that a connection belongs to."""
+    """Find the notes of the store that a connection belongs to."""
     found = connection.info.get(_KEY)
     return found if isinstance(found, Damage) else Damage("store")

@@ -1,0 +1,85 @@
+"""The command `check`: find damage in a store, and mend it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shingling.cli.opening import open_store
+from shingling.cli.output import FOUND, NOT_FOUND, counted, print_json, print_lines, print_table
+from shingling.cli.progress import progress_bar
+from shingling.cli.subcommand import Subcommand
+
+if TYPE_CHECKING:
+    import argparse
+
+    from shingling.plugin.settings import DedupSettings
+    from shingling.store.admin.findings import Findings
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--repair", action="store_true", help="make again what can be made, and remove the rest"
+    )
+
+
+def _check(options: argparse.Namespace, settings: DedupSettings) -> int:
+    with open_store(options, settings) as store, progress_bar("examined") as show:
+        found = store.admin.check(
+            repair=options.repair, progress=lambda phase, done: show(phase, done, None)
+        )
+    if options.json:
+        print_json(found.as_dict())
+    else:
+        _print_findings(found, repaired=options.repair)
+    sound = found.is_sound or (options.repair and found.is_mended)
+    return FOUND if sound else NOT_FOUND
+
+
+def _print_findings(found: Findings, *, repaired: bool) -> None:
+    from shingling.store.admin.findings import KINDS
+
+    without = found.lacking_checksum
+    if without:
+        end = "have one now" if repaired else "`--repair` gives them one"
+        print_lines(f"{counted(without, 'signature')} without a checksum: {end}")
+    if found.is_sound:
+        print_lines(f"{counted(found.pages, 'page')}: no damage")
+        return
+    print_table(
+        ["damaged", "mended", "what"],
+        [
+            (f"{found.found[kind]:,}", f"{found.mended[kind]:,}" if repaired else "", what)
+            for kind, what in KINDS.items()
+            if found.found[kind]
+        ],
+    )
+    for kind in KINDS:
+        for name in found.examples.get(kind, ()):
+            print_lines(f"{kind}: {name}")
+        more = found.found[kind] - len(found.examples.get(kind, ()))
+        if more > 0:
+            print_lines(f"{kind}: … and {more:,} more")
+    for name in found.lost:
+        print_lines(f"lost: the signature of {name}")
+    if found.number_lost:
+        what = "are like no other pages" if repaired else "cannot be made again of a text"
+        end = "until they are crawled again" if repaired else ""
+        print_lines(f"{counted(found.number_lost, 'signature')} {what} {end}".rstrip())
+    if not repaired:
+        print_lines("run `scrapy dedup check --repair`")
+    elif found.is_mended:
+        print_lines("all of it is mended")
+    else:
+        print_lines("not all of it can be mended: export the store, and import it into a new one")
+
+
+COMMANDS = (
+    Subcommand(
+        name="check",
+        summary="find damage in the store, and mend it",
+        example="--repair",
+        add_options=_add_options,
+        run=_check,
+        order=150,
+    ),
+)
