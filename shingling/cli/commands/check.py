@@ -80,6 +80,6 @@ COMMANDS = (
         example="--repair",
         add_options=_add_options,
         run=_check,
-        order=150,
+        order=155,
     ),
 )

@@ -34,9 +34,8 @@ if TYPE_CHECKING:
 PAGES_AT_ONCE = 2_000_000  # 48 MB of sums
 _ROWS_READ_AT_ONCE, _ENTRIES_READ_AT_ONCE = 1000, 100_000
 _MAX_ID = (1 << 63) - 1
-_ODD = np.uint64(0x9E3779B97F4A7C15)
 
-_RECENT = text("SELECT batch, entries FROM recent WHERE owner = :owner ORDER BY batch")
+_RECENT = text("SELECT entries FROM recent WHERE owner = :owner")
 _FILTER = text("SELECT count, words FROM filters WHERE owner = :owner AND slice = :slice")
 
 
@@ -133,31 +132,24 @@ class IndexCheck:
         Returns:
             How many keys belong to no page, among those with ids from `after` to `last`.
         """
-        strangers = 0
+        own = sums, np.zeros(1, np.int64)
         is_sqlite = self._connection.dialect.name == "sqlite"
-        recent_keys, recent_pages = self._recent(table) if is_sqlite else _NO_ENTRIES
-        replaced = np.sort(_name_of(recent_keys, np.abs(recent_pages)))
-        there = recent_pages > 0
-        given = recent_keys[there], recent_pages[there]
-        strangers += _add(*given, ids, sums, after, last)
+        for keys, owners in self._recent(table) if is_sqlite else ():
+            here = (np.abs(owners) > after) & (np.abs(owners) <= last)
+            _add(keys[here], owners[here], ids, *own)
         for keys, owners in self._entries(table, filters=filters and is_sqlite):
-            if len(replaced):
-                stays = ~np.isin(_name_of(keys, owners), replaced)
-                keys, owners = keys[stays], owners[stays]
-            strangers += _add(keys, owners, ids, sums, after, last)
-        return strangers
+            here = (owners > after) & (owners <= last)
+            _add(keys[here], owners[here], ids, *own)
+        return abs(int(own[1][0]))
 
-    def _recent(self, table: Table) -> tuple[Integers, Integers]:
-        """Read what the log says last of each entry; a negative id: it is removed."""
-        raw = []
-        for _, entries in self._connection.execute(_RECENT, {"owner": table.name}):
+    def _recent(self, table: Table) -> Iterator[tuple[Integers, Integers]]:
+        """Yield the entries of the log; the ids of those that are removed are negative."""
+        for (entries,) in self._connection.execute(_RECENT, {"owner": table.name}):
             if are_entries(entries):
-                raw.append(entries)
+                both = np.frombuffer(entries, "<i8").reshape(-1, 2)
+                yield both[:, 0], both[:, 1]
             else:
                 self._findings.note("index", f"recent entries of {table}")
-        both = np.frombuffer(b"".join(raw), "<i8").reshape(-1, 2)[::-1]
-        _, last = np.unique(_name_of(both[:, 0], np.abs(both[:, 1])), return_index=True)
-        return both[last, 0], both[last, 1]
 
     def _entries(self, table: Table, *, filters: bool) -> Iterator[tuple[Integers, Integers]]:
         """Yield the entries of a table in parts, with the filters compared."""
@@ -193,9 +185,6 @@ class IndexCheck:
         return Filter(np.frombuffer(words, np.uint64), count)
 
 
-_NO_ENTRIES = np.zeros(0, np.int64), np.zeros(0, np.int64)
-
-
 def _hashed(keys: Integers) -> Sums:
     hashed: Sums = fmix64(np.ascontiguousarray(keys).view(np.uint64))
     return hashed
@@ -207,19 +196,15 @@ def _sum_of(keys: Sequence[int]) -> np.uint64:
     return total
 
 
-def _name_of(keys: Integers, owners: Integers) -> Sums:
-    """Hash a key and its page."""
-    mixed = np.ascontiguousarray(owners).view(np.uint64) * _ODD
-    named: Sums = _hashed(keys) ^ mixed
-    return named
-
-
-def _add(keys: Integers, owners: Integers, ids: Integers, sums: Sums, after: int, last: int) -> int:
-    here = (owners > after) & (owners <= last)
-    keys, owners = keys[here], owners[here]
+def _add(keys: Integers, owners: Integers, ids: Integers, sums: Sums, strangers: Integers) -> None:
+    """Add keys to the sums of their pages, or subtract those of negative ids; count the others."""
     if not len(ids):
-        return len(keys)
-    places = np.minimum(np.searchsorted(ids, owners), len(ids) - 1)
-    there = ids[places] == owners
-    np.add.at(sums, places[there], _hashed(keys[there]))
-    return int((~there).sum())
+        strangers += np.sign(owners).sum()
+        return
+    places = np.minimum(np.searchsorted(ids, np.abs(owners)), len(ids) - 1)
+    known = ids[places] == np.abs(owners)
+    for sign in (1, -1):
+        there = known & (np.sign(owners) == sign)
+        values = _hashed(keys[there])
+        np.add.at(sums, places[there], values if sign > 0 else np.uint64(0) - values)
+    strangers += np.sign(owners[~known]).sum()

@@ -51,7 +51,7 @@ def mend(values: Sequence[Any], packed: object, scheme: Scheme, *, signs_alike: 
     prepared = None if packed is None else unpacked(packed)
     text = None if prepared is None else prepared.text
     problems = ["text"] if packed is not None and text is None else []
-    if not wrong and row["url_key"] != url_key(row["url"]):
+    if "url" in wrong or row["url_key"] != url_key(row["url"]):
         wrong.add("url_key")
     lacks_checksum = "checksum" not in wrong and row["checksum"] is None
     is_signed = not wrong & _SIGNED

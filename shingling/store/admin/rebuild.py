@@ -302,9 +302,8 @@ class Rebuild:
         self._state(connection)
         scheme = self._plan.scheme
         if self._plan.decide:
-            decided, new = (*ORIGINS["decision"], "checksum"), NEXT.pages
-            names = (*decided, *ORIGINS["signature"])  # which differ where the checksum does
-            differs = or_(*(pages.c[name].is_distinct_from(new.c[name]) for name in decided))
+            names, new = (*ORIGINS["decision"], *ORIGINS["signature"], "checksum"), NEXT.pages
+            differs = or_(*(pages.c[name].is_distinct_from(new.c[name]) for name in names))
             connection.execute(
                 update(pages)
                 .where(pages.c.id == new.c.id, differs)

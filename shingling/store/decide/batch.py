@@ -11,7 +11,7 @@ from sqlalchemy import bindparam, exists, or_, select
 
 from shingling.rules.methods import METHODS
 from shingling.store.backends.base import MustBeAloneError
-from shingling.store.decide.decision import Arrival, Met
+from shingling.store.decide.decision import Arrival, Decision, Met
 from shingling.store.decide.texts import Texts
 from shingling.store.index.lookup import Lookup
 from shingling.store.model import fetched_at
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from shingling.rules.rules import Rules
     from shingling.sketch import Scheme, Signature
     from shingling.store.backends.base import Database, TextHash
-    from shingling.store.decide.decision import Decision
     from shingling.store.index.keys import Index
     from shingling.store.model import Page
     from shingling.store.schema.tables import Tables
@@ -217,6 +216,12 @@ class Batch:
 
     def _load_originals(self) -> None:
         self.load(row.original_id for row in [*self._rows.values()] if row.original_id is not None)
+        lost = {row.original_id for row in self._rows.values()} - self._rows.keys() - {None}
+        if lost and not self.tables.pages.name.startswith("next"):
+            for row in [*self._rows.values()]:
+                if row.original_id in lost:  # in a damaged store
+                    self.database.damage.note(row.id, row.url, "original")
+                    self.place(row, Decision("new"))
 
     def _read(
         self, query: str, values: Iterable[Any], scopes: Collection[str] | None = None

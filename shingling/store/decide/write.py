@@ -58,7 +58,7 @@ def delete_rows(batch: Batch, rows: Sequence[Row]) -> None:
 
 @cache
 def _update_of(tables: Tables) -> TextClause:
-    changed = ", ".join(f'"{name}" = :{name}' for name in COLUMNS[1:])
+    changed = ", ".join(f'"{name}" = :{name}' for name in COLUMNS[1:] if name != "run_id")
     return text(f"UPDATE {tables.pages.name} SET {changed} WHERE id = :id")  # noqa: S608 (ours)
 
 
