@@ -67,13 +67,13 @@ _STANDS = (
     .limit(_PAGES_AT_ONCE)
 )
 # Exact copies whose text no other page of their group has: they are not found by it.
-_ALONE = text(
+_ALONE = text(  # the condition on the status is spelled as in the index
     "SELECT copy.id, copy.url, copy.original_id FROM pages AS copy WHERE copy.id > :after"
     " AND copy.status = 'exact' AND NOT EXISTS (SELECT 1 FROM pages AS own"
     " WHERE own.text_hash = copy.text_hash AND own.status <> 'exact'"
     " AND (own.id = copy.original_id OR own.original_id = copy.original_id))"
-    f" ORDER BY copy.id LIMIT {_PAGES_AT_ONCE}"
-)
+    " ORDER BY copy.id LIMIT :number"
+).bindparams(number=_PAGES_AT_ONCE)
 _LOST_TEXTS = select(texts.c.page_id).where(
     ~exists(select(pages.c.id).where(pages.c.id == texts.c.page_id))
 )
@@ -130,7 +130,7 @@ class Check:
         self._found.mended["database"] += len(lines) * (not self._session.database.read(_integrity))
 
     def _small_tables(self) -> None:
-        """Runs, reviews, sites, and what belongs to nothing."""
+        """Examine runs, reviews, sites, and what belongs to nothing."""
         with self._session.reading() as connection:
             packs = connection.scalar(select(scheme_table.c.packs))
             self._signs_alike = packs == json.dumps(self._session.scheme.canonical.pack_versions())
@@ -275,7 +275,8 @@ class Check:
                     batch.touched[row.id] = row
                 done.add(row.id)
             elif row.original_id is not None and not follows:
-                rows = batch.members_of(row.original_id)
+                of_it = select(pages.c.id).where(pages.c.original_id == row.original_id)
+                rows = batch.rows_of([*connection.scalars(of_it)])
                 for one in rows:
                     done.add(one.id)
                 regroup(rows, batch, set())
@@ -319,7 +320,7 @@ class _exact_characters:  # noqa: N801 (reads as a function does)
 
 
 def _integrity(connection: Connection) -> list[str]:
-    """What SQLite finds wrong with the file, but for single values, which are looked at here."""
+    """Ask SQLite for what is wrong with the file, but for single values, which `mend` examines."""
     lines = connection.scalars(text(f"PRAGMA integrity_check({MAX_EXAMPLES})")).all()
     return [line for line in map(str, lines) if line != "ok" and " value in " not in line]
 
@@ -349,8 +350,10 @@ def _mend_runs(wrong: Iterable[tuple[int, Sequence[str]]], connection: Connectio
 
 
 def _delete_reviews(keys: Iterable[tuple[Any, Any]], connection: Connection) -> None:
+    # As they are: SQLAlchemy would refuse what is no bytes.
+    statement = text("DELETE FROM reviews WHERE a_key = :a AND b_key = :b")
     for a, b in keys:
-        connection.execute(delete(reviews).where(reviews.c.a_key == a, reviews.c.b_key == b))
+        connection.execute(statement, {"a": a, "b": b})
 
 
 def _delete_by(table: Table, column: str, values: Sequence[object], connection: Connection) -> None:

@@ -217,11 +217,10 @@ class Batch:
     def _load_originals(self) -> None:
         self.load(row.original_id for row in [*self._rows.values()] if row.original_id is not None)
         lost = {row.original_id for row in self._rows.values()} - self._rows.keys() - {None}
-        if lost and not self.tables.pages.name.startswith("next"):
-            for row in [*self._rows.values()]:
-                if row.original_id in lost:  # in a damaged store
-                    self.database.damage.note(row.id, row.url, "original")
-                    self.place(row, Decision("new"))
+        for row in [*self._rows.values()] if lost else ():  # of a damaged store
+            if row.original_id in lost:
+                self.database.damage.note(row.id, row.url, "original")
+                self.place(row, Decision("new"))
 
     def _read(
         self, query: str, values: Iterable[Any], scopes: Collection[str] | None = None
@@ -263,7 +262,7 @@ class Batch:
             self._reviews.update((key, {}) for key in part if key not in self._reviews)
             for a, b, same in self.connection.execute(_REVIEWS, {"values": part}):
                 for key, other in ((a, b), (b, a)):
-                    if key in self._reviews:
+                    if key in self._reviews and type(other) is bytes:
                         self._reviews[key][other] = same
         others = {other for key in keys for other in self._reviews[key]}
         if others and self.tables is LIVE and not self.database.alone:
@@ -320,11 +319,6 @@ class Batch:
         attached = found if newest is None else found[-newest:]
         return [row for row in map(self._rows.__getitem__, attached) if row.is_member_of(original)]
 
-    def members_of(self, original: int) -> list[Row]:
-        """Pages that name an original, which need not be there; oldest first."""
-        self._take_in(self.connection.execute(self._ask.members, {"original": original}).mappings())
-        return [self._rows[page_id] for page_id in sorted(self._by_original.get(original, ()))]
-
     def rows_of(self, ids: Collection[int]) -> list[Row]:
         """Rows of these ids, oldest first."""
         self.load(ids)
@@ -360,14 +354,12 @@ class Batch:
         candidates: list[Row] = []
         if self._finds_near:
             candidates = self._originals(row, sorted(self.lookup.candidates(row)))
+        # In a damaged store, what a page follows may be no original.
         reviewed = [self.head(other) for other in self.reviewed_pairs(row, same=True)]
-        same_text = [(other, self.head(other)) for other in self._same_text(row)]
-        return Met(  # in a damaged store, what a page follows may be no original
-            [head for head in reviewed if head.is_original],
-            self.excluded_originals(row),
-            [(other, head) for other, head in same_text if head.is_original],
-            candidates,
-        )
+        reviewed = [head for head in reviewed if head.is_original]
+        pairs = [(other, self.head(other)) for other in self._same_text(row)]
+        pairs = [(other, head) for other, head in pairs if head.is_original]
+        return Met(reviewed, self.excluded_originals(row), pairs, candidates)
 
     def likely_wholes(self, row: Row) -> list[Row]:
         """Originals of the row's scope that it may be a piece of, or contain."""
