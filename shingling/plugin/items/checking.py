@@ -194,6 +194,8 @@ class Checker:
             )
         if self._store.full_keys:
             stats.set_value("dedup/full_keys", self._store.full_keys)
+        if self._store.damaged:
+            stats.set_value("dedup/damaged", self._store.damaged)
 
     async def close_store(self, reason: str) -> None:
         """End the run, and let go of the store.

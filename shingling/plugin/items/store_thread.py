@@ -207,6 +207,11 @@ class StoreThread:
         """How often a key was met that has more pages than are looked at."""
         return 0 if self._run is None else self._run.counts["full_keys"]
 
+    @property
+    def damaged(self) -> int:
+        """How many damaged rows were met."""
+        return 0 if self._store is None else self._session.database.damage.number
+
     async def close(self, outcome: str) -> None:
         """End the run and close the store."""
         try:

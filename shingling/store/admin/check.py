@@ -306,7 +306,7 @@ class _exact_characters:  # noqa: N801 (reads as a function does)
     """Read bytes that are no characters as such: they are found by `checks.STRING`."""
 
     def __init__(self, connection: Connection) -> None:
-        self._raw = connection.connection.driver_connection
+        self._raw: Any = connection.connection.driver_connection
         self._is_sqlite = connection.dialect.name == "sqlite"
 
     def __enter__(self) -> None:

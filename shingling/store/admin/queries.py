@@ -30,7 +30,7 @@ from shingling.store.schema.tables import full, pages, reviews, runs, texts
 from shingling.store.urls import safe_url
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from sqlalchemy import ColumnElement, Connection, RowMapping, Select
 
@@ -74,8 +74,8 @@ def stored_page(row: RowMapping, damage: Damage) -> StoredPage:
     stored = [row[name] for name in COLUMNS]
     if problems := problems_of(stored):
         damage.note(row["id"], row["url"], "row")
-        row = {**row, **dict(zip(COLUMNS, replaced(stored, problems), strict=True))}
-    values = {name: row[column] for name, column in _SHOWN_COLUMNS.items()}
+    shown = {**row, **dict(zip(COLUMNS, replaced(stored, problems), strict=True))}
+    values = {name: shown[column] for name, column in _SHOWN_COLUMNS.items()}
     for name, convert in _CONVERTERS.items():
         values[name] = convert(values[name])
     return StoredPage(**values)
@@ -230,7 +230,7 @@ def list_runs(connection: Connection, limit: int) -> list[RunRecord]:
     ]
 
 
-def sound_run(row: Mapping[str, Any]) -> dict[str, Any]:
+def sound_run(row: RowMapping) -> dict[str, Any]:
     """Row of a run with harmless values in place of impossible ones."""
     sound = {
         name: row[name] if check[0](row[name]) else harmless

@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
 _PAGES_READ_AT_ONCE, _RECORDS_WRITTEN_AT_ONCE = 256, 1000
 _RUN_COLUMNS = tuple(runs.columns.keys())
-# Columns of `pages` that are exported, with the names of their fields.
 _EXPORTED_COLUMNS = {
     name: one.exported_as or name for name, one in STORED_FIELDS.items() if one.exported is not None
 }
@@ -74,8 +73,7 @@ def export_records(connection: Connection, *, with_texts: bool = True) -> Iterat
     The header comes first, then runs, reviews, pages by their ids, the templates of their
     sites, and the end. The transaction must see one state of the store throughout.
 
-    Damage is noted and does not end the export: a signature is made again of its text, or one
-    that is like no other takes its place; texts that cannot be read are left out.
+    Damage is noted: a signature is made again of its text, or is like no other.
 
     Args:
         connection: within a transaction that reads.
@@ -83,8 +81,8 @@ def export_records(connection: Connection, *, with_texts: bool = True) -> Iterat
     """
     header = _header(connection, with_texts)
     yield header.record()
-    for found in connection.execute(select(runs).order_by(runs.c.id)).mappings():
-        run = sound_run(found)
+    found = connection.execute(select(runs).order_by(runs.c.id)).mappings()
+    for run in map(sound_run, found):
         yield Record("run", run | {name: json.loads(run[name]) for name in ("counts", "settings")})
     query = select(
         reviews.c.a_url.label("a"),
@@ -135,12 +133,11 @@ def _exported_pages(connection: Connection, with_texts: bool) -> Iterator[Record
             values = dict(zip(COLUMNS, mended.values, strict=True))
             for problem in mended.problems:
                 damage.note(values["id"], values["url"], problem)
-            follows = type(original_url) is str and head_of_original is None
-            follows = follows and scope == values["scope"] and values["original_id"] is not None
+            is_original = type(original_url) is str and head_of_original is None
+            follows = is_original and scope == values["scope"] and values["original_id"] is not None
             if values["original_id"] is not None and not follows:
                 damage.note(values["id"], values["url"], "original")
-            sound = standing(mended.values, follows=follows)
-            values = dict(zip(COLUMNS, sound, strict=True))
+            values = dict(zip(COLUMNS, standing(mended.values, follows=follows), strict=True))
             if values["run_id"] not in known_runs:
                 values["run_id"] = None
             fields = {name: values[column] for column, name in _EXPORTED_COLUMNS.items()}
@@ -398,6 +395,6 @@ def widen_seen(session: Session, seen: Iterable[tuple[int, int, int]]) -> None:
     later = case((pages.c.last_seen < last, last), else_=pages.c.last_seen)
     rows = [{"row": row, "first": at, "last": until} for row, at, until in seen]
     if rows:
-        statement = update(pages).where(pages.c.id == bindparam("row"))
-        widened = statement.values(first_seen=earlier, last_seen=later)
+        widened = update(pages).where(pages.c.id == bindparam("row"))
+        widened = widened.values(first_seen=earlier, last_seen=later)
         session.database.write(lambda connection: connection.execute(widened, rows), alone=True)

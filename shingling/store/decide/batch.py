@@ -170,8 +170,7 @@ class Batch:
         pieces: Sequence[tuple[str, PreparedText]],
     ) -> None:
         """Read what may be like texts, given by signatures and titles; pieces with their scopes."""
-        # Less than one shingle says nothing of a page: such texts are not looked up. A short text
-        # says nothing without a title.
+        # Less than one shingle says nothing of a page; nor does a short text without a title.
         long_enough = [one for one in signed if one.words >= self.scheme.min_comparable_words]
         hashes = (
             one.text_hash
@@ -179,13 +178,11 @@ class Batch:
             if one.words >= self.scheme.min_comparable_words
             and (one.words >= self.rules.min_words or title_key(title or ""))
         )
-        in_scopes = sorted(scopes)
         for part in chunked(hashes):
-            self._take_in(
-                self.database.same_texts(
-                    self.connection, self.tables.pages, part, in_scopes, _MAX_SAME_TEXT
-                )
+            found_rows = self.database.same_texts(
+                self.connection, self.tables.pages, part, sorted(scopes), _MAX_SAME_TEXT
             )
+            self._take_in(found_rows)
         found: set[int] = set()
         if long_enough and self._finds_near:
             found = self.lookup.fetch(long_enough)
@@ -216,11 +213,6 @@ class Batch:
 
     def _load_originals(self) -> None:
         self.load(row.original_id for row in [*self._rows.values()] if row.original_id is not None)
-        lost = {row.original_id for row in self._rows.values()} - self._rows.keys() - {None}
-        for row in [*self._rows.values()] if lost else ():  # of a damaged store
-            if row.original_id in lost:
-                self.database.damage.note(row.id, row.url, "original")
-                self.place(row, Decision("new"))
 
     def _read(
         self, query: str, values: Iterable[Any], scopes: Collection[str] | None = None
@@ -306,7 +298,11 @@ class Batch:
         if row.original_id is None:
             return row
         self.load([row.original_id])
-        return self._rows.get(row.original_id, row)
+        if row.original_id in self._rows:
+            return self._rows[row.original_id]
+        self.database.damage.note(row.id, row.url, "original")
+        self.place(row, Decision("new"))
+        return row
 
     def members(self, original: Row, newest: int | None = None) -> list[Row]:
         """Duplicates attached to an original, or so many of the newest; oldest first."""
@@ -351,15 +347,13 @@ class Batch:
 
     def meet(self, row: Row) -> Met:
         """Look up what a page, which is in no group, is to be compared with."""
-        candidates: list[Row] = []
-        if self._finds_near:
-            candidates = self._originals(row, sorted(self.lookup.candidates(row)))
+        found = sorted(self.lookup.candidates(row)) if self._finds_near else []
         # In a damaged store, what a page follows may be no original.
         reviewed = [self.head(other) for other in self.reviewed_pairs(row, same=True)]
         reviewed = [head for head in reviewed if head.is_original]
         pairs = [(other, self.head(other)) for other in self._same_text(row)]
         pairs = [(other, head) for other, head in pairs if head.is_original]
-        return Met(reviewed, self.excluded_originals(row), pairs, candidates)
+        return Met(reviewed, self.excluded_originals(row), pairs, self._originals(row, found))
 
     def likely_wholes(self, row: Row) -> list[Row]:
         """Originals of the row's scope that it may be a piece of, or contain."""
