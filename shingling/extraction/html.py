@@ -11,7 +11,7 @@ from w3lib.encoding import html_to_unicode, resolve_encoding
 
 from shingling.errors import ExtractionError
 from shingling.extraction.extractors import BUILT_IN, Extracted, default_extractor
-from shingling.extraction.markup import check_markup
+from shingling.extraction.limits import check_markup
 from shingling.extraction.parsed import is_enough, language_code, plain_title
 from shingling.rules.defaults import MAX_BYTES
 from shingling.text import bounded, clean

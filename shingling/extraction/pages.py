@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from shingling.errors import ExtractionError
 from shingling.extraction.extractors import BUILT_IN, Extractor, default_extractor
 from shingling.extraction.html import EXTRACTION_VERSION, MainText, extract_head, extract_page
-from shingling.extraction.memory import limit_memory
+from shingling.extraction.limits import limit_memory
 from shingling.rules.defaults import MAX_BYTES, WORKER_MEMORY_BYTES
 from shingling.sketch import sign
 from shingling.text import PreparedText, clean

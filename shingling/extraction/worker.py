@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import IO, TYPE_CHECKING
 
 from shingling.errors import ShinglingError
-from shingling.extraction.memory import has_grown
+from shingling.extraction.limits import has_grown
 from shingling.extraction.processes import LastAnswer, receive, send
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import pytest
 
 from shingling.errors import ExtractionError
 from shingling.extraction.html import Head, extract_head, extract_page
-from shingling.extraction.markup import MAX_ATTRIBUTES, MAX_TAGS, check_markup
+from shingling.extraction.limits import MAX_ATTRIBUTES, MAX_TAGS, check_markup
 from tests.hostile.bombs import BOMBS
 from tests.hostile.growth import cpu_seconds, is_linear
 from tests.support.pages import article, html

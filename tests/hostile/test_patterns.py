@@ -16,7 +16,7 @@ import pytest
 import shingling
 from shingling import errors
 from shingling.bulk.files import tar, warc
-from shingling.extraction import html, parsed, resiliparse, trafilatura
+from shingling.extraction import html, limits, parsed, resiliparse, trafilatura
 from shingling.similarity import diff
 from shingling.store import urls
 from shingling.text import blocks, language_packs, markup, titles
@@ -40,6 +40,8 @@ _USES: dict[str, Callable[[Any], Any]] = {
     "errors._PASSWORD_PARAMETER": errors._PASSWORD_PARAMETER.findall,
     "extraction.html._HTML": html._HTML.match,
     "extraction.html._CONTROL_REFERENCE": html._CONTROL_REFERENCE.findall,
+    "extraction.limits._TAG": limits._TAG.match,
+    "extraction.limits._TAG_START": limits._TAG_START.search,
     "extraction.parsed._STATE": parsed._STATE.search,
     f"extraction.parsed {_LANGUAGE_CODE}": re.compile(_LANGUAGE_CODE).match,
     "extraction.resiliparse._MEASURED_TAG": resiliparse._MEASURED_TAG.findall,

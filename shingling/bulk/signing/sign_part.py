@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from shingling.bulk.files.payloads import to_json
 from shingling.bulk.signing.chunks import ChunkHeader, ChunkWriter
-from shingling.extraction.memory import limit_memory
+from shingling.extraction.limits import limit_memory
 from shingling.extraction.pages import Fetched, PageExtractor
 from shingling.sketch import sign
 from shingling.store import safe_url

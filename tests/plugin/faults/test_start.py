@@ -205,6 +205,7 @@ WRONG: dict[str, list[Any]] = {
     "DEDUP_TITLE_FIELD": NO_NAMES,
     "DEDUP_URL_FIELD": NO_NAMES,
     "DEDUP_WINDOW_DAYS": [0, -1, "never", "nan", True, [], 1_000_001],
+    "DEDUP_WORKER_MEMORY": [*NO_NUMBERS, -1, 255, 1_000_001, 512.0, "1G", "auto"],
     "DEDUP_WORKERS": [*NO_NUMBERS, -1, 257, "Auto", 1.5, "two"],
 }
 

@@ -1,10 +1,16 @@
-"""Markup that no parser is given, since it would take it very long, or very much memory."""
+"""Limits: of the markup that a parser is given, and of the memory of a worker process."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from shingling.errors import ExtractionError
+
+try:
+    import resource
+except ImportError:  # on Windows
+    resource = None  # type: ignore[assignment]
 
 MAX_TAGS = 500_000
 """Start and end tags of a page; the largest known reference manuals have 170,000."""
@@ -22,6 +28,10 @@ _ATTRIBUTE = f"{_NAME}(?:{_SPACE}={_SPACE}{_VALUE})?+"
 _TAG = re.compile(
     rf"<[a-zA-Z][^ \t\n\f\r/>]*+(?:{_ATTRIBUTE}){{0,{MAX_ATTRIBUTES}}}+({_ATTRIBUTE})?+"
 )
+
+_STATUS = Path("/proc/self/statm")
+_DATA_FIELD = 5  # of that file: pages of data and stack
+_GROWN_FRACTION = 0.75  # of the limit, when no page is being extracted
 
 
 def check_markup(html: str) -> None:
@@ -61,3 +71,37 @@ def _end_of_long_tag(html: str, start: int) -> int:
         detail = f"more than {MAX_ATTRIBUTES:,} attributes of one tag"
         raise ExtractionError("too_many_attributes", detail)
     return max(end, tag.end())
+
+
+def limit_memory(size: int) -> None:
+    """Limit the memory that this process may take; what asks for more gets a MemoryError.
+
+    Counted is what is allocated, not what is reserved or mapped from files: `RLIMIT_DATA` of
+    Linux. There is no such limit on Windows, and macOS does not keep to it.
+
+    Args:
+        size: bytes; 0 is no limit.
+    """
+    if resource is None or not size:
+        return
+    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    if hard != resource.RLIM_INFINITY:
+        size = min(size, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (size, hard))
+
+
+def has_grown() -> bool:
+    """Whether this process still holds so much memory that an ordinary page might get too little.
+
+    What one page has left behind must not be the fault of the next one.
+    """
+    if resource is None:
+        return False
+    limit = resource.getrlimit(resource.RLIMIT_DATA)[0]
+    if limit == resource.RLIM_INFINITY:
+        return False
+    try:
+        data = int(_STATUS.read_bytes().split()[_DATA_FIELD])
+    except OSError:  # not on Linux
+        return False
+    return data * resource.getpagesize() > _GROWN_FRACTION * limit
