@@ -21,7 +21,11 @@ if TYPE_CHECKING:
         SourcePipeline as SourcePipeline,
     )
     from shingling.plugin.pipeline import DedupPipeline as DedupPipeline
-    from shingling.similarity import Comparison as Comparison, compare as compare
+    from shingling.similarity import (
+        Comparison as Comparison,
+        compare as compare,
+        shingles as shingles,
+    )
     from shingling.sketch import (
         Idf as Idf,
         Scheme as Scheme,
@@ -88,6 +92,7 @@ _MODULE_OF = {
     "canonical_words": "text",
     "compare": "similarity",
     "extract": "extraction.html",
+    "shingles": "similarity",
     "sign": "sketch",
     "sign_many": "sketch",
 }

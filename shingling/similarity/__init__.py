@@ -1,5 +1,11 @@
 """How alike two signatures, or two texts, are."""
 
+from shingling.similarity.classic import (
+    CLASSIC_HASHES,
+    ClassicOverlap,
+    classic_overlap,
+    shingles,
+)
 from shingling.similarity.common_runs import longest_common_run
 from shingling.similarity.comparison import Comparison, compare
 from shingling.similarity.diff import Change, word_diff, written_words
@@ -15,9 +21,12 @@ from shingling.similarity.measures import (
 )
 
 __all__ = [
+    "CLASSIC_HASHES",
     "Change",
+    "ClassicOverlap",
     "Comparison",
     "Overlap",
+    "classic_overlap",
     "compare",
     "cosine",
     "distance",
@@ -26,6 +35,7 @@ __all__ = [
     "longest_common_run",
     "nearest",
     "overlap",
+    "shingles",
     "standard_error",
     "word_diff",
     "written_words",

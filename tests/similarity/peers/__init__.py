@@ -1,0 +1,1 @@
+"""Algorithms of other systems, written anew from their descriptions, to compare numbers with."""
