@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from shingling.plugin.pipeline import DedupPipeline as DedupPipeline
     from shingling.similarity import (
         Comparison as Comparison,
+        DocumentFrequencies as DocumentFrequencies,
+        Weighting as Weighting,
         compare as compare,
         shingles as shingles,
     )
@@ -65,6 +67,7 @@ _MODULE_OF = {
     "Changes": "store",
     "Comparison": "similarity",
     "DedupPipeline": "plugin.pipeline",
+    "DocumentFrequencies": "similarity",
     "DuplicatePage": "plugin.duplicate",
     "Extracted": "extraction.extractors",
     "Group": "store",
@@ -89,6 +92,7 @@ _MODULE_OF = {
     "StoreStatus": "store",
     "StoredPage": "store",
     "Verdict": "store",
+    "Weighting": "similarity",
     "canonical_words": "text",
     "compare": "similarity",
     "extract": "extraction.html",

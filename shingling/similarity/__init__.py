@@ -6,12 +6,12 @@ from shingling.similarity.classic import (
     classic_overlap,
     shingles,
 )
-from shingling.similarity.common_runs import longest_common_run
+from shingling.similarity.common_runs import Alignment, align, longest_common_run
 from shingling.similarity.comparison import Comparison, compare
+from shingling.similarity.cosine import WEIGHTINGS, DocumentFrequencies, Weighting, cosine
 from shingling.similarity.diff import Change, word_diff, written_words
 from shingling.similarity.measures import (
     Overlap,
-    cosine,
     distance,
     equal_supershingles,
     estimate,
@@ -22,10 +22,15 @@ from shingling.similarity.measures import (
 
 __all__ = [
     "CLASSIC_HASHES",
+    "WEIGHTINGS",
+    "Alignment",
     "Change",
     "ClassicOverlap",
     "Comparison",
+    "DocumentFrequencies",
     "Overlap",
+    "Weighting",
+    "align",
     "classic_overlap",
     "compare",
     "cosine",

@@ -6,9 +6,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from shingling.rules.defaults import MIN_WORDS_FOR_SIMHASH
-from shingling.similarity.common_runs import longest_common_run
+from shingling.similarity.common_runs import align, longest_common_run
+from shingling.similarity.cosine import DocumentFrequencies, Weighting, cosine
 from shingling.similarity.measures import (
-    cosine,
     distance,
     equal_supershingles,
     estimate,
@@ -35,8 +35,11 @@ class Comparison:
         megashingles: equal ones of 15.
         simhash_distance: differing bits, of 32 or 64.
         simhash_likeness: (bits - distance) / bits.
-        cosine: of the tf-idf vectors of words.
+        cosine: of the vectors of words, or of other features, by the weighting.
         longest_run: words of the longest run that both have.
+        longest_subsequence: words of the longest common subsequence; None where rapidfuzz is not
+            installed, or for very long texts (more than 10^10 pairs of words).
+        edit_distance: words to insert, delete or replace; None likewise.
         exact: the texts are the same (by a scheme of version 1, their canonical words).
     """
 
@@ -58,6 +61,8 @@ class Comparison:
     simhash_likeness: float
     cosine: float
     longest_run: int
+    longest_subsequence: int | None
+    edit_distance: int | None
     exact: bool
 
     def as_dict(self) -> dict[str, Any]:
@@ -75,22 +80,36 @@ class Comparison:
         return [f"SimHash says little of {limit}; one of these has {words}"]
 
 
-def compare(a: str, b: str, scheme: Scheme | None = None) -> Comparison:
+def compare(
+    a: str, b: str, scheme: Scheme | None = None, weighting: Weighting | None = None
+) -> Comparison:
     """Every measure of two texts.
 
     Where a text has no words, the texts have nothing in common: all measures are 0, and the
     distance is that of the most differing SimHashes.
 
+    Args:
+        a: a text.
+        b: the other one.
+        scheme: how they become words, shingles and signatures; None for the default.
+        weighting: of the cosine; None for words with smooth weights, by the table of the
+            scheme's SimHash where it has one.
+
     Raises:
         SchemeError: the scheme asks for a language pack that is not installed.
     """
     scheme = scheme or Scheme()
+    idf = scheme.simhash.idf
+    weighting = weighting or Weighting(
+        frequencies=None if idf is None else DocumentFrequencies.of_table(idf)
+    )
     words = scheme.canonical.words(a), scheme.canonical.words(b)
     first, second = (
         sign_words(part, scheme, text) for part, text in zip(words, (a, b), strict=True)
     )
     sets = overlap(*(fingerprint_set_of_words(part, scheme) for part in words))
     resemblance = sets.resemblance
+    aligned = align(*words)
     bits = scheme.simhash.bits
     have_words = bool(first.words and second.words)
     equal = equal_supershingles(first.minima, second.minima) if have_words else 0
@@ -112,7 +131,9 @@ def compare(a: str, b: str, scheme: Scheme | None = None) -> Comparison:
         megashingles=equal * (equal - 1) // 2,
         simhash_distance=differing,
         simhash_likeness=(bits - differing) / bits,
-        cosine=cosine(*words, scheme.simhash.idf),
+        cosine=cosine(*words, weighting),
         longest_run=longest_common_run(*words).words,
+        longest_subsequence=None if aligned is None else aligned.longest_subsequence,
+        edit_distance=None if aligned is None else aligned.edit_distance,
         exact=bool(first.words) and first.text_hash == second.text_hash,
     )

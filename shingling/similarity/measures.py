@@ -1,20 +1,20 @@
-"""The single measures: of signatures, of sets of shingles, of bags of words."""
+"""The single measures: of signatures and of sets of shingles."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import log, sqrt
+from math import sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shingling.errors import SchemeError
-from shingling.sketch import FUNCTIONS, SUPERSHINGLES, word_hashes, word_weights
+from shingling.sketch import FUNCTIONS, SUPERSHINGLES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shingling.sketch import Fingerprints, Idf, Minima, Signature
+    from shingling.sketch import Fingerprints, Minima, Signature
 
 
 @dataclass(frozen=True)
@@ -100,24 +100,3 @@ def equal_supershingles(a: Minima, b: Minima) -> int:
 def distance(a: int, b: int) -> int:
     """Hamming distance of two SimHashes: how many bits differ."""
     return (a ^ b).bit_count()
-
-
-def cosine(a: Sequence[str], b: Sequence[str], idf: Idf | None = None) -> float:
-    """Tf-idf cosine of two texts' canonical words (Salton and McGill 1983).
-
-    A word weighs its count times its inverse document frequency: that of the table, or
-    1 + ln(3 / (1 + d)) where only these two texts are known and d of them have the word.
-    0.0 where a text has no words.
-    """
-    if not (len(a) and len(b)):
-        return 0.0
-    words, counts = np.unique(np.concatenate([word_hashes(a), word_hashes(b)]), return_inverse=True)
-    vectors = np.zeros((2, len(words)))
-    np.add.at(vectors[0], counts[: len(a)], 1)
-    np.add.at(vectors[1], counts[len(a) :], 1)
-    if idf is None:
-        vectors *= np.where(vectors.all(axis=0), 1.0, 1 + log(1.5))
-    else:
-        vectors *= word_weights(idf, words)
-    squares = (vectors**2).sum(axis=1)
-    return min(float(vectors[0] @ vectors[1] / np.sqrt(squares.prod())), 1.0)

@@ -25,7 +25,7 @@ from shingling.sketch.signing import (
     sign_many,
     sign_words,
 )
-from shingling.sketch.simhash import SimhashFeatures
+from shingling.sketch.simhash import SimhashFeatures, feature_hashes
 
 __all__ = [
     "FAMILIES",
@@ -41,6 +41,7 @@ __all__ = [
     "Signature",
     "SimhashFeatures",
     "exact_hash",
+    "feature_hashes",
     "fingerprint_set",
     "fingerprint_set_of_words",
     "fmix64",

@@ -67,6 +67,11 @@ class Idf:
             raise SchemeError("idf: the table is not sorted")
         return entries
 
+    def entries(self) -> tuple[Fingerprints, np.ndarray[tuple[int], np.dtype[np.float64]]]:
+        """Hashes of the words, sorted, and their weights: uint64[n], float64[n]."""
+        found = self._entries
+        return found["hash"].astype(np.uint64), found["weight"] / _WEIGHT_UNIT
+
     def __len__(self) -> int:
         return len(self._entries)
 

@@ -19,8 +19,8 @@ Fingerprints: TypeAlias = np.ndarray[tuple[int], np.dtype[np.uint64]]
 # CRC-64/XZ: the polynomial of ECMA-182, reflected, all ones before and after.
 _crc64 = crcmod.mkCrcFun(0x142F0E1EBA9EA3693, initCrc=0, rev=True, xorOut=0xFFFFFFFFFFFFFFFF)
 
-UNITS = ("words", "characters")
-"""What a shingle may consist of."""
+UNITS = ("words", "characters", "characters+blanks")
+"""What a shingle may consist of; blanks are those between words, one each."""
 
 POLYNOMIAL_BASE = np.uint64(0x9E3779B97F4A7C15)
 """Base of the polynomials modulo 2^64 that hash shingles and bands: 2^64 / golden ratio, odd."""
@@ -63,9 +63,12 @@ def fmix64(values: Fingerprints) -> Fingerprints:
 def unit_hashes(words: Sequence[str], unit: str) -> Fingerprints:
     """Hash each unit of canonical words, in text order: uint64[n].
 
-    A character counts as a word of one character; blanks between words do not count.
+    A character counts as a word of one character. Of "characters", blanks between words do not
+    count.
     """
-    return word_hashes(words if unit == "words" else list("".join(words)))
+    if unit == "words":
+        return word_hashes(words)
+    return word_hashes([*("" if unit == "characters" else " ").join(words)])
 
 
 def fingerprints(hashes: Fingerprints, size: int, *, ordered: bool = True) -> Fingerprints:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -30,8 +30,60 @@ WIDTHS = (32, 64)
 _CHUNK_FEATURES = 4096  # below 2^16, so that a 16-bit lane cannot overflow
 _SHIFTS = np.arange(16, dtype=np.uint64)[:, np.newaxis]
 _LANES = np.uint64(0x0001_0001_0001_0001)
-_FEATURES = re.compile(r"(?P<unit>[a-z]+)(?::(?P<low>\d{1,3})(?:-(?P<high>\d{1,3}))?)?")
+_FEATURES = re.compile(
+    r"(?P<unit>[a-z+]+)(?::(?P<low>\d{1,3})(?:-(?P<high>\d{1,3})|:(?P<overlap>\d{1,3}))?)?"
+)
 _MAX_FEATURE_SIZE = 100  # words or characters
+
+
+class _Pieces(NamedTuple):
+    """Features as parsed: pieces of so many units, each beginning `step` units after the last."""
+
+    unit: str
+    sizes: range
+    step: int
+
+
+def _parse(features: str) -> _Pieces | None:
+    match = _FEATURES.fullmatch(features)
+    if match is None or match["unit"] not in UNITS:
+        return None
+    low = int(match["low"] or 1)
+    sizes = range(low, int(match["high"] or low) + 1)
+    step = low - int(match["overlap"] or low - 1)
+    return _Pieces(match["unit"], sizes, step) if low and sizes and step > 0 else None
+
+
+def _require_pieces(features: str) -> _Pieces:
+    """Parse features.
+
+    Raises:
+        SchemeError: they are not accepted.
+    """
+    pieces = _parse(features) if isinstance(features, str) else None
+    if pieces is None:
+        raise SchemeError(
+            f"simhash features {features!r} are not accepted: {', '.join(UNITS[:-1])} or"
+            f" {UNITS[-1]}, with how many of them, such as words:2, words:1-3 or characters:4,"
+            " and by how many neighbours overlap, such as characters:4:3"
+        )
+    if pieces.sizes[-1] > _MAX_FEATURE_SIZE:
+        raise SchemeError(f"simhash features {features!r}: at most {_MAX_FEATURE_SIZE} at a time")
+    return pieces
+
+
+def feature_hashes(words: Sequence[str], features: str) -> Fingerprints:
+    """Fingerprints of the features of canonical words, as a SimHash is made of them: uint64[n].
+
+    Raises:
+        SchemeError: the features are not accepted; see `SimhashFeatures`.
+    """
+    pieces = _require_pieces(features)
+    return _hashes_of_pieces(unit_hashes(words, pieces.unit), pieces)
+
+
+def _hashes_of_pieces(hashes: Fingerprints, pieces: _Pieces) -> Fingerprints:
+    return np.concatenate([fingerprints(hashes, size)[:: pieces.step] for size in pieces.sizes])
 
 
 @dataclass(frozen=True)
@@ -41,7 +93,9 @@ class SimhashFeatures:
     Args:
         bits: 32 or 64.
         features: "words", "words:2" (shingles of two words), "words:1-3" (of one, two and
-            three), "characters:4" (shingles of four characters), and so on.
+            three), "characters:4" (shingles of four characters), and so on. Of
+            "characters+blanks:4", blanks between words count. Shingles overlap by all units but
+            one; by another number with "characters:4:2", and "characters:4:0" are end to end.
         keywords: number of words that count, those of the greatest weight; 0 for all.
         idf: weights words by how rare they are in documents, times how often they occur
             (tf-idf); None weights features by how often they occur (tf). With `keywords` or
@@ -59,15 +113,7 @@ class SimhashFeatures:
     def __post_init__(self) -> None:
         if self.bits not in WIDTHS or type(self.bits) is not int:
             raise SchemeError(f"simhash bits {self.bits!r} are not accepted: 32 or 64")
-        if not isinstance(self.features, str) or self._parsed is None:
-            raise SchemeError(
-                f"simhash features {self.features!r} are not accepted: words or characters, with"
-                " how many of them, such as words:2, words:1-3 or characters:4"
-            )
-        if self._parsed[1][-1] > _MAX_FEATURE_SIZE:
-            raise SchemeError(
-                f"simhash features {self.features!r}: at most {_MAX_FEATURE_SIZE} at a time"
-            )
+        _ = self._pieces
         if type(self.keywords) is not int or self.keywords < 0:
             raise SchemeError(f"simhash keywords {self.keywords!r} are not accepted: 0 or more")
         if self.idf is not None and not isinstance(self.idf, Idf):
@@ -79,21 +125,15 @@ class SimhashFeatures:
             )
 
     @cached_property
-    def _parsed(self) -> tuple[str, range] | None:
-        """Unit and sizes of the features; None where `features` cannot be parsed."""
-        match = _FEATURES.fullmatch(self.features)
-        if match is None or match["unit"] not in UNITS:
-            return None
-        low = int(match["low"] or 1)
-        sizes = range(low, int(match["high"] or low) + 1)
-        return (match["unit"], sizes) if low and sizes else None
+    def _pieces(self) -> _Pieces:
+        return _require_pieces(self.features)
 
 
 def tf_shingle_sizes(features: SimhashFeatures) -> range | None:
     """Sizes of the features where they are shingles of words weighted by tf, else None."""
-    assert features._parsed is not None
-    unit, sizes = features._parsed
-    return sizes if unit == "words" and not features.keywords and features.idf is None else None
+    pieces = features._pieces
+    weighted = features.keywords or features.idf is not None
+    return pieces.sizes if pieces.unit == "words" and pieces.step == 1 and not weighted else None
 
 
 def simhash_of_words(words: Sequence[str], hashes: Fingerprints, features: SimhashFeatures) -> int:
@@ -107,15 +147,13 @@ def simhash_of_words(words: Sequence[str], hashes: Fingerprints, features: Simha
     Returns:
         32 or 64 bits as an int.
     """
-    assert features._parsed is not None
-    unit, sizes = features._parsed
+    pieces = features._pieces
     if features.keywords or features.idf:
         values, weights = _weighted_words(hashes, features)
         return simhash(values, weights) & _mask(features.bits)
-    if unit == "characters":
-        hashes = unit_hashes(words, "characters")
-    values = np.concatenate([fingerprints(hashes, size) for size in sizes])
-    return simhash(values) & _mask(features.bits)
+    if pieces.unit != "words":
+        hashes = unit_hashes(words, pieces.unit)
+    return simhash(_hashes_of_pieces(hashes, pieces)) & _mask(features.bits)
 
 
 def _weighted_words(

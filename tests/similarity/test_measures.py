@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from itertools import pairwise
+from itertools import pairwise, product
 from math import log, sqrt
 
 import numpy as np
@@ -14,6 +14,10 @@ from hypothesis import given, settings, strategies as st
 from shingling import Scheme, compare
 from shingling.rules.defaults import MIN_WORDS_FOR_SIMHASH
 from shingling.similarity import (
+    DocumentFrequencies,
+    Weighting,
+    align,
+    common_runs,
     cosine,
     equal_supershingles,
     longest_common_run,
@@ -164,9 +168,10 @@ def test_rare_words_that_two_texts_share_make_them_more_alike_by_a_learned_table
     idf = Idf.learn([["the", "common"]] * 98 + [["the", "rare"]] * 2)
     a, b = ["the", "rare", "x"], ["the", "rare", "y"]
     c, d = ["the", "common", "x"], ["the", "common", "y"]
-    assert cosine(a, b, idf) > cosine(c, d, idf)
+    weighting = Weighting(frequencies=DocumentFrequencies.of_table(idf))
+    assert cosine(a, b, weighting) > cosine(c, d, weighting)
     scheme = Scheme(simhash=SimhashFeatures(features="words", idf=idf))
-    assert compare(" ".join(a), " ".join(b), scheme).cosine == cosine(a, b, idf)
+    assert compare(" ".join(a), " ".join(b), scheme).cosine == cosine(a, b, weighting)
 
 
 # Runs
@@ -194,6 +199,37 @@ def test_the_longest_common_run_is_that_of_brute_force(a: list[str], b: list[str
     run = longest_common_run(a, b)
     assert (run.words, run.a) == _longest(a, b)
     assert a[run.a : run.a + run.words] == b[run.b : run.b + run.words]
+
+
+@settings(max_examples=200)
+@given(_WORDS, _WORDS)
+def test_subsequence_and_edits_are_those_of_the_textbook(a: list[str], b: list[str]) -> None:
+    pytest.importorskip("rapidfuzz")
+    subsequence = [[0] * (len(b) + 1) for _ in range(len(a) + 1)]
+    edits = [[i + j if not i * j else 0 for j in range(len(b) + 1)] for i in range(len(a) + 1)]
+    for i, j in product(range(len(a)), range(len(b))):
+        same = a[i] == b[j]
+        longest = max(subsequence[i][j + 1], subsequence[i + 1][j])
+        subsequence[i + 1][j + 1] = subsequence[i][j] + 1 if same else longest
+        fewest = min(edits[i][j + 1], edits[i + 1][j], edits[i][j])
+        edits[i + 1][j + 1] = edits[i][j] if same else fewest + 1
+    assert align(a, b) == (subsequence[-1][-1], edits[-1][-1])
+
+
+def test_texts_of_more_than_ten_thousand_million_pairs_of_words_are_not_aligned() -> None:
+    words = ["a"] * 100_001
+    assert align(words, words) is None
+    report = compare(" ".join(words), "a")
+    assert report.edit_distance == 100_000
+
+
+def test_runs_are_found_though_hashes_collide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Modulo 101 and 103 they do often."""
+    monkeypatch.setattr(common_runs, "_PRIMES", (101, 103))
+    chance = random.Random(1)
+    a, b = ([chance.choice("abc") for _ in range(60)] for _ in range(2))
+    run = longest_common_run(a, b)
+    assert (run.words, run.a) == _longest(a, b)
 
 
 def test_long_runs_are_found_in_long_texts() -> None:

@@ -101,6 +101,8 @@ def test_a_text_resembles_itself_wholly() -> None:
         simhash_likeness=1.0,
         cosine=1.0,
         longest_run=300,
+        longest_subsequence=300,
+        edit_distance=0,
         exact=True,
     )
 

@@ -1,0 +1,147 @@
+"""The numbers of other systems, by ports of their algorithms, and ours on the same texts."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from shingling import DocumentFrequencies, Scheme, Weighting, compare, extract, sign
+from shingling.similarity import WEIGHTINGS, cosine
+from shingling.sketch import Idf, SimhashFeatures, fingerprint_set, word_hashes
+from shingling.sketch.crc import POLYNOMIALS
+from shingling.sketch.simhash import feature_hashes
+from shingling.text import canonical_words
+from tests.similarity.peers import character_simhash, minimal_checksums
+from tests.similarity.peers.tfidf_cosine import TermVectors, cosine_of_vectors
+from tests.support.installed import ROOT
+from tests.support.pages import article
+
+SAMPLE = ROOT / "crawler" / "sample" / "amd64" / "en"
+CATS = ("the cat sat on the mat", "the cat sat on a mat", "we all scream for ice cream")
+
+
+@pytest.fixture(scope="module")
+def manual() -> list[list[str]]:
+    """Words of the pages of a manual."""
+    return [
+        words
+        for page in sorted(Path(SAMPLE).glob("*.html"))
+        if (words := canonical_words(extract(page.read_bytes()) or ""))
+    ]
+
+
+def test_plain_counts_of_two_sentences_have_the_cosine_of_the_article() -> None:
+    a, b = ["a", "b", "c", "d"], ["a", "c", "d", "d"]
+    theirs = cosine_of_vectors({"a": 1, "b": 1, "c": 1, "d": 1}, {"a": 1, "c": 1, "d": 2})
+    ours = cosine(a, b, Weighting("tf"))
+    assert round(theirs, 3) == round(ours, 3) == 0.816
+
+
+def test_cosines_over_documents_are_those_of_the_article(manual: list[list[str]]) -> None:
+    peer = TermVectors(manual)
+    counted = DocumentFrequencies.of_documents(word_hashes(words) for words in manual)
+    for name in ("tf-idf", "tf-idf-max"):
+        weighting = Weighting(name, frequencies=counted)
+        for place in range(len(manual)):
+            ours = cosine(manual[0], manual[place], weighting)
+            assert ours == pytest.approx(peer.similarity(0, place)), (name, place)
+
+
+def test_over_documents_unrelated_pages_are_far_less_alike(manual: list[list[str]]) -> None:
+    peer = TermVectors(manual)
+    counted = DocumentFrequencies.of_documents(word_hashes(words) for words in manual)
+    pairs = [(a, b) for a in range(len(manual)) for b in range(a)]
+    a, b = max(
+        (pair for pair in pairs if peer.similarity(*pair) < 0.1),
+        key=lambda pair: cosine(manual[pair[0]], manual[pair[1]]),
+    )
+    assert cosine(manual[a], manual[b]) > 0.5
+    ours = cosine(manual[a], manual[b], Weighting("tf-idf-max", frequencies=counted))
+    assert ours == pytest.approx(peer.similarity(a, b), abs=0.001)
+
+
+def test_frequencies_of_two_texts_alone_leave_nothing_to_compare() -> None:
+    """Words of both weigh ln(2 / 2), in the article as here."""
+    a, b = CATS[0].split(), CATS[1].split()
+    assert cosine(a, b, Weighting("tf-idf")) == TermVectors([a, b]).similarity(0, 1) == 0.0
+    assert cosine(a, b, Weighting("smooth")) > 0.8
+
+
+def test_frequencies_come_from_a_learned_table_as_well(manual: list[list[str]]) -> None:
+    documents = manual * 2  # a table leaves out the words of one document
+    counted = DocumentFrequencies.of_documents(word_hashes(words) for words in documents)
+    table = DocumentFrequencies.of_table(Idf.learn(documents, max_words=100_000))
+    for name in WEIGHTINGS:
+        a = cosine(manual[0], manual[1], Weighting(name, frequencies=counted))
+        b = cosine(manual[0], manual[1], Weighting(name, frequencies=table))
+        assert a == pytest.approx(b, abs=0.01), name
+
+
+@pytest.mark.parametrize(("length", "overlap"), [(4, 3), (2, 1), (4, 0), (5, 2)])
+@pytest.mark.parametrize("text", [*CATS, article(1)], ids=["mat", "a mat", "cream", "article"])
+def test_simhashes_of_overlapping_characters_are_those_of_the_article(
+    text: str, length: int, overlap: int
+) -> None:
+    words = canonical_words(text)
+    joined = " ".join(words)
+    tokens = character_simhash.pieces(joined, length, overlap)
+    features = f"characters+blanks:{length}:{overlap}"
+    hashes = feature_hashes(words, features).tolist()
+    assert len(hashes) == len(tokens)
+    theirs = character_simhash.simhash32(tokens, dict(zip(tokens, hashes, strict=True)).__getitem__)
+    scheme = Scheme(simhash=SimhashFeatures(bits=32, features=features))
+    assert sign(text, scheme).simhash == theirs
+
+
+def test_bigrams_of_the_first_cat_are_those_of_the_article() -> None:
+    listed = {"th", "he", "e ", " c", "ca", "at", "t ", " s", "sa", " o", "on", "n ", " t", " m"}
+    assert {*character_simhash.pieces(CATS[0], 2, 1)} == listed | {"ma"}
+    found = feature_hashes(CATS[0].split(), "characters+blanks:2")
+    assert len({*found.tolist()}) == 15
+
+
+def test_blanks_count_where_they_are_asked_for() -> None:
+    a, b = "over night", "overnight"
+    for features, same in (("characters:4", True), ("characters+blanks:4", False)):
+        scheme = Scheme(simhash=SimhashFeatures(features=features))
+        assert (sign(a, scheme).simhash == sign(b, scheme).simhash) is same
+        unit = Scheme(4, unit=features.partition(":")[0])
+        assert (compare(a, b, unit).resemblance == 1) is same
+
+
+def test_the_cosine_of_bigrams_is_that_of_their_counts() -> None:
+    def counts(text: str) -> dict[str, float]:
+        found = character_simhash.pieces(text, 2, 1)
+        return {piece: found.count(piece) for piece in found}
+
+    for a in CATS:
+        for b in CATS:
+            weighting = Weighting("tf", "characters+blanks:2")
+            assert compare(a, b, weighting=weighting).cosine == pytest.approx(
+                cosine_of_vectors(counts(a), counts(b))
+            )
+
+
+def test_84_to_84_least_checksums_are_equal_for_the_same_text() -> None:
+    scheme = Scheme(family="crc")
+    text = " ".join(article(1).split()[:60])
+    edited = text.replace(text.split()[30], "edited", 1)
+    own, other = (
+        minimal_checksums.least_checksums(fingerprint_set(one, scheme).tolist(), POLYNOMIALS)
+        for one in (text, edited)
+    )
+    assert minimal_checksums.equal_of_84(own, own) == 84
+    assert compare(text, text, scheme).estimate * 84 == 84
+    assert sign(text, scheme).minima.tolist() == own
+    assert compare(text, edited, scheme).estimate * 84 == pytest.approx(
+        minimal_checksums.equal_of_84(own, other)
+    )
+
+
+def test_hostile_texts_are_compared_in_linear_time() -> None:
+    letters = " ".join(random.Random(1).choices("abcdefgh", k=100_000))
+    for text in ("." * 20_000, letters):
+        for features in ("characters+blanks:4:3", "words"):
+            compare(text, text + " x", weighting=Weighting("tf", features))
