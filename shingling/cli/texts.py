@@ -1,17 +1,45 @@
-"""What a person names to be measured: a stored page, a file or standard input."""
+"""What a person names to be measured: a stored page, a file or standard input, or many files."""
 
 from __future__ import annotations
 
+import glob
+import os
 import sys
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from shingling.bulk.files.lines import json_lines, json_object
 from shingling.errors import ExtractionError, ShinglingError
 from shingling.extraction.html import decode, extract_page, sniff_html
 from shingling.rules.defaults import MAX_FILE_BYTES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
     from shingling.store import Store, StoredPage
+
+TEXT_FIELDS = ("text", "content", "body", "article", "html")
+"""Fields of a JSON object that hold its text, the first that it has."""
+
+_JSON = {".json"}
+_JSON_LINES = {".jsonl", ".jsonlines", ".ndjson", ".jl"}
+_SUFFIXES = {".txt", ".md", ".html", ".htm", *_JSON, *_JSON_LINES}
+
+
+class FileText(NamedTuple):
+    """Text of a file, or of an object in it.
+
+    Args:
+        name: of the file, and the number of the line for JSON lines.
+        text: the main text where it is HTML.
+        field: of the JSON object that has the text; None where it is no JSON.
+    """
+
+    name: str
+    text: str
+    field: str | None = None
 
 
 def stored_page(url: str, store: Store) -> StoredPage:
@@ -26,21 +54,96 @@ def stored_page(url: str, store: Store) -> StoredPage:
     return found[0]
 
 
-def text_of_file(what: str) -> str | None:
+def text_of_file(what: str, field: str | None = None) -> FileText | None:
     """Text of a file or of standard input (`-`), the main text of HTML; None without such a file.
 
+    Args:
+        what: path of the file.
+        field: of a JSON object that has the text; None: the first of `TEXT_FIELDS`.
+
     Raises:
-        ShinglingError: its main text cannot be extracted.
+        ShinglingError: its main text cannot be extracted, or it has not one text but several.
     """
     if what == "-":
-        raw = sys.stdin.buffer.read()
-    elif Path(what).exists() and not Path(what).is_dir():
-        raw = Path(what).read_bytes()
-    else:
+        return FileText(what, _main_text(what, sys.stdin.buffer.read()))
+    if not Path(what).exists() or Path(what).is_dir():
         return None
+    texts = list(islice(texts_of_file(what, field), 2))
+    if len(texts) != 1:
+        number = "several texts (compare them with --all)" if texts else "no text"
+        raise ShinglingError(f"{what} has {number}")
+    return texts[0]
+
+
+def texts_of_file(path: str, field: str | None = None) -> Iterator[FileText]:
+    """Yield the texts of a file: one, or that of each line of JSON lines.
+
+    Raises:
+        ShinglingError: a text cannot be read.
+    """
+    file, suffix = Path(path), Path(path).suffix.lower()
+    if file.is_file() and file.stat().st_size > MAX_FILE_BYTES:
+        raise ShinglingError(f"{path}: larger than {MAX_FILE_BYTES:,} bytes")
+    if suffix in _JSON_LINES:
+        with file.open("rb") as lines:
+            for line in json_lines(lines):
+                name = f"{path}:{line.number}"
+                if line.problem:
+                    raise ShinglingError(f"{name}: {line.problem}")
+                yield _text_of_object(name, line.values, field)
+        return
+    raw = file.read_bytes()
+    if suffix not in _JSON:
+        yield FileText(path, _main_text(path, raw))
+        return
+    values = json_object(raw.removeprefix(b"\xef\xbb\xbf"))
+    if isinstance(values, str):
+        raise ShinglingError(f"{path}: {values}")
+    yield _text_of_object(path, values, field)
+
+
+def files_named(paths: Sequence[str]) -> list[str]:
+    """Files with a text, of files, folders (with those in them) and patterns, in their order.
+
+    Raises:
+        ShinglingError: one does not exist, or has no such file in it.
+    """
+    found: dict[str, None] = {}
+    for path in paths:
+        if Path(path).is_dir():
+            own = [
+                str(Path(folder, name))
+                for folder, _, names in os.walk(path)
+                for name in names
+                if Path(name).suffix.lower() in _SUFFIXES
+            ]
+        elif Path(path).exists():
+            own = [path]
+        else:
+            # Patterns may begin at the root, which those of Path may not.
+            own = [one for one in glob.glob(path, recursive=True) if Path(one).is_file()]  # noqa: PTH207
+        if not own:
+            kinds = " ".join(sorted(_SUFFIXES))
+            what = f"no file of {kinds} in it" if Path(path).is_dir() else "no such file"
+            raise ShinglingError(f"{path}: {what}")
+        found.update(dict.fromkeys(sorted(own)))
+    return [*found]
+
+
+def _text_of_object(name: str, values: dict[str, Any], field: str | None) -> FileText:
+    for own in TEXT_FIELDS if field is None else (field,):
+        value = values.get(own)
+        if isinstance(value, str) and value.strip():
+            text = _main_text(name, value.encode("utf-8", "replace")) if own == "html" else value
+            return FileText(name, text, own)
+    wanted = ", ".join(TEXT_FIELDS) if field is None else field
+    raise ShinglingError(f"{name}: no text in a field {wanted} (--text-field names another)")
+
+
+def _main_text(name: str, raw: bytes) -> str:
     if not sniff_html(raw):
         return decode(raw)
     try:
         return extract_page(raw, max_bytes=MAX_FILE_BYTES).text
     except ExtractionError as error:
-        raise ShinglingError(f"{what}: {error}") from error
+        raise ShinglingError(f"{name}: {error}") from error

@@ -1,34 +1,39 @@
 """How alike two signatures, or two texts, are."""
 
 from shingling.similarity.classic import (
-    CLASSIC_HASHES,
     ClassicOverlap,
     classic_overlap,
     shingles,
 )
+from shingling.similarity.collection import Collection, Document, Pair
 from shingling.similarity.common_runs import Alignment, align, longest_common_run
 from shingling.similarity.comparison import Comparison, compare
-from shingling.similarity.cosine import WEIGHTINGS, DocumentFrequencies, Weighting, cosine
+from shingling.similarity.cosine import DocumentFrequencies, Weighting, cosine
 from shingling.similarity.diff import Change, word_diff, written_words
 from shingling.similarity.measures import (
+    Counts,
     Overlap,
     distance,
     equal_supershingles,
     estimate,
+    measure_sets,
     nearest,
     overlap,
+    resemblance_of_dice,
     standard_error,
 )
 
 __all__ = [
-    "CLASSIC_HASHES",
-    "WEIGHTINGS",
     "Alignment",
     "Change",
     "ClassicOverlap",
+    "Collection",
     "Comparison",
+    "Counts",
+    "Document",
     "DocumentFrequencies",
     "Overlap",
+    "Pair",
     "Weighting",
     "align",
     "classic_overlap",
@@ -38,8 +43,10 @@ __all__ = [
     "equal_supershingles",
     "estimate",
     "longest_common_run",
+    "measure_sets",
     "nearest",
     "overlap",
+    "resemblance_of_dice",
     "shingles",
     "standard_error",
     "word_diff",

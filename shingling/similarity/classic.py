@@ -10,6 +10,7 @@ import zlib
 from typing import TYPE_CHECKING, Literal, NamedTuple, overload
 
 from shingling.errors import SchemeError
+from shingling.rules.measures import CLASSIC_HASHES
 from shingling.text import canonical_words
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ _HEX_DIGESTS: dict[str, Callable[[bytes], str]] = {
     "md5": lambda raw: hashlib.md5(raw, usedforsecurity=False).hexdigest(),
     "sha1": lambda raw: hashlib.sha1(raw, usedforsecurity=False).hexdigest(),
 }
-CLASSIC_HASHES = ("crc32", *_HEX_DIGESTS)
-"""Hashes that `shingles` knows."""
 
 
 @overload

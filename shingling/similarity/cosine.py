@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self, TypeAlias
 import numpy as np
 
 from shingling.errors import SchemeError
+from shingling.rules.measures import WEIGHTINGS
 from shingling.sketch import feature_hashes, word_hashes
 
 if TYPE_CHECKING:
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from shingling.sketch import Fingerprints, Idf
 
 Weights: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
-
-WEIGHTINGS = ("smooth", "tf", "tf-idf", "tf-idf-max")
-"""Names of the weights that `Weighting` knows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,13 +35,23 @@ class DocumentFrequencies:
     counts: Weights
 
     @classmethod
-    def of_documents(cls, documents: Iterable[Fingerprints]) -> Self:
-        """Count documents, each given as the hashes of its features."""
+    def of_documents(
+        cls, documents: Iterable[Fingerprints], among: Fingerprints | None = None
+    ) -> Self:
+        """Count documents, each given as the hashes of its features.
+
+        Args:
+            documents: any number of them.
+            among: hashes that are counted; None for all.
+        """
         counts: Counter[int] = Counter()
         number = 0
         for hashes in documents:
             number += 1
-            counts.update(np.unique(hashes).tolist())
+            distinct = np.unique(hashes)
+            if among is not None:
+                distinct = distinct[np.isin(distinct, among)]
+            counts.update(distinct.tolist())
         order = sorted(counts)
         return cls(
             number,
@@ -107,7 +115,8 @@ class Weighting:
         if self.name == "smooth":
             return counts * (1 + np.log((1 + documents) / (1 + found)))
         scale = counts.max() if self.name == "tf-idf-max" else 1
-        return counts / scale * np.log(max(documents, 1) / np.clip(found, 1, max(documents, 1)))
+        rarity: Weights = np.log(max(documents, 1) / np.clip(found, 1, max(documents, 1)))
+        return counts / scale * rarity
 
 
 def count_features(hashes: Fingerprints) -> tuple[Fingerprints, Weights]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,39 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shingling.sketch import Fingerprints, Minima, Signature
+
+
+class Counts(NamedTuple):
+    """Shingles and words of two texts; those of b may be arrays, of many texts."""
+
+    a: Any
+    b: Any
+    words_a: Any
+    words_b: Any
+
+
+def measure_sets(measure: str, shared: Any, counts: Counts) -> Any:
+    """One of `shingling.rules.measures.SET_MEASURES`, from 0 to 1; 0 where there is nothing.
+
+    Args:
+        measure: "resemblance" (shared / all), "dice" (2 shared / (a + b); Dice 1945), "share"
+            (shared / words of the text with fewer) or "containment" (shared / the smaller set).
+        shared: shingles that both have.
+        counts: of both texts.
+    """
+    if measure == "resemblance":
+        return shared / np.maximum(counts.a + counts.b - shared, 1)
+    if measure == "dice":
+        return 2 * shared / np.maximum(counts.a + counts.b, 1)
+    if measure == "share":
+        return shared / np.maximum(np.minimum(counts.words_a, counts.words_b), 1)
+    assert measure == "containment"
+    return shared / np.maximum(np.minimum(counts.a, counts.b), 1)
+
+
+def resemblance_of_dice(value: float) -> float:
+    """Resemblance of two sets with this Dice coefficient: D / (2 - D)."""
+    return value / (2 - value)
 
 
 @dataclass(frozen=True)

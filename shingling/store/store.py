@@ -11,6 +11,7 @@ from shingling.errors import StoreError
 from shingling.rules.rules import Rules
 from shingling.store.admin import queries, similar
 from shingling.store.admin.events import event_groups
+from shingling.store.admin.measured import stored_texts
 from shingling.store.admin.rebuild import read_plan
 from shingling.store.admin.store_admin import StoreAdmin
 from shingling.store.decide.check import check_batch, require_scheme
@@ -240,6 +241,12 @@ class Store:
         with self._session.reading() as connection:
             text = read_text(connection, page.id)
             return None if text is None else text.text
+
+    def texts(self) -> Iterator[str]:
+        """Yield the main texts that are kept, those of the oldest pages first."""
+        with self._session.reading() as connection:
+            for _, text in stored_texts(connection):
+                yield text.text
 
     def split_text(self, page: StoredPage) -> SplitText | None:
         """Split the text of a stored page into what is compared and its site's template.

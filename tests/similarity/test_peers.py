@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from shingling import DocumentFrequencies, Scheme, Weighting, compare, extract, sign
-from shingling.similarity import WEIGHTINGS, cosine
+from shingling.rules.measures import WEIGHTINGS
+from shingling.similarity import cosine
 from shingling.sketch import Idf, SimhashFeatures, fingerprint_set, word_hashes
 from shingling.sketch.crc import POLYNOMIALS
 from shingling.sketch.simhash import feature_hashes

@@ -1,34 +1,138 @@
-"""The command `compare`: every measure of two texts or pages."""
+"""The command `compare`: every measure of two texts or pages, or one measure of many files."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy.exceptions import UsageError
 
 from shingling.cli.opening import open_store
+from shingling.cli.option_types import number, text, whole_number
 from shingling.cli.output import FOUND, print_json, print_lines, print_table
 from shingling.cli.subcommand import Subcommand
 from shingling.errors import NoStoreError, ShinglingError
+from shingling.rules.defaults import MAX_FILE_BYTES
+from shingling.rules.measures import CLASSIC_HASHES, MEASURES, UNIQUENESS, WEIGHTINGS
 
 if TYPE_CHECKING:
     import argparse
 
     from shingling.plugin.settings import DedupSettings
-    from shingling.sketch import Scheme
+    from shingling.similarity import DocumentFrequencies, Weighting
+    from shingling.sketch import Fingerprints, Scheme
     from shingling.store import SplitText
+
+_MAX_SHINGLE_SIZE = 100
+_ONLY_FOR_TWO = ("diff", "explain", "hash")
+_ONLY_FOR_ALL = ("measure", "threshold", "matrix", "csv")
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
-    for name in ("a", "b"):
-        parser.add_argument(
-            name, metavar=name.upper(), help="a URL in the store, a file, or - for stdin"
-        )
+    parser.add_argument(
+        "what",
+        metavar="PAGE",
+        nargs="+",
+        help="two of: a URL in the store, a file, or - for stdin; with --all, files and folders",
+    )
     parser.add_argument("--diff", action="store_true", help="show the words that differ as well")
     parser.add_argument(
         "--explain",
         action="store_true",
         help="show what is compared: shared and differing passages, and what is left out",
+    )
+    parser.add_argument(
+        "--text-field", metavar="FIELD", type=text, help="field of JSON files that has the text"
+    )
+    parser.add_argument(
+        "--size",
+        metavar="WORDS",
+        type=whole_number(1, _MAX_SHINGLE_SIZE),
+        help="words in a shingle (default: that of the store, or DEDUP_SHINGLE_SIZE)",
+    )
+    cosine = parser.add_argument_group("cosine")
+    cosine.add_argument(
+        "--cosine", choices=WEIGHTINGS, default=WEIGHTINGS[0], help="weights (default: smooth)"
+    )
+    cosine.add_argument(
+        "--df",
+        metavar="documents|store|FILE",
+        default="documents",
+        help="what document frequencies are of: the documents that are compared (default), the"
+        " store, or a table that `tune --idf` wrote",
+    )
+    cosine.add_argument(
+        "--features",
+        type=text,
+        help="what cosine and SimHash are made of, such as words:2 or characters+blanks:4:3",
+    )
+    classic = parser.add_argument_group("checksums of shingles")
+    classic.add_argument(
+        "--hash", choices=CLASSIC_HASHES, help="show the checksums of shingles that both have"
+    )
+    classic.add_argument(
+        "--step",
+        metavar="WORDS",
+        type=whole_number(1, _MAX_SHINGLE_SIZE),
+        help="from one shingle to the next, with --hash (default: 1, overlapping)",
+    )
+    many = parser.add_argument_group("many files")
+    many.add_argument(
+        "--all", action="store_true", help="compare all texts of files and folders with each other"
+    )
+    many.add_argument(
+        "--measure",
+        choices=(*MEASURES, UNIQUENESS),
+        help="by which they are compared, with --all (default: resemblance)",
+    )
+    many.add_argument(
+        "--threshold",
+        type=number(1, with_zero=True),
+        help="list pairs of so much at least, with --all (default: 0.5; of uniqueness 0.96)",
+    )
+    many.add_argument("--matrix", action="store_true", help="print all measures, with --all")
+    many.add_argument("--csv", action="store_true", help="print CSV, with --all")
+
+
+def _run(options: argparse.Namespace, settings: DedupSettings) -> int:
+    refused = _ONLY_FOR_TWO if options.all else _ONLY_FOR_ALL
+    for name in refused:
+        if getattr(options, name):
+            goes = "does not go" if options.all else "goes"
+            raise UsageError(f"--{name} {goes} with --all", print_help=False)
+    if options.step and not options.hash:
+        raise UsageError("--step goes with --hash", print_help=False)
+    if options.all:
+        return _compare_all(options, settings)
+    if len(options.what) != 2:
+        raise UsageError("two are compared, or more with --all", print_help=False)
+    return _compare(options, settings)
+
+
+def _compare_all(options: argparse.Namespace, settings: DedupSettings) -> int:
+    from shingling.cli.comparing import Asked, compare_all
+
+    if options.csv and options.json:
+        raise UsageError("--csv or --json, not both", print_help=False)
+    if options.matrix and (options.threshold is not None or options.measure == UNIQUENESS):
+        raise UsageError(
+            "--matrix is of all pairs: without --threshold, and not of uniqueness", print_help=False
+        )
+    scheme, weighting = _chosen(settings.scheme, options)
+    asked = Asked(
+        measure=options.measure or MEASURES[0],
+        threshold=options.threshold,
+        matrix=options.matrix,
+        form="csv" if options.csv else "json" if options.json else "table",
+        text_field=options.text_field,
+    )
+    return compare_all(
+        options.what,
+        scheme,
+        weighting,
+        lambda features: _frequencies(features, weighting, options, settings),
+        asked,
     )
 
 
@@ -36,23 +140,30 @@ def _compare(options: argparse.Namespace, settings: DedupSettings) -> int:
     from shingling.cli.explain import explained, print_diff, print_explained
     from shingling.similarity import compare, word_diff
 
-    if options.a == options.b == "-":
+    if options.what == ["-", "-"]:
         raise UsageError("only one of the two can be standard input", print_help=False)
     scheme = settings.scheme
     if options.store:
         with open_store(options, settings) as store:
             scheme = store.scheme
-    a, b = (_compared(what, options, settings) for what in (options.a, options.b))
-    scheme = b.scheme or a.scheme or scheme
-    comparison = compare(a.text, b.text, scheme)
+    a, b = (_compared(what, options, settings) for what in options.what)
+    scheme, weighting = _chosen(b.scheme or a.scheme or scheme, options)
+    if options.hash:
+        return _compare_checksums(a, b, scheme, options)
+    frequencies = _frequencies_of_texts((a.text, b.text), scheme, weighting, options, settings)
+    usual = weighting == type(weighting)() and frequencies is None
+    comparison = compare(
+        a.text, b.text, scheme, None if usual else replace(weighting, frequencies=frequencies)
+    )
     changes = word_diff(a.text, b.text) if options.diff else []
     if options.json:
-        shown = comparison.as_dict() | {"warnings": comparison.warnings}
+        shown = comparison.as_dict() | {"warnings": comparison.warnings} | _fields(a, b)
         if options.diff:
             shown["diff"] = [change._asdict() for change in changes]
         if options.explain:
             shown["explained"] = explained(a.split, b.split, scheme)
         return print_json(shown)
+    _print_fields(a, b)
     measures = comparison.as_dict()
     standard_error = measures.pop("standard_error")
     print_table(
@@ -76,35 +187,134 @@ def _compare(options: argparse.Namespace, settings: DedupSettings) -> int:
     return FOUND
 
 
+def _compare_checksums(
+    a: _Compared, b: _Compared, scheme: Scheme, options: argparse.Namespace
+) -> int:
+    """Print what two lists of checksums have in common; with --json the lists as well."""
+    from shingling.similarity import classic_overlap, shingles
+
+    words = [scheme.canonical.words(one.text) for one in (a, b)]
+    size, step = scheme.shingle_size, options.step or 1
+    found = classic_overlap(words[0], words[1], size, step, options.hash)
+    measures: dict[str, Any] = {
+        "words_a": found.words_a,
+        "shingles_a": found.a,
+        "shingles_b": found.b,
+        "shared": found.shared,
+        "dice": found.dice,
+        "per_word": found.per_word,
+        "per_shingle": found.per_shingle,
+    }
+    if options.json:
+        lists = [shingles(own, size, step, options.hash) for own in words]
+        return print_json(measures | _fields(a, b) | dict(zip("ab", lists, strict=True)))
+    _print_fields(a, b)
+    print_table(
+        ["measure", "value"],
+        [(name.replace("_", " "), _cell(value)) for name, value in measures.items()],
+    )
+    return FOUND
+
+
+def _chosen(scheme: Scheme, options: argparse.Namespace) -> tuple[Scheme, Weighting]:
+    """Scheme and weights with what the options change."""
+    from shingling.similarity import Weighting
+
+    if options.size:
+        scheme = replace(scheme, shingle_size=options.size)
+    if options.features:
+        simhash = replace(scheme.simhash, features=options.features)
+        scheme = replace(scheme, simhash=simhash)
+    return scheme, Weighting(options.cosine, options.features or "words")
+
+
+def _frequencies_of_texts(
+    texts: tuple[str, str],
+    scheme: Scheme,
+    weighting: Weighting,
+    options: argparse.Namespace,
+    settings: DedupSettings,
+) -> DocumentFrequencies | None:
+    if options.df == "documents":
+        return None
+    features = [weighting.hashes(scheme.canonical.words(one)) for one in texts]
+    return _frequencies(features, weighting, options, settings)
+
+
+def _frequencies(
+    features: list[Fingerprints],
+    weighting: Weighting,
+    options: argparse.Namespace,
+    settings: DedupSettings,
+) -> DocumentFrequencies | None:
+    """Document frequencies of features, as `--df` has it; None for those of the documents."""
+    import numpy as np
+
+    from shingling.similarity import DocumentFrequencies
+    from shingling.sketch import Idf
+
+    if options.df == "documents":
+        return None
+    if options.df == "store":
+        with open_store(options, settings) as store:
+            found = DocumentFrequencies.of_documents(
+                (weighting.hashes(store.scheme.canonical.words(one)) for one in store.texts()),
+                among=np.unique(np.concatenate(features)),
+            )
+        if not found.documents:
+            raise ShinglingError("the store keeps no texts to count words of (DEDUP_STORE_TEXT)")
+        return found
+    if weighting.features != "words":
+        raise ShinglingError(f"{options.df}: a table is of words, not of {weighting.features}")
+    file = Path(options.df)
+    if not file.is_file() or file.stat().st_size > MAX_FILE_BYTES:
+        raise ShinglingError(f"{options.df}: no such table; --df takes documents, store or a file")
+    return DocumentFrequencies.of_table(Idf.from_json(file.read_text("utf-8", "replace")))
+
+
 class _Compared(NamedTuple):
-    """One of the two texts; `scheme` is that of the store that it comes from."""
+    """One of the two texts; `scheme` is that of the store, `field` that of the JSON it is from."""
 
     text: str
     split: SplitText
     scheme: Scheme | None
+    field: str | None
 
 
 def _compared(what: str, options: argparse.Namespace, settings: DedupSettings) -> _Compared:
     from shingling.cli.texts import stored_page, text_of_file
     from shingling.store import SplitText
 
-    text = text_of_file(what)
-    if text is not None:
-        return _Compared(text, SplitText(text), None)
+    file = text_of_file(what, options.text_field)
+    if file is not None:
+        return _Compared(file.text, SplitText(file.text), None, file.field)
     try:
         store = open_store(options, settings)
     except NoStoreError:
         raise ShinglingError(f"{what}: no such file, and there is no store yet") from None
     with store:
         page = stored_page(what, store)
-        text = store.text(page)
-        if text is None:
+        own = store.text(page)
+        if own is None:
             raise ShinglingError(f"{what}: its text is not stored (DEDUP_STORE_TEXT)")
         split = store.split_text(page) if options.explain and settings.templates else None
-        return _Compared(text, split or SplitText(text), store.scheme)
+        return _Compared(own, split or SplitText(own), store.scheme, None)
 
 
-def _cell(value: float | bool) -> str:
+def _fields(a: _Compared, b: _Compared) -> dict[str, Any]:
+    """Fields of JSON that were compared, where there are any."""
+    return {"fields": {"a": a.field, "b": b.field}} if a.field or b.field else {}
+
+
+def _print_fields(a: _Compared, b: _Compared) -> None:
+    for name, one in (("A", a), ("B", b)):
+        if one.field:
+            print_lines(f"{name} is the field {one.field!r} of a JSON object.")
+
+
+def _cell(value: float | bool | None) -> str:
+    if value is None:
+        return "not computed (needs rapidfuzz, and fewer than 10^10 pairs of words)"
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:.3f}" if isinstance(value, float) else str(value)
@@ -113,10 +323,10 @@ def _cell(value: float | bool) -> str:
 COMMANDS = (
     Subcommand(
         name="compare",
-        summary="measure two texts or pages in every way",
+        summary="measure two texts or pages in every way, or many files",
         example="https://example.com/a https://example.org/b --explain",
         add_options=_add_options,
-        run=_compare,
+        run=_run,
         order=40,
     ),
 )

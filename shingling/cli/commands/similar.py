@@ -72,9 +72,9 @@ def _signed(what: str, store: Store) -> tuple[Signature, str | None, str | None]
     from shingling.cli.texts import stored_page, text_of_file
     from shingling.sketch import sign
 
-    text = text_of_file(what)
-    if text is not None:
-        return sign(text, store.scheme), text, None
+    file = text_of_file(what)
+    if file is not None:
+        return sign(file.text, store.scheme), file.text, None
     page = stored_page(what, store)
     return store.signature(page), store.text(page), page.url
 

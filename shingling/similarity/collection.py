@@ -1,0 +1,161 @@
+"""Many documents against each other at once: a row of measures for each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import numpy as np
+
+from shingling.similarity.cosine import DocumentFrequencies, Weighting, count_features
+from shingling.similarity.measures import Counts, measure_sets
+from shingling.sketch import Fingerprints, Scheme, fingerprint_set_of_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from shingling.similarity.cosine import Weights
+
+Values: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
+
+_MAX_GATHERED_POSTINGS = 1 << 22  # at a time
+
+
+class Document(NamedTuple):
+    """What is measured of a document.
+
+    Args:
+        name: as it is shown.
+        words: number of canonical words.
+        shingles: distinct fingerprints, sorted, uint64[k].
+        features: distinct hashes of what the cosine compares, sorted, uint64[m].
+        counts: how often each of these occurs, float64[m].
+    """
+
+    name: str
+    words: int
+    shingles: Fingerprints
+    features: Fingerprints
+    counts: Weights
+
+    @classmethod
+    def of_text(cls, name: str, text: str, scheme: Scheme, weighting: Weighting) -> Document:
+        """Take what is measured of a text.
+
+        Raises:
+            SchemeError: the scheme asks for a language pack that is not installed.
+        """
+        words = scheme.canonical.words(text)
+        shingles = fingerprint_set_of_words(words, scheme)
+        return cls(name, len(words), shingles, *count_features(weighting.hashes(words)))
+
+
+class Pair(NamedTuple):
+    """Two documents by their places, and their measure."""
+
+    value: float
+    a: int
+    b: int
+
+
+class Collection:
+    """Documents that are measured against each other.
+
+    A row is made from lists of the documents that have each of its shingles (or words): time and
+    memory grow with what documents share, not with all pairs of what they have.
+
+    Args:
+        documents: at least one.
+        weighting: of the cosine; frequencies of None are those of the documents.
+    """
+
+    def __init__(self, documents: Sequence[Document], weighting: Weighting | None = None) -> None:
+        self._weighting = weighting or Weighting()
+        self._documents = documents
+        self._words = np.array([one.words for one in documents], np.float64)
+        self._sizes = np.array([len(one.shingles) for one in documents], np.float64)
+        self._shared = _Postings([one.shingles for one in documents])
+
+    def rows(self, measure: str) -> Iterator[Values]:
+        """Yield the measures of each document with all: float64[n], its own place included."""
+        if measure == "cosine":
+            yield from self._cosines()
+            return
+        for place in range(len(self._documents)):
+            shared = self._shared.row(place)
+            counts = Counts(self._sizes[place], self._sizes, self._words[place], self._words)
+            yield measure_sets(measure, shared, counts)
+
+    def _cosines(self) -> Iterator[Values]:
+        documents, weighting = self._documents, self._weighting
+        frequencies = weighting.frequencies or DocumentFrequencies.of_documents(
+            one.features for one in documents
+        )
+        weights = [weighting.weigh(one.features, one.counts, frequencies) for one in documents]
+        lengths = [float(np.sqrt((values**2).sum())) for values in weights]
+        scaled = [
+            values / length if length else values
+            for values, length in zip(weights, lengths, strict=True)
+        ]
+        postings = _Postings([one.features for one in documents], scaled)
+        for place in range(len(documents)):
+            yield np.minimum(postings.row(place), 1.0)
+
+    def pairs(self, measure: str, threshold: float) -> Iterator[Pair]:
+        """Yield pairs at or above the threshold, by the places of their documents."""
+        for place, row in enumerate(self.rows(measure)):
+            later = row[place + 1 :]
+            for other in np.flatnonzero(later >= threshold).tolist():
+                yield Pair(float(later[other]), place, place + 1 + other)
+
+    def uniqueness(self) -> Values:
+        """Share of each document's shingles that no other has: float64[n], 1.0 without any."""
+        alone = self._shared.alone()
+        return np.divide(alone, self._sizes, out=np.ones(len(alone)), where=self._sizes > 0)
+
+
+class _Postings:
+    """Which documents have each hash, in one array sorted by hash.
+
+    Args:
+        hashes: of each document, sorted, without repeats.
+        weights: of these; None for 1 each.
+    """
+
+    def __init__(
+        self, hashes: Sequence[Fingerprints], weights: Sequence[Weights] | None = None
+    ) -> None:
+        sizes = [len(values) for values in hashes]
+        joined = np.concatenate(hashes)
+        order = np.argsort(joined, kind="stable")
+        ordered = joined[order]
+        is_first = np.ones(len(ordered), bool)
+        np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
+        terms = np.empty(len(ordered), np.int64)
+        terms[order] = np.cumsum(is_first) - 1
+        self._starts = np.append(np.flatnonzero(is_first), len(ordered))
+        self._documents = np.repeat(np.arange(len(hashes)), sizes)[order]
+        self._weights = None if weights is None else np.concatenate(weights)[order]
+        ends = np.cumsum(sizes)[:-1]
+        self._terms = np.split(terms, ends)
+        self._own_weights = weights
+
+    def row(self, place: int) -> Values:
+        """Sum of the products of weights that a document has in common with each: float64[n]."""
+        row = np.zeros(len(self._terms))
+        terms = self._terms[place]
+        lengths = self._starts[terms + 1] - self._starts[terms]
+        parts = np.cumsum(lengths) // _MAX_GATHERED_POSTINGS
+        for part in np.split(np.arange(len(terms)), np.flatnonzero(np.diff(parts)) + 1):
+            length = lengths[part]
+            before = np.cumsum(length) - length
+            at = np.arange(length.sum()) + np.repeat(self._starts[terms[part]] - before, length)
+            weights = None
+            if self._weights is not None and self._own_weights is not None:
+                weights = self._weights[at] * np.repeat(self._own_weights[place][part], length)
+            row += np.bincount(self._documents[at], weights, len(row))
+        return row
+
+    def alone(self) -> Values:
+        """Hashes of each document that no other has: float64[n]."""
+        lengths = np.diff(self._starts)
+        return np.array([(lengths[terms] == 1).sum() for terms in self._terms], np.float64)

@@ -1,0 +1,241 @@
+"""`scrapy dedup compare` of files: JSON, many at once, checksums and weights."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import random
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from shingling import Page, Store, shingles
+from shingling.similarity import Overlap, cosine, overlap
+from shingling.sketch import Idf, fingerprint_set
+from shingling.text import canonical_words
+from tests.support.commands import Done, dedup_command
+from tests.support.pages import article, html
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+@pytest.fixture
+def compare(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Done]:
+    return partial(dedup_command, monkeypatch, "compare")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Three versions of an article, two lines of JSON, and another article as HTML."""
+    text = article(1)
+    half = " ".join([*text.split()[:150], *article(2).split()[150:]])
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "a.txt").write_text(text)
+    (tmp_path / "sub" / "b.md").write_text(half)
+    (tmp_path / "c.json").write_text(json.dumps({"title": "x", "content": text + " and more"}))
+    (tmp_path / "d.jsonl").write_text(
+        "".join(json.dumps({"text": article(n)}) + "\n" for n in (3, 4))
+    )
+    (tmp_path / "e.html").write_text(html(article(5)))
+    (tmp_path / "no.png").write_bytes(b"\x89PNG")
+    return tmp_path
+
+
+def _overlap(a: str, b: str) -> Overlap:
+    return overlap(fingerprint_set(a), fingerprint_set(b))
+
+
+def test_the_text_field_of_json_is_compared_and_named(compare: Any, folder: Path) -> None:
+    done = compare(str(folder / "a.txt"), str(folder / "c.json"), "--json")
+    shown = done.json()
+    assert shown["fields"] == {"a": None, "b": "content"}
+    assert shown["words_b"] == shown["words_a"] + 2
+    done = compare(str(folder / "a.txt"), str(folder / "c.json"))
+    assert done.out.startswith("B is the field 'content' of a JSON object.\n")
+    done = compare(str(folder / "a.txt"), str(folder / "c.json"), "--text-field", "title", "--json")
+    assert done.json()["words_b"] == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("{", "not JSON"),
+        ("[1]", "not a JSON object"),
+        ("[" * 100_000, "not JSON"),
+        ('{"title": "x"}', "no text in a field text, content"),
+        ('{"text": 5}', "no text in a field text, content"),
+    ],
+)
+def test_json_without_a_text_is_an_error(
+    compare: Any, folder: Path, content: str, problem: str
+) -> None:
+    (folder / "bad.json").write_text(content)
+    done = compare(str(folder / "a.txt"), str(folder / "bad.json"))
+    assert (done.code, problem in done.err) == (2, True)
+
+
+def test_json_lines_are_compared_with_all_only(compare: Any, folder: Path) -> None:
+    done = compare(str(folder / "a.txt"), str(folder / "d.jsonl"))
+    assert (done.code, "several texts" in done.err) == (2, True)
+
+
+def test_all_texts_of_a_folder_are_compared(compare: Any, folder: Path) -> None:
+    done = compare("--all", str(folder), "--json", "--threshold", "0.1")
+    shown = done.json()
+    assert shown["documents"] == 6
+    names = ("a.txt", "c.json", "sub/b.md")
+    texts = {str(folder / "a.txt"): article(1), str(folder / "c.json"): article(1) + " and more"}
+    texts[str(folder / "sub/b.md")] = (folder / "sub/b.md").read_text()
+    assert len(shown["pairs"]) == len(names)
+    for pair in shown["pairs"]:
+        both = _overlap(texts[pair["a"]], texts[pair["b"]])
+        assert pair["resemblance"] == pytest.approx(both.resemblance, abs=0.0001)
+    values = [pair["resemblance"] for pair in shown["pairs"]]
+    assert values == sorted(values, reverse=True)
+    assert "fields of JSON that are compared: content, text" in done.err
+
+
+@pytest.mark.parametrize("measure", ["resemblance", "dice", "share", "containment", "cosine"])
+def test_a_matrix_has_the_measure_of_every_pair(compare: Any, folder: Path, measure: str) -> None:
+    done = compare("--all", str(folder), "--matrix", "--csv", "--measure", measure)
+    rows = [*csv.reader(io.StringIO(done.out))]
+    names = rows[0][1:]
+    assert len(names) == 6
+    assert names == [row[0] for row in rows[1:]]
+    a, b = (folder / "a.txt").read_text(), (folder / "sub/b.md").read_text()
+    both = _overlap(a, b)
+    words = [canonical_words(text) for text in (a, b)]
+    expected = {
+        "resemblance": both.resemblance,
+        "dice": 2 * both.shared / (both.a + both.b),
+        "share": both.shared / min(map(len, words)),
+        "containment": both.containment,
+    }
+    at = [
+        next(n for n, name in enumerate(names, 1) if name.endswith(one)) for one in (".txt", ".md")
+    ]
+    value = float(rows[at[0]][at[1]])
+    assert rows[at[0]][at[1]] == rows[at[1]][at[0]]
+    if measure in expected:
+        assert value == pytest.approx(expected[measure], abs=0.0006)
+    else:
+        assert 0.2 < value < cosine(words[0], words[0]) + 0.001
+    assert len(compare("--all", str(folder), "--matrix").out.splitlines()) == 7
+
+
+def test_a_text_is_unique_whose_shingles_no_other_has(compare: Any, folder: Path) -> None:
+    shown = compare("--all", str(folder), "--measure", "uniqueness", "--json").json()
+    assert shown["threshold"] == 0.96
+    unique = {one["document"]: one["unique"] for one in shown["documents"]}
+    assert [unique[str(folder / name)] for name in ("a.txt", "c.json", "e.html")] == [
+        *(False, False, True)
+    ]
+    done = compare("--all", str(folder), "--measure", "uniqueness", "--threshold", "0.2")
+    assert "unique" in done.out
+
+
+def test_what_matches_nothing_is_an_error(compare: Any, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for what in ("empty", "none.txt", "*.txt"):
+        done = compare("--all", str(tmp_path / what))
+        assert (done.code, str(tmp_path / what) in done.err) == (2, True)
+    (tmp_path / "one.txt").write_text("one text")
+    done = compare("--all", str(tmp_path / "*.txt"))
+    assert (done.code, "two at least" in done.err) == (2, True)
+
+
+def test_a_text_that_cannot_be_read_is_named_and_left_out(compare: Any, folder: Path) -> None:
+    (folder / "bad\x1b[31m\n.json").write_text("{")
+    done = compare("--all", str(folder), "--csv")
+    assert done.code == 0
+    assert "left out: " in done.err
+    assert "\x1b" not in done.err
+    assert "not JSON" in done.err
+
+
+def test_hostile_names_are_printed_without_what_a_terminal_obeys(
+    compare: Any, tmp_path: Path
+) -> None:
+    for name in ("a\x1b[31m\r\n.txt", "b\u202e.txt", '=c,"d".txt'):
+        (tmp_path / name).write_text(article(1))
+    for form in ("--csv", "--json", "--matrix"):
+        done = compare("--all", str(tmp_path), form)
+        assert done.code == 0
+        assert all(char.isprintable() or char == "\n" for char in done.out)
+    rows = [*csv.reader(io.StringIO(compare("--all", str(tmp_path), "--csv").out))]
+    assert [len(row) for row in rows] == [3] * 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["a", "b", "--measure", "dice"], "--measure goes with --all"),
+        (["a", "b", "--threshold", "0.1"], "--threshold goes with --all"),
+        (["a", "b", "--step", "2"], "--step goes with --hash"),
+        (["a", "b", "c"], "two are compared"),
+        (["a"], "two are compared"),
+        (["a", "--all", "--diff"], "--diff does not go with --all"),
+        (["a", "--all", "--csv", "--json"], "not both"),
+        (["a", "--all", "--matrix", "--threshold", "0.1"], "--matrix is of all pairs"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(
+    compare: Any, arguments: list[str], problem: str
+) -> None:
+    done = compare(*arguments)
+    assert (done.code, problem in done.err) == (2, True), done
+
+
+def test_checksums_of_shingles_are_compared_and_listed(compare: Any, folder: Path) -> None:
+    a, b = article(1), (folder / "sub/b.md").read_text()
+    paths = [str(folder / "a.txt"), str(folder / "sub" / "b.md")]
+    shown = compare(*paths, "--hash", "md5", "--size", "3", "--step", "3", "--json").json()
+    assert shown["a"] == shingles(a, 3, 3, "md5")
+    assert shown["shared"] == len(
+        [one for one in shown["a"] if one in set(shingles(b, 3, 3, "md5"))]
+    )
+    done = compare(*paths, "--hash", "crc32", "--size", "10")
+    assert "dice" in done.out
+
+
+def test_frequencies_of_a_cosine_are_those_of_a_store_or_a_table(
+    compare: Any, folder: Path
+) -> None:
+    url = f"sqlite:///{folder / 'dedup.db'}"
+    texts = [article(number) for number in range(1, 9)]
+    with Store.open(url) as store:
+        store.check([Page(f"https://a.example/{n}", text) for n, text in enumerate(texts)])
+        assert [*store.texts()] == texts
+    table = folder / "idf.table"
+    table.write_text(Idf.learn(canonical_words(text) for text in texts).to_json())
+    paths = [str(folder / "a.txt"), str(folder / "sub" / "b.md")]
+    found = [
+        compare(*paths, "--json", "--cosine", "tf-idf", "--df", df, "--store", url).json()["cosine"]
+        for df in ("store", str(table))
+    ]
+    assert found[0] == pytest.approx(found[1], abs=0.15)
+    assert compare(*paths, "--json", "--cosine", "tf-idf").json()["cosine"] == 0.0
+    done = compare(
+        "--all", *paths, "--measure", "cosine", "--df", "store", "--store", url, "--json"
+    )
+    assert done.json()["pairs"]
+    for df in ("missing", str(folder / "a.txt")):
+        assert compare(*paths, "--df", df).code == 2
+
+
+def test_200_documents_of_2000_words_are_compared_in_seconds(compare: Any, tmp_path: Path) -> None:
+    chance = random.Random(1)
+    words = [f"w{int(chance.paretovariate(0.7)) % 50_000}" for _ in range(400_000)]
+    for number in range(200):
+        own = words[number * 1500 : number * 1500 + 2000]
+        (tmp_path / f"{number:03}.txt").write_text(" ".join(own))
+    started = time.process_time()
+    for measure in ("dice", "cosine"):
+        done = compare("--all", str(tmp_path), "--measure", measure, "--csv", "--threshold", "0.2")
+        assert done.out.count("\n") >= 200
+    assert time.process_time() - started < 20
