@@ -113,7 +113,8 @@ class Weighting:
             return counts
         found, documents = frequencies.of(hashes), frequencies.documents
         if self.name == "smooth":
-            return counts * (1 + np.log((1 + documents) / (1 + found)))
+            smooth: Weights = counts * (1 + np.log((1 + documents) / (1 + found)))
+            return smooth
         scale = counts.max() if self.name == "tf-idf-max" else 1
         rarity: Weights = np.log(max(documents, 1) / np.clip(found, 1, max(documents, 1)))
         return counts / scale * rarity

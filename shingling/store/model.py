@@ -206,7 +206,8 @@ class Match(NamedTuple):
     """A stored page that resembles what was asked for.
 
     `measured` tells whether resemblance and containment were measured on the texts, or
-    estimated from the minima. `distance` is that of the SimHashes, where it was asked for.
+    estimated from the minima. `distance` is that of the SimHashes, where it was asked for, and
+    `value` another measure that was.
     """
 
     page: StoredPage
@@ -214,6 +215,7 @@ class Match(NamedTuple):
     containment: float
     measured: bool
     distance: int | None = None
+    value: float | None = None
 
 
 @dataclass(frozen=True)

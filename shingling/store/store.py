@@ -10,8 +10,8 @@ from sqlalchemy import select
 from shingling.errors import StoreError
 from shingling.rules.rules import Rules
 from shingling.store.admin import queries, similar
-from shingling.store.admin.events import event_groups
-from shingling.store.admin.measured import stored_texts
+from shingling.store.admin.events import Measured, event_groups
+from shingling.store.admin.measured import measure_stored, stored_texts
 from shingling.store.admin.rebuild import read_plan
 from shingling.store.admin.store_admin import StoreAdmin
 from shingling.store.decide.check import check_batch, require_scheme
@@ -199,6 +199,38 @@ class Store:
                 limit,
             )
 
+    def measure(
+        self,
+        text: str,
+        measure: str,
+        threshold: float,
+        limit: int = 10,
+        *,
+        without: StoredPage | None = None,
+    ) -> tuple[list[Match], float]:
+        """Measure a text against every text that is kept.
+
+        Args:
+            text: that is measured.
+            measure: "resemblance", "dice", "share" (of words), "containment", or "uniqueness", by
+                which matches are pages with a share of the text's shingles.
+            threshold: least measure of a match, 0 to 1.
+            limit: at most so many matches.
+            without: a page that is left out.
+
+        Returns:
+            Matches, best first, each with its measure as `value`; and for "uniqueness" the share
+            of the text's shingles that no page has.
+
+        Raises:
+            StoreError: no texts are kept.
+        """
+        left_out = () if without is None else (without.id,)
+        with self._session.reading() as connection:
+            return measure_stored(
+                connection, text, self.scheme, measure, threshold, limit, left_out
+            )
+
     def within(
         self, signature: Signature, distance: int, limit: int = 10, *, text: str | None = None
     ) -> list[Match]:
@@ -245,8 +277,8 @@ class Store:
     def texts(self) -> Iterator[str]:
         """Yield the main texts that are kept, those of the oldest pages first."""
         with self._session.reading() as connection:
-            for _, text in stored_texts(connection):
-                yield text.text
+            for stored in stored_texts(connection):
+                yield stored.text
 
     def split_text(self, page: StoredPage) -> SplitText | None:
         """Split the text of a stored page into what is compared and its site's template.
@@ -297,7 +329,12 @@ class Store:
             yield from queries.list_groups(connection, limit)
 
     def events(
-        self, threshold: float, *, days: float | None = None, limit: int | None = None
+        self,
+        threshold: float,
+        *,
+        days: float | None = None,
+        limit: int | None = None,
+        measure: str | None = None,
     ) -> list[Group]:
         """Group originals that resemble each other a little, largest groups first.
 
@@ -305,12 +342,18 @@ class Store:
         original joins the earlier one that it resembles most, if that leads a group.
 
         Args:
-            threshold: least resemblance, estimated from the minima; above 0.
+            threshold: least resemblance, estimated from the minima, or `measure`; above 0.
             days: between the first sight of a group's pages and of its first one at most.
             limit: at most so many groups.
+            measure: "resemblance", "dice", "share" (of words) or "containment", of the texts that
+                are kept; it is told as the `resemblance` of a group's pages. None estimates.
+
+        Raises:
+            StoreError: a text that is to be measured is not kept.
         """
         with self._session.reading() as connection:
-            return event_groups(connection, threshold, days, limit)
+            measured = None if measure is None else Measured(connection, self.scheme, measure)
+            return event_groups(connection, threshold, days, limit, measured)
 
     def duplicates(self, page: StoredPage) -> list[StoredPage]:
         """Duplicates of an original, oldest first."""

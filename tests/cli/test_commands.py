@@ -374,7 +374,7 @@ def test_tune_learns_how_rare_words_are(dedup: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["groups", "--threshold", "0.1"], "go with --by event"),
+        (["groups", "--threshold", "0.1"], "goes with --by event"),
         (["groups", "--by", "event", "--threshold", "0"], "above 0"),
         (["groups", "--by", "event", "--days", "0"], "above 0"),
         (["similar", "https://a.example/1", "--distance", "65"], "0 to 64 bits"),

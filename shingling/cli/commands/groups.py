@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy.exceptions import UsageError
 
@@ -10,13 +10,14 @@ from shingling.cli.opening import open_store
 from shingling.cli.option_types import days, share, whole_number
 from shingling.cli.output import FOUND, NOT_FOUND, print_json, print_lines
 from shingling.cli.subcommand import Subcommand
+from shingling.rules.measures import SET_MEASURES
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable
 
     from shingling.plugin.settings import DedupSettings
-    from shingling.store import Group
+    from shingling.store import Group, StoredPage
 
 _EVENT_THRESHOLD = 0.1
 
@@ -35,18 +36,24 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "--threshold", type=share, help="minimum resemblance, with --by event (default: 0.1)"
     )
     parser.add_argument(
+        "--measure",
+        choices=SET_MEASURES,
+        help="measure the stored texts, with --by event, instead of estimating resemblance",
+    )
+    parser.add_argument(
         "--days", type=days, help="first seen at most DAYS days apart, with --by event"
     )
 
 
 def _groups(options: argparse.Namespace, settings: DedupSettings) -> int:
     by_event = options.by == "event"
-    if not by_event and (options.threshold is not None or options.days is not None):
-        raise UsageError("--threshold and --days go with --by event", print_help=False)
+    for name in ("threshold", "days", "measure"):
+        if not by_event and getattr(options, name) is not None:
+            raise UsageError(f"--{name} goes with --by event", print_help=False)
     threshold = _EVENT_THRESHOLD if options.threshold is None else options.threshold
     with open_store(options, settings) as store:
         groups = (
-            store.events(threshold, days=options.days, limit=options.limit)
+            store.events(threshold, days=options.days, limit=options.limit, measure=options.measure)
             if by_event
             else list(store.groups(options.limit))
         )
@@ -55,25 +62,30 @@ def _groups(options: argparse.Namespace, settings: DedupSettings) -> int:
             [
                 {
                     "original": group.original.as_dict(),
-                    "duplicates": [page.as_dict() for page in group.duplicates],
+                    "duplicates": [_shown(page, options.measure) for page in group.duplicates],
                 }
                 for group in groups
             ]
         )
     elif groups:
-        _print_groups(groups, by_event)
+        _print_groups(groups, by_event, is_estimated=by_event and options.measure is None)
     else:
         print_lines(f"no {'originals so alike' if by_event else 'duplicates'} are stored")
     return FOUND if groups else NOT_FOUND
 
 
-def _print_groups(groups: Iterable[Group], by_event: bool) -> None:
+def _shown(page: StoredPage, measure: str | None) -> dict[str, Any]:
+    """Page as JSON, with the measure by which it joined its group."""
+    shown = page.as_dict()
+    return shown if measure is None else shown | {"resemblance": None, measure: page.resemblance}
+
+
+def _print_groups(groups: Iterable[Group], by_event: bool, *, is_estimated: bool) -> None:
     for group in groups:
         print_lines(f"{group.original.url}  {group.original.title or ''}")
         for page in group.duplicates:
             title = f"  {page.title or ''}" if by_event else ""
-            estimated = "~" if by_event else ""
-            measured = f"{estimated}{page.resemblance or 0:.3f} "
+            measured = f"{'~' if is_estimated else ''}{page.resemblance or 0:.3f} "
             print_lines(f"  {measured}{page.status:<5} {page.url}{title}")
 
 

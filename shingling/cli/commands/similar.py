@@ -11,6 +11,7 @@ from shingling.cli.option_types import number, whole_number
 from shingling.cli.output import FOUND, NOT_FOUND, print_json, print_lines, print_table
 from shingling.cli.subcommand import Subcommand
 from shingling.errors import ShinglingError
+from shingling.rules.measures import SET_MEASURES, UNIQUE_FROM, UNIQUENESS
 
 if TYPE_CHECKING:
     import argparse
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from shingling.plugin.settings import DedupSettings
     from shingling.sketch import Signature
-    from shingling.store import Match, Store
+    from shingling.store import Match, Store, StoredPage
 
 _DEFAULT_THRESHOLD = 0.5
 
@@ -27,6 +28,12 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", metavar="URL|FILE|-", help="a stored page, a file, or stdin")
     parser.add_argument(
         "--threshold", type=number(1, with_zero=True), help="minimum resemblance (default: 0.5)"
+    )
+    parser.add_argument(
+        "--measure",
+        choices=(*SET_MEASURES, UNIQUENESS),
+        help="of which --threshold is, measured on every stored text; uniqueness is the share of"
+        " the page's shingles that no stored text has (unique: from 0.96)",
     )
     parser.add_argument(
         "--distance",
@@ -42,6 +49,10 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 def _similar(options: argparse.Namespace, settings: DedupSettings) -> int:
     if options.threshold is not None and options.distance is not None:
         raise UsageError("--threshold or --distance, not both", print_help=False)
+    if options.measure is not None:
+        if options.distance is not None:
+            raise UsageError("--measure or --distance, not both", print_help=False)
+        return _similar_by(options, settings)
     threshold = _DEFAULT_THRESHOLD if options.threshold is None else options.threshold
     with open_store(options, settings) as store:
         bits = store.scheme.simhash.bits
@@ -59,12 +70,56 @@ def _similar(options: argparse.Namespace, settings: DedupSettings) -> int:
     if options.json:
         print_json([{**match.page.as_dict(), "similarity": _measures(match)} for match in matches])
     elif matches:
-        _print_matches(matches, by_distance=options.distance is not None)
+        _print_matches(matches, None if options.distance is None else "distance")
     elif options.distance is not None:
         print_lines(f"no stored page has a SimHash within {options.distance} bits")
     else:
         print_lines(f"no stored page has a resemblance of {threshold:g} or more")
     return FOUND if matches else NOT_FOUND
+
+
+def _similar_by(options: argparse.Namespace, settings: DedupSettings) -> int:
+    """Measure every stored text; exit status FOUND for a page that is not unique."""
+    measure, is_uniqueness = options.measure, options.measure == UNIQUENESS
+    usual = UNIQUE_FROM if is_uniqueness else _DEFAULT_THRESHOLD
+    threshold = usual if options.threshold is None else options.threshold
+    with open_store(options, settings) as store:
+        text, page = _text(options.what, store)
+        matches, uniqueness = store.measure(
+            text, measure, 0.0 if is_uniqueness else threshold, options.limit, without=page
+        )
+    measured = "shared" if is_uniqueness else measure
+    if options.json:
+        listed = [
+            {**match.page.as_dict(), "similarity": {**_measures(match), measured: match.value}}
+            for match in matches
+        ]
+        found = {UNIQUENESS: uniqueness, "unique": uniqueness >= threshold, "shared_with": listed}
+        print_json(found if is_uniqueness else listed)
+    else:
+        if is_uniqueness:
+            verdict = "unique" if uniqueness >= threshold else "not unique"
+            print_lines(f"uniqueness {uniqueness:.3f}: {verdict} (from {threshold:g})")
+        if matches:
+            _print_matches(matches, measured)
+        elif not is_uniqueness:
+            print_lines(f"no stored page has a {measure} of {threshold:g} or more")
+    is_found = uniqueness < threshold if is_uniqueness else bool(matches)
+    return FOUND if is_found else NOT_FOUND
+
+
+def _text(what: str, store: Store) -> tuple[str, StoredPage | None]:
+    """Text of a file or a stored page, and the latter."""
+    from shingling.cli.texts import stored_page, text_of_file
+
+    file = text_of_file(what)
+    if file is not None:
+        return file.text, None
+    page = stored_page(what, store)
+    text = store.text(page)
+    if text is None:
+        raise ShinglingError(f"{what}: its text is not stored (DEDUP_STORE_TEXT)")
+    return text, page
 
 
 def _signed(what: str, store: Store) -> tuple[Signature, str | None, str | None]:
@@ -88,15 +143,19 @@ def _measures(match: Match) -> dict[str, Any]:
     return measures if match.distance is None else {**measures, "distance": match.distance}
 
 
-def _print_matches(matches: Sequence[Match], *, by_distance: bool) -> None:
+def _first_cell(match: Match) -> str:
+    return str(match.distance) if match.value is None else f"{match.value:.3f}"
+
+
+def _print_matches(matches: Sequence[Match], first: str | None) -> None:
     print_table(
         [
-            *(["distance"] if by_distance else []),
+            *([first] if first else []),
             *["resemblance", "containment", "status", "URL", "title"],
         ],
         [
             (
-                *([str(match.distance)] if by_distance else []),
+                *([_first_cell(match)] if first else []),
                 f"{'' if match.measured else '~'}{match.resemblance:.3f}",
                 f"{match.containment:.3f}",
                 match.page.status,

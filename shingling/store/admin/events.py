@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
+from heapq import nlargest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sqlalchemy import select
 
-from shingling.sketch import FUNCTIONS
+from shingling.errors import StoreError
+from shingling.similarity import Counts, measure_sets, overlap
+from shingling.sketch import FUNCTIONS, fingerprint_set
 from shingling.store.admin.queries import stored_pages
+from shingling.store.decide.texts import read_text
 from shingling.store.model import DAY, Group
 from shingling.store.schema.damage import MINIMA_BYTES
 from shingling.store.schema.rows import read_minima
@@ -20,26 +25,71 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from shingling.sketch import Fingerprints, Scheme
+
 _MAX_LEADERS_PER_MINIMUM = 200  # the first ones
+_MAX_LEADERS_MEASURED = 32  # of those that share a minimum with a page, the most alike
+_MAX_TEXTS_KEPT = 4096
+
+
+class Measured:
+    """A measure of the texts of two pages.
+
+    Args:
+        connection: to the store.
+        scheme: of the store.
+        measure: one of `shingling.rules.measures.SET_MEASURES`.
+    """
+
+    def __init__(self, connection: Connection, scheme: Scheme, measure: str) -> None:
+        self._connection = connection
+        self._scheme = scheme
+        self._measure = measure
+        self._shingles = lru_cache(_MAX_TEXTS_KEPT)(self._read_shingles)
+
+    def __call__(self, a: Any, b: Any) -> float:
+        """Measure two rows of pages, from 0 to 1.
+
+        Raises:
+            StoreError: a text is not kept.
+        """
+        both = overlap(self._shingles(a.id), self._shingles(b.id))
+        counts = Counts(both.a, both.b, a.words, b.words)
+        return float(measure_sets(self._measure, both.shared, counts))
+
+    def _read_shingles(self, page_id: int) -> Fingerprints:
+        text = read_text(self._connection, page_id)
+        if text is None:
+            raise StoreError(
+                f"{self._measure} is measured on texts, and that of page {page_id} is not kept"
+                " (DEDUP_STORE_TEXT)"
+            )
+        return fingerprint_set(text.text, self._scheme)
 
 
 def event_groups(
-    connection: Connection, threshold: float, days: float | None, limit: int | None
+    connection: Connection,
+    threshold: float,
+    days: float | None,
+    limit: int | None,
+    measured: Measured | None = None,
 ) -> list[Group]:
-    """Group originals by their estimated resemblance, the largest group first.
+    """Group originals by their estimated resemblance, or a measure, the largest group first.
 
     A page joins the leader that it resembles most, of several the earliest seen, or becomes the
     leader of a new group.
     """
     query = (
-        select(pages.c.id, pages.c.first_seen, pages.c.minima, pages.c.scope)
+        select(pages.c.id, pages.c.first_seen, pages.c.minima, pages.c.scope, pages.c.words)
         .where(pages.c.original_id.is_(None), pages.c.status != "skipped")
         .order_by(pages.c.first_seen, pages.c.id)
     )
     rows = [row for row in connection.execute(query) if _is_whole(row)]
     if not rows:
         return []
-    leaders = _stars(rows, np.stack([read_minima(row.minima) for row in rows]), threshold, days)
+    leaders = _stars(
+        rows, np.stack([read_minima(row.minima) for row in rows]), threshold, days, measured
+    )
     largest = sorted(
         (item for item in leaders.items() if item[1]), key=lambda item: (-len(item[1]), item[0])
     )[:limit]
@@ -48,8 +98,8 @@ def event_groups(
         places = [leader, *(place for place, _ in members)]
         shown = stored_pages(connection, [rows[place].id for place in places])
         joined = (
-            replace(page, resemblance=equal / FUNCTIONS)
-            for page, (_, equal) in zip(shown[1:], members, strict=True)
+            replace(page, resemblance=value)
+            for page, (_, value) in zip(shown[1:], members, strict=True)
         )
         groups.append(Group(shown[0], tuple(joined)))
     return groups
@@ -66,31 +116,37 @@ def _stars(
     minima: np.ndarray[tuple[int, int], np.dtype[np.uint32]],
     threshold: float,
     days: float | None,
-) -> dict[int, list[tuple[int, int]]]:
-    """Places of leaders, each with those of the rows that joined it and their equal minima.
+    measured: Measured | None,
+) -> dict[int, list[tuple[int, float]]]:
+    """Places of leaders, each with those of the rows that joined it and how alike they are.
 
     Each row is compared with the leaders that share a minimum with it, by a table from minima
     to leaders: time and memory grow with the rows, not with their pairs.
     """
     codes = _repeated(minima)
-    least = max(threshold * FUNCTIONS, 1)
+    least = max(threshold * FUNCTIONS, 1) if measured is None else 1
     by_code: dict[int, list[int]] = {}
-    leaders: dict[int, list[tuple[int, int]]] = {}
+    leaders: dict[int, list[tuple[int, float]]] = {}
     for place, row in enumerate(rows):
         own = codes[place][codes[place] > 0].tolist()
         found = [leader for code in own for leader in by_code.get(code, ())]
         ids, counts = np.unique(np.array(found, dtype=np.int64), return_counts=True)
         near = counts >= least
-        best: tuple[int, int] | None = None
-        for leader, equal in zip(ids[near].tolist(), counts[near].tolist(), strict=True):
-            first = rows[leader]
-            if first.scope != row.scope:
-                continue
-            if days is not None and row.first_seen - first.first_seen > days * DAY:
-                continue
-            best = max(best or (0, 0), (equal, -leader))
-        if best is not None:
-            leaders[-best[1]].append((place, best[0]))
+        alike = [
+            (equal / FUNCTIONS, -leader)
+            for leader, equal in zip(ids[near].tolist(), counts[near].tolist(), strict=True)
+            if rows[leader].scope == row.scope
+            and (days is None or row.first_seen - rows[leader].first_seen <= days * DAY)
+        ]
+        if measured is not None:
+            alike = [
+                (value, opposite)
+                for _, opposite in nlargest(_MAX_LEADERS_MEASURED, alike)
+                if (value := measured(row, rows[-opposite])) >= threshold
+            ]
+        if alike:
+            value, opposite = max(alike)
+            leaders[-opposite].append((place, value))
             continue
         leaders[place] = []
         for code in own:
