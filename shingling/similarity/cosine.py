@@ -10,7 +10,7 @@ import numpy as np
 
 from shingling.errors import SchemeError
 from shingling.rules.measures import WEIGHTINGS
-from shingling.sketch import feature_hashes, word_hashes
+from shingling.sketch import feature_hashes, table_entries, word_hashes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -62,7 +62,7 @@ class DocumentFrequencies:
     @classmethod
     def of_table(cls, idf: Idf) -> Self:
         """Frequencies of words that a learned table was made of, to within 1/512 of its weights."""
-        hashes, weights = idf.entries()
+        hashes, weights = table_entries(idf)
         # The weight is 1 + ln((1 + N) / (1 + d)).
         return cls(idf.documents, hashes, (1 + idf.documents) / np.exp(weights - 1) - 1)
 

@@ -11,7 +11,7 @@ from typing import Any
 from shingling.sketch.banding import SUPERSHINGLES, Banding, Keys
 from shingling.sketch.exact import exact_hash
 from shingling.sketch.halves import Halves
-from shingling.sketch.idf import Idf, word_weights
+from shingling.sketch.idf import Idf, table_entries, word_weights
 from shingling.sketch.minhash import FAMILIES, FUNCTIONS, Minima
 from shingling.sketch.scheme import Scheme
 from shingling.sketch.shingles import Fingerprints, fmix64, winnow, word_hashes
@@ -50,6 +50,7 @@ __all__ = [
     "sign",
     "sign_many",
     "sign_words",
+    "table_entries",
     "winnow",
     "word_hashes",
     "word_weights",

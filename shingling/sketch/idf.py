@@ -67,11 +67,6 @@ class Idf:
             raise SchemeError("idf: the table is not sorted")
         return entries
 
-    def entries(self) -> tuple[Fingerprints, np.ndarray[tuple[int], np.dtype[np.float64]]]:
-        """Hashes of the words, sorted, and their weights: uint64[n], float64[n]."""
-        found = self._entries
-        return found["hash"].astype(np.uint64), found["weight"] / _WEIGHT_UNIT
-
     def __len__(self) -> int:
         return len(self._entries)
 
@@ -119,6 +114,12 @@ class Idf:
             if isinstance(error, SchemeError):
                 raise
             raise SchemeError("not a table that `scrapy dedup tune --idf` wrote") from error
+
+
+def table_entries(idf: Idf) -> tuple[Fingerprints, np.ndarray[tuple[int], np.dtype[np.float64]]]:
+    """Hashes of the words of a table, sorted, and their weights: uint64[n], float64[n]."""
+    found = idf._entries
+    return found["hash"].astype(np.uint64), found["weight"] / _WEIGHT_UNIT
 
 
 def word_weights(idf: Idf, hashes: Fingerprints) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

@@ -30,7 +30,7 @@ FOREIGN = {
     *("Any", "Callable", "Collection", "Generator", "Iterable", "Iterator", "Mapping", "None"),
     *("Self", "Sequence", "Unpack", "Counter", "Path", "NamedTuple", "True", "False", "Literal"),
     *("AsyncIterator", "Awaitable", "BaseSettings", "Crawler", "Future", "Request", "Response"),
-    *("Spider", "Minima", "Fingerprints", "Progress", "DropItem"),
+    *("Spider", "Minima", "Fingerprints", "Weights", "Progress", "DropItem"),
 }
 
 
