@@ -54,6 +54,7 @@ bench: .venv/tested
 	$(BIN)/python -m benchmarks.rebuild
 	$(BIN)/python -m benchmarks.races
 	$(BIN)/python -m benchmarks.faults
+	$(BIN)/python -m benchmarks.hostile
 	$(BIN)/python -m benchmarks.bulk
 
 bench-spark: .venv/spark

@@ -24,7 +24,7 @@ from rich.table import Table
 from benchmarks.data import data_folder
 from benchmarks.hostile import bombs, kills, mutated, soak
 from benchmarks.hostile.mutations import Mutator
-from shingling.rules import defaults
+from shingling.rules.defaults import WORKER_MEMORY_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -74,7 +74,7 @@ def _bombs(options: argparse.Namespace, folder: Path) -> list[Target]:
 
 def _worker_megabytes() -> float:
     """Return the default of DEDUP_WORKER_MEMORY."""
-    return getattr(defaults, "WORKER_MEMORY", 1 << 30) / 1e6
+    return WORKER_MEMORY_BYTES / 1e6
 
 
 def _kills(options: argparse.Namespace, folder: Path) -> list[Target]:

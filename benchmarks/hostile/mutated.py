@@ -37,7 +37,7 @@ _SLACK = 0.05  # our words and lines are not exactly those of the plugin
 _SHOWN = 10  # of what is wrong
 # What may be in the log, and why.
 EXPLAINED = {
-    "answers that break off": r"Gave up retrying <GET \S+> \(failed 3 times\): $",
+    "answers that break off": r"Gave up retrying <GET \S+> \(failed 3 times\): (\[.*ConnectionDone.*)?$",
     "the first of these answers": r"Got data loss in",
     "URLs of canonical links that are another page's": r"not_its_page",
     "bodies that Scrapy cannot unpack": r"(decompress|gzip|deflate|zlib)",
@@ -107,7 +107,8 @@ class Checks:
         """List drops of pages that are not like their originals."""
         bodies = {event["number"]: event["url"] for event in events["response"]}
         named = defaultdict(set)  # answers by the URLs that their items may be stored under
-        for event in events["out"]:
+        # A duplicate stands for its group when the page of its original changes.
+        for event in (*events["out"], *events["dropped"]):
             answered = bodies[event["number"]]
             for url in (answered, event["url"], _joined(answered, event["url"])):
                 named[url].add(answered)

@@ -1,0 +1,81 @@
+"""benchmarks/hostile: what it counts, on few pages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip("psutil")
+
+from benchmarks.hostile import bombs, kills, mutated, soak
+from benchmarks.hostile.mutations import MUTATIONS, Mutator
+from benchmarks.hostile.project import Events, Target
+from benchmarks.hostile.soundness import resemblance
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_pages_are_mutated_the_same_for_each_seed(data: Path) -> None:
+    first, again, other = (Mutator(data, 20, seed) for seed in (1, 1, 2))
+    made = [first.make(number) for number in range(60)]
+    assert made == [again.make(number) for number in range(60)]
+    assert made != [other.make(number) for number in range(60)]
+    assert len({name for one in made for name in one.names} & {*MUTATIONS}) > 10
+
+
+def test_mutated_pages_are_crawled_and_none_is_lost(data: Path, tmp_path: Path) -> None:
+    [result] = mutated.run(tmp_path, Mutator(data, 20, 1), 40, [("quick", "1", "drop")])
+    assert result.wrong == []
+    assert result.out + result.dropped + result.refused == 40
+    assert result.dropped > 0
+    assert all(target.met for target in mutated.targets([result]))
+
+
+def test_what_ordinary_pages_notice_of_a_bomb_is_measured(tmp_path: Path) -> None:
+    [result] = bombs.run(tmp_path, 50_000, ["text: dots"], ["quick"], ["1"], 5)
+    assert result.lost == 0
+    assert len(result.verdicts) == 2
+    assert 0 < result.wait < 60
+    assert result.worker > 10
+    assert len(result.row) == len(bombs.COLUMNS)
+
+
+def test_a_loop_that_is_held_is_late_for_all_that_was_due() -> None:
+    events = Events()
+    events["lags"].append({"at": 0.0, "ms": [1000.0]})
+    events["lags"].append({"at": 2.0, "ms": [0.0] * 50 + [500.0]})
+    middle, high, highest = bombs.lags_of(events, 1.0)
+    assert 120 < middle < 130
+    assert 480 < high < 500
+    assert highest == 500
+
+
+def test_killed_crawls_and_workers_lose_nothing(tmp_path: Path) -> None:
+    found = kills.run(tmp_path, 40, 1, 1)
+    for figures in found.values():
+        assert (figures.kills, figures.lost, figures.wrong) == (1, [], [])
+
+
+def test_a_long_crawl_is_sampled_with_and_without_the_plugin(tmp_path: Path) -> None:
+    results = soak.run(tmp_path, 300)
+    assert [one.wrong for one in results] == [[], []]
+    plugin, scrapy = results
+    assert 30 < plugin.dropped <= 60
+    assert scrapy.dropped == 0
+    assert plugin.memory(300) > scrapy.memory(300) > 10
+    assert len(soak.rows(results, 300)) == 20
+    assert [target.name for target in soak.targets(results, 300)][-1] == "soak: all that is wrong"
+
+
+def test_a_target_is_met_or_missed() -> None:
+    assert "met" in str(Target("a figure", 1, 2))
+    assert "MISSED" in str(Target("a figure", 1, 2, at_least=True))
+
+
+def test_resemblance_is_that_of_shingles_without_marks() -> None:
+    text = "one two three four five six"
+    assert resemblance(text, text.replace("e", "e\u0301")) == 1
+    assert resemblance(text, f"{text} seven") == pytest.approx(2 / 3)
+    assert resemblance(text, "other words") == 0
