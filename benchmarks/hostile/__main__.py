@@ -56,12 +56,13 @@ def _mutated(options: argparse.Namespace, folder: Path) -> list[Target]:
 
 
 def _bombs(options: argparse.Namespace, folder: Path) -> list[Target]:
-    names = [name for name in bombs.ALL if not options.only or options.only in name]
+    wanted = [name for name in bombs.ALL if not options.only or options.only in name]
+    names = [bombs.NONE, *[name for name in wanted if name != bombs.NONE][:: options.every]]
     found = []
     for result in bombs.run(
         folder,
         options.size,
-        names[:: options.every],
+        names,
         options.extractors.split(","),
         options.workers.split(","),
         options.minutes,

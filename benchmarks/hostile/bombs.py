@@ -54,8 +54,9 @@ TEXTS: dict[str, Callable[[int], bytes]] = {
 }
 """Texts that items bring in a field of their own."""
 
+NONE = "(none)"
 ALL: dict[str, tuple[str, Callable[[int], bytes] | None]] = {
-    "(none)": ("page", None),
+    NONE: ("page", None),
     **{name: ("page", make) for name, make in BOMBS.items()},
     **{f"text: {name}": ("text", make) for name, make in TEXTS.items()},
     **{f"html: {name}": ("html", BOMBS[name]) for name in ("br", "p", "marks", "attributes")},
