@@ -142,8 +142,7 @@ def extract_page(
 
     Raises:
         ExtractionError: with reason `too_large`, `too_many_elements`, `too_many_attributes`,
-            `not_html`, `no_main_text` or `extraction_failed`.
-        MemoryError: there is not enough of it.
+            `too_much_memory`, `not_html`, `no_main_text` or `extraction_failed`.
     """
     if len(html) > max_bytes:
         raise ExtractionError("too_large", f"{len(html):,} bytes, more than {max_bytes:,}")
@@ -156,10 +155,11 @@ def extract_page(
     check_markup(html)
     try:
         main = _main_text(html, url, parser or default_extractor().load_parser(), extractor)
-    except (ExtractionError, MemoryError):
+    except ExtractionError:
         raise
     except Exception as error:  # a page must never stop a crawl, whatever the parser trips on
-        raise ExtractionError("extraction_failed", type(error).__name__) from error
+        reason = "too_much_memory" if isinstance(error, MemoryError) else "extraction_failed"
+        raise ExtractionError(reason, type(error).__name__) from error
     if main is None:
         raise ExtractionError("no_main_text", "no main text in it")
     return main

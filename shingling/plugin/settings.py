@@ -313,15 +313,15 @@ SETTINGS: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
         "None, or a number of days above 0",
         optional(number(0, 1_000_000, above=True)),
     ),
-    "DEDUP_WORKER_MEMORY": (
-        WORKER_MEMORY_BYTES >> 20,
-        "0 for no limit, or a whole number of MB, 256 to 1000000",
-        megabytes(256, 1_000_000),
-    ),
     "DEDUP_WORKERS": (
         "auto",
         "auto, 0 for a thread, or a number of processes up to 256",
         number_of_workers,
+    ),
+    "DEDUP_WORKER_MEMORY": (
+        WORKER_MEMORY_BYTES >> 20,
+        "0 for no limit, or a whole number of MB, 256 to 1000000",
+        megabytes(256, 1_000_000),
     ),
 }
 """Every setting: its default, what it accepts, and what reads a value of it."""

@@ -293,7 +293,7 @@ NESTED = 100_000
         "<svg>" * NESTED + ARTICLE,
         "<div><!--</div>-->" * 2000 + ARTICLE,
         "&" * 1_000_000 + ARTICLE,
-        "<" * 1_000_000 + ARTICLE,
+        "<" * 400_000 + ARTICLE,
         f"<p a='{'x' * 5_000_000}'>" + ARTICLE,
         ARTICLE.replace(" ", " \x01"),
         ARTICLE.replace(" ", " &#1;"),
@@ -339,5 +339,6 @@ def test_whatever_a_parser_raises_is_a_reason(
     with pytest.raises(ExtractionError) as caught:
         extract_page(page(f"<p>{SENTENCE}</p>"), parser=QuickPage)
 
-    assert caught.value.reason == "extraction_failed"
+    reason = "too_much_memory" if isinstance(error, MemoryError) else "extraction_failed"
+    assert caught.value.reason == reason
     assert caught.value.__cause__ is error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import psutil
 import pytest
@@ -22,18 +23,21 @@ from tests.support.crawls import LIST_SPIDER, Crawling, Project, items, listed, 
 from tests.support.pages import article, html
 from tests.support.serving import Answer, page, serving
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the limit is one of Linux")
 
 MEMORY = 300 << 20
 MEMORY_BOMB = BOMBS["misnested b of other classes"](250_000)  # takes 6 GB without a limit
-HUNGRY = "tests.hostile.hungry.extract"
+HUNGRY = "tests.hostile.workers.hungry.extract"
 
 
 def extractor(name: str = "quick", memory: int = MEMORY) -> PageExtractor:
     return PageExtractor(Scheme(), find_extractor(name), worker_memory=memory)
 
 
-def extract_all(work: PageExtractor, bodies: list[str | bytes]) -> list[Extraction | str]:
+def extract_all(work: PageExtractor, bodies: Sequence[Any]) -> list[Extraction | str]:
     """What a worker extracts of each, one after the other, or the reason of the error."""
 
     async def main() -> list[Extraction | str]:

@@ -46,17 +46,20 @@ if is_to_stop():
         time.sleep(3600)
     os.kill(os.getpid(), signal.SIGSTOP)
 """
-ONE_SECOND = """
+SOONER = """
 from shingling.extraction import processes
-processes.MAX_START_SECONDS = 1.0
+processes.MAX_START_SECONDS = 5.0
 """
 KINDS = ["stops", "hangs"]
 ARTICLES = [article(number) for number in range(4)]
 
 
+SECONDS = 5.0  # in which other workers get ready, also on a machine that is busy
+
+
 @pytest.fixture(autouse=True)
-def _one_second(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "MAX_START_SECONDS", 1.0)
+def _few_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "MAX_START_SECONDS", SECONDS)
 
 
 @pytest.fixture
@@ -94,7 +97,7 @@ def test_a_worker_that_does_not_get_ready_is_ended(
     began = time.monotonic()
     with pytest.raises(WorkerTimeoutError):
         watched.start(worker)
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 30
     assert worker.is_dead
     watched.end()
 
@@ -114,7 +117,7 @@ def test_a_worker_may_be_stopped_before_the_pool_is_made() -> None:
         finally:
             await asyncio.to_thread(pool.close)
 
-    assert asyncio.run(asyncio.wait_for(extract(), 30)) == ARTICLES[0]
+    assert asyncio.run(asyncio.wait_for(extract(), 60)) == ARTICLES[0]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -122,7 +125,7 @@ def test_a_worker_may_be_stopped_before_the_pool_is_made() -> None:
 def test_a_crawl_ends_though_its_workers_do_not_get_ready(
     tmp_path: Path, kind: str, times: str, environment: dict[str, str]
 ) -> None:
-    project = Project(tmp_path / "project", LIST_SPIDER + ONE_SECOND)
+    project = Project(tmp_path / "project", LIST_SPIDER + SOONER)
     with serving({f"/{at}": page(text) for at, text in enumerate(ARTICLES)}) as server:
         crawling = Crawling(
             project.folder,
@@ -130,7 +133,7 @@ def test_a_crawl_ends_though_its_workers_do_not_get_ready(
             *("-s", "DEDUP_ACTION=tag", "-s", "DEDUP_WORKERS=2"),
             environment={**environment, "STARTS": f"{kind} {times}"},
         )
-        assert crawling.wait(60) == 0, crawling.log
+        assert crawling.wait(120) == 0, crawling.log
     assert "Traceback" not in crawling.log
     assert "WARNING: A worker process did not start" in crawling.log
     counted = stats(crawling.log)

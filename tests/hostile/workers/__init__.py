@@ -1,0 +1,1 @@
+"""Pages and processes that ask too much of workers."""
