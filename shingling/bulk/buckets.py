@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shingling.bulk.measuring import Pairs, worth_measuring
+from shingling.rules.methods import METHODS
 from shingling.store import MAX_PAGES_PER_KEY
 
 if TYPE_CHECKING:
@@ -146,14 +147,20 @@ class Candidates:
 
     def _worth_measuring(self, rows: NDArray[np.int64], originals: NDArray[np.int64]) -> Pairs:
         """Select pairs by the signatures on disk."""
-        if not len(rows):
-            return Pairs.none()
         left, own = np.unique(rows, return_inverse=True)
         right, other = np.unique(originals, return_inverse=True)
+        simhashes = self._signed.pick("rows", left)["simhash"][own]
+        records = self._signed.pick("rows", right)[other]
+        if METHODS[self._rules.method].distance:  # most pairs, for which no minima are read
+            near = np.bitwise_count(simhashes ^ records["simhash"]) <= self._rules.simhash_distance
+            rows, originals = rows[near], originals[near]
+            simhashes, records = simhashes[near], records[near]
+            left, own = np.unique(rows, return_inverse=True)
+            right, other = np.unique(originals, return_inverse=True)
         chosen, equal = self.select(
             self._signed.pick("minima", left)[own] == self._signed.pick("minima", right)[other],
-            self._signed.pick("rows", left)["simhash"][own],
-            self._signed.pick("rows", right)[other],
+            simhashes,
+            records,
         )
         return Pairs(rows[chosen], originals[chosen], equal)
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from shingling.bulk.buckets import Buckets, Candidates
 from shingling.bulk.measuring import Measurer, MeasuringPool, by_row
-from shingling.bulk.sorting import NO_ROW
+from shingling.bulk.sorting.equal import NO_ROW
 from shingling.store import MAX_PAGES_PER_KEY, Ranking
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from shingling.bulk.options import Options
     from shingling.bulk.signed_rows import SignedRows
-    from shingling.bulk.sorting import SharedKeys
+    from shingling.bulk.sorting.shared_keys import SharedKeys
 
 KEPT, EXACT, NEAR, SHORT, REPEATED_ID = range(5)
 """What becomes of a row; one with `REPEATED_ID` has the id of an earlier row, and is bad."""
@@ -141,13 +141,13 @@ class Greedy:
         """
         if self._shared is None:
             return
-        rows, buckets = self._shared.between(start, stop)
+        rows, buckets = self._shared.looked_up(start, stop)
         # Exact duplicates share no keys: only rows that are too short are not compared.
         compared = decided["state"][rows - start] == KEPT
         counts, pairs = self._candidates.look_up(rows[compared], buckets[compared])
         self._pool.measure(pairs)
         within = _WithinBlock(start, stop, records, self._signed, self._candidates)
-        within.set_room(rows, buckets, compared, counts)
+        within.set_room(rows, buckets, compared, counts, *self._shared.of_originals(start, stop))
         earlier = dict(pairs.by_row())
         for row in sorted(within.rows() | earlier.keys()):
             if decided["state"][row - start] == KEPT:
@@ -189,7 +189,7 @@ class Greedy:
         """Let later blocks find the originals of a block."""
         if self._shared is None:
             return
-        rows, buckets = self._shared.between(start, stop)
+        rows, buckets = self._shared.of_originals(start, stop)
         kept = decided["original"][rows - start] == NO_ROW
         rows, buckets = rows[kept], buckets[kept]
         order = np.lexsort((rows, buckets))
@@ -218,9 +218,9 @@ class _WithinBlock:
         self._records = records
         self._minima = signed.pick("minima", np.arange(start, stop))
         self._candidates = candidates
-        self._keys = np.empty(0, np.int64)
-        self._places: dict[int, slice] = {}  # of each row, in `_keys`
         self._room = np.empty(0, np.int64)
+        self._looked_up: dict[int, list[int]] = {}  # keys by row
+        self._added: dict[int, list[int]] = {}
         self._originals: dict[int, list[int]] = {}
 
     def set_room(
@@ -229,25 +229,37 @@ class _WithinBlock:
         buckets: NDArray[np.int64],
         compared: NDArray[np.bool_],
         counts: NDArray[np.int64],
+        own_rows: NDArray[np.int64],
+        own_buckets: NDArray[np.int64],
     ) -> None:
         """Take up the keys that rows of the block share, each with the room in its bucket.
 
         Args:
-            rows: rising, and repeated for each of their buckets: int64[n].
+            rows: rising, and repeated for each of the buckets that they are looked up in: int64[n].
             buckets: int64[n].
             compared: rows whose buckets were looked up: bool[n].
             counts: originals of earlier blocks in those buckets.
+            own_rows: rising, and repeated for each of the buckets that they are put into: int64[m].
+            own_buckets: int64[m].
         """
-        distinct, keys, sizes = np.unique(buckets, return_inverse=True, return_counts=True)
+        distinct, keys = np.unique(buckets, return_inverse=True)
         self._room = np.full(len(distinct), MAX_PAGES_PER_KEY)
         self._room[keys[compared]] = MAX_PAGES_PER_KEY - counts
-        shared = (sizes > 1)[keys]
-        self._keys = keys[shared]
-        self._places = dict(by_row(rows[shared]))
+        is_looked_up = np.isin(own_buckets, distinct)
+        own_rows = own_rows[is_looked_up]
+        own_keys = np.searchsorted(distinct, own_buckets[is_looked_up])
+        # Of equal keys, the last one is written last.
+        first_added = np.full(len(distinct), self._start + len(self._records))
+        first_added[own_keys[::-1]] = own_rows[::-1]
+        last_looked_up = np.empty(len(distinct), np.int64)
+        last_looked_up[keys] = rows
+        shared = first_added < last_looked_up
+        self._looked_up = _keys_by_row(rows, keys, shared)
+        self._added = _keys_by_row(own_rows, own_keys, shared)
 
     def rows(self) -> set[int]:
         """Rows that share a key with another row of the block."""
-        return set(self._places)
+        return self._looked_up.keys() | self._added.keys()
 
     def look_up(self, row: int) -> tuple[list[int], list[int]]:
         """Originals that share a key with a row and are worth measuring.
@@ -255,7 +267,8 @@ class _WithinBlock:
         Returns:
             The originals, rising, and the number of equal minima of each.
         """
-        met = {other for key in self._keys_of(row) for other in self._originals.get(key, ())}
+        keys = self._looked_up.get(row, ())
+        met = {other for key in keys for other in self._originals.get(key, ())}
         if not met:
             return [], []
         places, own = np.array(sorted(met)) - self._start, row - self._start
@@ -268,11 +281,16 @@ class _WithinBlock:
 
     def add(self, row: int) -> None:
         """Add an original under its keys, as far as their buckets have room."""
-        for key in self._keys_of(row):
+        for key in self._added.get(row, ()):
             originals = self._originals.setdefault(key, [])
             if len(originals) < self._room[key]:
                 originals.append(row)
 
-    def _keys_of(self, row: int) -> list[int]:
-        keys: list[int] = self._keys[self._places.get(row, slice(0))].tolist()
-        return keys
+
+def _keys_by_row(
+    rows: NDArray[np.int64], keys: NDArray[np.int64], shared: NDArray[np.bool_]
+) -> dict[int, list[int]]:
+    """Those keys of each of rising rows that are shared."""
+    chosen = shared[keys]
+    keys = keys[chosen]
+    return {row: keys[part].tolist() for row, part in by_row(rows[chosen])}

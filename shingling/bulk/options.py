@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 from shingling.errors import BulkError
 from shingling.rules.defaults import DEFAULT_EXTRACTOR, MAX_BYTES, WORKER_MEMORY_BYTES
-from shingling.rules.methods import COLLECTION_METHODS, METHODS
 from shingling.sketch import Scheme
 from shingling.store import Rules
 
@@ -57,7 +56,7 @@ class Options:
         strict: stop at the first bad row.
 
     Raises:
-        BulkError: the method `simhash` or containment, or a format that is not known.
+        BulkError: containment, or a format that is not known.
     """
 
     rules: Rules = field(default_factory=Rules)
@@ -76,13 +75,6 @@ class Options:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rules", replace(self.rules, templates=False, window_days=None))
-        method = METHODS[self.rules.method]
-        if not method.suits_collections:
-            *others, last = COLLECTION_METHODS
-            raise BulkError(
-                f"the method {method.name} looks up neighbours, which whole collections have too"
-                f" many of: take {', '.join(others)} or {last}"
-            )
         if self.rules.containment is not None:
             raise BulkError(
                 "pieces (DEDUP_CONTAINMENT) are not looked for in whole collections:"

@@ -13,7 +13,7 @@ import numpy as np
 from shingling.bulk.files.payloads import to_json
 from shingling.bulk.greedy import EXACT, NEAR, REPEATED_ID, SHORT
 from shingling.bulk.options import OUTPUT_FORMATS, Problem, Summary
-from shingling.bulk.sorting import NO_ROW
+from shingling.bulk.sorting.equal import NO_ROW
 from shingling.errors import BulkError
 
 if TYPE_CHECKING:

@@ -19,7 +19,9 @@ from shingling.bulk.options import Options, Progress, Summary
 from shingling.bulk.output import REPEATED_ID_REASON, Output
 from shingling.bulk.signed_rows import SignedRows
 from shingling.bulk.signing.inputs import sign_all
-from shingling.bulk.sorting import NO_ROW, find_shared_keys, first_of_equal
+from shingling.bulk.sorting.bands import find_shared_keys
+from shingling.bulk.sorting.equal import NO_ROW, first_of_equal
+from shingling.bulk.sorting.halves import find_shared_halves
 from shingling.bulk.storing import put_into_store
 from shingling.errors import BulkError
 from shingling.rules.methods import METHODS
@@ -33,7 +35,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from shingling.bulk.sorting import SharedKeys
+    from shingling.bulk.sorting.shared_keys import SharedKeys
+    from shingling.sketch import Halves
     from shingling.store import Store
 
 WORK_FOLDER = ".bulk"
@@ -56,7 +59,8 @@ def deduplicate(
 
     Rows are decided greedily in their order: a row is a duplicate of the most similar original
     before it, never of another duplicate. Candidates share the key of a band of minima (Indyk and
-    Motwani 1998), and their texts are compared exactly. An interrupted run continues where it was
+    Motwani 1998), or a half of their SimHashes but for a few bits, and their texts are compared
+    exactly. An interrupted run continues where it was
     when the function is called again with the same arguments.
 
     Args:
@@ -109,11 +113,9 @@ class _Run:
         self._options = options
         self._progress = progress
         self._sources = sources_of(inputs, options)
-        index = Index.for_rules(options.rules, options.scheme).keys_of
-        self._banding = None
+        self._keys_of: Banding | Halves | None = None
         if METHODS[options.rules.method].keys is not None:
-            assert isinstance(index, Banding)
-            self._banding = index
+            self._keys_of = Index.for_rules(options.rules, options.scheme).keys_of
 
     @contextmanager
     def locked(self, restart: bool) -> Iterator[None]:
@@ -198,7 +200,8 @@ class _Run:
             chunks: int = json.loads(marker.read_text(encoding="utf-8"))
             return chunks
         folder.mkdir(exist_ok=True)
-        chunks = sign_all(self._sources, self._options, self._banding, folder, self._progress)
+        banding = self._keys_of if isinstance(self._keys_of, Banding) else None
+        chunks = sign_all(self._sources, self._options, banding, folder, self._progress)
         marker.write_text(json.dumps(chunks), encoding="utf-8")
         return chunks
 
@@ -217,10 +220,10 @@ class _Run:
         ignored = repeated_id | self._shorter_than(options.min_exact_words, signed)
         same_text = first_of_equal(signed, "text", ignored, options.memory)
         shared = None
-        if self._banding is not None:
+        if self._keys_of is not None:
             too_short = self._shorter_than(options.scheme.min_comparable_words, signed)
             compared = ~repeated_id & (same_text == NO_ROW) & ~too_short
-            shared = self._shared_keys(signed, compared, self._banding.bands)
+            shared = self._shared_keys(signed, compared, self._keys_of)
         return Greedy(signed, same_text, repeated_id, shared, options, self._work)
 
     def _shorter_than(self, words: int, signed: SignedRows) -> NDArray[np.bool_]:
@@ -231,7 +234,7 @@ class _Run:
         return is_short
 
     def _shared_keys(
-        self, signed: SignedRows, compared: NDArray[np.bool_], bands: int
+        self, signed: SignedRows, compared: NDArray[np.bool_], keys_of: Banding | Halves
     ) -> SharedKeys:
         folder = self._work / "shared-keys"
         shutil.rmtree(folder, ignore_errors=True)
@@ -241,7 +244,10 @@ class _Run:
         def report(share: float) -> None:
             self._progress(Progress("sorting", int(share * rows), share))
 
-        return find_shared_keys(signed, compared, bands, folder, self._options.memory, report)
+        memory, distance = self._options.memory, self._options.rules.simhash_distance
+        if isinstance(keys_of, Banding):
+            return find_shared_keys(signed, compared, keys_of.bands, folder, memory, report)
+        return find_shared_halves(signed, compared, keys_of, distance, folder, memory, report)
 
     def _put_into_store(self, signed: SignedRows, greedy: Greedy) -> Counter[str] | None:
         if self._store is None:

@@ -35,11 +35,6 @@ class Method:
     distance: bool = False
     supershingles: int = 0
 
-    @property
-    def suits_collections(self) -> bool:
-        """Whether it decides whole collections: neighbours of SimHashes are too many there."""
-        return self.keys is not Keys.SIMHASH_HALVES
-
 
 _METHODS = (
     Method("minhash", "by resemblance", Keys.BANDS, threshold=True),
@@ -51,9 +46,6 @@ _METHODS = (
 
 METHODS = {method.name: method for method in _METHODS}
 """Methods by name."""
-
-COLLECTION_METHODS = tuple(name for name, method in METHODS.items() if method.suits_collections)
-"""Names of those that decide whole collections."""
 
 INDEXED_METHODS = tuple(name for name, method in METHODS.items() if method.keys is not None)
 """Names of those that a store is indexed for."""

@@ -16,6 +16,8 @@ from shingling.sketch.simhash import WIDTHS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from shingling.sketch.banding import Keys
 
 _SALTS = np.array([[1 << 40], [2 << 40]], dtype=np.uint64).reshape(1, 2)
@@ -50,7 +52,7 @@ class Halves:
 
     def keys(self, simhashes: Sequence[int]) -> Keys:
         """Keys that SimHashes are stored under: int64[n, 2]."""
-        return self._keys(self._split(simhashes))
+        return self._keys(self.split(simhashes))
 
     def probes(self, simhashes: Sequence[int], distance: int) -> Keys:
         """Keys that SimHashes within a distance are stored under.
@@ -63,15 +65,22 @@ class Halves:
         Returns:
             int64[n, p].
         """
-        masks = _masks(self.width, distance // 2)
-        halves = self._split(simhashes)[:, :, np.newaxis] ^ masks
+        masks = self.masks(distance)
+        halves = self.split(simhashes)[:, :, np.newaxis] ^ masks
         turned = halves.transpose(0, 2, 1).reshape(-1, 2)
         return self._keys(turned).reshape((len(simhashes), 2 * len(masks)))
 
-    def _split(self, simhashes: Sequence[int]) -> np.ndarray[tuple[int, int], np.dtype[np.uint64]]:
-        values = np.fromiter(simhashes, np.uint64, len(simhashes))
+    def split(
+        self, simhashes: Sequence[int] | NDArray[np.uint64]
+    ) -> np.ndarray[tuple[int, int], np.dtype[np.uint64]]:
+        """Low and high half of each SimHash: uint64[n, 2]."""
+        values = np.asarray(simhashes, np.uint64)
         low = values & np.uint64((1 << self.width) - 1)
         return np.stack([low, values >> np.uint64(self.width)], axis=1)
+
+    def masks(self, distance: int) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+        """Bits in which one half may differ where SimHashes are within a distance: uint64[m]."""
+        return _masks(self.width, distance // 2)
 
     def _keys(self, halves: np.ndarray[tuple[int, int], np.dtype[np.uint64]]) -> Keys:
         salted = halves + _SALTS

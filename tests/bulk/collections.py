@@ -25,13 +25,16 @@ class Result(NamedTuple):
     removed: Removed
 
 
-def families(seed: int, rows: int, texts: Sequence[str], words: int = 60) -> list[dict[str, str]]:
+def families(
+    seed: int, rows: int, texts: Sequence[str], words: int = 60, max_replaced: int | None = None
+) -> list[dict[str, str]]:
     """Make rows of texts that are unchanged, cut, or have some words replaced."""
     rnd = random.Random(seed)
     made = []
     for number in range(rows):
         parts = rnd.choice(texts).split()[:words]
-        for _ in range(rnd.choice((0, 0, rnd.randint(0, len(parts) // 4)))):
+        most = len(parts) // 4 if max_replaced is None else max_replaced
+        for _ in range(rnd.choice((0, 0, rnd.randint(0, most)))):
             parts[rnd.randrange(len(parts))] = f"w{rnd.randrange(10**9)}"
         if rnd.random() < 0.1:
             parts = parts[: rnd.randint(3, 24)]

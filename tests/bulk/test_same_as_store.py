@@ -7,29 +7,36 @@ import json
 import os
 import random
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
 import pytest
 
 import shingling.bulk.buckets
 import shingling.bulk.greedy
 import shingling.bulk.measuring
-import shingling.bulk.sorting
+import shingling.bulk.sorting.halves
+import shingling.bulk.sorting.shared_keys
 import shingling.store.index.lookup
 import shingling.store.index.postings
 import shingling.store.index.recent
 from shingling import Rules, Scheme, SimhashFeatures, Store
 from shingling.bulk import Options, deduplicate
 from shingling.bulk.measuring import Measurer, Pairs
+from shingling.bulk.signing.chunks import ROW_RECORD
+from shingling.bulk.sorting.halves import find_shared_halves
 from shingling.extraction.processes import Worker
+from shingling.rules.defaults import MAX_SIMHASH_DISTANCE
+from shingling.sketch import Halves
 
 from .collections import bulk, families, one_by_one, random_texts, read_lines, write_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import numpy as np
     from numpy.typing import NDArray
+
+    from shingling.bulk.signed_rows import SignedRows
 
 DATA = Path(os.environ.get("DEDUP_DATA", "../shared/data"))
 
@@ -43,6 +50,9 @@ DATA = Path(os.environ.get("DEDUP_DATA", "../shared/data"))
         Rules(method="megashingle"),
         Rules(method="minhash+simhash", simhash_distance=7),
         Rules(method="exact"),
+        Rules(method="simhash"),
+        Rules(method="simhash", simhash_distance=0),
+        Rules(method="simhash", simhash_distance=7, min_words=12),
     ],
     ids=lambda rules: f"{rules.method} {rules.threshold}",
 )
@@ -78,7 +88,7 @@ def low_limits(request: pytest.FixtureRequest) -> Iterator[None]:
         for module in (
             shingling.bulk.greedy,
             shingling.bulk.buckets,
-            shingling.bulk.sorting,
+            shingling.bulk.sorting.shared_keys,
             shingling.store.index.lookup,
             shingling.store.index.postings,
             shingling.store.index.recent,
@@ -100,6 +110,69 @@ def test_blocks_parts_and_full_keys_change_nothing(tmp_path: Path) -> None:
     found = bulk(file, tmp_path / "out", memory=50_000)
     assert found == one_by_one(rows, tmp_path / "dedup.db", Rules())
     assert len(found.removed) > 100
+
+
+class Simhashes:
+    """Rows of which nothing but SimHashes is known, in chunks of 100."""
+
+    def __init__(self, simhashes: NDArray[np.uint64]) -> None:
+        self._records = np.zeros(len(simhashes), ROW_RECORD)
+        self._records["simhash"] = simhashes
+
+    def chunks(self) -> Iterator[tuple[int, int, int]]:
+        for chunk, start in enumerate(range(0, len(self._records), 100)):
+            yield chunk, start, start + 100
+
+    def load(self, chunk: int, _: str) -> NDArray[Any]:
+        return self._records[100 * chunk :][:100]
+
+
+@pytest.mark.parametrize(
+    "low_limits",
+    [(64, 50, 100, 128), (17, 10, 7, 3), (100, 4000, 1000, 2), (7, 1000, 10, 1)],
+    indirect=True,
+)
+@pytest.mark.parametrize(
+    ("bits", "distance", "memory"), [(64, 3, 9_000), (32, 3, 50), (32, 6, 999)]
+)
+@pytest.mark.usefixtures("low_limits")
+def test_simhashes_in_ranges_of_halves_and_with_full_keys_decide_as_the_store_does(
+    bits: int, distance: int, memory: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shingling.bulk.sorting.halves, "_MIN_ROWS_LOOKED_UP", 50)
+    scheme = Scheme(simhash=SimhashFeatures(bits=bits, features="words"))
+    rules = Rules(method="simhash", simhash_distance=distance, min_words=9)
+    rows = families(5, 600, random_texts(3, 9, 80), 80, max_replaced=3)
+    file = write_lines(tmp_path / "rows.jsonl", rows)
+    found = bulk(file, tmp_path / "out", memory=memory, rules=rules, scheme=scheme)
+    assert found == one_by_one(rows, tmp_path / "dedup.db", rules, scheme)
+    assert sum(status == "near" for _, status, *_ in found.removed.values()) > 30
+
+
+def test_every_pair_of_simhashes_within_the_distance_is_found(tmp_path: Path) -> None:
+    chance = np.random.default_rng(1)
+    values = [*chance.integers(0, 2**64, 500, np.uint64).tolist()]
+    for value in values[:300]:
+        value ^= sum(1 << int(bit) for bit in chance.choice(64, chance.integers(0, 9), False))
+        values.append(value)
+    chance.shuffle(values)
+    simhashes = np.array(values, np.uint64)
+    for distance in range(MAX_SIMHASH_DISTANCE + 1):
+        signed = cast("SignedRows", Simhashes(simhashes))
+        folder = tmp_path / str(distance)
+        folder.mkdir()
+        shared = find_shared_halves(
+            signed, np.ones(800, bool), Halves(64), distance, folder, 5_000, lambda _: None
+        )
+        members: dict[int, set[int]] = {}
+        for row, bucket in np.transpose(shared.of_originals(0, 800)).tolist():
+            members.setdefault(bucket, set()).add(row)
+        looked_up = np.transpose(shared.looked_up(0, 800)).tolist()
+        found = {(row, other) for row, bucket in looked_up for other in members[bucket]}
+        apart = np.bitwise_count(simhashes[:, None] ^ simhashes[None, :])
+        wanted = {(a, b) for a, b in np.argwhere(apart <= distance).tolist() if b < a}
+        assert wanted <= found
+        assert len(wanted) >= 30
 
 
 def test_measuring_ahead_in_workers_of_which_some_die_changes_nothing(

@@ -16,7 +16,7 @@ import pytest
 
 import shingling.bulk.buckets
 import shingling.bulk.greedy
-import shingling.bulk.sorting
+import shingling.bulk.sorting.shared_keys
 import shingling.store.decide.alike
 from shingling import Rules, Scheme, Store, sign
 from shingling.bulk import Fields, Options, deduplicate
@@ -212,7 +212,7 @@ def test_full_keys_few_pivots_and_many_tasks_change_nothing(
     for module in (
         shingling.bulk.buckets,
         shingling.bulk.greedy,
-        shingling.bulk.sorting,
+        shingling.bulk.sorting.shared_keys,
         shingling.bulk.spark.deduplicate,
     ):
         monkeypatch.setattr(module, "MAX_PAGES_PER_KEY", 4)

@@ -69,6 +69,20 @@ def test_a_summary_for_machines(tmp_path: Path, rows: Path) -> None:
     assert found["problems"] == [{"file": "rows.jsonl", "line": 11, "reason": "not JSON"}]
 
 
+def test_rows_with_close_simhashes_are_removed(tmp_path: Path, rows: Path) -> None:
+    edited = [{"id": f"edited {row['id']}", "text": f"{row['text']} Indeed."} for row in ROWS[:7]]
+    rows.write_text("".join(json.dumps(row) + "\n" for row in ROWS + edited), encoding="utf-8")
+    found = {}
+    for distance in ("0", "3"):
+        arguments = ("--out", f"out-{distance}", "--json", "--method", "simhash")
+        done = run_scrapy(tmp_path, "dedup", "bulk", rows.name, *arguments, "--distance", distance)
+        assert done.returncode == 0, done.stderr
+        summary = json.loads(done.stdout)
+        found[distance] = summary["exact"], summary["near"]
+    assert found["3"] == (3, 7)
+    assert found["0"][1] < 7
+
+
 def test_pages_of_a_folder_are_extracted(tmp_path: Path) -> None:
     (tmp_path / "pages").mkdir()
     for number in range(3):
@@ -109,6 +123,11 @@ def test_an_interrupted_command_says_that_it_can_go_on(tmp_path: Path) -> None:
         (("rows.jsonl",), "--out"),
         (("--out", "out"), "INPUT"),
         (("rows.jsonl", "--out", "out", "--threshold", "2"), "--threshold: takes"),
+        (("rows.jsonl", "--out", "out", "--distance", "3"), "no effect with the method minhash"),
+        (
+            ("rows.jsonl", "--out", "out", "--method", "simhash", "--threshold", "0.9"),
+            "no effect with the method simhash",
+        ),
         (("rows.jsonl", "--out", "out", "--memory", "lots"), "--memory takes"),
         (("rows.jsonl", "--out", "out", "--workers", "-1"), "--workers: takes"),
         (("rows.jsonl", "--out", "out", "--every", "0"), "--every: takes"),

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from pyspark.sql import SparkSession
 
 from shingling.bulk.options import Fields, Options
-from shingling.bulk.spark.deduplicate import deduplicate_parquet
+from shingling.bulk.spark.deduplicate import SPARK_METHODS, deduplicate_parquet
 from shingling.errors import ShinglingError
 from shingling.rules.defaults import DEFAULT_MIN_WORDS, DEFAULT_THRESHOLD
-from shingling.rules.methods import COLLECTION_METHODS, DEFAULT_METHOD
+from shingling.rules.methods import DEFAULT_METHOD
 from shingling.store import Rules
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", required=True, help="folder to write to")
     parser.add_argument("--threshold", type=float, default=DEFAULT_THRESHOLD)
     parser.add_argument("--min-words", type=int, default=DEFAULT_MIN_WORDS)
-    parser.add_argument("--method", choices=COLLECTION_METHODS, default=DEFAULT_METHOD)
+    parser.add_argument("--method", choices=SPARK_METHODS, default=DEFAULT_METHOD)
     parser.add_argument("--text-field", default="text")
     parser.add_argument("--id-field", help="by default id, or url")
     parser.add_argument("--order", action="append", help="column to order the rows by")

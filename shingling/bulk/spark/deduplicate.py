@@ -23,7 +23,7 @@ from shingling.bulk.spark.rounds import Rounds
 from shingling.bulk.spark.signing import SIGNED, Signing, sign_rows
 from shingling.bulk.spark.work import Work, hadoop
 from shingling.errors import BulkError
-from shingling.rules.methods import METHODS
+from shingling.rules.methods import METHODS, Keys
 from shingling.sketch.banding import Banding
 from shingling.store import (
     MAX_CANDIDATES_MEASURED,
@@ -37,6 +37,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyspark.sql import Column
+
+SPARK_METHODS = tuple(
+    name for name, method in METHODS.items() if method.keys is not Keys.SIMHASH_HALVES
+)
+"""Names of the methods that Spark decides by: rows find each other under the same keys."""
 
 _ROW, _FILE, _LINE, _INPUT = (f"shingling_{name}" for name in ("row", "file", "line", "input"))
 _EXPORT_COLUMNS = {"id", "url", "text", "text_hash", "simhash", "minima", "original_id"}
@@ -110,10 +115,11 @@ def deduplicate_frame(
             one in Spark's checkpoint folder.
 
     Raises:
-        BulkError: a column is missing, no order or folder is given, or, with `Options.strict`, a
-            row is bad.
+        BulkError: the method is `simhash`, a column is missing, no order or folder is given, or,
+            with `Options.strict`, a row is bad.
     """
     options = options or Options()
+    _require_method(options)
     columns = [order] if isinstance(order, str) else [*(order or ())]
     if not columns:
         raise BulkError("a DataFrame has no order of its own: name the columns that it is by")
@@ -146,11 +152,12 @@ def deduplicate_parquet(
             each by their paths.
 
     Raises:
-        BulkError: an input cannot be read, a column is missing, `out` has results of another run,
-            or, with `Options.strict`, a row is bad.
+        BulkError: the method is `simhash`, an input cannot be read, a column is missing, `out` has
+            results of another run, or, with `Options.strict`, a row is bad.
     """
     began = time.monotonic()
     options = options or Options()
+    _require_method(options)
     columns = [order] if isinstance(order, str) else [*(order or ())]
     for name in _RESULT_FOLDERS:
         path, files = hadoop(spark, f"{out}/{name}")
@@ -194,6 +201,15 @@ def _read(spark: SparkSession, inputs: Sequence[str]) -> DataFrame:
     if not frames:
         raise BulkError("there is no input")
     return reduce(partial(DataFrame.unionByName, allowMissingColumns=True), frames)
+
+
+def _require_method(options: Options) -> None:
+    if options.rules.method not in SPARK_METHODS:
+        *others, last = SPARK_METHODS
+        raise BulkError(
+            f"the method {options.rules.method} is not for Spark: take {', '.join(others)} or"
+            f" {last}, or `scrapy dedup bulk` on one machine"
+        )
 
 
 def _require_columns(rows: DataFrame, names: Sequence[str]) -> None:

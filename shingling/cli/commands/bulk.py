@@ -15,7 +15,8 @@ from shingling.cli.progress import progress_bar
 from shingling.cli.subcommand import Subcommand
 from shingling.errors import BulkError
 from shingling.extraction.cpus import usable_cpus
-from shingling.rules.methods import COLLECTION_METHODS
+from shingling.rules.defaults import MAX_SIMHASH_DISTANCE
+from shingling.rules.methods import METHODS
 
 if TYPE_CHECKING:
     import argparse
@@ -41,8 +42,15 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--method",
-        choices=COLLECTION_METHODS,
+        choices=[*METHODS],
         help="how duplicates are found (default: DEDUP_METHOD)",
+    )
+    parser.add_argument(
+        "--distance",
+        type=whole_number(0, MAX_SIMHASH_DISTANCE),
+        metavar="BITS",
+        help="bits in which SimHashes of near-duplicates differ at most (default:"
+        " DEDUP_SIMHASH_DISTANCE)",
     )
     for name in ("text", "html"):
         parser.add_argument(
@@ -128,11 +136,23 @@ def _bulk(options: argparse.Namespace, settings: DedupSettings) -> int:
 def _options(options: argparse.Namespace, settings: DedupSettings) -> Options:
     from shingling.bulk import Fields, Options
 
-    threshold = settings.threshold if options.threshold is None else options.threshold
+    given = {
+        "threshold": options.threshold,
+        "method": options.method,
+        "simhash_distance": options.distance,
+    }
+    chosen = {name: value for name, value in given.items() if value is not None}
+    rules = replace(settings.rules, **chosen)
+    for name, is_used in (
+        ("threshold", METHODS[rules.method].threshold),
+        ("distance", METHODS[rules.method].distance),
+    ):
+        if getattr(options, name) is not None and not is_used:
+            raise UsageError(
+                f"--{name} has no effect with the method {rules.method}", print_help=False
+            )
     return Options(
-        rules=replace(
-            settings.rules, threshold=threshold, method=options.method or settings.method
-        ),
+        rules=rules,
         scheme=settings.scheme,
         extractor=settings.extractor,
         fields=Fields(
