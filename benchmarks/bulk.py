@@ -122,14 +122,15 @@ def run(name: str, file: Path, folder: Path, memory: int) -> dict[str, float]:
     with (folder / f"{name}.log").open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log)
         while process.poll() is None:
-            peak = max(peak, _tree_mb(process.pid))
+            peak = max(peak, tree_mb(process.pid))
             time.sleep(_LOOK)
     if process.returncode:
         raise SystemExit(f"{name} failed:\n" + (folder / f"{name}.log").read_text("utf-8")[-3000:])
     return {"seconds": time.perf_counter() - began, "peak MB": peak}
 
 
-def _tree_mb(pid: int) -> float:
+def tree_mb(pid: int) -> float:
+    """Return the memory of a process and those below it, in MB."""
     total = 0
     try:
         tree = [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]

@@ -26,7 +26,8 @@ class Fields(NamedTuple):
     Args:
         text: field with the text.
         html: field with HTML to extract the text from, if the row has no text.
-        id: field with the id; None takes `id`, then `url`, then the row's file and line.
+        id: field with the id, any JSON value; None takes `id`, then `url`, then `_id`, then the
+            row's file and line.
     """
 
     text: str = "text"

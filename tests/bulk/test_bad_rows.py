@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from shingling.bulk import Fields, Options, Summary, deduplicate
+from shingling.bulk.files.ids import BadRowError, id_of
 from shingling.errors import BulkError
 from tests.support.pages import article, html
 
@@ -71,10 +72,18 @@ def test_a_strict_run_stops_at_the_first(
 def test_an_id_that_is_asked_for_has_to_be_there(tmp_path: Path) -> None:
     file = write_lines(
         tmp_path / "rows.jsonl",
-        [{"key": 7, "text": article(1)}, {"text": article(2)}, {"key": [1], "text": article(3)}],
+        [{"key": 7, "text": article(1)}, {"text": article(2)}, {"key": None, "text": article(3)}],
     )
     run(file, fields=Fields(id="key"))
-    assert reasons(file) == [(2, "no key"), (3, "key is no string or number")]
+    assert reasons(file) == [(2, "no key"), (3, "no key")]
+
+
+def test_an_id_that_is_nested_too_deeply_is_a_bad_row() -> None:
+    nested: list[Any] = []
+    for _ in range(100_000):
+        nested = [nested]
+    with pytest.raises(BadRowError, match="nested too deeply"):
+        id_of({"_id": nested}, ["_id"])
 
 
 @pytest.mark.parametrize("packed", [False, True])

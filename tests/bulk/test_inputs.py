@@ -6,15 +6,17 @@ import csv
 import gzip
 import io
 import json
+import os
 import sqlite3
 import sys
 from contextlib import closing
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from shingling import ShinglingError
+from shingling import ShinglingError, Store
 from shingling.bulk import Fields, Options, deduplicate
 from tests.support.pages import article, html
 
@@ -27,9 +29,6 @@ from .collections import (
     warc_record,
     write_lines,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ROWS = families(7, 120, random_texts(6, 5))
 
@@ -226,6 +225,108 @@ def test_what_cannot_be_read_is_said(
     (tmp_path / "rows.txt").write_text("", encoding="utf-8")
     with pytest.raises(ShinglingError, match=problem):
         deduplicate([name], tmp_path / "out", Options(workers=0, **options))
+
+
+EXTENDED_JSON = [
+    ({"$oid": "65f0c0ffee65f0c0ffee65f0"}, '{"$oid":"65f0c0ffee65f0c0ffee65f0"}'),
+    ({"$numberLong": "1"}, '{"$numberLong":"1"}'),
+    ({"$date": {"$numberLong": "-1"}}, '{"$date":{"$numberLong":"-1"}}'),
+    ({"$date": "2026-01-02T03:04:05Z"}, '{"$date":"2026-01-02T03:04:05Z"}'),
+    ({"b": [1, None], "a": "x y@z"}, '{"a":"x y\\u0040z","b":[1,null]}'),
+    (1.5, "1.5"),
+    (False, "false"),
+    (["news", 7], '["news",7]'),
+    (12, "12"),
+    ("plain", "plain"),
+]
+
+
+def test_any_json_value_is_an_id_written_in_one_way(tmp_path: Path) -> None:
+    text = article(3)
+    rows = [{"_id": value, "text": text} for value, _ in EXTENDED_JSON]
+    names = [name for _, name in EXTENDED_JSON]
+    store = f"sqlite:///{tmp_path / 'dedup.db'}"
+    with Store.open(store) as opened:
+        summary = deduplicate(
+            [str(write_lines(tmp_path / "rows.jsonl", rows))],
+            tmp_path / "out",
+            Options(workers=0),
+            store=opened,
+        )
+        assert {page.url for page in opened.pages()} == {*names}
+    assert (summary.total, summary.bad) == (len(rows), 0)
+    removed = read_lines(tmp_path / "out" / "removed.jsonl")
+    assert [row["id"] for row in removed] == names[1:]
+    assert {row["original"] for row in removed} == {names[0]}
+    groups = read_lines(tmp_path / "out" / "groups.jsonl")
+    assert groups == [{"original": names[0], "duplicates": names[1:]}]
+    assert read_lines(tmp_path / "out" / "kept.jsonl") == rows[:1]
+
+
+def test_values_with_their_keys_in_another_order_are_one_id(tmp_path: Path) -> None:
+    rows = [{"key": {"a": 1, "b": 2}, "text": article(1)}, {"key": {"b": 2, "a": 1}, "text": "b"}]
+    file = write_lines(tmp_path / "rows.jsonl", rows)
+    options = Options(workers=0, fields=Fields(id="key"))
+    summary = deduplicate([str(file)], tmp_path / "out", options)
+    assert summary.reasons == {"the id of an earlier row": 1}
+
+
+def test_texts_of_a_folder_are_rows_with_their_paths_as_ids(tmp_path: Path) -> None:
+    folder = tmp_path / "texts"
+    (folder / "deep" / "er").mkdir(parents=True)
+    (folder / "a.txt").write_text(article(1), encoding="utf-8")
+    (folder / "b.html").write_text(html(article(2)), encoding="utf-8")
+    (folder / "c.bin").write_bytes(b"\x89" + article(1).encode())
+    (folder / "deep" / "a.MD").write_text(f"<p>{article(1)}", encoding="utf-8")
+    (folder / "deep" / "er" / "page.txt").write_text(html(article(3)), encoding="utf-8")
+    (folder / "deep" / "utf16.txt").write_text(article(1), encoding="utf-16")
+    (folder / "empty.txt").write_bytes(b"")
+    summary = deduplicate([str(folder)], tmp_path / "out", Options(workers=0))
+    kept = read_lines(tmp_path / "out" / "kept.jsonl")
+    pages = [(folder / name).as_uri() for name in ("b.html", "deep/er/page.txt")]
+    assert [row.get("id", row.get("url")) for row in kept] == ["a.txt", *pages]
+    assert (kept[0]["text"], kept[0]["fetched"][:2]) == (article(1), "20")
+    removed = read_lines(tmp_path / "out" / "removed.jsonl")
+    assert [(row["id"], row["original"], row["status"]) for row in removed] == [
+        ("deep/a.MD", "a.txt", "near"),
+        ("deep/utf16.txt", "a.txt", "exact"),
+    ]
+    assert summary.reasons == {"text is empty": 1}
+
+
+def test_hostile_names_and_links_of_a_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    (tmp_path / "outside.txt").write_text(article(9), encoding="utf-8")
+    (tmp_path / "others").mkdir()
+    (tmp_path / "others" / "secret.txt").write_text(article(8), encoding="utf-8")
+    names = [b"bytes-\xff.txt", b"line\nbreak\x1b[31m.txt", b"=sum.txt", b"a:b@c.txt"]
+    for at, name in enumerate(names):
+        Path(os.fsdecode(os.fsencode(folder) + b"/" + name)).write_text(article(at), "utf-8")
+    (folder / "in.txt").symlink_to(folder / "=sum.txt")
+    (folder / "loop.txt").symlink_to(folder / "loop.txt")
+    (folder / "out.txt").symlink_to(tmp_path / "outside.txt")
+    (folder / "others").symlink_to(tmp_path / "others")
+    summary = deduplicate([str(folder)], tmp_path / "out", Options(workers=0))
+    kept = {row["id"] for row in read_lines(tmp_path / "out" / "kept.jsonl")}
+    assert kept == {"bytes-%FF.txt", "line\nbreak\x1b[31m.txt", "=sum.txt", "a:b@c.txt"}
+    bad = [row["reason"] for row in read_lines(tmp_path / "out" / "bad.jsonl")]
+    left = "it is a link that leaves the folder"
+    assert bad[1:] == [f"others: {left}", f"out.txt: {left}"]
+    assert bad[0].startswith("loop.txt: cannot be read: ")
+    assert summary.total == 4
+
+
+@pytest.mark.parametrize("name", [None, "image.png"])
+def test_a_folder_with_nothing_to_read_is_an_error(tmp_path: Path, name: str | None) -> None:
+    (tmp_path / "texts" / "deep").mkdir(parents=True)
+    if name:
+        (tmp_path / "texts" / "deep" / name).write_bytes(b"\x89PNG")
+    with pytest.raises(
+        ShinglingError, match=r"texts: no file in it is HTML, \.txt, \.md or \.warc"
+    ):
+        deduplicate([str(tmp_path / "texts")], tmp_path / "out", Options(workers=0))
+    assert not (tmp_path / "out").exists()
 
 
 def test_an_empty_collection_has_empty_files(tmp_path: Path) -> None:

@@ -352,6 +352,7 @@ def test_a_folder_names_its_broken_files_and_reads_the_others(tmp_path: Path) ->
     assert [reason.partition(":")[0] for reason in bad_rows(tmp_path / "out")] == [
         "b.warc",
         "c.warc.gz",
+        "leads-out.html",
     ]
 
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from shingling.bulk.files.pages import (
     ArchiveError,
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 MAX_NAMED_BAD_ENTRIES = 1000
 """Entries of an archive that are named if they cannot be read; others are only counted."""
 
+_Entry = TypeVar("_Entry")
 _WARC = (".warc", ".warc.gz")
 _TAR = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 
@@ -51,7 +52,7 @@ def read_archive(
             further, after the pages before that place. In a folder, such a file is skipped.
         BulkError: the disk is full.
     """
-    return _named(_read(path, only, base, max_bytes))
+    return first_named(_read(path, only, base, max_bytes))
 
 
 def _read(
@@ -77,28 +78,43 @@ def _read_folder(
 ) -> Iterator[SavedPage | SkippedPage]:
     files = sorted(file for file in folder.rglob("*") if file.is_file() and not file.is_symlink())
     for file in files:
-        name = file.relative_to(folder).as_posix()
-        try:
-            if file.name.endswith(_WARC):
-                yield from read_warc(file, only, max_bytes)
-            elif is_chosen(name, only):
-                with file.open("rb") as opened:
-                    fetched = saved_time(file.stat().st_mtime)
-                    yield from read_page(
-                        opened, url_of_name(folder, name, base), fetched, max_bytes
-                    )
-        except (ArchiveError, OSError) as error:
-            yield SkippedPage(name, f"cannot be read any further: {error}")
+        yield from read_file(
+            file, file.relative_to(folder).as_posix(), folder, only, base, max_bytes
+        )
 
 
-def _named(pages: Iterable[SavedPage | SkippedPage]) -> Iterator[SavedPage | SkippedPage]:
+def read_file(
+    file: Path, name: str, folder: Path, only: Sequence[str], base: str | None, max_bytes: int
+) -> Iterator[SavedPage | SkippedPage]:
+    """Yield the page of a file in a folder, or the pages of a WARC file there.
+
+    Args:
+        file: its path.
+        name: its path in the folder.
+        folder: where it is.
+        only: as for `read_archive`.
+        base: as for `read_archive`.
+        max_bytes: as for `read_archive`.
+    """
+    try:
+        if file.name.endswith(_WARC):
+            yield from read_warc(file, only, max_bytes)
+        elif is_chosen(name, only):
+            with file.open("rb") as opened:
+                fetched = saved_time(file.stat().st_mtime)
+                yield from read_page(opened, url_of_name(folder, name, base), fetched, max_bytes)
+    except (ArchiveError, OSError) as error:
+        yield SkippedPage(name, f"cannot be read any further: {error}")
+
+
+def first_named(pages: Iterable[_Entry | SkippedPage]) -> Iterator[_Entry | SkippedPage]:
     """Yield pages, and the first of those that cannot be read; the others are counted."""
     skipped = 0
     broken: ArchiveError | None = None
     try:
         for page in pages:
             skipped += isinstance(page, SkippedPage)
-            if isinstance(page, SavedPage) or skipped <= MAX_NAMED_BAD_ENTRIES:
+            if not isinstance(page, SkippedPage) or skipped <= MAX_NAMED_BAD_ENTRIES:
                 yield page
     except ArchiveError as error:
         broken = error

@@ -54,6 +54,21 @@ class SavedPage:
 
 
 @dataclass(frozen=True)
+class SavedText:
+    """A text file of a folder.
+
+    Args:
+        name: its path in the folder.
+        body: the bytes of the file.
+        fetched: when it was saved.
+    """
+
+    name: str
+    body: bytes
+    fetched: datetime
+
+
+@dataclass(frozen=True)
 class SkippedPage:
     """An entry of an archive, or a file of a folder, that cannot be read.
 
@@ -136,6 +151,13 @@ def url_problem(url: str) -> str | None:
     if not has_host or parts.scheme not in ("http", "https"):
         return "its URL is not that of a page on the web"
     return None
+
+
+def shown_name(name: str) -> str:
+    """Name of a file as valid text; bytes of it that are not UTF-8 are percent-encoded."""
+    return "".join(
+        f"%{ord(char) - 0xDC00:02X}" if "\udc80" <= char <= "\udcff" else char for char in name
+    )
 
 
 def saved_time(seconds: float) -> datetime:

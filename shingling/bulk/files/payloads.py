@@ -15,7 +15,8 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol
 from w3lib.encoding import http_content_type_encoding
 
 from shingling.bulk.files.lines import json_object
-from shingling.bulk.files.pages import SavedPage, SkippedPage
+from shingling.bulk.files.pages import SavedPage, SavedText, SkippedPage
+from shingling.extraction.html import decode
 from shingling.extraction.pages import Fetched
 
 if TYPE_CHECKING:
@@ -125,22 +126,34 @@ class ArrowRows(NamedTuple):
 
 
 class Pages(NamedTuple):
-    """Pages of an archive, and those of it that cannot be read."""
+    """Pages of an archive or a folder, its texts, and those that cannot be read.
 
-    pages: Sequence[SavedPage | SkippedPage]
+    Args:
+        pages: the entries.
+        text_field, id_field: fields that texts are put into, and their names.
+        file: none.
+    """
+
+    pages: Sequence[SavedPage | SavedText | SkippedPage]
+    text_field: str = "text"
+    id_field: str = "id"
     file: str | None = None
 
     def rows(self, max_bytes: int) -> Iterator[RawRow]:
-        """Yield a row with URL and time for each page."""
+        """Yield a row with URL or name, and time, for each page or text."""
         del max_bytes  # archives are read with it
         for number, page in enumerate(self.pages, start=1):
             if isinstance(page, SkippedPage):
                 yield RawRow(number, page.message)
                 continue
+            values = {"fetched": page.fetched.isoformat()}
+            if isinstance(page, SavedText):
+                named = {self.id_field: page.name, self.text_field: decode(page.body)}
+                yield RawRow(number, {**named, **values})
+                continue
             encoding = http_content_type_encoding(page.content_type) if page.content_type else None
             fetched = Fetched(page.body, is_html=True, url=page.url, encoding=encoding)
-            values = {"url": page.url, "fetched": page.fetched.isoformat()}
-            yield RawRow(number, values, page=fetched)
+            yield RawRow(number, {"url": page.url, **values}, page=fetched)
 
 
 class Broken(NamedTuple):

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
 
 from shingling.bulk.files.archives import read_archive
+from shingling.bulk.files.folders import read_folder, require_content
 from shingling.bulk.files.lines import csv_lines
-from shingling.bulk.files.pages import ArchiveError, SavedPage
+from shingling.bulk.files.pages import ArchiveError, SavedPage, SavedText, SkippedPage
 from shingling.bulk.files.payloads import (
     BOM,
     ArrowRows,
@@ -125,6 +126,9 @@ def _source(name: str, options: Options) -> Source:
     form = options.format or _format_of(path)
     size = stat.st_size
     identity = [size, stat.st_mtime_ns]
+    if form == "folder":
+        require_content(path, options.max_bytes)
+        return Source(name, identity, None, lambda: _folder(path, options))
     if form in ("warc", "html"):
         return Source(name, identity, None, lambda: _archive(path, options))
     if form == "parquet":
@@ -143,7 +147,7 @@ def _source(name: str, options: Options) -> Source:
 
 def _format_of(path: Path) -> str:
     if path.is_dir():
-        return "html"
+        return "folder"
     name = path.name.lower()
     for suffix in (".gz", ".zst"):
         name = name.removesuffix(suffix)
@@ -281,10 +285,20 @@ def _parquet(path: Path) -> Iterator[tuple[Payload, float | None]]:
 
 
 def _archive(path: Path, options: Options) -> Iterator[tuple[Payload, float | None]]:
-    pages = read_archive(path, max_bytes=options.max_bytes)
-    sized = ((page, len(page.body) if isinstance(page, SavedPage) else 0) for page in pages)
+    return _pages(read_archive(path, max_bytes=options.max_bytes), options)
+
+
+def _folder(path: Path, options: Options) -> Iterator[tuple[Payload, float | None]]:
+    return _pages(read_folder(path, options.max_bytes), options)
+
+
+def _pages(
+    pages: Iterator[SavedPage | SkippedPage] | Iterator[SavedPage | SavedText | SkippedPage],
+    options: Options,
+) -> Iterator[tuple[Payload, float | None]]:
+    sized = ((page, 0 if isinstance(page, SkippedPage) else len(page.body)) for page in pages)
     for part in _collected(sized, _MAX_PART_PAGES):
-        yield Pages(part), None
+        yield Pages(part, options.fields.text, options.fields.id or "id"), None
 
 
 def _query(url: str, options: Options) -> Source:

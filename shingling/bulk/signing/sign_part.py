@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from shingling.bulk.files.ids import USUAL_ID_FIELDS, BadRowError, id_of
 from shingling.bulk.files.payloads import to_json
 from shingling.bulk.signing.chunks import ChunkHeader, ChunkWriter
 from shingling.extraction.limits import limit_memory
 from shingling.extraction.pages import Fetched, PageExtractor
 from shingling.sketch import sign
-from shingling.store import safe_url
 from shingling.text import clean
 
 if TYPE_CHECKING:
@@ -77,10 +77,6 @@ class Task:
     skipped: dict[int, str] = field(default_factory=dict)
 
 
-class BadRowError(Exception):
-    """The row cannot be taken; the message says why."""
-
-
 def sign_part(task: Task, signer: Signer, note: Callable[[int], None]) -> int:
     """Sign a part of an input, and write its chunk; return its number.
 
@@ -115,7 +111,7 @@ def _add(row: RawRow, writer: ChunkWriter, signer: Signer) -> None:
     if isinstance(values, str):
         raise BadRowError(values)
     fields = signer.fields
-    row_id = id_of(values, fields.id)
+    row_id = named_row(values, fields.id)
     body = values.get(fields.text)
     place: tuple[int, int] | bytes
     if isinstance(body, str) and body and not body.isspace():
@@ -164,21 +160,18 @@ def without_text(values: dict[str, Any], fields: Fields) -> str:
     return f"neither {fields.text} nor {fields.html}"
 
 
-def id_of(values: dict[str, Any], name: str | None) -> tuple[bytes, bytes] | None:
+def named_row(values: dict[str, Any], name: str | None) -> tuple[bytes, bytes] | None:
     """Id of a row and its hash, 16 bytes; None if it has none and none is asked for.
 
     Raises:
-        BadRowError: it has no `name`.
+        BadRowError: it has no `name`, or its id cannot be taken.
     """
-    value = None
-    for one in ("id", "url") if name is None else (name,):
-        value = values.get(one)
-        if isinstance(value, (str, int)) and value != "" and not isinstance(value, bool):
-            url = safe_url(clean(str(value)))  # as a store has it
-            return url.encode(), hashlib.blake2b(url.encode(), digest_size=16).digest()
-    if name is None:
+    found = id_of(values, USUAL_ID_FIELDS if name is None else (name,))
+    if found is None and name is not None:
+        raise BadRowError(f"no {name}")
+    if found is None:
         return None
-    raise BadRowError(f"no {name}" if value in (None, "") else f"{name} is no string or number")
+    return found.encode(), hashlib.blake2b(found.encode(), digest_size=16).digest()
 
 
 def reason_shown(reason: str) -> str:

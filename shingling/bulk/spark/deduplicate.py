@@ -15,6 +15,7 @@ from uuid import uuid4
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession, functions as f
 
+from shingling.bulk.files.ids import USUAL_ID_FIELDS
 from shingling.bulk.options import Fields, Options, Problem, Summary
 from shingling.bulk.output import MAX_PROBLEMS_SHOWN, REPEATED_ID_REASON
 from shingling.bulk.spark.candidates import Deciding
@@ -265,7 +266,7 @@ def _column(name: str) -> Column:
 
 def _signed(numbered: DataFrame, row: Column, options: Options) -> DataFrame:
     fields = options.fields
-    ids = ("id", "url") if fields.id is None else (fields.id,)
+    ids = USUAL_ID_FIELDS if fields.id is None else (fields.id,)
     names = {name for name in (*ids, fields.text) if name in numbered.columns}
     place = f.concat(f.col(_FILE), f.lit(":"), f.col(_LINE).cast("string"))
     columns = row, place.alias("place"), f.struct(*map(_column, sorted(names))).alias("values")

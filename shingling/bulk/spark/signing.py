@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from shingling.bulk.files.ids import BadRowError
 from shingling.bulk.files.payloads import json_values
-from shingling.bulk.signing.sign_part import BadRowError, id_of, without_text
+from shingling.bulk.signing.sign_part import named_row, without_text
 from shingling.bulk.spark.batches import of_rows
 from shingling.sketch import FUNCTIONS, sign
 from shingling.text import clean
@@ -71,7 +72,7 @@ def _signed(row: dict[str, Any], signing: Signing) -> tuple[Any, ...]:
     fields = signing.fields
     row_id, name = None, row["place"]
     try:
-        named = id_of(json_values(row["values"]), fields.id)
+        named = named_row(json_values(row["values"]), fields.id)
         if named is not None:
             row_id = name = named[0].decode()
         if name is None:
