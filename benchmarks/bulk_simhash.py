@@ -1,6 +1,6 @@
 """A whole collection by SimHash: rate, memory, and agreement with comparing every pair.
 
-Rows are made by `benchmarks.splice`: 300 words, of which 5 % are an earlier row again. Of 5 % more,
+Rows are made by `benchmarks.splice`: 300 words, and 10 % are an earlier row again. In 5 % more,
 1 to 6 words are replaced, so that most of their SimHashes lie 0 to 5 bits from that of their
 source. All rows are signed once more to judge: each row of a sample is compared with every row
 before it that was kept. It has to be removed if and only if one of them lies within the distance.

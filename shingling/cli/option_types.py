@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from argparse import ArgumentParser
     from collections.abc import Callable
 
 MAX_WHOLE_NUMBER = 2**31 - 1
@@ -78,6 +79,17 @@ def time(value: str) -> float:
         return moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()
     except (ValueError, OverflowError):
         raise ArgumentTypeError("takes a date such as 2026-11-21") from None
+
+
+def add_every(parser: ArgumentParser) -> None:
+    """Add the option `--every` of commands that tell how far they have come."""
+    parser.add_argument(
+        "--every",
+        type=number(86_400, "number of seconds"),
+        default=10.0,
+        metavar="SECONDS",
+        help="time between two lines of progress, where there is no terminal (default: 10)",
+    )
 
 
 share = number(1)

@@ -19,14 +19,19 @@ Show = Callable[[str, int, float | None], None]
 
 @contextmanager
 def progress_bar(
-    unit: str, *, seconds_between_lines: float | None = None, shown: bool = True
+    unit: str,
+    *,
+    seconds_between_lines: float | None = None,
+    announced: bool = True,
+    shown: bool = True,
 ) -> Iterator[Show]:
     """Show progress on standard error: a bar where that is a terminal.
 
     Args:
         unit: what is counted, such as `pages`.
-        seconds_between_lines: where it is no terminal, print a line that often, and one for
-            each phase at least; None prints nothing there.
+        seconds_between_lines: where it is no terminal, print a line that often; None prints
+            nothing there.
+        announced: whether there is also a line when a phase begins.
         shown: False shows nothing at all.
 
     Yields:
@@ -36,7 +41,7 @@ def progress_bar(
         with _bar(unit) as show:
             yield show
     elif shown and seconds_between_lines is not None:
-        yield _Lines(unit, seconds_between_lines)
+        yield _Lines(unit, seconds_between_lines, announced=announced)
     else:
         yield lambda *_: None
 
@@ -74,16 +79,18 @@ def _bar(unit: str) -> Iterator[Show]:
 
 
 class _Lines:
-    """Prints lines of progress, one for each phase at least.
+    """Prints lines of progress.
 
     Args:
         unit: what is counted.
         seconds: between two lines of a phase.
+        announced: whether the beginning of a phase is a line.
     """
 
-    def __init__(self, unit: str, seconds: float) -> None:
+    def __init__(self, unit: str, seconds: float, *, announced: bool) -> None:
         self._unit = unit
         self._seconds = seconds
+        self._announced = announced
         self._printed = 0.0
         self._rate = _Rate()
 
@@ -94,6 +101,8 @@ class _Lines:
         if not begins and now - self._printed < self._seconds:
             return
         self._printed = now
+        if begins and not self._announced:
+            return
         if begins:
             line = f"{phase} ..."
         else:

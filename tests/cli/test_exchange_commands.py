@@ -195,7 +195,11 @@ def test_pages_for_a_store_that_has_some_are_decided_again(
     exported = dedup("export", "--store", source).out.encode()
     done = dedup("import", "--store", target, stdin=exported)
     assert (done.code, done.err) == (0, "")
-    assert done.out == "6 pages: 2 new, 1 exact, 1 unchanged, 1 changed, 1 skipped\n"
+    assert (
+        done.out
+        == "6 pages: 2 new (33.3%), 1 exact (16.7%), 1 unchanged (16.7%), 1 changed (16.7%),"
+        " 1 skipped (16.7%)\n"
+    )
     with Store.open(target) as store:
         (run,) = store.runs()
         assert (run.spider, run.outcome) == ("import", "finished")
@@ -241,7 +245,10 @@ def test_another_scheme_is_refused_unless_texts_can_be_signed_anew(
     assert done.code == 0
     assert "its pages are signed anew from their texts" in done.err
     assert "no text to sign anew" in done.err
-    assert done.out == "5 pages: 2 new, 1 exact, 1 near, 1 skipped; 1 line wrong\n"
+    assert (
+        done.out == "5 pages: 2 new (40.0%), 1 exact (20.0%), 1 near (20.0%), 1 skipped (20.0%);"
+        " 1 line wrong\n"
+    )
     with Store.open(target) as store:
         [page] = store.find("https://a.example/1")
         assert store.signature(page) == sign(TEXT, Scheme(shingle_size=4))

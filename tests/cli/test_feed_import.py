@@ -54,7 +54,10 @@ def jsonl(items: Sequence[Any]) -> bytes:
 def test_a_feed_is_decided_as_a_crawl_would(dedup: Any, target: str) -> None:
     done = dedup("import", "--store", target, "--time-field", "when", stdin=jsonl(ITEMS))
     assert (done.code, done.err) == (0, "")
-    assert done.out == "6 pages: 2 new, 1 exact, 1 near, 1 unchanged, 1 skipped\n"
+    assert (
+        done.out == "6 pages: 2 new (33.3%), 1 exact (16.7%), 1 near (16.7%), 1 unchanged (16.7%),"
+        " 1 skipped (16.7%)\n"
+    )
     with Store.open(target) as store:
         one, two, three, four = store.pages()
         assert one.first_seen.isoformat() == "2020-02-03T04:05:06+00:00"
@@ -107,21 +110,54 @@ def test_wrong_lines_are_named_and_stop_nothing(dedup: Any, target: str) -> None
     ]
     done = dedup("import", "--store", target, "--time-field", "when", stdin=b"".join(lines))
     assert done.code == 0
-    assert done.out == "2 pages: 1 new, 1 near; 7 lines wrong\n"
+    assert done.out == "2 pages: 1 new (50.0%), 1 near (50.0%); 7 lines wrong\n"
     assert done.err == (
         "line 1: not JSON\n"
         "line 2: not a JSON object\n"
-        "line 3: no url\n"
+        "line 3: no url or id or _id\n"
         "line 4: neither text nor html\n"
         "line 5: when is no time in ISO 8601 or seconds since 1970\n"
         "… and 2 more\n"
     )
 
 
+def test_items_without_a_url_are_known_by_their_ids(dedup: Any, target: str) -> None:
+    rows = [
+        {"_id": {"$oid": "65f0c0ffee65f0c0ffee65f0"}, "text": TEXT},
+        {"_id": {"$numberLong": "7"}, "text": EDITED},
+        {"id": 9, "_id": "not used", "text": article(5)},
+        {"url": "https://a.example/1", "_id": 3, "text": article(6)},
+        {"key": [1], "text": article(7)},
+    ]
+    done = dedup("import", "--store", target, stdin=jsonl(rows))
+    assert done.err == "line 5: no url or id or _id\n"
+    again = dedup("import", "--store", target, "--json", stdin=jsonl(rows[:4]))
+    shown = json.loads(again.out)
+    assert (shown["pages"], shown["unchanged"], shown["shares"]["unchanged"]) == (4, 4, 1.0)
+    done = dedup("import", "--store", target, "--id-field", "key", stdin=jsonl(rows))
+    assert "line 1: no url or key\n" in done.err
+    done = dedup("import", "--store", target, "--url-field", "link", stdin=jsonl(rows[:1]))
+    assert (done.code, done.err) == (2, "line 1: no link\n")
+    with Store.open(target) as store:
+        assert {page.url: page.original for page in store.pages()} == {
+            '{"$oid":"65f0c0ffee65f0c0ffee65f0"}': None,
+            '{"$numberLong":"7"}': '{"$oid":"65f0c0ffee65f0c0ffee65f0"}',
+            "9": None,
+            "https://a.example/1": None,
+            "[1]": None,
+        }
+
+
+def test_a_long_import_tells_how_far_it_is(dedup: Any, target: str) -> None:
+    done = dedup("import", "--store", target, "--every", "1e-9", stdin=jsonl(ITEMS))
+    assert done.code == 0
+    assert done.err.startswith("import: 6 pages, ")
+
+
 def test_a_feed_in_another_encoding_is_not_guessed_at(dedup: Any, target: str) -> None:
     rows = f"url,text\nhttps://a.example/1,{TEXT}\nhttps://a.example/2,{EDITED} na\xefve\n"
     done = dedup("import", "--store", target, "--format", "csv", stdin=rows.encode("latin-1"))
-    assert done.out == "1 page: 1 new; 1 line wrong\n"
+    assert done.out == "1 page: 1 new (100.0%); 1 line wrong\n"
     assert done.err == "line 3: not UTF-8\n"
 
 

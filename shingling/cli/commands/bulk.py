@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from scrapy.exceptions import UsageError
 
 from shingling.cli.opening import chosen_url
-from shingling.cli.option_types import number, share, text, whole_number
+from shingling.cli.option_types import add_every, share, text, whole_number
 from shingling.cli.output import FOUND, print_json, print_lines, print_table
 from shingling.cli.progress import progress_bar
 from shingling.cli.subcommand import Subcommand
@@ -33,8 +33,8 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "input",
         metavar="INPUT",
         nargs="+",
-        help=".jsonl or .csv (also .gz, .zst), .parquet, .warc, .tar, a folder of HTML, an"
-        " SQLAlchemy URL, or - for stdin",
+        help=".jsonl or .csv (also .gz, .zst), .parquet, .warc, .tar, a folder of .txt, .md or"
+        " HTML, an SQLAlchemy URL, or - for stdin",
     )
     parser.add_argument("--out", metavar="DIR", required=True, help="folder to write to")
     parser.add_argument(
@@ -63,7 +63,8 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "--id-field",
         metavar="NAME",
         type=text,
-        help="field of a row (default: id or url, where a row has one; else its file and line)",
+        help="field of a row (default: id, url or _id, where a row has one; else its file and"
+        " line)",
     )
     parser.add_argument(
         "--format",
@@ -95,13 +96,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--restart", action="store_true", help="start again, whatever another run has left in DIR"
     )
-    parser.add_argument(
-        "--every",
-        type=number(86_400, "number of seconds"),
-        default=10.0,
-        metavar="SECONDS",
-        help="time between two lines of progress, where there is no terminal (default: 10)",
-    )
+    add_every(parser)
 
 
 def _bulk(options: argparse.Namespace, settings: DedupSettings) -> int:

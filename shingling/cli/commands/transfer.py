@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.exceptions import UsageError
 
 from shingling.cli.opening import chosen_url, open_session
-from shingling.cli.option_types import text
+from shingling.cli.option_types import add_every, text
 from shingling.cli.output import FAILED, FOUND, counted, print_json, print_lines
 from shingling.cli.progress import progress_bar
 from shingling.cli.subcommand import Subcommand
@@ -119,11 +119,19 @@ def _add_import_options(parser: argparse.ArgumentParser) -> None:
         " now)",
     )
     parser.add_argument(
+        "--id-field",
+        metavar="NAME",
+        type=text,
+        help="field that an item without a URL is called by (default: id or _id, unless --url-field"
+        " is given)",
+    )
+    parser.add_argument(
         "--spider",
         metavar="NAME",
         type=text,
         help='spider that crawled the items, with DEDUP_SCOPE = "spider"',
     )
+    add_every(parser)
 
 
 def _import(options: argparse.Namespace, settings: DedupSettings) -> int:
@@ -178,7 +186,7 @@ def _import_store(
     header = Header.of(next(records))
     with (
         _session_for(options, settings, header) as session,
-        progress_bar("pages") as show,
+        progress_bar("pages", seconds_between_lines=options.every, announced=False) as show,
     ):
         watched = _watched(records, "import", header.pages, show)
         restored = restore(session, header, watched) if is_empty(session) else None
@@ -215,13 +223,21 @@ def _import_feed(
         text=options.text_field or settings.text_field,
         html=options.html_field or settings.html_field,
         time=options.time_field,
+        ids=_id_fields(options),
     )
     url = chosen_url(options, settings)
-    with progress_bar("pages") as show:
+    with progress_bar("pages", seconds_between_lines=options.every, announced=False) as show:
         counts, problems = decide_feed(
             url, settings, fields, lines, spider=options.spider, show=show
         )
     return _print_counts(options, counts, problems)
+
+
+def _id_fields(options: argparse.Namespace) -> tuple[str, ...]:
+    """Fields that may tell apart items without a URL."""
+    if options.id_field is not None:
+        return (options.id_field,)
+    return ("id", "_id") if options.url_field is None else ()
 
 
 def _print_restored(options: argparse.Namespace, restored: Restored) -> int:
@@ -236,9 +252,11 @@ def _print_restored(options: argparse.Namespace, restored: Restored) -> int:
 def _print_counts(options: argparse.Namespace, counts: Counter[str], problems: Problems) -> int:
     from shingling.store import STATUSES
 
+    total = counts.total() or 1
     if options.json:
         shown: dict[str, Any] = {"restored": False, "pages": counts.total()}
         shown |= {status: counts[status] for status in STATUSES}
+        shown["shares"] = {status: round(counts[status] / total, 4) for status in STATUSES}
         shown["wrong"] = problems.number
         shown["problems"] = [{"where": at, "problem": what} for at, what in problems.first]
         print_json(shown)
@@ -247,7 +265,11 @@ def _print_counts(options: argparse.Namespace, counts: Counter[str], problems: P
             print_lines(f"{at}: {what}", error=True)
         if problems.number > len(problems.first):
             print_lines(f"… and {problems.number - len(problems.first):,} more", error=True)
-        by_status = [f"{counts[status]:,} {status}" for status in STATUSES if counts[status]]
+        by_status = [
+            f"{counts[status]:,} {status} ({counts[status] / total:.1%})"
+            for status in STATUSES
+            if counts[status]
+        ]
         wrong = [f"{counted(problems.number, 'line')} wrong"] if problems.number else []
         numbers = "; ".join([", ".join(by_status), *wrong]) if by_status else "".join(wrong)
         print_lines(f"{counted(counts.total(), 'page')}{': ' if numbers else ''}{numbers}")

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+from shingling.bulk.files.ids import BadRowError, id_of
 from shingling.errors import ExtractionError
 from shingling.extraction.extractors import find_extractor
 from shingling.extraction.pages import Extraction, Fetched, PageExtractor
@@ -26,12 +27,19 @@ _PROBLEMS_KEPT = 5
 
 
 class Fields(NamedTuple):
-    """The names of an item's fields; `time` may be None."""
+    """The names of an item's fields.
+
+    Args:
+        url, text, html: of the page.
+        time: when it was fetched; may be None.
+        ids: fields by one of which an item without a URL is known.
+    """
 
     url: str
     text: str
     html: str
     time: str | None
+    ids: tuple[str, ...] = ()
 
 
 class Problems:
@@ -139,7 +147,12 @@ def _item(values: dict[str, Any], fields: Fields) -> _Item | str:
     """Page of an item, or what is wrong with it."""
     url = values.get(fields.url)
     if not isinstance(url, str) or not url.strip():
-        return f"no {fields.url}"
+        try:
+            url = id_of(values, fields.ids)
+        except BadRowError as error:
+            return str(error)
+        if url is None:
+            return f"no {' or '.join((fields.url, *fields.ids))}"
     for name, is_html in ((fields.text, False), (fields.html, True)):
         body = values.get(name)
         if isinstance(body, str) and body.strip():
