@@ -76,6 +76,10 @@ class StoreUnavailableError(StoreError):
     """The database is locked or cannot be reached: nothing was stored; a retry may succeed."""
 
 
+class StoreGoneError(StoreError):
+    """The store was deleted, moved or replaced while it was open: nothing was stored there."""
+
+
 class NoStoreError(StoreError):
     """The store does not exist, and was not to be created."""
 

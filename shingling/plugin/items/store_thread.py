@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from shingling.errors import NoStoreError, StoreError, StoreUnavailableError
+from shingling.errors import NoStoreError, StoreError, StoreGoneError, StoreUnavailableError
 from shingling.store import Store
 from shingling.store.admin.queries import page_by_url, pages_by_body
 from shingling.store.session import Session
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from shingling.plugin.settings import DedupSettings
     from shingling.sketch import Scheme
     from shingling.store import Page, Run, Verdict
+
+logger = logging.getLogger(__name__)
 
 _MAX_BATCH = 64  # pages in one transaction
 _MAX_RESULTS_AT_ONCE = 4  # handed out before the event loop does something else
@@ -112,7 +115,10 @@ class StoreThread:
         self._session: Session | None = None
         self._store: Store | None = None
         self._run: Run | None = None
+        self._shown: tuple[str, dict[str, Any]] = "", {}  # the spider and settings of the run
         self._dry_run = False
+        self._scheme: Scheme | None = None  # that pages are signed under
+        self._gone: StoreGoneError | None = None
         self._checks = _Batches(self._check, lambda: self._expected)
         self._expected = 0
         self._bodies = _Batches(self._by_body)
@@ -142,28 +148,56 @@ class StoreThread:
         Raises:
             StoreError, SchemeError, BandingError: the store cannot be used.
         """
-        scheme: Scheme = await self._call(self._open, spider, shown, dry_run)
-        return scheme
+        self._shown, self._dry_run = (spider, shown), dry_run
+        self._scheme = await self._call(self._open)
+        return self._scheme
 
-    def _open(self, spider: str, shown: dict[str, Any], dry_run: bool) -> Scheme:
-        settings = self._settings
-        self._dry_run = dry_run
-        open_session = partial(Session.open, scheme=settings.scheme, rules=settings.rules)
+    def _open(self, run: Run | None = None) -> Scheme:
+        """Open the store, and begin a run unless there is one."""
+        settings, dry_run = self._settings, self._dry_run
+        scheme = self._scheme or settings.scheme
+        open_session = partial(Session.open, scheme=scheme, rules=settings.rules)
         try:
             session = open_session(settings.store_url, create=not dry_run)
         except NoStoreError:
             session = open_session("sqlite://")  # in memory
         store = Store(session)
         try:
+            if self._scheme not in (None, store.scheme):
+                raise StoreError(f"{store.url}: another store, whose signatures are others")
             store.require(settings.rules)
             session.compare_by(settings.extractor, dry_run=dry_run)
             if not dry_run:
-                self._run = store.start_run(spider, shown)
+                self._run = run or store.start_run(*self._shown)
         except BaseException:
             store.close()
             raise
         self._session, self._store = session, store
         return store.scheme
+
+    def _reopen(self, gone: StoreGoneError) -> None:
+        """Open the store again that was deleted or replaced, or make it again.
+
+        Raises:
+            StoreError: it cannot be made now; the next batch tries again.
+        """
+        old = self._session
+        assert old is not None
+        if self._gone is None:
+            self._gone = gone
+            logger.error("Dedup lost its store: %s", gone)
+        rescued = old.database.rescue()
+        old.close()
+        self._open(self._run if rescued else None)
+        self._gone = None
+        if rescued:
+            logger.warning("%s: written again, with all its pages", old.database.where)
+        else:
+            logger.error(
+                "%s: opened again; pages that were in the former store and are not in this one"
+                " are not known any more",
+                old.database.where,
+            )
 
     async def check(self, page: Page) -> Verdict:
         """Decide a page, and wait until it is committed.
@@ -189,7 +223,8 @@ class StoreThread:
         Raises:
             StoreError: the database failed.
         """
-        assert self._store is not None
+        if self._gone is not None:
+            raise self._gone
         page: Page | None = await self._call(page_by_url, self._session, url, scope)
         return page
 
@@ -199,6 +234,8 @@ class StoreThread:
         Raises:
             StoreError: the database failed.
         """
+        if self._gone is not None:
+            raise self._gone
         if self._store is not None and not self._dry_run:
             await self._call(self._store.admin.forget, [url])
 
@@ -224,30 +261,54 @@ class StoreThread:
             return
         try:
             if self._run is not None:
-                self._store.finish_run(self._run, outcome)
+                self._finish(self._run, outcome)
         finally:
             self._store.close()
 
-    async def _check(self, batch: list[Page]) -> list[Verdict]:
+    def _finish(self, run: Run, outcome: str) -> None:
         assert self._store is not None
-        decide = partial(
-            self._store.check,
-            batch,
-            rules=self._settings.rules,
-            run=self._run,
-            dry_run=self._dry_run,
-        )
+        gone = self._gone
+        if gone is None:
+            try:
+                self._store.finish_run(run, outcome)
+            except StoreGoneError as error:
+                gone = error
+        if gone is not None:
+            self._reopen(gone)
+            assert self._run is not None
+            self._store.finish_run(self._run, outcome)
+
+    async def _check(self, batch: list[Page]) -> list[Verdict]:
         loop = asyncio.get_running_loop()
         began = loop.time()
         try:
-            verdicts: list[Verdict] = await self._call(decide)
+            verdicts: list[Verdict] = await self._call(self._decide, batch)
         finally:
             self.seconds += loop.time() - began
             self.batches += 1
         return verdicts
 
-    async def _by_body(self, keys: list[bytes]) -> list[Page | None]:
+    def _decide(self, batch: list[Page]) -> list[Verdict]:
+        """Decide a batch; where the store was lost, in the one that is opened or made again."""
+        if self._gone is None:
+            try:
+                return self._decide_now(batch)
+            except StoreGoneError as gone:
+                if self._settings.on_error == "close":
+                    raise
+                self._reopen(gone)
+        else:
+            self._reopen(self._gone)
+        return self._decide_now(batch)
+
+    def _decide_now(self, batch: list[Page]) -> list[Verdict]:
         assert self._store is not None
+        rules, run = self._settings.rules, self._run
+        return self._store.check(batch, rules=rules, run=run, dry_run=self._dry_run)
+
+    async def _by_body(self, keys: list[bytes]) -> list[Page | None]:
+        if self._gone is not None:
+            raise self._gone
         found: dict[bytes, Page] = await self._call(pages_by_body, self._session, keys)
         return [found.get(key) for key in keys]
 

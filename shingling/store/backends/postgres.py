@@ -32,7 +32,14 @@ STORE_LOCK = 0x5348_494E_474C_4501  # any number that keys are unlikely to be
 COMMIT_LOCK = STORE_LOCK + 1
 MAX_TURN = "30s"  # of somebody who does not commit, then the server ends the session
 NOTED_TRANSACTIONS = 1000  # a transaction that takes longer than so many others begins again
-CONNECT_TIMEOUT_SECONDS = "10"
+# Of libpq, unless the URL has others: a server that has vanished without a word is noticed.
+CONNECTION_PARAMETERS = {
+    "connect_timeout": "10",  # seconds
+    "keepalives_idle": "30",  # seconds
+    "keepalives_interval": "10",  # seconds
+    "keepalives_count": "3",
+    "tcp_user_timeout": "60000",  # milliseconds
+}
 
 # Advisory locks belong to a database, which may hold a store in each of its schemas.
 LOCK_SALT = "hashtextextended(current_schema(), 0)"
@@ -80,6 +87,7 @@ LOCK_TIMEOUT_SECONDS = 20  # of one statement; then Database.write tries again
 # SQLSTATE codes (PostgreSQL's manual, appendix A).
 _CONFLICT_CODES = {"40001", "40P01"}
 _AWAY_CODES = {"57P01", "57P02", "57P03", "53300", "55P03"}
+_GONE_CODES = {"42P01", "3F000"}
 _OUT_OF_MEMORY_CODE = "53200"
 
 
@@ -95,8 +103,7 @@ class PostgresDatabase(
     def __init__(self, url: URL) -> None:
         url = url.set(drivername=f"{self.dialect}+{self.driver}")
         super().__init__(url)
-        if "connect_timeout" not in url.query:
-            url = url.update_query_dict({"connect_timeout": CONNECT_TIMEOUT_SECONDS})
+        url = url.set(query={**CONNECTION_PARAMETERS, **url.query})
         try:
             self.engine = create_engine(url, isolation_level="READ COMMITTED", pool_pre_ping=True)
         except (ImportError, NoSuchModuleError) as error:
@@ -213,6 +220,10 @@ class PostgresDatabase(
         # psycopg has no SQLSTATE for a server that does not answer.
         no_answer = state is None and type(error.orig).__name__ == "OperationalError"
         return Trouble.AWAY if no_answer and _may_come_back(str(error.orig)) else None
+
+    def is_gone(self, error: DBAPIError) -> bool:
+        """Whether a table, or the schema, is not there."""
+        return getattr(error.orig, "sqlstate", None) in _GONE_CODES
 
     def begin_reading(self) -> Connection:
         """Connect with the isolation level REPEATABLE READ."""

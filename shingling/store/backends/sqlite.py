@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from contextlib import closing
@@ -15,6 +16,7 @@ from sqlalchemy.pool import StaticPool
 
 from shingling.errors import StoreError
 from shingling.store.backends.base import MAX_WAIT_SECONDS, Database, Trouble
+from shingling.store.backends.opened import OpenedFiles
 from shingling.store.index.recent import Recent, RecentPostings
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import URL, Connection, RowMapping, Table
     from sqlalchemy.exc import DBAPIError
+    from sqlalchemy.pool import ConnectionPoolEntry
 
     from shingling.store.backends.base import Committed, TextHash
     from shingling.store.index.postings import Postings
@@ -34,6 +37,7 @@ _WAL_CHECKPOINT_BYTES = 1 << 25  # at SQLite's 4 MB, checkpoints cost half the i
 _CACHE_KIB = 8192
 _HASHES_PER_STATEMENT = 256
 _VALUES_PER_STATEMENT = (1, 8, 64, 256)
+_FILES = "files"  # of a connection, in what the pool notes of it
 
 
 class SqliteDatabase(
@@ -57,9 +61,10 @@ class SqliteDatabase(
             options["connect_args"]["check_same_thread"] = False
         self.engine = create_engine(url, **options)
         self._reader = self.engine.execution_options(reading=True)
-        event.listen(self.engine, "connect", _set_up)
+        event.listen(self.engine, "connect", self._connected)
         event.listen(self.engine, "connect", self.note_damage)
         event.listen(self.engine, "begin", _begin)
+        event.listen(self.engine, "commit", _require_files)
         event.listen(self.engine, "rollback", self._rolled_back)
         self._recent: dict[str, Recent] = {}
 
@@ -107,6 +112,45 @@ class SqliteDatabase(
         """Table of keys, together with its recent entries."""
         recent = self._recent.setdefault(table.name, Recent(table.name))
         return RecentPostings(connection, table, recent)
+
+    def rescue(self) -> bool:
+        """Write what is still open to the file: to a new one, where it was deleted.
+
+        Raises:
+            StoreError: it cannot be written.
+        """
+        if self.path is None:
+            return False
+        part = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
+        try:
+            with self._named_errors(), closing(self.engine.raw_connection()) as connection:
+                files: OpenedFiles = connection.info[_FILES]
+                raw = connection.driver_connection
+                assert raw is not None
+                if files.has_database:
+                    (busy, *_) = raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                elif not self.path.exists():
+                    _check_file(self.path)  # its folder is there
+                    with closing(sqlite3.connect(part)) as copy:
+                        raw.backup(copy)
+            self.engine.dispose()
+            if files.has_database:
+                return not busy
+            files.remove_companions()
+            if part.exists() and not self.path.exists():
+                part.rename(self.path)
+                return True
+        except (OSError, sqlite3.Error) as error:
+            raise StoreError(f"{self.path}: {_explained(str(error))}") from error
+        finally:
+            for suffix in ("", "-wal", "-shm"):
+                part.with_name(part.name + suffix).unlink(missing_ok=True)
+        return False
+
+    def _connected(self, connection: sqlite3.Connection, record: ConnectionPoolEntry) -> None:
+        if self.path is not None:
+            record.info[_FILES] = OpenedFiles(self.path)
+        _set_up(connection)
 
     def _rolled_back(self, _: Connection) -> None:
         """Forget recent entries that a transaction has not stored."""
@@ -218,7 +262,7 @@ def _tables(path: Path) -> set[str]:
         return {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
 
 
-def _set_up(connection: sqlite3.Connection, _record: object) -> None:
+def _set_up(connection: sqlite3.Connection) -> None:
     # A file may be damaged: bytes that are no text must not end the reading of all others.
     connection.text_factory = partial(str, encoding="utf-8", errors="replace")
     connection.isolation_level = None  # transactions are begun by `_begin`, not by the driver
@@ -235,8 +279,15 @@ def _set_up(connection: sqlite3.Connection, _record: object) -> None:
 
 
 def _begin(connection: Connection) -> None:
+    _require_files(connection, in_transaction=False)
     reading = connection.get_execution_options().get("reading", False)
     connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
+
+
+def _require_files(connection: Connection, *, in_transaction: bool = True) -> None:
+    files = connection.info.get(_FILES)
+    if files is not None:
+        files.require(in_transaction=in_transaction)
 
 
 def retried(action: Callable[[], _T]) -> _T:
