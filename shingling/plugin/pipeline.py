@@ -15,8 +15,9 @@ from scrapy.utils.asyncio import is_asyncio_available
 
 from shingling.errors import SettingsError, ShinglingError
 from shingling.extraction.pool import start_worker
+from shingling.plugin.closing import close_spider
 from shingling.plugin.middleware import SourceMiddleware, current_source, is_parse_command
-from shingling.plugin.report import CLOSE_REASON, Report
+from shingling.plugin.report import Report
 from shingling.plugin.settings import DedupSettings
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ class DedupPipeline:
         error, engine = await look, self._crawler.engine
         if error is not None and engine is not None and engine.spider is not None:
             self._report.error_once(str(error))
-            await engine.close_spider_async(reason=CLOSE_REASON)
+            await close_spider(engine)
 
     async def process_item(self, item: Any) -> Any:
         """Drop or tag an item by the verdict on its document.

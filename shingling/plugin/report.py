@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-CLOSE_REASON = "dedup_error"
-"""Why a spider is closed that cannot be deduplicated."""
-
 _KEPT_STATUSES = ("new", "unchanged", "changed")
 _WARN_ABOVE_FRACTION = 0.5  # of the items of a crawl, skipped for the same reason
 

@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 
 from itemadapter import ItemAdapter
 
+from shingling.plugin.closing import close_spider
 from shingling.plugin.duplicate import DuplicatePage
 from shingling.plugin.items.checking import Checker, NotStartedError, Outcome
 from shingling.plugin.items.delivery import Deliveries
@@ -19,7 +20,6 @@ from shingling.plugin.items.documents import (
     choose_document,
     fields_of,
 )
-from shingling.plugin.report import CLOSE_REASON
 from shingling.store import Verdict, safe_url
 
 if TYPE_CHECKING:
@@ -220,7 +220,7 @@ class ItemDecider:
         engine = self._crawler.engine
         if self._closing is None and engine is not None and engine.spider is not None:
             # Not awaited: the crawl waits for this very item before it closes.
-            self._closing = asyncio.create_task(engine.close_spider_async(reason=CLOSE_REASON))
+            self._closing = asyncio.create_task(close_spider(engine))
 
 
 def _is_list(document: Document | Skipped) -> bool:
