@@ -92,6 +92,10 @@ class RecordError(StoreError):
     """An exported store, or a record in it, is not valid."""
 
 
+class PageError(StoreError, ValueError):
+    """A page has a value that the store cannot keep."""
+
+
 class BandingError(StoreError, ValueError):
     """The index of the store is not for these rules; `scrapy dedup rebuild` makes it anew."""
 

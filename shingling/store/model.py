@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import asdict, dataclass, field, fields
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from shingling.errors import PageError
 from shingling.store.urls import safe_url
 from shingling.text import PreparedText, clean
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 Mask: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 DAY = 86_400  # seconds
+FIRST_SECOND, LAST_SECOND = -62_135_596_800, 253_402_300_799  # the years 1 to 9999, since 1970
+MAX_SCOPE_CHARACTERS = 512  # PostgreSQL has room for 2,704 bytes in an entry of an index
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 STATUSES = ("new", "exact", "near", "unchanged", "changed", "skipped")
 """Every status of a verdict. A stored page stands as new, exact, near or skipped (short)."""
@@ -43,6 +47,9 @@ class Page:
         source: URL of the page that it is an item of; documents of one page are never
             duplicates of each other, nor of the page. None for a page.
         prepared: the main text as another process has prepared it, in place of `text`.
+
+    Raises:
+        PageError: `fetched` is not in the years 1 to 9999, or `scope` is too long.
     """
 
     url: str
@@ -67,6 +74,10 @@ class Page:
         }
         for name, value in cleaned.items():
             object.__setattr__(self, name, value)
+        if self.fetched is not None and not FIRST_SECOND <= self.fetched <= LAST_SECOND:
+            raise PageError(f"{self.url}: fetched is {self.fetched}, not in the years 1 to 9999")
+        if len(self.scope) > MAX_SCOPE_CHARACTERS:
+            raise PageError(f"{self.url}: a scope has {MAX_SCOPE_CHARACTERS} characters at most")
 
     @cached_property
     def main_text(self) -> PreparedText | None:
@@ -337,7 +348,7 @@ class Review:
 
 def from_seconds(seconds: int) -> datetime:
     """Time of so many seconds since 1970, in UTC."""
-    return datetime.fromtimestamp(seconds, UTC)
+    return _EPOCH + timedelta(seconds=seconds)  # `fromtimestamp` knows no 1969 on Windows
 
 
 def fetched_at(page: Page) -> int:

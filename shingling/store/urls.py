@@ -19,7 +19,8 @@ _CREDENTIALS = re.compile(
 )
 _REMOVED_BY_BROWSERS = str.maketrans(dict.fromkeys("\t\r\n"))
 
-_MAX_AUTHORITY_CHARS = 1024  # a host name has at most 253
+_MAX_AUTHORITY_CHARS = 1024
+_MAX_HOST_CHARS = 253
 
 
 def safe_url(url: str) -> str:
@@ -41,12 +42,15 @@ _USUAL = re.compile(r"https?://([a-z0-9.-]++)(?:[/?#]|$)")
 
 
 def site_of(url: str) -> str:
-    """Host of a URL, in lower case and without `www.`; "" where it has none."""
+    """Host of a URL, in lower case and without `www.`; "" where it has none.
+
+    It is cut after as many characters as the name of a host may have.
+    """
     usual = _USUAL.match(url)  # much faster than urlsplit
     if usual:
-        return usual[1].removeprefix("www.")
+        return usual[1].removeprefix("www.")[:_MAX_HOST_CHARS]
     try:
         host = urlsplit(url[:_MAX_AUTHORITY_CHARS]).hostname or ""
     except ValueError:
         return ""
-    return host.removeprefix("www.")
+    return host.removeprefix("www.")[:_MAX_HOST_CHARS]

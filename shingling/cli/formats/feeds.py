@@ -6,6 +6,7 @@ import asyncio
 from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import islice
+from math import isnan, nan
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from shingling.bulk.files.ids import BadRowError, id_of
@@ -14,6 +15,7 @@ from shingling.extraction.extractors import find_extractor
 from shingling.extraction.pages import Extraction, Fetched, PageExtractor
 from shingling.extraction.pool import ExtractionPool
 from shingling.store import Page, safe_url, site_of
+from shingling.store.model import FIRST_SECOND, LAST_SECOND
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -172,15 +174,17 @@ def _item(values: dict[str, Any], fields: Fields) -> _Item | str:
 
 
 def _seconds(value: Any) -> float | None:
-    """Seconds since 1970 of a time; None of what is no time."""
-    with suppress(ValueError, TypeError, OverflowError, OSError):
-        seconds = float(value)
-        datetime.fromtimestamp(seconds, UTC)
-        return seconds
+    """Seconds since 1970 of a time in the years 1 to 9999; None of anything else."""
+    if isinstance(value, bool):
+        return None
+    seconds = nan
     with suppress(ValueError, TypeError, OverflowError):
-        moment = datetime.fromisoformat(value)
-        return moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()
-    return None
+        seconds = float(value)
+    if isnan(seconds):
+        with suppress(ValueError, TypeError, OverflowError):
+            moment = datetime.fromisoformat(value)
+            seconds = moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()
+    return seconds if FIRST_SECOND <= seconds <= LAST_SECOND else None
 
 
 def _string(value: Any) -> str | None:

@@ -107,6 +107,9 @@ def read_parquet(file: IO[bytes]) -> Generator[Record]:
         if not {_STORE, _RUNS, _REVIEWS} <= metadata.keys():
             raise RecordError("a Parquet file of something else, not of `scrapy dedup export`")
         others = {key: json.loads(metadata[key]) for key in (_STORE, _RUNS, _REVIEWS)}
+        for fields in (others[_STORE], *others[_RUNS], *others[_REVIEWS]):
+            if not isinstance(fields, dict):
+                raise TypeError("its metadata has other values")
         yield Record("store", others[_STORE], "metadata")
         for key, kind in ((_RUNS, "run"), (_REVIEWS, "review")):
             for fields in others[key]:
@@ -137,7 +140,14 @@ def _named_errors() -> Iterator[None]:
 
     try:
         yield
-    except (pa.ArrowException, ValueError, TypeError, LookupError, OSError) as error:
+    except (
+        pa.ArrowException,
+        ValueError,
+        TypeError,
+        LookupError,
+        OSError,
+        RecursionError,
+    ) as error:
         if isinstance(error, ShinglingError):
             raise
         problem = " ".join(str(error).split()) or type(error).__name__

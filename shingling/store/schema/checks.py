@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from shingling.store.model import FIRST_SECOND, LAST_SECOND, MAX_SCOPE_CHARACTERS
 from shingling.text import clean
 
 Check = tuple[Callable[[Any], bool], str]
@@ -36,6 +37,17 @@ def or_none(check: Check) -> Check:
 def of_type(kind: type) -> Check:
     """Accept a value of exactly this type."""
     return lambda value: type(value) is kind, f"a {kind.__name__}"
+
+
+def values_of(kind: type[dict[Any, Any] | list[Any]], check: Check) -> Check:
+    """Accept a dict or a list whose values pass a check."""
+    fits, expected = check
+
+    def all_fit(value: Any) -> bool:
+        values = value.values() if type(value) is dict else value
+        return type(value) is kind and all(map(fits, values))
+
+    return all_fit, f"a {kind.__name__}, each value {expected}"
 
 
 def _is_storable(value: Any) -> bool:
@@ -69,6 +81,10 @@ SHARE: Check = (
     lambda value: type(value) in (float, int) and 0 <= value <= 1,
     "a number from 0 to 1",
 )
-TIME = whole_number(-62_135_596_800, 253_402_300_799)  # seconds since 1970: the years 1 to 9999
-ID = whole_number(1, (1 << 63) - 1)
+SCOPE: Check = (
+    lambda value: _is_storable(value) and len(value) <= MAX_SCOPE_CHARACTERS,
+    f"a string of {MAX_SCOPE_CHARACTERS} characters at most",
+)
+TIME = whole_number(FIRST_SECOND, LAST_SECOND)
+ID = whole_number(1, 1 << 53)  # new ones follow the largest; exact in every reader of JSON
 COUNT = whole_number(0, (1 << 63) - 1)

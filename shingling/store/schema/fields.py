@@ -122,6 +122,7 @@ LITTLE_ENDIAN = Stored(
 
 ID = Kind(ROW_ID, checks.ID, lambda pa: pa.int64(), cell=int)
 STRING = Kind(Text(), checks.STRING, lambda pa: pa.string())
+SCOPE = Kind(Text(), checks.SCOPE, lambda pa: pa.string())
 URL = Kind(Text(), checks.URL, lambda pa: pa.string())
 MAIN_TEXT = Kind(Text(), checks.MAIN_TEXT, lambda pa: pa.string())
 WORDS = Kind(Integer(), checks.whole_number(1, (1 << 31) - 1), lambda pa: pa.int32(), cell=int)

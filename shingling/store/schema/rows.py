@@ -51,7 +51,7 @@ class Row:
     """
 
     id: int = field(metadata=_page(kinds.ID, 0))
-    scope: str = field(metadata=_page(kinds.STRING, 30))
+    scope: str = field(metadata=_page(kinds.SCOPE, 30))
     url: str = field(metadata=_page(kinds.URL, 10))
     url_key: bytes = field(metadata=_page(kinds.HASH))  # hash of the URL
     site: str = field(metadata=_page(kinds.STRING, 20))
