@@ -20,11 +20,10 @@ async def close_spider(engine: ExecutionEngine) -> None:
     Scrapy waits for them, but hears only of those that come from responses: an item that `start()`
     has yielded may be the last one, and the crawl would never end.
     """
-    scraper = engine.scraper
     closing = asyncio.ensure_future(engine.close_spider_async(reason=CLOSE_REASON))
     while not (await asyncio.wait([closing], timeout=_LOOK_SECONDS))[0]:
-        slot = scraper.slot
-        waits = slot is not None and slot.closing is not None and not slot.closing.called
-        if slot is not None and waits and slot.is_idle():
-            slot.closing.callback(engine.crawler.spider)
+        slot, spider = engine.scraper.slot, engine.crawler.spider
+        end = None if slot is None or not slot.is_idle() else slot.closing
+        if end is not None and spider is not None and not end.called:
+            end.callback(spider)
     await closing

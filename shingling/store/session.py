@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from sqlalchemy import insert, select, update
 
-from shingling.errors import NoStoreError, SchemeError, StoreError
+from shingling.errors import NoStoreError, SchemeError, StoreError, printable
 from shingling.rules.rules import Rules
 from shingling.sketch import Scheme
 from shingling.store.backends.base import AgainError, Trouble
@@ -169,9 +169,9 @@ class Session:
                 " were stored before may look changed or less similar until they are crawled"
                 " again; set DEDUP_EXTRACTOR = %r, or use another DEDUP_STORE_URL",
                 self.database.where,
-                names[-1],
+                printable(names[-1]),
                 extractor,
-                names[-1],
+                printable(names[-1]),
             )
         if dry_run:
             return
@@ -306,7 +306,7 @@ def _check_packs(database: Database, scheme: Scheme) -> None:
                 " words: texts that were signed before may look less alike",
                 database.where,
                 pack,
-                then[pack],
+                printable(then[pack]),
                 now,
             )
 

@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 
 from itemadapter import ItemAdapter
 
+from shingling.errors import message_line, printable
 from shingling.plugin.closing import close_spider
 from shingling.plugin.duplicate import DuplicatePage
 from shingling.plugin.items.checking import Checker, NotStartedError, Outcome
@@ -228,9 +229,9 @@ def _is_list(document: Document | Skipped) -> bool:
 
 
 def _class_name(item: Any) -> str:
-    return f"{type(item).__module__}.{type(item).__qualname__}"
+    return printable(f"{type(item).__module__}.{type(item).__qualname__}")
 
 
 def _line(error: Exception) -> str:
     lines = str(error).splitlines()
-    return f"{type(error).__name__}: {lines[0][:300] if lines else ''}"
+    return f"{type(error).__name__}: {message_line(lines[0])[:300] if lines else ''}"

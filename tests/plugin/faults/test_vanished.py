@@ -11,6 +11,8 @@ import pytest
 from shingling import Page, Store
 from tests.plugin.faults.test_database import (
     PAGES,
+    content,
+    count,
     crawl,
     decided,
     holding,
@@ -23,6 +25,7 @@ from tests.plugin.faults.test_database import (
 from tests.support.crawls import stats
 from tests.support.invariants import verify
 from tests.support.pages import article
+from tests.support.postgres import own_server
 from tests.support.stores import rows_of
 
 if TYPE_CHECKING:
@@ -165,3 +168,54 @@ def test_a_lost_store_closes_the_crawl_where_errors_do(tmp_path: Path) -> None:
     assert len(decided_before) >= 3
     assert {url for url, *_ in rows_of(store, PAGES)} >= {*decided_before}
     verify(store)
+
+
+def test_a_dropped_database_keeps_items_and_the_store_is_made_again_when_it_is_back(
+    tmp_path: Path,
+) -> None:
+    with own_server() as postgres, holding(make_pages(60), 15) as (server, held):
+        name = postgres.database()
+        crawling = crawl(tmp_path, server, postgres.url(name), delay=0.01)
+        crawling.wait_for(lambda: count(postgres, name) >= 10)
+        postgres.run(f"DROP DATABASE {name} WITH (FORCE)")
+        held.let_go(30)
+        crawling.wait_for(lambda: crawling.log.count("Dedup failed") >= 5, 20)
+        postgres.run(f"CREATE DATABASE {name}")
+        held.let_go(45)
+        crawling.wait_for(lambda: count(postgres, name) >= 10)
+        tables = "SELECT string_agg(quote_ident(tablename), ',') FROM pg_tables"
+        ((names,),) = postgres.run(f"{tables} WHERE schemaname = 'public'", name)
+        postgres.run(f"DROP TABLE {names} CASCADE", name)
+        held.let_go()
+        assert crawling.wait() == 0, crawling.log
+        urls = decided(server).keys()
+        found = results(tmp_path)
+        assert found.keys() == urls
+        assert len(content(postgres, name)) >= 10
+    assert crawling.log.count("Dedup lost its store") == 2
+    assert crawling.log.count("are not known any more") == 2
+    assert {found[url]["status"] for url in sorted(urls)[-10:]} <= {"new", "exact", "near"}
+    assert "Traceback" not in crawling.log
+
+
+def test_a_role_that_loses_its_rights_keeps_the_items(tmp_path: Path) -> None:
+    with own_server() as postgres, holding(make_pages(30), 15) as (server, held):
+        name = postgres.database()
+        postgres.run("CREATE ROLE crawler LOGIN")
+        postgres.run(f"ALTER DATABASE {name} OWNER TO crawler")
+        with Store.open(postgres.url(name)):  # whose tables are those of the administrator
+            pass
+        postgres.run("GRANT ALL ON ALL TABLES IN SCHEMA public TO crawler", name)
+        postgres.run("GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO crawler", name)
+        crawling = crawl(tmp_path, server, postgres.url(name, "crawler"), delay=0.01)
+        crawling.wait_for(lambda: count(postgres, name) >= 10)
+        postgres.run("REVOKE ALL ON ALL TABLES IN SCHEMA public FROM crawler", name)
+        held.let_go()
+        assert crawling.wait() == 0, crawling.log
+        urls = decided(server).keys()
+    found = results(tmp_path)
+    assert found.keys() == urls
+    failed = [result["error"] for result in found.values() if result["reason"] == "error"]
+    assert len(failed) >= 10
+    assert all("permission denied" in error for error in failed)
+    assert "Traceback" not in crawling.log
