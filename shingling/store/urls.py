@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from hashlib import blake2b
 from urllib.parse import quote, urlsplit
 
 from shingling.text import bounded
@@ -19,6 +20,9 @@ _CREDENTIALS = re.compile(
 )
 _REMOVED_BY_BROWSERS = str.maketrans(dict.fromkeys("\t\r\n"))
 
+MAX_URL_CHARS = 8192
+"""Characters of a URL that are kept."""
+
 _MAX_AUTHORITY_CHARS = 1024
 _MAX_HOST_CHARS = 253
 
@@ -26,16 +30,25 @@ _MAX_HOST_CHARS = 253
 def safe_url(url: str) -> str:
     """Remove user name and password from a URL, and escape its control characters.
 
-    Its runs of combining marks are bounded like those of a text.
+    Its runs of combining marks are bounded like those of a text. A URL of more than 8192
+    characters is cut off there, and ends with `#` and a 128-bit hash of the whole.
     """
-    url = bounded(url.strip())
+    url = url.strip()
     if "@" in url:
         whole = url.translate(_REMOVED_BY_BROWSERS)
         if found := _CREDENTIALS.match(whole):
             url = (found[1] or "") + whole[found.end() :]
+    url = bounded(_shortened(url))
     if not url.isprintable():
         url = "".join(char if char.isprintable() else quote(char, errors="replace") for char in url)
-    return url
+    return _shortened(url)
+
+
+def _shortened(url: str) -> str:
+    if len(url) <= MAX_URL_CHARS:
+        return url
+    digest = blake2b(url.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return f"{url[: MAX_URL_CHARS - len(digest) - 1]}#{digest}"
 
 
 _USUAL = re.compile(r"https?://([a-z0-9.-]++)(?:[/?#]|$)")

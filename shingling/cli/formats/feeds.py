@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import islice
@@ -101,7 +102,10 @@ class FeedExtractor:
             return [self._extractor.extract(fetched) for fetched in pages]
         if self._pool is None:
             settings = self._settings
-            self._pool = ExtractionPool(self._extractor, settings.workers, settings.timeout)
+            # The whole batch is waited for: a slow page need not let others go first.
+            self._pool = ExtractionPool(
+                self._extractor, settings.workers, settings.timeout, slow_seconds=math.inf
+            )
         return self._runner.run(self._extract_in(self._pool, pages))
 
     async def _extract_in(self, pool: ExtractionPool, pages: list[Fetched]) -> list[Extraction]:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_MAX_TURN_SECONDS = 0.5  # that a document waits for those before it, while there is a slow page
+
 
 class NotStartedError(ShinglingError):
     """The store cannot be opened: no document of the crawl is decided."""
@@ -118,7 +120,8 @@ class Checker:
         """Let documents leave the block in the order in which they entered it.
 
         They are extracted side by side and decided in their order: verdicts do not depend on the
-        number of workers. The store waits a moment for those that are in the block.
+        number of workers. While there is a slow page, those behind it go on after a moment; it is
+        decided when it is ready. The store waits a moment for those that are in the block.
         """
         before, mine = self._last_turn, asyncio.get_running_loop().create_future()
         self._last_turn = mine
@@ -127,8 +130,15 @@ class Checker:
                 yield
             finally:
                 if before is not None:
-                    await before
+                    await self._done_or_slow(before)
                 mine.set_result(None)
+
+    async def _done_or_slow(self, before: asyncio.Future[None]) -> None:
+        """Wait for the turn of the document before, but not for long while there is a slow page."""
+        while not before.done():
+            await asyncio.wait([before], timeout=_MAX_TURN_SECONDS)
+            if self._extractor is not None and self._extractor.pool.has_slow_page:
+                return
 
     async def _started(self) -> DocumentExtractor:
         if self._starting is None:
@@ -179,6 +189,8 @@ class Checker:
         await asyncio.to_thread(self._extractor.pool.close)
         stats = self._crawler.stats
         stats.set_value("dedup/known_bodies", self._extractor.bodies.known)
+        if not_again := self._extractor.pool.given_up.known:
+            stats.set_value("dedup/not_tried_again", not_again)
         stats.set_value("dedup/time/read", round(self._extractor.pool.seconds, 3))
         stats.set_value("dedup/time/store", round(self._store.seconds, 3))
         stats.set_value("dedup/batches", self._store.batches)

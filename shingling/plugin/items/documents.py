@@ -20,6 +20,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qs, unquote, urldefrag, urljoin, urlsplit
 
+from shingling.store.urls import MAX_URL_CHARS, safe_url
 from shingling.text import bounded
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from shingling.plugin.middleware import Source
     from shingling.plugin.settings import DedupSettings
 
-_MAX_URL_CHARACTERS = 8192  # longer ones are not compared with the page's
+_MAX_TITLE_CHARS = 2000
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
@@ -97,7 +98,7 @@ def fields_of(adapter: ItemAdapter, settings: DedupSettings) -> Fields:
     """Take what an item says of itself, whatever the types of its fields are."""
     return Fields(
         url=_url(adapter.get(settings.url_field)),
-        title=_text(adapter.get(settings.title_field)),
+        title=_title(adapter.get(settings.title_field)),
         text=_text(adapter.get(settings.text_field)),
         html=_html(adapter.get(settings.html_field)),
     )
@@ -109,13 +110,22 @@ def _url(value: Any) -> str | None:
         value = next(iter(value), None)
     if isinstance(value, bytes):
         value = value.decode("utf-8", "replace")
-    return None if value is None else bounded(str(value).strip()) or None
+    if value is None:
+        return None
+    url = str(value).strip()
+    return (bounded(url) if len(url) <= MAX_URL_CHARS else safe_url(url)) or None
+
+
+def _title(value: Any) -> str | None:
+    title = _text(value)
+    return None if title is None else title[:_MAX_TITLE_CHARS]
 
 
 def _text(value: Any) -> str | None:
     """Text of a field; an item loader's list has it in pieces."""
     if isinstance(value, (list, tuple)):
-        return "\n".join(filter(None, map(_text, value))) or None
+        pieces = value if set(map(type, value)) == {str} else filter(None, map(_text, value))
+        return "\n".join(filter(str.strip, pieces)) or None
     if isinstance(value, bytes):
         value = value.decode("utf-8", "replace")
     return value if isinstance(value, str) and value.strip() else None
@@ -205,7 +215,7 @@ def _joined(response: Response | None, url: str | None) -> str | None:
 
 def _split(url: str) -> tuple[str, str, dict[str, list[str]]] | None:
     """Host, path and parameters of a URL; None where it has none."""
-    if len(url) > _MAX_URL_CHARACTERS:
+    if len(url) > MAX_URL_CHARS:
         return None
     try:
         parts = urlsplit(url)

@@ -29,8 +29,11 @@ def fetched_for(
     Args:
         document: with or without a content of its own.
         response: that it came from; None where its content is its own.
-        max_bytes: larger bodies are skipped.
+        max_bytes: larger bodies are skipped, and longer contents.
     """
+    for own in (document.text, document.html):
+        if own is not None and len(own) > max_bytes:
+            return Skipped("too_large")
     if document.text is not None:
         return Fetched(document.text, is_html=False, url=document.url)
     if document.html is not None:
