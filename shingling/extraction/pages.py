@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from shingling.errors import ExtractionError
 from shingling.extraction.extractors import BUILT_IN, Extractor, default_extractor
-from shingling.extraction.html import EXTRACTION_VERSION, MainText, extract_head, extract_page
+from shingling.extraction.html import (
+    EXTRACTION_VERSION,
+    MainText,
+    decode,
+    extract_head,
+    extract_page,
+)
 from shingling.extraction.limits import limit_memory
 from shingling.rules.defaults import MAX_BYTES, WORKER_MEMORY_BYTES
 from shingling.sketch import sign
@@ -23,6 +31,15 @@ if TYPE_CHECKING:
     from shingling.sketch import Scheme, Signature
 
     Answer: TypeAlias = "Extraction | Head | MainText | None"
+
+# Of a page that is extracted in a thread: a parser takes less than a second for it.
+_MAX_CHARS_IN_THREAD = 1 << 19
+_MAX_TAGS_IN_THREAD = 6000
+_MAX_ATTRIBUTES_IN_THREAD = 10_000  # and other equals signs
+_MAX_UNCLOSED_IN_THREAD = 50  # formatting elements: a parser opens them again and again
+_FORMATTING_TAG = re.compile(
+    r"<(/?)(a|b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u)(?=[\s/>])", re.IGNORECASE
+)
 
 _NICE = 5  # below the crawl's own process: its event loop does not wait for a core
 
@@ -163,3 +180,26 @@ class PageExtractor:
         if len(body) > self.max_bytes:
             raise ExtractionError("too_large", f"{len(body):,} characters")
         return clean(body if isinstance(body, str) else body.decode("utf-8", "replace"))
+
+
+def check_for_thread(fetched: Fetched) -> None:
+    """Refuse what could hold up the whole process if one of its threads extracted it.
+
+    A thread cannot be ended, and parsers do not let other threads run.
+
+    Raises:
+        ExtractionError: with reason `needs_worker`.
+    """
+    body = fetched.body
+    if len(body) > _MAX_CHARS_IN_THREAD:
+        raise ExtractionError("needs_worker", f"{len(body):,} bytes, too many for a thread")
+    if not fetched.is_html:
+        return
+    html = decode(body, fetched.encoding) if isinstance(body, bytes) else body
+    if html.count("<") > _MAX_TAGS_IN_THREAD or html.count("=") > _MAX_ATTRIBUTES_IN_THREAD:
+        raise ExtractionError("needs_worker", "too many tags or attributes for a thread")
+    unclosed: Counter[str] = Counter()
+    for end, name in _FORMATTING_TAG.findall(html):
+        unclosed[name.lower()] += -1 if end and unclosed[name.lower()] else not end
+        if unclosed[name.lower()] > _MAX_UNCLOSED_IN_THREAD:
+            raise ExtractionError("needs_worker", f"too many unclosed {name} for a thread")

@@ -9,8 +9,8 @@ are, so that the pages behind them go on:
                 waiting for the slow lane --> the slow lane --> answered, or given up
                 (only so many; the others are given up)
 
-The lane of the first slow page becomes the slow lane, and a new one takes its place; it ends when
-no slow page is left. Meanwhile the process of another slow page is ended, and the page is tried
+The lane of the first slow page becomes the slow lane, and a new one, which was started a second
+before, takes its place; it ends when no slow page is left. Meanwhile the process of another slow page is ended, and the page is tried
 again in the slow lane. So there is one process more than `workers`, at most.
 """
 
@@ -97,7 +97,7 @@ class _Lane(threading.Thread):
     def _answer(self, job: Job) -> Any:
         self._pool.given_up.check(job)
         if self.worker is None:
-            return self._pool.extractor.answer(job.question)
+            return self._pool.answer_in_thread(job)
         try:
             return self.worker.ask(job.question)
         except WorkerTimeoutError as error:
@@ -159,6 +159,7 @@ class ExtractionPool:
         self._lanes: list[_Lane] = []  # ordinary ones
         self._slow_lane: _Lane | None = None
         self._is_closed = False
+        self._has_warned = False  # of pages that need a process
         self._max_lanes = workers
         if workers and first is None:
             first = start_worker()
@@ -236,6 +237,9 @@ class ExtractionPool:
             while not lane.is_lost:
                 if lane.is_slow:
                     job = self._waiting_slow.popleft()[0] if self._waiting_slow else None
+                elif self._has_lane_to_spare():
+                    self._lanes.remove(lane)
+                    return None
                 elif self._waiting:
                     job = self._take_waiting()
                 elif self._is_closed:
@@ -259,6 +263,22 @@ class ExtractionPool:
             self._patience = min(self.timeout, self._patience * _PATIENCE_GAINED)
         job.finish(outcome)
 
+    def answer_in_thread(self, job: Job) -> Any:
+        """Extract a page without a process, unless that could hold up the event loop."""
+        from shingling.extraction.pages import check_for_thread  # it takes long to import
+
+        try:
+            check_for_thread(job.question[1])
+        except ExtractionError:
+            if not self._has_warned:
+                self._has_warned = True
+                logger.warning(
+                    "Pages that could hold up the crawl are not extracted in a thread, and are"
+                    " skipped (needs_worker): they need DEDUP_WORKERS = 1 or more"
+                )
+            raise
+        return self.extractor.answer(job.question)
+
     def leave(self, lane: _Lane) -> None:
         """Note that a lane has ended."""
         with self._changed:
@@ -267,6 +287,13 @@ class ExtractionPool:
             if lane is self._slow_lane:
                 self._slow_lane = None
             self._changed.notify_all()
+
+    def _has_lane_to_spare(self) -> bool:
+        """Whether a lane was started for a page that was not slow after all."""
+        if len(self._lanes) <= self._max_lanes:
+            return False
+        began_before = time.monotonic() - self._slow_seconds / 2
+        return all(lane.job is None or lane.since > began_before for lane in self._lanes)
 
     def _take_waiting(self) -> Job:
         """Page that waits longest; while there is a slow lane, the smallest one.
@@ -286,22 +313,29 @@ class ExtractionPool:
         """Put slow pages aside, and give up those that take too long."""
         given_up: list[Job] = []
         with self._changed:
-            lanes = len(self._lanes)
+            lanes = min(len(self._lanes), self._max_lanes)
             for lane in [*self._lanes, *filter(None, [self._slow_lane])]:
                 self._look(lane, given_up)
             now = time.monotonic()
             while self._waiting_slow and now - self._waiting_slow[0][1] > self.timeout:
                 given_up.append(self._waiting_slow.popleft()[0])
-            lost = lanes - len(self._lanes)
+            missing = lanes + self._needs_spare_lane() - len(self._lanes)
             needs_slow_lane = self._slow_lane is None and bool(self._waiting_slow)
             self._changed.notify_all()
         for job in given_up:
             self.given_up.add(job, "timeout")
             job.finish(_timeout())
-        for _ in range(lost):
+        for _ in range(missing):
             self._add_lane(self._new_process())
         if needs_slow_lane:
             self._add_lane(self._new_process(), is_slow=True)
+
+    def _needs_spare_lane(self) -> bool:
+        """Whether a page may soon be slow: the lane that takes its place is started before."""
+        if self._slow_lane is not None or not self._waiting:
+            return False
+        began_before = time.monotonic() - self._slow_seconds / 2
+        return any(lane.job is not None and lane.since < began_before for lane in self._lanes)
 
     def _look(self, lane: _Lane, given_up: list[Job]) -> None:
         """Look at one lane; a page to be given up is put into the list."""

@@ -107,8 +107,7 @@ def extractor_name(value: Any) -> str:
 def number_of_workers(value: Any) -> int:
     """Read a number of worker processes."""
     if value == "auto":
-        cpus = usable_cpus()
-        return 0 if cpus < 2 else min(cpus, _MAX_AUTO_WORKERS)
+        return min(usable_cpus(), _MAX_AUTO_WORKERS)
     return whole_number(0, 256)(value)
 
 

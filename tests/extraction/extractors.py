@@ -11,6 +11,8 @@ import shingling
 def awkward(html: str, url: str | None) -> str | None:
     if "hang" in html:
         time.sleep(3600)
+    if "sleep" in html:
+        time.sleep(float(html.split("sleep ")[1].split()[0]))
     if "die" in html:
         os._exit(1)
     return html

@@ -1,0 +1,161 @@
+"""Slow pages share one lane, and the pages behind them go on."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+
+from shingling.errors import ExtractionError
+from shingling.extraction.extractors import find_extractor
+from shingling.extraction.pages import Fetched, PageExtractor
+from shingling.extraction.pool import ExtractionPool
+from shingling.sketch import Scheme
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+EXTRACTOR = PageExtractor(Scheme(), find_extractor("tests.extraction.extractors.awkward"))
+SLOW = 0.4  # seconds
+
+
+@asynccontextmanager
+async def a_pool(workers: int, timeout: float, slow: float = SLOW) -> AsyncIterator[ExtractionPool]:
+    pool = ExtractionPool(EXTRACTOR, workers, timeout, slow_seconds=slow)
+    try:
+        await text_of(pool, "ready")
+        yield pool
+    finally:
+        await asyncio.to_thread(pool.close)
+
+
+async def text_of(pool: ExtractionPool, body: str) -> str | None:
+    try:
+        return (await pool.extract(Fetched(f"<p>{body}", is_html=True))).text
+    except ExtractionError as error:
+        return error.reason
+
+
+@pytest.mark.parametrize("workers", [0, 1, 2])
+def test_pages_behind_a_slow_one_go_on_and_it_is_answered(workers: int) -> None:
+    async def main() -> None:
+        async with a_pool(workers, 30) as pool:
+            slow = asyncio.create_task(text_of(pool, "sleep 3"))
+            await asyncio.sleep(0)
+            began = time.monotonic()
+            assert await asyncio.gather(text_of(pool, "a"), text_of(pool, "b")) == ["<p>a", "<p>b"]
+            assert time.monotonic() - began < 2.5
+            await asyncio.sleep(SLOW)
+            assert pool.has_slow_page
+            assert await slow == "<p>sleep 3"
+            assert await text_of(pool, "c") == "<p>c"
+            assert not pool.has_slow_page
+
+    asyncio.run(main())
+
+
+def test_no_page_is_slow_where_none_waits() -> None:
+    async def main() -> None:
+        async with a_pool(1, 30) as pool:
+            (worker,) = psutil.Process().children()
+            assert await text_of(pool, "sleep 1") == "<p>sleep 1"
+            assert psutil.Process().children() == [worker]
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_many_slow_pages_take_one_process_more_and_all_are_answered(workers: int) -> None:
+    async def main() -> None:
+        async with a_pool(workers, 30) as pool:
+            slow = [asyncio.create_task(text_of(pool, f"sleep 1.5 {n}")) for n in range(3)]
+            most = 0
+            while not all(task.done() for task in slow):
+                alive = [p for p in psutil.Process().children() if p.status() != "zombie"]
+                most = max(most, len(alive))
+                await asyncio.sleep(0.05)
+            assert [task.result() for task in slow] == [f"<p>sleep 1.5 {n}" for n in range(3)]
+            assert most == workers + 1
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("workers", [0, 1, 2])
+def test_an_attack_of_many_slow_pages_ends_soon(workers: int) -> None:
+    async def main() -> None:
+        began = time.monotonic()
+        async with a_pool(workers, 2) as pool:
+            slow = [text_of(pool, f"hang {n}") for n in range(5)]
+            assert await asyncio.gather(*slow, text_of(pool, "a")) == ["timeout"] * 5 + ["<p>a"]
+        assert time.monotonic() - began < 20  # of which most is the start of processes
+
+    asyncio.run(main())
+
+
+def test_while_a_page_is_slow_small_pages_go_before_large_ones() -> None:
+    async def main() -> None:
+        async with a_pool(1, 30) as pool:
+            large = "hang" + " " * 10_000
+            slow = [asyncio.create_task(text_of(pool, f"{large}{n}")) for n in range(4)]
+            await asyncio.sleep(0)
+            began = time.monotonic()
+            assert await text_of(pool, "a") == "<p>a"
+            assert time.monotonic() - began < 2.5  # not that of 4 slow ones and their processes
+            assert not any(task.done() for task in slow)
+            pool.timeout = pool._patience = 0.1  # they need not be waited for
+
+    asyncio.run(main())
+
+
+def test_more_slow_pages_than_may_wait_are_given_up_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("shingling.extraction.pool._MAX_SLOW_BYTES", 10)
+
+    async def main() -> None:
+        async with a_pool(1, 30) as pool:
+            slow = [text_of(pool, f"sleep 6 {n}") for n in range(2)]
+            answers = await asyncio.gather(*slow, text_of(pool, "a"))
+            assert answers == ["<p>sleep 6 0", "timeout", "<p>a"]
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_body_that_was_given_up_is_not_tried_again(workers: int) -> None:
+    async def main() -> None:
+        async with a_pool(workers, 1) as pool:
+            assert await text_of(pool, "hang") == "timeout"
+            began = time.monotonic()
+            again = await asyncio.gather(*(text_of(pool, "hang") for _ in range(50)))
+            assert again == ["timeout"] * 50
+            assert await text_of(pool, "hang too") == "timeout"
+            assert time.monotonic() - began < 5
+            assert pool.given_up.known == 50
+
+    asyncio.run(main())
+
+
+def test_a_body_that_ended_its_worker_is_not_tried_again() -> None:
+    async def main() -> None:
+        async with a_pool(1, 30) as pool:
+            answers = [await text_of(pool, body) for body in ("die", "die", "a", "die")]
+            assert answers == ["worker_died", "worker_died", "<p>a", "worker_died"]
+            assert pool.given_up.known == 2
+
+    asyncio.run(main())
+
+
+def test_a_pool_is_closed_when_what_it_was_given_is_extracted() -> None:
+    async def main() -> None:
+        async with a_pool(1, 3) as pool:
+            slow = [asyncio.create_task(text_of(pool, f"sleep 1 {n}")) for n in range(3)]
+            hung = asyncio.create_task(text_of(pool, "hang"))
+            await asyncio.sleep(0.1)
+        assert await asyncio.gather(*slow, hung) == [*(f"<p>sleep 1 {n}" for n in range(3)), "timeout"]
+
+    asyncio.run(main())

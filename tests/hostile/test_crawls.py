@@ -1,0 +1,189 @@
+"""Crawls of hostile pages among ordinary ones: the event loop goes on, and so do the others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.hostile.bombs import BOMBS
+from tests.support.crawls import Project
+from tests.support.pages import article
+from tests.support.serving import Answer, page, serving
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# Records how long the event loop stands still, and how long each item waits for its verdict.
+EXTENSION = """
+import asyncio
+import time
+
+from scrapy import signals
+
+
+class Lag:
+    @classmethod
+    def from_crawler(cls, crawler):
+        one = cls()
+        one.stats = crawler.stats
+        crawler.signals.connect(one.opened, signal=signals.spider_opened)
+        crawler.signals.connect(one.closed, signal=signals.spider_closed)
+        return one
+
+    def opened(self):
+        self.task = asyncio.get_running_loop().create_task(self.watch())
+
+    async def watch(self):
+        before = time.monotonic()
+        while True:
+            await asyncio.sleep(0.005)
+            now = time.monotonic()
+            self.stats.max_value("lag", now - before - 0.005)
+            before = now
+
+    def closed(self):
+        self.task.cancel()
+
+
+class Waits:
+    def process_item(self, item):
+        item["seconds"] = time.monotonic() - item.pop("began")
+        return item
+"""
+# The time that a hostile page takes is slept here, so that it is the same on every machine.
+EXTRACTOR = """
+import re
+import time
+
+def extract(html, url):
+    if "slow=" in html:
+        time.sleep(float(html.partition("slow=")[2].partition(";")[0]))
+    return re.sub("<[^>]*>", "", html)
+"""
+SPIDER = """
+import asyncio
+import time
+
+import scrapy
+
+class Spider(scrapy.Spider):
+    name = "spider"
+
+    async def start(self):
+        for path in self.paths.split(","):
+            yield scrapy.Request(self.site + path)
+            while not self.crawler.stats.get_value("dedup/checked"):  # all is imported and opened
+                await asyncio.sleep(0.05)
+
+    def parse(self, response):
+        item = {"url": response.url, "dedup": None, "began": time.monotonic()}
+        if "/odd" in response.url:
+            item |= ODD[response.url.rpartition("/")[2]]
+        yield item
+
+ODD = {
+    "odd-text": {"text": "many words of a text " * 1_500_000},
+    "odd-pieces": {"text": ["word"] * 1_000_000},
+    "odd-title": {"text": "a text of some words", "title": "A title " * 1_000_000},
+    "odd-url": {"text": "another text", "url": "http://a.example/" + "\\u00e4" * 1_000_000},
+    "odd-host": {"text": "a third text", "url": "http://" + "a" * 1_000_000 + "/"},
+    "odd-controls": {"text": "a fourth text", "url": "http://a.example/" + "\\x01" * 1_000_000},
+}
+"""
+ORDINARY = {f"/{n}": page(article(n), f"Page {n}") for n in range(12)}
+MAX_LAG_SECONDS = 1.0
+MAX_WAIT_SECONDS = 5.0
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> Project:
+    """A project that records lags and waits."""
+    project = Project(tmp_path, SPIDER)
+    project.write("shop/measured.py", EXTENSION)
+    project.write("shop/extractor.py", EXTRACTOR)
+    settings = (tmp_path / "shop/settings.py").read_text()
+    project.write(
+        "shop/settings.py",
+        settings
+        + """
+EXTENSIONS = {"shop.measured.Lag": 1}
+ITEM_PIPELINES = {"shop.measured.Waits": 900}
+CONCURRENT_REQUESTS_PER_DOMAIN = 16
+DEDUP_SCOPE = "site"
+""",
+    )
+    return project
+
+
+def mixed(bad: dict[str, Answer]) -> dict[str, Answer]:
+    """Ordinary pages among hostile ones."""
+    ordinary = [*ORDINARY.items()]
+    pages = dict(ordinary[:2])
+    for place, one in enumerate(bad.items()):
+        pages |= dict([one, *ordinary[place + 2 : place + 3]])
+    return pages | dict(ordinary)
+
+
+def measured(
+    project: Project, pages: dict[str, Answer], *arguments: str
+) -> dict[str, tuple[str, float]]:
+    """Status or reason, and the seconds of the wait, by path; each page has one item."""
+    with serving(pages) as server:
+        done = project.crawl(
+            *("-a", f"site={server.url}", "-a", f"paths={','.join(pages)}"),
+            *("-s", "DEDUP_ACTION=tag", *arguments),
+        )
+    assert done.status == 0, done.log
+    assert "Traceback" not in done.log, done.log
+    assert len(done.items) == len(pages)
+    assert float(done.stat("lag") or 9) < MAX_LAG_SECONDS, done.log
+    # Odd items bring URLs of their own.
+    return {
+        item["url"].removeprefix(server.url): (
+            item["dedup"]["reason"] or item["dedup"]["status"],
+            item["seconds"],
+        )
+        for item in done.items
+    }
+
+
+@pytest.mark.parametrize("workers", ["0", "1", "2"])
+def test_ordinary_pages_do_not_wait_for_slow_ones(hostile: Project, workers: str) -> None:
+    slow = "<html><body><p>slow=7;" + " " * 20_000
+    pages = mixed({f"/slow-{n}": Answer(f"{slow}{n}</p>".encode()) for n in range(3)})
+    seen = measured(
+        hostile, pages, "-s", f"DEDUP_WORKERS={workers}", "-s", "DEDUP_EXTRACTOR=shop.extractor.extract"
+    )
+    for path in ORDINARY:
+        status, seconds = seen[path]
+        assert status == "new"
+        assert seconds < MAX_WAIT_SECONDS, path
+
+
+@pytest.mark.parametrize("workers", ["0", "1", "2"])
+@pytest.mark.parametrize("extractor", ["quick", "trafilatura"])
+def test_the_event_loop_goes_on_whatever_is_crawled(
+    hostile: Project, extractor: str, workers: str
+) -> None:
+    names = ("br", "misnested b", "attributes after a quote", "li and letters")
+    pages = mixed({f"/bomb-{n}": Answer(BOMBS[name](200_000)) for n, name in enumerate(names)})
+    seen = measured(
+        *(hostile, pages, "-s", f"DEDUP_WORKERS={workers}", "-s", "DEDUP_TIMEOUT=3"),
+        *("-s", f"DEDUP_EXTRACTOR={extractor}"),
+    )
+    for path in ORDINARY:
+        status, seconds = seen[path]
+        assert status == "new"
+        assert seconds < MAX_WAIT_SECONDS, path
+
+
+@pytest.mark.parametrize("workers", ["0", "1"])
+def test_odd_items_are_decided_and_their_urls_are_cut(hostile: Project, workers: str) -> None:
+    odd = ("text", "pieces", "title", "url", "host", "controls")
+    pages = {f"/odd-{name}": page(article(n)) for n, name in enumerate(odd)} | ORDINARY
+    seen = measured(hostile, pages, "-s", f"DEDUP_WORKERS={workers}")
+    assert seen["/odd-text"][0] == "too_large"
+    assert {path for path, (status, _) in seen.items() if status == "new"} >= {*ORDINARY}
+    listed = hostile.dedup("list", "--limit", "100")
+    assert all(len(one["url"]) <= 8192 for one in listed)
