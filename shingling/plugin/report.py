@@ -27,8 +27,8 @@ ADVICE = {
     "data_in_scripts": "their pages have little text, and data for scripts: give the items a text"
     " of their own (DEDUP_TEXT_FIELD)",
     "extraction_failed": "look at the log and at DEDUP_EXTRACTOR",
-    "needs_worker": "a thread does not extract pages that could hold up the crawl: set DEDUP_WORKERS"
-    " to 1 or more",
+    "needs_worker": "a thread does not extract pages that could hold up the crawl: set"
+    " DEDUP_WORKERS to 1 or more",
     "no_content": "name the field that holds their text or HTML in DEDUP_TEXT_FIELD or"
     " DEDUP_HTML_FIELD",
     "no_main_text": "name the field that holds their text in DEDUP_TEXT_FIELD",

@@ -47,7 +47,7 @@ def test_pages_behind_a_slow_one_go_on_and_it_is_answered(workers: int) -> None:
             slow = asyncio.create_task(text_of(pool, "sleep 3"))
             await asyncio.sleep(0)
             began = time.monotonic()
-            assert await asyncio.gather(text_of(pool, "a"), text_of(pool, "b")) == ["<p>a", "<p>b"]
+            assert [await text_of(pool, "a"), await text_of(pool, "b")] == ["<p>a", "<p>b"]
             assert time.monotonic() - began < 2.5
             await asyncio.sleep(SLOW)
             assert pool.has_slow_page
@@ -114,7 +114,7 @@ def test_while_a_page_is_slow_small_pages_go_before_large_ones() -> None:
 def test_more_slow_pages_than_may_wait_are_given_up_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("shingling.extraction.pool._MAX_SLOW_BYTES", 10)
+    monkeypatch.setattr("shingling.extraction.pool.pool._MAX_SLOW_BYTES", 10)
 
     async def main() -> None:
         async with a_pool(1, 30) as pool:
@@ -156,6 +156,9 @@ def test_a_pool_is_closed_when_what_it_was_given_is_extracted() -> None:
             slow = [asyncio.create_task(text_of(pool, f"sleep 1 {n}")) for n in range(3)]
             hung = asyncio.create_task(text_of(pool, "hang"))
             await asyncio.sleep(0.1)
-        assert await asyncio.gather(*slow, hung) == [*(f"<p>sleep 1 {n}" for n in range(3)), "timeout"]
+        assert await asyncio.gather(*slow, hung) == [
+            *(f"<p>sleep 1 {n}" for n in range(3)),
+            "timeout",
+        ]
 
     asyncio.run(main())

@@ -154,7 +154,12 @@ def test_ordinary_pages_do_not_wait_for_slow_ones(hostile: Project, workers: str
     slow = "<html><body><p>slow=7;" + " " * 20_000
     pages = mixed({f"/slow-{n}": Answer(f"{slow}{n}</p>".encode()) for n in range(3)})
     seen = measured(
-        hostile, pages, "-s", f"DEDUP_WORKERS={workers}", "-s", "DEDUP_EXTRACTOR=shop.extractor.extract"
+        hostile,
+        pages,
+        "-s",
+        f"DEDUP_WORKERS={workers}",
+        "-s",
+        "DEDUP_EXTRACTOR=shop.extractor.extract",
     )
     for path in ORDINARY:
         status, seconds = seen[path]

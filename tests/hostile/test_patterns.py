@@ -16,7 +16,7 @@ import pytest
 import shingling
 from shingling import errors
 from shingling.bulk.files import tar, warc
-from shingling.extraction import html, limits, parsed, resiliparse, trafilatura
+from shingling.extraction import html, limits, pages, parsed, resiliparse, trafilatura
 from shingling.similarity import diff
 from shingling.store import urls
 from shingling.text import blocks, language_packs, markup, titles
@@ -61,6 +61,7 @@ _USES: dict[str, Callable[[Any], Any]] = {
     "text.blocks._LETTER": blocks._LETTER.search,
     "text.language_packs._LATIN": language_packs._LATIN.fullmatch,
     "text.language_packs._CYRILLIC": language_packs._CYRILLIC.fullmatch,
+    "extraction.pages._FORMATTING_TAG": pages._FORMATTING_TAG.findall,
     "text.markup._COMMENT": markup.remove_markup,
     "text.markup._SCRIPT": markup.remove_markup,
     "text.markup._TAG": markup.remove_markup,

@@ -10,8 +10,9 @@ are, so that the pages behind them go on:
                 (only so many; the others are given up)
 
 The lane of the first slow page becomes the slow lane, and a new one, which was started a second
-before, takes its place; it ends when no slow page is left. Meanwhile the process of another slow page is ended, and the page is tried
-again in the slow lane. So there is one process more than `workers`, at most.
+before, takes its place; it ends when no slow page is left. Meanwhile
+the process of another slow page is ended, and the page is tried again in the slow lane. So there is
+one process more than `workers`, at most.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 from shingling.errors import ExtractionError
-from shingling.extraction.jobs import BodiesGivenUp, Job
+from shingling.extraction.pool.jobs import BodiesGivenUp, Job
 from shingling.extraction.processes import (
     Watchdog,
     WatchedWorker,
