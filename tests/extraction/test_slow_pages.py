@@ -53,6 +53,7 @@ def test_pages_behind_a_slow_one_go_on_and_it_is_answered(workers: int) -> None:
             assert pool.has_slow_page
             assert await slow == "<p>sleep 3"
             assert await text_of(pool, "c") == "<p>c"
+            await asyncio.sleep(SLOW)  # its lane ends
             assert not pool.has_slow_page
 
     asyncio.run(main())
@@ -119,8 +120,9 @@ def test_more_slow_pages_than_may_wait_are_given_up_at_once(
     async def main() -> None:
         async with a_pool(1, 30) as pool:
             slow = [text_of(pool, f"sleep 6 {n}") for n in range(2)]
-            answers = await asyncio.gather(*slow, text_of(pool, "a"))
-            assert answers == ["<p>sleep 6 0", "timeout", "<p>a"]
+            large = "a" * 100  # it waits for the second one: smaller pages go first
+            answers = await asyncio.gather(*slow, text_of(pool, large))
+            assert answers == ["<p>sleep 6 0", "timeout", f"<p>{large}"]
 
     asyncio.run(main())
 
