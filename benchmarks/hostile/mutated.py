@@ -37,7 +37,7 @@ _SLACK = 0.05  # our words and lines are not exactly those of the plugin
 _SHOWN = 10  # of what is wrong
 # What may be in the log, and why.
 EXPLAINED = {
-    "answers that break off": r"Gave up retrying <GET \S+> .failed 3 times.: (.*ConnectionDone.*)?$",
+    "broken answers": r"Gave up retrying <GET \S+> .failed 3 times.: (.*ConnectionDone.*)?$",
     "the first of these answers": r"Got data loss in",
     "URLs of canonical links that are another page's": r"not_its_page",
     "bodies that Scrapy cannot unpack": r"(decompress|gzip|deflate|zlib)",
