@@ -19,7 +19,6 @@ from shingling.similarity.measures import (
     measure_sets,
     nearest,
     overlap,
-    resemblance_of_dice,
     standard_error,
 )
 
@@ -46,7 +45,6 @@ __all__ = [
     "measure_sets",
     "nearest",
     "overlap",
-    "resemblance_of_dice",
     "shingles",
     "standard_error",
     "word_diff",

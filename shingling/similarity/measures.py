@@ -45,11 +45,6 @@ def measure_sets(measure: str, shared: Any, counts: Counts) -> Any:
     return shared / np.maximum(np.minimum(counts.a, counts.b), 1)
 
 
-def resemblance_of_dice(value: float) -> float:
-    """Resemblance of two sets with this Dice coefficient: D / (2 - D)."""
-    return value / (2 - value)
-
-
 @dataclass(frozen=True)
 class Overlap:
     """What two sets of shingles have in common, counted.

@@ -11,7 +11,6 @@ from shingling.errors import StoreError
 from shingling.rules.rules import Rules
 from shingling.store.admin import queries, similar
 from shingling.store.admin.events import Measured, event_groups
-from shingling.store.admin.measured import measure_stored, stored_texts
 from shingling.store.admin.rebuild import read_plan
 from shingling.store.admin.store_admin import StoreAdmin
 from shingling.store.decide.check import check_batch, require_scheme
@@ -227,7 +226,7 @@ class Store:
         """
         left_out = () if without is None else (without.id,)
         with self._session.reading() as connection:
-            return measure_stored(
+            return similar.measure_stored(
                 connection, text, self.scheme, measure, threshold, limit, left_out
             )
 
@@ -277,7 +276,7 @@ class Store:
     def texts(self) -> Iterator[str]:
         """Yield the main texts that are kept, those of the oldest pages first."""
         with self._session.reading() as connection:
-            for stored in stored_texts(connection):
+            for stored in similar.stored_texts(connection):
                 yield stored.text
 
     def split_text(self, page: StoredPage) -> SplitText | None:

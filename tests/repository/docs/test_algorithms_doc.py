@@ -5,7 +5,7 @@ from __future__ import annotations
 import doctest
 import re
 from importlib.util import find_spec
-from math import ceil, comb, sqrt
+from math import acos, ceil, comb, pi, sqrt
 from typing import TYPE_CHECKING
 
 import pytest
@@ -139,3 +139,25 @@ def test_the_probabilities_named_in_the_text_are_computed() -> None:
     assert agree(".044", 0.8**14)
     assert "agree by chance with probability .0005" in words
     assert agree(".0005", 1000 * 1000 / 2**31)
+
+
+def test_the_table_of_conversions_is_computed() -> None:
+    rows = {
+        cells[0]: [*map(float, cells[1:])]
+        for line in read("explanation/algorithms.md").splitlines()
+        if line.startswith(
+            ("| J | .05", "| D, ", "| dice × 100 | 9", "| share, w", "| SimHash dist")
+        )
+        for cells in [[cell.strip() for cell in line.strip("|").split("|")]]
+    }
+    assert len(rows) == 5
+    resemblances = rows.pop("J")
+    dice = [2 * value / (1 + value) for value in resemblances]
+    expected = {
+        "D, containment": (dice, 0.001),
+        "dice × 100": ([100 * value for value in dice], 0.1),
+        "share, w = 3, n = 300": ([value * 298 / 300 for value in dice], 0.001),
+        "SimHash distance, of 64": ([64 * acos(value) / pi for value in dice], 0.06),
+    }
+    for name, (values, error) in expected.items():
+        assert rows[name] == pytest.approx(values, abs=error), name
