@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import pytest
 
+from shingling import Rules
 from shingling.bulk import Options, Summary, deduplicate
 from shingling.bulk.greedy import Greedy
 from shingling.bulk.output import Output
@@ -62,9 +63,15 @@ class StopError(Exception):
     """Stands for the end of a process."""
 
 
-@pytest.mark.parametrize("phase", ["signing", "sorting", "deciding", "writing"])
+@pytest.mark.parametrize(
+    ("phase", "method"),
+    [
+        *((phase, "minhash") for phase in ("signing", "sorting", "deciding", "writing")),
+        *((phase, "simhash") for phase in ("sorting", "deciding")),
+    ],
+)
 def test_a_run_goes_on_from_every_phase(
-    tmp_path: Path, phase: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, phase: str, method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("shingling.bulk.files.sources._FILE_PART_BYTES", 5_000)
     monkeypatch.setattr("shingling.bulk.greedy._MAX_BLOCK_ROWS", 100)
@@ -77,13 +84,14 @@ def test_a_run_goes_on_from_every_phase(
         if not stop_at:
             raise StopError
 
-    options = Options(workers=0)
+    rules = Rules(method=method, simhash_distance=7)
+    options = Options(rules, workers=0)
     for _ in range(2):  # the second one stops later
         with pytest.raises(StopError):
             deduplicate([str(file)], tmp_path / "out", options, progress=progress)
         stop_at = 2
     deduplicate([str(file)], tmp_path / "out", options)
-    assert result_of(tmp_path / "out") == bulk(file, tmp_path / "at once")
+    assert result_of(tmp_path / "out") == bulk(file, tmp_path / "at once", rules=rules)
 
 
 def test_what_was_done_is_not_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
