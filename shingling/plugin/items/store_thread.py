@@ -247,7 +247,7 @@ class StoreThread:
     @property
     def damaged(self) -> int:
         """How many damaged rows were met."""
-        return 0 if self._store is None else self._session.database.damage.number
+        return 0 if self._session is None else self._session.database.damage.number
 
     async def close(self, outcome: str) -> None:
         """End the run and close the store."""
