@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shingling.cli.opening import open_store
+from shingling.cli.opening import open_session
 from shingling.cli.output import FOUND, NOT_FOUND, counted, print_json, print_lines, print_table
 from shingling.cli.progress import progress_bar
 from shingling.cli.subcommand import Subcommand
@@ -23,8 +23,11 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _check(options: argparse.Namespace, settings: DedupSettings) -> int:
-    with open_store(options, settings) as store, progress_bar("examined") as show:
-        found = store.admin.check(
+    from shingling.store import Store
+
+    with open_session(options, settings) as session, progress_bar("examined") as show:
+        session.database.damage.tell = lambda _: None  # all of it is printed at the end
+        found = Store(session).admin.check(
             repair=options.repair, progress=lambda phase, done: show(phase, done, None)
         )
     if options.json:
@@ -46,9 +49,9 @@ def _print_findings(found: Findings, *, repaired: bool) -> None:
         print_lines(f"{counted(found.pages, 'page')}: no damage")
         return
     print_table(
-        ["damaged", "mended", "what"],
+        ["damaged", *(["mended"] if repaired else []), "what"],
         [
-            (f"{found.found[kind]:,}", f"{found.mended[kind]:,}" if repaired else "", what)
+            (f"{found.found[kind]:,}", *([f"{found.mended[kind]:,}"] if repaired else []), what)
             for kind, what in KINDS.items()
             if found.found[kind]
         ],
@@ -62,9 +65,10 @@ def _print_findings(found: Findings, *, repaired: bool) -> None:
     for name in found.lost:
         print_lines(f"lost: the signature of {name}")
     if found.number_lost:
-        what = "are like no other pages" if repaired else "cannot be made again of a text"
-        end = "until they are crawled again" if repaired else ""
-        print_lines(f"{counted(found.number_lost, 'signature')} {what} {end}".rstrip())
+        print_lines(
+            f"{counted(found.number_lost, 'page')} without a text to sign again: like no other page"
+            " until crawled again"
+        )
     if not repaired:
         print_lines("run `scrapy dedup check --repair`")
     elif found.is_mended:

@@ -72,6 +72,8 @@ _ALONE = text(  # the condition on the status is spelled as in the index
     " AND copy.status = 'exact' AND NOT EXISTS (SELECT 1 FROM pages AS own"
     " WHERE own.text_hash = copy.text_hash AND own.status <> 'exact'"
     " AND (own.id = copy.original_id OR own.original_id = copy.original_id))"
+    " AND EXISTS (SELECT 1 FROM pages AS head"
+    " WHERE head.id = copy.original_id AND head.original_id IS NULL)"
     " ORDER BY copy.id LIMIT :number"
 ).bindparams(number=_PAGES_AT_ONCE)
 _LOST_TEXTS = select(texts.c.page_id).where(

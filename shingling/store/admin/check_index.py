@@ -80,7 +80,7 @@ class IndexCheck:
                 self._findings.note("index", *names, number=len(wrong))
                 if strangers:
                     name = f"{strangers:,} keys of pages that are not there, in {table}"
-                    self._findings.note("index", name, number=strangers)
+                    self._findings.note("index", name)
             if last == _MAX_ID:
                 return
             after, first = last, False
@@ -160,8 +160,8 @@ class IndexCheck:
             for part in result.partitions():
                 whole = [tuple(one) for one in part if set(map(type, one)) == {int}]
                 if len(whole) < len(part):
-                    name = f"entries of {table}"
-                    self._findings.note("index", name, number=len(part) - len(whole))
+                    name = f"{len(part) - len(whole):,} entries of {table}"
+                    self._findings.note("index", name)
                 both = np.array(whole, np.int64).reshape(-1, 2)
                 yield both[:, 0], both[:, 1]
                 for own in np.unique(slices(both[:, 0])).tolist() if filters else ():
@@ -170,8 +170,8 @@ class IndexCheck:
                     keys = both[slices(both[:, 0]) == own, 0]
                     lacking = 0 if kept is None else int((~kept.may_have(keys)).sum())
                     if lacking:
-                        name = f"filter {own} of {table}"
-                        self._findings.note("index", name, number=lacking)
+                        name = f"filter {own} of {table} lacks {lacking:,} keys"
+                        self._findings.note("index", name)
 
     def _filter(self, table: Table, place: int) -> Filter | None:
         bound = {"owner": table.name, "slice": place}
