@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from sqlalchemy import insert, select, update
 
-from shingling.errors import NoStoreError, SchemeError, StoreError, printable
+from shingling.errors import NoStoreError, SchemeError, ShinglingError, StoreError, printable
 from shingling.rules.rules import Rules
 from shingling.sketch import Scheme
 from shingling.store.backends.base import AgainError, Trouble
@@ -230,7 +230,12 @@ def read_scheme(connection: Connection) -> tuple[Scheme, Index] | None:
     row = connection.execute(select(scheme_table)).mappings().one_or_none()
     if row is None:
         return None
-    return Scheme.from_json(row["parameters"]), read_index(connection)
+    try:
+        return Scheme.from_json(row["parameters"]), read_index(connection)
+    except ShinglingError:
+        raise
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreError(f"the scheme of the store is damaged: {error}") from error
 
 
 def read_extractors(connection: Connection) -> list[str]:
@@ -263,10 +268,13 @@ def refuse(rebuilding: str) -> None:
         AgainError: it is worth waiting for.
         StoreError: it was interrupted.
     """
-    state = json.loads(rebuilding)
-    if state["dry_run"]:
-        return
-    moment = datetime.fromtimestamp(state["began"], UTC)
+    try:
+        state = json.loads(rebuilding)
+        if state["dry_run"]:
+            return
+        moment = datetime.fromtimestamp(state["began"], UTC)
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreError(f"what is noted of a rebuild is damaged: {error}") from error
     line = f"a rebuild of the store began at {moment:%Y-%m-%d %H:%M} UTC and has not ended"
     if time.time() - state["noted"] < _ALIVE:
         raise AgainError(line, Trouble.AWAY)

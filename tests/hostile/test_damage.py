@@ -306,6 +306,14 @@ def test_a_check_prints_what_it_finds(file: Path, monkeypatch: pytest.MonkeyPatc
     assert missing.code == 2
 
 
+@pytest.mark.parametrize("column", ["parameters", "rebuilding"])
+def test_a_store_whose_scheme_is_damaged_is_refused_in_a_line(file: Path, column: str) -> None:
+    make(file)
+    execute(file, f"UPDATE scheme SET {column} = '['")  # noqa: S608
+    with pytest.raises(ShinglingError), Store.open(url_of(file)) as store:
+        store.check(pages_of("b"))
+
+
 def test_a_check_is_refused_while_a_rebuild_has_not_ended(file: Path) -> None:
     make(file)
     state = '{"dry_run": false, "began": 0, "noted": 0, "decide": false, "token": ""}'
