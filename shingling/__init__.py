@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from shingling.store import (
         Change as Change,
         Changes as Changes,
+        Findings as Findings,
         Group as Group,
         IndexShape as IndexShape,
         Match as Match,
@@ -70,6 +71,7 @@ _MODULE_OF = {
     "DocumentFrequencies": "similarity",
     "DuplicatePage": "plugin.duplicate",
     "Extracted": "extraction.extractors",
+    "Findings": "store",
     "Group": "store",
     "Idf": "sketch",
     "IndexShape": "store",

@@ -1,6 +1,7 @@
 """The signature store: tables, candidate search, the atomic check-and-insert."""
 
 from shingling.rules.rules import Rules
+from shingling.store.admin.findings import Findings
 from shingling.store.admin.rebuild import Change, Changes
 from shingling.store.admin.records import PAGE_FIELDS, Header, Record, checked
 from shingling.store.admin.store_admin import StoreAdmin
@@ -34,6 +35,7 @@ __all__ = [
     "STATUSES",
     "Change",
     "Changes",
+    "Findings",
     "Group",
     "Header",
     "Index",
