@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from shingling.store.schema.rows import Row
     from shingling.store.templates import Templates
 
+_TEXT = select(texts.c.zlib).where(texts.c.page_id == bindparam("page_id"))
 _URL = select(pages.c.url).where(pages.c.id == bindparam("page_id"))
 _TEXTS = select(texts.c.page_id, texts.c.zlib).where(among(texts.c.page_id))
 
@@ -95,7 +96,7 @@ class Texts:
         if row.id in self.new:
             return self.new[row.id][0]
         if row.id not in self._kept:
-            self.load([row.id])
+            self._kept[row.id] = read_text(self.connection, row.id, self._damaged)
         return self._kept[row.id]
 
     def split(self, row: Row) -> SplitText | None:
@@ -170,15 +171,23 @@ def read_texts(
     found: dict[int, PreparedText] = {}
     for part in chunked(ids):
         for page_id, raw in connection.execute(_TEXTS, {"values": part}):
-            text = unpacked(raw)
+            text = _noted(raw, page_id, connection, damaged)
             if text is not None:
                 found[page_id] = text
-                continue
-            url = connection.scalar(_URL, {"page_id": page_id})
-            damage_of(connection).note(page_id, url, "text")
-            if damaged is not None:
-                damaged.add(page_id)
     return found
+
+
+def _noted(
+    raw: Any, page_id: int, connection: Connection, damaged: set[int] | None
+) -> PreparedText | None:
+    """Text as it was packed; a damaged one is noted."""
+    text = unpacked(raw)
+    if text is None:
+        url = connection.scalar(_URL, {"page_id": page_id})
+        damage_of(connection).note(page_id, url, "text")
+        if damaged is not None:
+            damaged.add(page_id)
+    return text
 
 
 def unpacked(raw: Any) -> PreparedText | None:
@@ -191,9 +200,12 @@ def unpacked(raw: Any) -> PreparedText | None:
     return text
 
 
-def read_text(connection: Connection, page_id: int) -> PreparedText | None:
-    """Text of a page, or None where it is not kept, or damaged."""
-    return read_texts(connection, [page_id]).get(page_id)
+def read_text(
+    connection: Connection, page_id: int, damaged: set[int] | None = None
+) -> PreparedText | None:
+    """Text of a page, or None where it is not kept, or damaged; as `read_texts`."""
+    raw = connection.scalar(_TEXT, {"page_id": page_id})
+    return None if raw is None else _noted(raw, page_id, connection, damaged)
 
 
 def estimated_containment(resemblance: float, a_words: int, b_words: int, size: int) -> float:
