@@ -101,7 +101,7 @@ METHODS = (
 )
 
 
-_NO_STOP_WORDS = Canonicaliser(stop_words=True)
+_NO_STOP_WORDS = Canonicaliser(stop_words="long")
 SCHEMES = {
     **{f"{size} word{'s' * (size > 1)}": Scheme(size) for size in range(1, 11)},
     **{f"{size} characters": Scheme(size, unit="characters") for size in (5, 9, 12)},

@@ -121,7 +121,7 @@ def fillable_names(value: Any) -> tuple[str, ...]:
 
 
 def scheme_dict(value: Any) -> dict[str, Any]:
-    """Read the parameters of a scheme; `idf` is still the name of a file."""
+    """Read the parameters of a scheme; files are still named: `idf`, `stop_words`."""
     try:
         parameters = json.loads(value) if isinstance(value, str) else value
     except ValueError as error:
@@ -140,6 +140,10 @@ def scheme_dict(value: Any) -> dict[str, Any]:
     if isinstance(checked.get("simhash"), dict) and isinstance(checked["simhash"].get("idf"), str):
         checked["simhash"] = {**checked["simhash"], "idf": None}
     from shingling.sketch import Scheme
+    from shingling.text.languages.stop_words import is_file_name
 
+    canonical = checked.get("canonical")
+    if isinstance(canonical, dict) and is_file_name(canonical.get("stop_words")):
+        checked["canonical"] = {**canonical, "stop_words": True}
     Scheme.from_dict(checked)
     return chosen

@@ -92,22 +92,22 @@ class DedupSettings:
         """Scheme of the signatures.
 
         Raises:
-            SettingsError: the file of document frequencies that it names cannot be read.
+            SettingsError: a file that it names, of document frequencies or of stop words, cannot
+                be read.
         """
         from shingling.sketch import Idf, Scheme
+        from shingling.text.languages.stop_words import is_file_name, read_lines
 
         parameters = dict(self.scheme_parameters)
         features = parameters.get("simhash")
         if isinstance(features, dict) and isinstance(features.get("idf"), str):
-            path = project_folder() / features["idf"]
-            try:
-                idf = Idf.from_json(path.read_text(encoding="utf-8"))
-            except (OSError, UnicodeDecodeError) as error:
-                raise SettingsError(
-                    f"DEDUP_SCHEME: {path} cannot be read: {type(error).__name__};"
-                    " `scrapy dedup tune --idf` makes such a file"
-                ) from None
+            made = "; `scrapy dedup tune --idf` makes such a file"
+            idf = Idf.from_json(_read_file(features["idf"], made))
             parameters["simhash"] = {**features, "idf": idf}
+        canonical = parameters.get("canonical")
+        if isinstance(canonical, dict) and is_file_name(canonical.get("stop_words")):
+            words = read_lines(_read_file(canonical["stop_words"], "; a list is short or long"))
+            parameters["canonical"] = {**canonical, "stop_words": words}
         return Scheme.from_dict({"shingle_size": self.shingle_size, **parameters})
 
     @property
@@ -188,6 +188,17 @@ class DedupSettings:
         except ShinglingError as error:
             raise SettingsError(f"DEDUP_SCHEME: {error}") from None
         return made
+
+
+def _read_file(name: str, hint: str) -> str:
+    """Text of a file that DEDUP_SCHEME names, from the project's folder."""
+    path = project_folder() / name
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        raise SettingsError(
+            f"DEDUP_SCHEME: {path} cannot be read: {type(error).__name__}{hint}"
+        ) from None
 
 
 def _check_language(scheme: Scheme) -> None:

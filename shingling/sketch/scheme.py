@@ -18,12 +18,15 @@ from shingling.sketch.minhash import FAMILIES
 from shingling.sketch.shingles import UNITS
 from shingling.sketch.simhash import SimhashFeatures
 from shingling.text import Canonicaliser
+from shingling.text.languages.stop_words import describe_stop_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MAX_SHINGLE_SIZE = 100  # words or characters
-VERSIONS = (1, 2)
+VERSIONS = (1, 2, 3)
+BY_OPTIONS = 0
+"""Version of a scheme that is to be chosen by its options."""
 _MIN_COMPARABLE_WORDS = 5  # at most, with shingles of characters
 _T = TypeVar("_T")
 
@@ -37,8 +40,10 @@ class Scheme:
 
     Args:
         shingle_size: units in a shingle, 1 to 100.
-        version: of the algorithm. Under 2, the exact hash is that of the whole text; under 1,
-            as in stores of older releases, that of its canonical words only. All else is equal.
+        version: of the algorithm; without it, the lowest of 2 and 3 under which the options mean
+            what this release says. Before 3, the stop words `True` are the long list, and keywords
+            of a SimHash may be function words. Under 1, as in stores of older releases, the exact
+            hash is that of the canonical words, and not that of the whole text.
         unit: of a shingle, "words" or "characters".
         ordered: the order of the units within a shingle counts.
         family: of the 84 hash functions of MinHash, "affine" or "crc".
@@ -50,7 +55,7 @@ class Scheme:
     """
 
     shingle_size: int = 5
-    version: int = VERSIONS[-1]
+    version: int = BY_OPTIONS
     unit: str = "words"
     ordered: bool = True
     family: str = "affine"
@@ -58,9 +63,10 @@ class Scheme:
     simhash: SimhashFeatures = field(default_factory=SimhashFeatures)
 
     def __post_init__(self) -> None:
-        if type(self.version) is not int or self.version not in VERSIONS:
+        version: object = self.version
+        if type(version) is not int or version not in (BY_OPTIONS, *VERSIONS):
             accepted = ", ".join(map(str, VERSIONS))
-            raise SchemeError(f"scheme version {self.version!r} is not known; accepted: {accepted}")
+            raise SchemeError(f"scheme version {version!r} is not known; accepted: {accepted}")
         size = self.shingle_size
         if type(size) is not int or not 1 <= size <= MAX_SHINGLE_SIZE:
             raise SchemeError(
@@ -78,6 +84,17 @@ class Scheme:
             )
         if not isinstance(self.simhash, SimhashFeatures):
             raise SchemeError(f"simhash {self.simhash!r} is not accepted: a dict of its options")
+        if version == BY_OPTIONS:
+            is_new = self.canonical.stop_words is True or self.simhash.keywords > 0
+            object.__setattr__(self, "version", 3 if is_new else 2)
+        elif version < 3 and self.canonical.stop_words is True:
+            long = replace(self.canonical, stop_words="long")
+            object.__setattr__(self, "canonical", long)
+
+    @property
+    def keywords_are_content_words(self) -> bool:
+        """Whether function words are no keywords of the SimHash."""
+        return self.version >= 3 and self.simhash.keywords > 0
 
     @property
     def min_comparable_words(self) -> int:
@@ -96,7 +113,7 @@ class Scheme:
         return hashlib.blake2b(self.to_json().encode(), digest_size=8).hexdigest()
 
     def equals_ignoring_version(self, other: Scheme) -> bool:
-        """Whether another scheme is equal to this one, or differs in its version only."""
+        """Whether this scheme, in the version of another one, is equal to that."""
         return replace(self, version=other.version) == other
 
     def as_dict(self) -> dict[str, Any]:
@@ -105,11 +122,15 @@ class Scheme:
         `from_dict` makes the scheme of it again.
         """
         changed = _changed_fields(self)
-        return {"shingle_size": self.shingle_size, "version": self.version, **changed}
+        if self.version < 3 and self.canonical.stop_words == "long":
+            changed["canonical"]["stop_words"] = True  # as older releases wrote it
+        return {"shingle_size": self.shingle_size, **changed, "version": self.version}
 
     def describe(self) -> dict[str, Any]:
-        """`as_dict` for people: a table of document frequencies is given by its size only."""
+        """`as_dict` for people: stop words by their list, a table of frequencies by its size."""
         described = self.as_dict()
+        if self.canonical.stop_words is not False:
+            described["canonical"]["stop_words"] = describe_stop_words(self.canonical.stop_words)
         if self.simhash.idf is not None:
             described["simhash"]["idf"] = str(self.simhash.idf)
         return described

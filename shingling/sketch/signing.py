@@ -82,7 +82,8 @@ def sign_words(
     Args:
         words: cut from a text.
         scheme: to sign under.
-        text: that the exact hash is taken of; None for the words, joined by blanks.
+        text: that the exact hash is taken of; None for the words, joined by blanks. Keywords are
+            chosen without the function words of the text; if it is None, of all words.
     """
     if _kernel_signs(scheme):
         joined = " ".join(words)
@@ -115,9 +116,14 @@ def sign_by_numpy(
     hashes = word_hashes(words)
     units = hashes if scheme.unit == "words" else unit_hashes(words, scheme.unit)
     shingles = fingerprints(units, scheme.shingle_size, ordered=scheme.ordered)
+    weighed = words
+    if text is not None and scheme.keywords_are_content_words:
+        weighed = scheme.canonical.content_words(text, [*words])
     return Signature(
         minima=minima(shingles, scheme.family),
-        simhash=simhash_of_words(words, hashes, scheme.simhash),
+        simhash=simhash_of_words(
+            weighed, hashes if weighed is words else word_hashes(weighed), scheme.simhash
+        ),
         text_hash=_text_hash(" ".join(words), scheme, text),
         words=len(words),
         scheme=scheme.id,

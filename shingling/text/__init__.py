@@ -1,7 +1,7 @@
 """Main text to canonical words, blocks and title keys.
 
 A text is bounded (`bounding`), folded (`folding`), cut into words by the class of each character
-(`characters`, `words`), and changed by options (`canonical`, with `markup` and `language_packs`).
+(`characters`, `words`), and changed by options (`canonical`, with `markup` and `languages`).
 `blocks` and `titles` hash lines and titles; `prepared` has a text in the forms that the store
 needs; `cleaning` makes text fit for a database or a terminal.
 """

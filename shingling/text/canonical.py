@@ -1,39 +1,48 @@
 """Text -> canonical words with options, as a value that is part of the signature scheme.
 
 Without options the words are those of `words.py`; the language packs that some options need are
-in `language_packs.py`.
+in `languages`.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shingling.errors import SchemeError
-from shingling.text import language_packs
 from shingling.text.bounding import nfkc
 from shingling.text.characters import MARK, SEGMENTED, SEPARATOR, SINGLE, class_table
 from shingling.text.folding import fold
+from shingling.text.languages import packs as language_packs
+from shingling.text.languages.stop_words import (
+    depend_on_language,
+    read_stop_words,
+    stop_word_packs,
+    stop_words,
+)
 from shingling.text.markup import remove_markup
 from shingling.text.words import canonical_words, cut_by_class, join_words
 
 if TYPE_CHECKING:
     from shingling.text.characters import CharClasses
+    from shingling.text.languages.stop_words import StopWords
 
 PARTS_OF_SPEECH = ("adjectives", "conjunctions", "determiners", "interjections", "prepositions")
 
-_SWITCHES = ("markup", "keep_case", "keep_punctuation", "stop_words", "nouns")
+_SWITCHES = ("markup", "keep_case", "keep_punctuation", "nouns", "stem")
 _CHOICES = {
     "lemmas": ("none", "simplemma", "pymorphy3"),
     "chinese": ("characters", "jieba", "rjieba"),
     "japanese": ("characters", "sudachipy", "budoux"),
+    "sort_words": ("none", "sentence", "text"),
 }
 _LANGUAGE = re.compile(r"auto|[a-z]{2,3}")
+_SENTENCE_END = re.compile(r"(?<=[.!?…])\s|[。！？\n]")
 
 # Languages whose parts of speech are known, and the pack for each.
 _TAGGERS = {"en": "HanTa", "de": "HanTa", "ru": "pymorphy3"}
@@ -53,13 +62,19 @@ class Canonicaliser:
         markup: remove HTML tags, comments, scripts and styles, and resolve references.
         keep_case: do not fold case.
         keep_punctuation: make each punctuation mark or symbol a word of its own.
-        stop_words: drop stop words (stopwords-iso).
+        stop_words: words to drop. True or "short" for the function words of the language, "long"
+            for the stop words of stopwords-iso; a list of words, in any language; a list of
+            words with + or - before each, to be added to or taken from the short list (after the
+            item "long", the long one).
         lemmas: "none", "simplemma" or "pymorphy3" (for Russian; else as "simplemma").
         nouns: bring nouns to the singular and nominative (en, de: HanTa; ru: pymorphy3).
         drop: parts of speech to drop, of `PARTS_OF_SPEECH` (packs as for `nouns`).
         chinese: cut Chinese into "characters", or words by "jieba" or "rjieba".
         japanese: cut Japanese into "characters", words by "sudachipy" (split mode C) or
             phrases by "budoux".
+        stem: bring words to their stem (Snowball), after stop words are dropped.
+        sort_words: "none", or order the words of each "sentence", or of the "text", by their
+            code points.
 
     Raises:
         SchemeError: an option has a value that is not accepted.
@@ -69,12 +84,14 @@ class Canonicaliser:
     markup: bool = False
     keep_case: bool = False
     keep_punctuation: bool = False
-    stop_words: bool = False
+    stop_words: StopWords = False
     lemmas: str = "none"
     nouns: bool = False
     drop: tuple[str, ...] = ()
     chinese: str = "characters"
     japanese: str = "characters"
+    stem: bool = False
+    sort_words: str = "none"
 
     def __post_init__(self) -> None:
         language: object = self.language
@@ -92,6 +109,7 @@ class Canonicaliser:
         if not isinstance(drop, (list, tuple)) or not all(part in PARTS_OF_SPEECH for part in drop):
             raise _not_accepted("drop", drop, "a list of " + ", ".join(PARTS_OF_SPEECH))
         object.__setattr__(self, "drop", tuple(sorted(set(drop))))
+        object.__setattr__(self, "stop_words", read_stop_words(self.stop_words))
 
     def require_packs(self) -> None:
         """Check that the language packs which the options need are installed.
@@ -113,8 +131,10 @@ class Canonicaliser:
             return []
         self.require_packs()
         found = []
-        if self.stop_words and not language_packs.stop_words(self.language):
+        if self.stop_words and not self._stop_words(self.language):
             found.append("stop_words")
+        if self.stem and not language_packs.has_stems(self.language):
+            found.append("stem")
         if self.lemmas != "none" and not language_packs.has_lemmas(self.language, self.lemmas):
             found.append("lemmas")
         if self.language not in _TAGGERS:
@@ -139,22 +159,71 @@ class Canonicaliser:
 
         In this order: markup is removed; the text, in Unicode NFKC, is cut into words; words
         are dropped by part of speech, nouns brought to the singular and words to their lemma;
-        stop words are dropped; case is folded.
+        stop words are dropped; words are brought to their stem; case is folded; words are sorted.
 
         Raises:
             SchemeError: a pack that the options need is not installed.
         """
+        if self._is_plain:
+            return canonical_words(remove_markup(text) if self.markup else text)
+        return [word for word in self._forms(text) if word]
+
+    def share_of_words(self, text: str) -> float:
+        """Share of the words of a text that the options leave, 0 to 1; 1 where it has none.
+
+        Raises:
+            SchemeError: a pack that the options need is not installed.
+        """
+        if self._is_plain or not (self.stop_words or self.drop):
+            return 1.0
+        forms = self._forms(text)
+        return sum(map(bool, forms)) / len(forms) if forms else 1.0
+
+    def content_words(self, text: str, words: list[str]) -> list[str]:
+        """`words` of a text without the function words of its language.
+
+        They are all its `words` if its language is not known (not named, and detected for no
+        option), if the stop words go by language already, or if no others are left.
+        """
+        known = self.language != "auto" or self._depends_on_language()
+        if not known or depend_on_language(self.stop_words):
+            return words
+        return self._without_function_words.words(text) or words
+
+    @cached_property
+    def _without_function_words(self) -> Canonicaliser:
+        own = self.stop_words if isinstance(self.stop_words, tuple) else ()
+        return replace(self, stop_words=tuple(f"+{word}" for word in own) or True)
+
+    def _forms(self, text: str) -> list[str]:
+        """Forms of the words of a text; "" for those that are dropped."""
+        self.require_packs()
         if self.markup:
             text = remove_markup(text)
-        if self._is_plain:
-            return canonical_words(text)
-        self.require_packs()
-        language = self.language
-        if language == "auto":
-            language = language_packs.detect(text) if self._depends_on_language() else ""
-        words = self._cut(text, language)
-        forms = {word: self._form(word, language) for word in set(words)}
-        return [form for word in words if (form := forms[word])]
+        language = self._language_of(text)
+        parts = _SENTENCE_END.split(text) if self.sort_words == "sentence" else [text]
+        stopped = self._stop_words(language)
+        forms: dict[str, str] = {}
+        found: list[str] = []
+        for part in parts:
+            words = self._cut(part, language) if part else []
+            new = {*words} - forms.keys()
+            forms |= {word: self._form(word, language, stopped) for word in new}
+            shown = [forms[word] for word in words]
+            found += shown if self.sort_words == "none" else sorted(shown)
+        return found
+
+    def _language_of(self, text: str) -> str:
+        """Language of a text; "" where it is not named, and no option depends on it."""
+        if self.language != "auto":
+            return self.language
+        return language_packs.detect(text) if self._depends_on_language() else ""
+
+    def _stop_words(self, language: str) -> frozenset[str]:
+        # A Chinese or Japanese word that is a letter may be a part of any other word.
+        whole = {"zh": self.chinese, "ja": self.japanese}.get(language) != "characters"
+        is_known = whole or stop_word_packs(self.stop_words)
+        return stop_words(self.stop_words, language if is_known else "")
 
     @property
     def counts_add_up(self) -> bool:
@@ -163,11 +232,18 @@ class Canonicaliser:
 
     @cached_property
     def _is_plain(self) -> bool:
-        return not (self._depends_on_language() or self.keep_case or self.keep_punctuation)
+        return not (
+            self._depends_on_language()
+            or self.keep_case
+            or self.keep_punctuation
+            or self.stop_words
+            or self.sort_words != "none"
+        )
 
     def _depends_on_language(self) -> bool:
         return (
-            self.stop_words
+            depend_on_language(self.stop_words)
+            or self.stem
             or self.lemmas != "none"
             or self.nouns
             or self.drop != ()
@@ -181,8 +257,9 @@ class Canonicaliser:
         needed = []
         if auto and self._depends_on_language():
             needed.append("py3langid")
-        if self.stop_words:
-            needed.append("stopwordsiso")
+        needed += stop_word_packs(self.stop_words)
+        if self.stem:
+            needed.append("snowballstemmer")
         if self.lemmas == "simplemma" or (self.lemmas == "pymorphy3" and self.language != "ru"):
             needed.append("simplemma")
         if self.lemmas == "pymorphy3" and (auto or self.language == "ru"):
@@ -223,7 +300,7 @@ class Canonicaliser:
                 pieces.append(word)
         return pieces
 
-    def _form(self, word: str, language: str) -> str:
+    def _form(self, word: str, language: str, stopped: frozenset[str]) -> str:
         """Form of a word that counts; "" where it is dropped."""
         if (self.nouns or self.drop) and language in _TAGGERS:
             analysis = language_packs.analyse(word, language)
@@ -237,9 +314,10 @@ class Canonicaliser:
             # Without case, a heading in capitals has the lemmas of the same words in a sentence.
             word = language_packs.lemma(word if self.keep_case else word.lower(), language)
         folded = word.lower() if word.isascii() else _fold_word(word)
-        if self.stop_words and folded in language_packs.stop_words(language):
+        if folded in stopped:
             return ""
-        return word if self.keep_case else folded
+        word = word if self.keep_case else folded
+        return language_packs.stem(word, language) if self.stem else word
 
 
 def _not_accepted(option: str, value: object, accepted: str) -> SchemeError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -79,5 +80,6 @@ class Measures:
     def _signatures(self, scheme: Scheme) -> list[Signature]:
         if self._signed is None or self._signed[0] != scheme:
             words = self._words_of(scheme.canonical)
-            self._signed = scheme, [sign_words(part, scheme) for part in words]
+            signed = map(sign_words, words, repeat(scheme), self._texts)
+            self._signed = scheme, [*signed]
         return self._signed[1]

@@ -12,6 +12,7 @@ import numpy as np
 from shingling.errors import SchemeError
 from shingling.rules.defaults import MAX_SIMHASH_DISTANCE
 from shingling.rules.methods import DEFAULT_METHOD, METHODS
+from shingling.sketch.scheme import BY_OPTIONS
 from shingling.tuning.evaluation import (
     Choice,
     Flags,
@@ -129,6 +130,8 @@ def changed_scheme(scheme: Scheme) -> dict[str, Any]:
     shown = scheme.as_dict()
     for name in ("shingle_size", "version"):
         del shown[name]
+    if scheme.canonical.stop_words == "long":  # a store of older releases has it as true
+        shown["canonical"]["stop_words"] = "long"
     if "idf" in shown.get("simhash", {}):
         shown["simhash"]["idf"] = IDF_FILE
     return shown
@@ -192,7 +195,7 @@ def variants(best: Scheme, texts: Sequence[str]) -> tuple[list[Setting], list[st
         except SchemeError as error:
             left_out.append(f"{name}: {error}")
             continue
-        scheme = replace(best, canonical=changed)
+        scheme = replace(best, canonical=changed, version=BY_OPTIONS)
         found.append(Setting(f"{size_name(best)}, {name}", scheme))
     others = [replace(best, ordered=False)] if best.shingle_size > 1 else []
     others.append(

@@ -19,7 +19,8 @@ from shingling.bulk.files import tar, warc
 from shingling.extraction import html, limits, pages, parsed, resiliparse, trafilatura
 from shingling.similarity import diff
 from shingling.store import urls
-from shingling.text import blocks, language_packs, markup, titles
+from shingling.text import blocks, canonical, markup, titles
+from shingling.text.languages import packs
 from shingling.tuning import pairs
 from tests.hostile.growth import cpu_seconds, is_linear
 
@@ -59,9 +60,10 @@ _USES: dict[str, Callable[[Any], Any]] = {
     "store.urls._USUAL": urls._USUAL.match,
     "text.blocks._NUMBER": blocks._NUMBER.findall,
     "text.blocks._LETTER": blocks._LETTER.search,
-    "text.language_packs._LATIN": language_packs._LATIN.fullmatch,
-    "text.language_packs._CYRILLIC": language_packs._CYRILLIC.fullmatch,
     "extraction.pages._FORMATTING_TAG": pages._FORMATTING_TAG.findall,
+    "text.canonical._SENTENCE_END": canonical._SENTENCE_END.split,
+    "text.languages.packs._LATIN": packs._LATIN.fullmatch,
+    "text.languages.packs._CYRILLIC": packs._CYRILLIC.fullmatch,
     "text.markup._COMMENT": markup.remove_markup,
     "text.markup._SCRIPT": markup.remove_markup,
     "text.markup._TAG": markup.remove_markup,

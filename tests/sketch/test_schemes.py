@@ -315,7 +315,7 @@ def test_known_answers_of_every_kind_of_scheme(known: dict[str, Any]) -> None:
         ({"unit": "bytes"}, "unit 'bytes' is not accepted: words or characters"),
         ({"family": "md5"}, "family 'md5' is not known: affine or crc"),
         ({"ordered": "yes"}, "ordered 'yes'"),
-        ({"version": 3}, "version 3 is not known"),
+        ({"version": 4}, "version 4 is not known"),
         ({"familly": "crc"}, "did you mean family"),
         ({"canonical": {"stopwords": True}}, "did you mean canonical.stop_words"),
         ({"canonical": {"stop_words": 1}}, "stop_words"),

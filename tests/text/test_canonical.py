@@ -18,7 +18,7 @@ from shingling.errors import SchemeError
 from shingling.text import PARTS_OF_SPEECH, Canonicaliser
 
 _PACKS = ["py3langid", "simplemma", "stopwordsiso", "HanTa", "pymorphy3", "jieba", "rjieba"]
-_PACKS += ["sudachipy", "sudachidict_core", "budoux"]
+_PACKS += ["sudachipy", "sudachidict_core", "budoux", "snowballstemmer"]
 _MISSING = [pack for pack in _PACKS if find_spec(pack) is None]
 _needs_all_packs = pytest.mark.skipif(_MISSING != [], reason=f"not installed: {_MISSING}")
 
@@ -69,7 +69,7 @@ def test_a_canonicaliser_is_a_value() -> None:
         ("markup", "yes", "true or false"),
         ("keep_case", None, "true or false"),
         ("keep_punctuation", 0, "true or false"),
-        ("stop_words", "en", "true or false"),
+        ("stop_words", "en", "true, false, short, long, a list of words"),
         ("nouns", [], "true or false"),
         ("lemmas", True, "none or simplemma or pymorphy3"),
         ("lemmas", "Simplemma", "none or simplemma or pymorphy3"),
@@ -119,7 +119,8 @@ print(sorted(set({_PACKS!r}) & (set(sys.modules) - before)))
     ("pack", "options", "extra"),
     [
         ("py3langid", {"stop_words": True}, "languages"),
-        ("stopwordsiso", {"language": "en", "stop_words": True}, "languages"),
+        ("stopwordsiso", {"language": "en", "stop_words": "long"}, "languages"),
+        ("snowballstemmer", {"language": "en", "stem": True}, "languages"),
         ("simplemma", {"language": "en", "lemmas": "simplemma"}, "languages"),
         ("simplemma", {"language": "en", "lemmas": "pymorphy3"}, "languages"),
         ("simplemma", {"lemmas": "pymorphy3"}, "languages"),
@@ -280,8 +281,10 @@ def test_the_time_for_markup_is_linear_whatever_is_in_it(piece: str) -> None:
         ("xx", "The cat", ["the", "cat"]),
     ],
 )
-def test_stop_words_of_the_language_are_dropped(language: str, text: str, words: list[str]) -> None:
-    assert _with(language=language, stop_words=True).words(text) == words
+def test_the_long_list_of_the_language_drops_words(
+    language: str, text: str, words: list[str]
+) -> None:
+    assert _with(language=language, stop_words="long").words(text) == words
 
 
 def test_a_text_of_stop_words_has_no_words() -> None:
@@ -497,6 +500,7 @@ _EVERYTHING: dict[str, Any] = {
     "drop": PARTS_OF_SPEECH,
     "chinese": "jieba",
     "japanese": "sudachipy",
+    "stem": True,
 }
 _SEVERAL: list[dict[str, Any]] = [
     {"keep_case": True},
@@ -510,9 +514,12 @@ _SEVERAL: list[dict[str, Any]] = [
     {"language": "ja", "japanese": "budoux"},
     {"language": "tr", "lemmas": "simplemma"},
     {"language": "el", "lemmas": "simplemma"},
+    {"language": "el", "stem": True, "sort_words": "sentence"},
+    {"language": "ru", "stop_words": ("long", "+漢", "-я"), "sort_words": "text"},
 ]
 _WITHOUT_EFFECT: list[dict[str, Any]] = [
     {"language": "xx", "stop_words": True},
+    {"language": "zh", "stop_words": True, "stem": True},
     {"language": "xx", "lemmas": "simplemma"},
     {"language": "fr", "nouns": True, "drop": PARTS_OF_SPEECH},
     {"language": "en", "chinese": "jieba", "japanese": "sudachipy"},

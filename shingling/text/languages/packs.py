@@ -1,6 +1,6 @@
 """Language packs that options of the canonicaliser need, each imported at its first use.
 
-Words come in as `canonical.py` cuts them from a text, and go back as lemma, noun or pieces.
+Words come in as `canonical.py` cuts them from a text, and go back as lemma, noun, stem or pieces.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ EXTRAS = {
     "py3langid": "languages",
     "simplemma": "languages",
     "stopwordsiso": "languages",
+    "snowballstemmer": "languages",
     "HanTa": "tagger",
     "pymorphy3": "russian",
     "jieba": "chinese",
@@ -43,7 +44,8 @@ _MIN_DETECTION_PROBABILITY = 0.2  # below it, mostly another language is detecte
 # Members of a macrolanguage of ISO 639-3, where the packs know only that one; "zxx" is none.
 _MACROLANGUAGES = {"zxx": "", "ary": "ar", "arz": "ar", "wuu": "zh", "yue": "zh"}
 _LEMMA_CODES = {"no": "nb", "bs": "hbs", "hr": "hbs", "sr": "hbs"}
-_STOP_WORD_CODES = {"nb": "no", "nn": "no"}
+NORWEGIAN = {"nb": "no", "nn": "no"}
+"""Codes of the written forms of Norwegian, where lists have one for both."""
 
 # The time that some packs take grows with the square of the length, or faster.
 _MAX_WORD_CHARS = 40
@@ -106,9 +108,9 @@ def _identifier() -> Any:
 
 
 @cache
-def stop_words(language: str) -> frozenset[str]:
+def long_stop_words(language: str) -> frozenset[str]:
     """Stop words of a language by stopwords-iso, case folded; none where it has no list."""
-    entries = import_module("stopwordsiso").stopwords(_STOP_WORD_CODES.get(language, language))
+    entries = import_module("stopwordsiso").stopwords(NORWEGIAN.get(language, language))
     # Some lists hold punctuation too, which is no word.
     folded = {unicodedata.normalize("NFKC", entry).casefold() for entry in entries}
     return frozenset(entry for entry in folded if canonical_words(entry))
@@ -150,6 +152,62 @@ def _lemmatizer() -> Any:
         cache_max_size=0,
         lemmatization_strategy=strategies.DefaultStrategy(dictionary_factory=factory),
     )
+
+
+def has_stems(language: str) -> bool:
+    """Whether there is a stemmer for a language."""
+    return language in _STEMMERS
+
+
+@lru_cache(_CACHED_WORDS)
+def stem(word: str, language: str) -> str:
+    """Stem of a word by Snowball; the word itself where there is no stemmer."""
+    if language not in _STEMMERS or len(word) > _MAX_WORD_CHARS or word.isdigit():
+        return word
+    name = _STEMMERS[language]
+    # Not by the function `stemmer`, which takes PyStemmer where that is installed: its version may
+    # be another. One for each word: it has state, and threads must not share one.
+    stemmer = getattr(import_module(f"snowballstemmer.{name}_stemmer"), f"{name.title()}Stemmer")
+    return _one_word(str(stemmer().stemWord(word)), word)
+
+
+_STEMMERS = {
+    "ar": "arabic",
+    "ca": "catalan",
+    "cs": "czech",
+    "da": "danish",
+    "de": "german",
+    "el": "greek",
+    "en": "english",
+    "eo": "esperanto",
+    "es": "spanish",
+    "et": "estonian",
+    "eu": "basque",
+    "fa": "persian",
+    "fi": "finnish",
+    "fr": "french",
+    "ga": "irish",
+    "hi": "hindi",
+    "hu": "hungarian",
+    "hy": "armenian",
+    "id": "indonesian",
+    "it": "italian",
+    "lt": "lithuanian",
+    "nb": "norwegian",
+    "ne": "nepali",
+    "nl": "dutch",
+    "nn": "norwegian",
+    "no": "norwegian",
+    "pl": "polish",
+    "pt": "portuguese",
+    "ro": "romanian",
+    "ru": "russian",
+    "sr": "serbian",
+    "sv": "swedish",
+    "ta": "tamil",
+    "tr": "turkish",
+    "yi": "yiddish",
+}
 
 
 class Analysis(NamedTuple):

@@ -1,0 +1,303 @@
+"""Stop words, stems and sorted words: which words an option drops, changes and moves."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+
+from shingling import canonical_words
+from shingling.errors import SchemeError
+from shingling.sketch import Scheme, SimhashFeatures, fingerprint_set, sign
+from shingling.text import Canonicaliser
+from shingling.text.languages import packs
+from shingling.text.languages.stop_words import function_words, read_lines, stop_words
+
+_LANGUAGES = [
+    "da",
+    "de",
+    "en",
+    "es",
+    "fi",
+    "fr",
+    "it",
+    "ja",
+    "nl",
+    "no",
+    "pl",
+    "pt",
+    "ru",
+    "sv",
+    "uk",
+    "zh",
+]
+_CONTENT = {
+    "da": "ikke ingen aldrig uden to tre år krig",
+    "de": "nicht kein keine nie ohne zwei drei jahr krieg computer",
+    "en": "not no nor never without one two three year war million computer may us",
+    "es": "no nunca sin nada dos tres año guerra",
+    "fi": "ei en et emme eivät kaksi kolme vuosi sota",
+    "fr": "ne n pas jamais sans rien deux trois année guerre",
+    "it": "non mai senza nulla due tre anno guerra",
+    "ja": "ない ん ず 一 二 年 戦争",
+    "nl": "niet geen nooit zonder twee drie jaar oorlog",
+    "no": "ikke ikkje ingen aldri uten to tre år krig",
+    "pl": "nie nigdy bez dwa trzy rok wojna",
+    "pt": "não nunca sem nada dois três ano guerra",
+    "ru": "не ни нет без никогда один два три год война человек",
+    "sv": "inte ej ingen aldrig utan två tre år krig",
+    "uk": "не ні немає без ніколи один два три рік війна",
+    "zh": "不 没 没有 無 一 二 三 年 战争",
+}
+_TEXT = "The cats were not on the mat, and one computer ran. Это текст номер один."
+
+
+def _with(**options: Any) -> Canonicaliser:
+    canonicaliser = Canonicaliser(**options)
+    try:
+        canonicaliser.require_packs()
+    except SchemeError as error:
+        pytest.skip(str(error))
+    return canonicaliser
+
+
+# Lists
+
+
+def test_there_are_short_lists_of_sixteen_languages() -> None:
+    assert sorted(function_words()) == _LANGUAGES
+    assert all(90 < len(words) < 300 for words in function_words().values())
+
+
+@pytest.mark.parametrize("language", _LANGUAGES)
+def test_no_negation_number_or_content_word_is_in_a_short_list(language: str) -> None:
+    assert function_words()[language] & {*_CONTENT[language].split()} == set()
+
+
+@pytest.mark.parametrize("language", sorted({*_LANGUAGES} - {"ja", "zh"}))
+def test_an_entry_of_a_short_list_is_one_word(language: str) -> None:
+    assert [word for word in function_words()[language] if canonical_words(word) != [word]] == []
+
+
+@pytest.mark.parametrize("option", [True, "short"])
+def test_texts_that_differ_in_a_number_keep_their_difference(option: bool | str) -> None:
+    russian = Canonicaliser(language="ru", stop_words=option)
+
+    assert russian.words("Это текст для сравнения, номер один") == [
+        "текст",
+        "сравнения",
+        "номер",
+        "один",
+    ]
+    assert russian.words("Это текст для сравнения, номер два") == [
+        "текст",
+        "сравнения",
+        "номер",
+        "два",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "words"),
+    [
+        ("en", "The cat is not on THE mat, isn't it?", "cat not mat isn t"),
+        ("de", "Die Katze liegt nicht auf der Matte", "katze liegt nicht matte"),
+        ("ru", "Он не был в лесу", "не лесу"),
+        ("fr", "L'été n'est pas sur la table", "été n pas table"),
+        ("nb", "Det er ikke en fin dag", "ikke fin dag"),
+        ("nn", "Det er ikkje ein fin dag", "ikkje fin dag"),
+        ("he", "הילד הלך אל הבית", "הילד הלך אל הבית"),
+        ("zh", "我们的书", "我 们 的 书"),
+    ],
+)
+def test_the_short_list_of_the_language_drops_function_words(
+    language: str, text: str, words: str
+) -> None:
+    assert Canonicaliser(language=language, stop_words=True).words(text) == words.split()
+
+
+@pytest.mark.parametrize(
+    ("stop", "words"),
+    [
+        (["Cats", "ＭＡＴ", "это"], "the were not on the and one computer ran текст номер один"),
+        ("+computer", "cats not mat one ran это текст номер один"),
+        ("-the -on +not", "the cats on the mat one computer ran это текст номер один"),
+        (["long", "-computer", "-one"], "cats mat one computer это текст номер один"),
+        ([], " ".join(canonical_words(_TEXT))),
+    ],
+)
+def test_a_list_of_ones_own_replaces_or_changes_that_of_the_package(stop: Any, words: str) -> None:
+    assert _with(language="en", stop_words=stop).words(_TEXT) == words.split()
+
+
+def test_a_list_of_ones_own_needs_no_language_and_no_pack(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packs, "detect", pytest.fail)
+    monkeypatch.setattr(packs, "_installed", lambda _: False)
+
+    assert Canonicaliser(stop_words=["text"]).words("a text") == ["a"]  # type: ignore[arg-type]
+    assert Canonicaliser(language="en", stop_words=True).words("a text") == ["text"]
+
+
+@pytest.mark.parametrize(
+    "stop", ["words.txt", "", ["a b"], [""], ["+"], ["+a", "b"], ["+a", "-a"], [1], {"a"}, None, 1]
+)
+def test_other_stop_words_are_refused_in_one_line(stop: Any) -> None:
+    with pytest.raises(SchemeError, match=r"stop_words[^\n]*\Z"):
+        Canonicaliser(stop_words=stop)
+
+
+def test_equal_lists_are_equal_in_any_order_and_case() -> None:
+    one = Canonicaliser(stop_words=["The", "a", "a"])  # type: ignore[arg-type]
+    other = Canonicaliser(stop_words=("a", "the"))
+
+    assert one == other
+    assert Scheme(canonical=one).id == Scheme(canonical=other).id
+
+
+def test_a_file_has_a_word_a_line_and_comments() -> None:
+    assert read_lines("# mine\nthe\n\n  and # not or\r\n+x") == ["the", "and", "+x"]
+
+
+# Schemes of stores
+
+
+def test_a_stored_true_is_the_long_list_and_keeps_its_id() -> None:
+    stored = (
+        '{"canonical": {"language": "ru", "stop_words": true}, "shingle_size": 5, "version": 2}'
+    )
+    scheme = Scheme.from_json(stored)
+
+    assert scheme.canonical.stop_words == "long"
+    assert scheme.to_json() == stored
+    assert scheme.id == "04900fd4de81943e"
+    assert Scheme(canonical=Canonicaliser("ru", stop_words="long")) == scheme
+
+
+def test_true_is_the_short_list_in_a_new_scheme_and_the_list_of_the_store_in_an_old_one() -> None:
+    asked = Scheme.from_dict({"canonical": {"language": "ru", "stop_words": True}})
+    stored = Scheme.from_dict({"version": 2, "canonical": {"language": "ru", "stop_words": True}})
+
+    assert asked.version == 3
+    assert Scheme.from_json(asked.to_json()) == asked
+    assert asked.id != stored.id
+    assert asked.equals_ignoring_version(stored)
+    assert not stored.equals_ignoring_version(asked)
+
+
+def test_the_stop_words_of_a_file_are_in_the_scheme() -> None:
+    scheme = Scheme.from_dict({"canonical": {"stop_words": ["und", "oder"]}})
+
+    assert scheme.version == 2
+    assert Scheme.from_json(scheme.to_json()) == scheme
+    assert scheme.describe()["canonical"]["stop_words"] == ["oder", "und"]
+    many = Scheme.from_dict({"canonical": {"stop_words": [f"w{n}" for n in range(1234)]}})
+    assert many.describe()["canonical"]["stop_words"] == "1,234 words"
+
+
+@pytest.mark.skipif(find_spec("stopwordsiso") is None, reason="not installed: stopwordsiso")
+def test_an_old_store_signs_as_it_did() -> None:
+    options = {"language": "en", "stop_words": True}
+    old = Scheme.from_dict({"version": 2, "canonical": options})
+    kept = [word for word in canonical_words(_TEXT) if word not in packs.long_stop_words("en")]
+
+    assert old.canonical.words(_TEXT) == kept
+    assert "computer" not in kept
+    assert stop_words("long", "en") == packs.long_stop_words("en")
+
+
+# Keywords
+
+
+def _keywords(version: int, language: str = "en") -> Scheme:
+    simhash = SimhashFeatures(features="words", keywords=2)
+    return Scheme(version=version, canonical=Canonicaliser(language), simhash=simhash)
+
+
+def test_keywords_are_no_function_words_where_the_language_is_known() -> None:
+    text = "The the the of of of cat and mat"
+
+    assert sign(text, _keywords(3)).simhash == sign("cat mat", _keywords(3)).simhash
+    assert sign(text, _keywords(2)).simhash == sign("the the of of", _keywords(2)).simhash
+    assert sign(text, _keywords(3, "auto")).simhash == sign(text, _keywords(2, "auto")).simhash
+    assert sign(text, _keywords(3)).minima.tolist() == sign(text, _keywords(2)).minima.tolist()
+
+
+def test_a_text_of_function_words_alone_has_them_as_keywords() -> None:
+    assert (
+        sign("the and of the", _keywords(3)).simhash == sign("the and of the", _keywords(2)).simhash
+    )
+
+
+def test_a_scheme_with_keywords_is_of_version_3_and_an_old_one_stays_as_it_is() -> None:
+    asked = Scheme.from_dict({"simhash": {"features": "words", "keywords": 30}})
+    stored = Scheme.from_dict({"version": 2, "simhash": {"features": "words", "keywords": 30}})
+
+    assert asked.version == 3
+    assert asked.equals_ignoring_version(stored)
+    assert not stored.keywords_are_content_words
+
+
+# Stems and order
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "stems"),
+    [
+        ("en", "He connects connected CONNECTIONS", "he connect connect connect"),
+        ("ru", "сравнение сравнения сравнению", "сравнен сравнен сравнен"),
+        ("de", "Häuser Hauses", "haus haus"),
+        ("nn", "katten kattene", "katt katt"),
+        ("zh", "漢字", "漢 字"),
+    ],
+)
+def test_words_are_brought_to_their_stems(language: str, text: str, stems: str) -> None:
+    assert _with(language=language, stem=True).words(text) == stems.split()
+
+
+def test_there_is_a_stemmer_for_every_language_that_is_named() -> None:
+    pytest.importorskip("snowballstemmer")
+
+    assert all(packs.stem("word", language) for language in packs._STEMMERS)
+    assert _with(language="xx", stem=True).options_without_effect() == ["stem"]
+    assert _with(language="pl", stem=True).options_without_effect() == []
+
+
+def test_stop_words_are_dropped_before_words_are_brought_to_their_stems() -> None:
+    words = _with(language="en", stem=True, stop_words=True).words("This is having its features")
+
+    assert words == ["featur"]
+
+
+def test_words_are_sorted_in_each_sentence_or_in_the_text() -> None:
+    text = "Sun and moon rise. Do bees fly? 3.5 miles\n太陽。月"
+
+    assert Canonicaliser(sort_words="sentence").words(text) == [
+        *["and", "moon", "rise", "sun", "bees", "do", "fly", "3", "5", "miles", "太", "陽", "月"]
+    ]
+    assert Canonicaliser(sort_words="text").words(text) == sorted(canonical_words(text))
+
+
+@given(st.text(), st.sampled_from(["sentence", "text"]))
+def test_sorting_neither_adds_nor_drops_words(text: str, order: str) -> None:
+    assert sorted(Canonicaliser(sort_words=order).words(text)) == sorted(canonical_words(text))
+
+
+def test_texts_whose_words_are_in_another_order_are_the_same_when_sorted() -> None:
+    one = "The committee met on Monday to discuss the annual budget of the town"
+    other = "On Monday the committee met to discuss the budget annual of the town"
+    plain, in_order = Scheme(), Scheme(canonical=Canonicaliser(sort_words="text"))
+
+    assert fingerprint_set(one, plain).tolist() != fingerprint_set(other, plain).tolist()
+    assert fingerprint_set(one, in_order).tolist() == fingerprint_set(other, in_order).tolist()
+
+
+# What is left of a text
+
+
+def test_the_share_of_words_left_counts_words_as_they_are_cut() -> None:
+    assert Canonicaliser().share_of_words("the cat") == 1
+    assert Canonicaliser(language="en", stop_words=True).share_of_words("the cat and a dog") == 0.4
+    assert Canonicaliser(stop_words=["cat"]).share_of_words("...") == 1  # type: ignore[arg-type]
+    assert _with(language="zh", chinese="jieba").share_of_words("我来到北京清华大学") == 1
