@@ -20,6 +20,7 @@ from shingling.store.index.keys import Index
 from shingling.store.schema.migrate import HEAD, current_revision, refuse_newer, upgrade
 from shingling.store.schema.tables import LIVE, scheme as scheme_table
 from shingling.store.templates import SiteCache
+from shingling.text.words_left import WordsLeft
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -56,6 +57,7 @@ class Session:
     Attributes:
         rules: how pages are decided where a call does not say otherwise.
         site_cache: what the last transactions knew of sites.
+        words_left: what the options of the scheme leave of the first texts.
     """
 
     def __init__(
@@ -67,6 +69,7 @@ class Session:
         self.rules = rules or Rules()
         self.site_cache = SiteCache()
         self._given_rules = rules
+        self.words_left = WordsLeft(scheme.canonical)
 
     @classmethod
     def open(
@@ -104,6 +107,7 @@ class Session:
             _check_scheme(scheme, stored[0], where)
             if scheme is not None:  # it is going to sign
                 _check_packs(database, stored[0])
+                _check_options(scheme, stored[0], where)
         except BaseException:
             database.close()
             raise
@@ -300,6 +304,25 @@ def _check_scheme(asked: Scheme | None, stored: Scheme, where: str) -> None:
         raise SchemeError(
             f"{where}: its signatures were made with {_shown(stored)}, asked for is"
             f" {_shown(asked)}; set them to the former, or use another DEDUP_STORE_URL"
+        )
+
+
+def _check_options(asked: Scheme, stored: Scheme, where: str) -> None:
+    """Warn where the version of a store has options mean something else than they do now."""
+    if stored.version >= asked.version:
+        return
+    if asked.canonical.stop_words is True:
+        logger.warning(
+            "%s: its signatures were made without the stop words of the long list, with content"
+            " words and negations, and so are those of new pages; `scrapy dedup rebuild --scheme`"
+            ' goes over to the short list, and stop_words = "long" keeps this one',
+            where,
+        )
+    if asked.keywords_are_content_words:
+        logger.warning(
+            "%s: function words are among the keywords of its SimHashes;"
+            " `scrapy dedup rebuild --scheme` leaves them out",
+            where,
         )
 
 

@@ -168,16 +168,19 @@ class Canonicaliser:
             return canonical_words(remove_markup(text) if self.markup else text)
         return [word for word in self._forms(text) if word]
 
-    def share_of_words(self, text: str) -> float:
-        """Share of the words of a text that the options leave, 0 to 1; 1 where it has none.
+    @property
+    def drops_words(self) -> bool:
+        """Whether some words of a text may be dropped."""
+        return bool(self.stop_words or self.drop)
+
+    def count_left(self, text: str) -> tuple[int, int]:
+        """Count the words of a text that are left, and all that it is cut into.
 
         Raises:
             SchemeError: a pack that the options need is not installed.
         """
-        if self._is_plain or not (self.stop_words or self.drop):
-            return 1.0
         forms = self._forms(text)
-        return sum(map(bool, forms)) / len(forms) if forms else 1.0
+        return sum(map(bool, forms)), len(forms)
 
     def content_words(self, text: str, words: list[str]) -> list[str]:
         """`words` of a text without the function words of its language.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, strategies as st
@@ -11,9 +11,14 @@ from hypothesis import given, strategies as st
 from shingling import canonical_words
 from shingling.errors import SchemeError
 from shingling.sketch import Scheme, SimhashFeatures, fingerprint_set, sign
+from shingling.store import Page, Store
 from shingling.text import Canonicaliser
 from shingling.text.languages import packs
 from shingling.text.languages.stop_words import function_words, read_lines, stop_words
+from shingling.text.words_left import WordsLeft
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _LANGUAGES = [
     "da",
@@ -296,8 +301,64 @@ def test_texts_whose_words_are_in_another_order_are_the_same_when_sorted() -> No
 # What is left of a text
 
 
-def test_the_share_of_words_left_counts_words_as_they_are_cut() -> None:
-    assert Canonicaliser().share_of_words("the cat") == 1
-    assert Canonicaliser(language="en", stop_words=True).share_of_words("the cat and a dog") == 0.4
-    assert Canonicaliser(stop_words=["cat"]).share_of_words("...") == 1  # type: ignore[arg-type]
-    assert _with(language="zh", chinese="jieba").share_of_words("我来到北京清华大学") == 1
+_LITTLE, _MUCH = "the cat and a dog " * 5, "the cats chase dogs " * 5
+
+
+def test_words_are_counted_as_they_are_cut() -> None:
+    assert Canonicaliser(language="en", stop_words=True).count_left("the cat and a dog") == (2, 5)
+    assert Canonicaliser(stop_words=["cat"]).count_left("...") == (0, 0)  # type: ignore[arg-type]
+    assert _with(language="zh", chinese="jieba").count_left("我来到北京清华大学") == (4, 4)
+
+
+@pytest.mark.parametrize(
+    ("texts", "warnings"),
+    [
+        ([_LITTLE] * 50, 1),
+        ([_LITTLE] * 4, 0),
+        ([_LITTLE, _MUCH] * 25, 1),
+        ([_LITTLE, _MUCH, _MUCH] * 20, 0),
+        (["the cat and a dog"] * 50, 0),
+        ([_MUCH] * 20 + [_LITTLE] * 50, 0),
+    ],
+)
+def test_little_left_of_most_of_the_first_texts_is_warned_of_once(
+    texts: list[str], warnings: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    left = WordsLeft(Canonicaliser(language="en", stop_words=True))
+    for text in texts:
+        if left.is_open:
+            left.note(text)
+
+    assert len(caplog.records) == warnings
+    assert all("more than half of the words of" in record.message for record in caplog.records)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"lemmas": "simplemma", "stem": True}, {"keep_case": True}]
+)
+def test_nothing_is_counted_where_no_words_are_dropped(options: dict[str, Any]) -> None:
+    assert not WordsLeft(Canonicaliser(**options)).is_open
+
+
+def test_a_store_warns_of_little_left_and_of_another_list_than_was_asked_for(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    english = {"canonical": {"language": "en", "stop_words": True}}
+    url = f"sqlite:///{tmp_path / 'store.db'}"
+    pages = [Page(url=f"https://a.test/{n}", text=f"{_LITTLE} {n}") for n in range(30)]
+    with Store.open(url, scheme=Scheme.from_dict(english)) as store:
+        store.check(pages[:3])
+        store.check(pages[3:])
+    told = [record.message for record in caplog.records]
+
+    assert len(told) == 1
+    assert "of 5 of the first 5 texts" in told[0]
+    caplog.clear()
+    old = f"sqlite:///{tmp_path / 'old.db'}"
+    Store.open(old, scheme=Scheme.from_dict({"version": 2, **english})).close()
+    with Store.open(old, scheme=Scheme.from_dict(english)) as store:
+        assert store.scheme.canonical.stop_words == "long"
+    told = [record.message for record in caplog.records]
+
+    assert len(told) == 1
+    assert "long list" in told[0]

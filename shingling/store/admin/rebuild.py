@@ -37,6 +37,7 @@ from shingling.store.schema.tables import (
 )
 from shingling.store.session import refuse
 from shingling.store.templates import SiteCache
+from shingling.text.words_left import WordsLeft
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -141,6 +142,7 @@ class Rebuild:
         self._plan = plan
         self._index = Index.for_rules(plan.rules, plan.scheme)
         self._site_cache = SiteCache()
+        self._words_left = WordsLeft(plan.scheme.canonical)
         self._token = ""
 
     def run(
@@ -243,6 +245,8 @@ class Rebuild:
         for row in unsigned:
             if row.id in kept:
                 row.take("signature", sign(kept[row.id].text, self._plan.scheme))
+                if self._words_left.is_open:
+                    self._words_left.note(kept[row.id].text)
             elif everything:  # its text was there when the rebuild began, and is damaged
                 row.blank()
         return [row for row in unsigned if not row.damaged]

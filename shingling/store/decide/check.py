@@ -46,6 +46,9 @@ def check_batch(
         for page, signature in zip(pages, signatures, strict=True)
         if signature is not None and signature.words
     ]
+    for page, _ in signed:
+        if session.words_left.is_open and page.main_text is not None:
+            session.words_left.note(page.main_text.text)
     run_id = None if run is None else run.id
 
     def decide_all(connection: Connection) -> tuple[list[Verdict], Counter[str], Batch]:

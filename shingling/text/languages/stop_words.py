@@ -90,7 +90,7 @@ def stop_words(chosen: StopWords, language: str) -> frozenset[str]:
 
 @cache
 def function_words() -> dict[str, frozenset[str]]:
-    """The short lists by language (ISO 639-1), case folded."""
+    """Read the short lists, case folded, by language (ISO 639-1)."""
     found: dict[str, set[str]] = {}
     text = files(__package__).joinpath("function_words.txt").read_text("utf-8")
     for line in read_lines(text):
