@@ -106,7 +106,10 @@ class DedupSettings:
             parameters["simhash"] = {**features, "idf": idf}
         canonical = parameters.get("canonical")
         if isinstance(canonical, dict) and is_file_name(canonical.get("stop_words")):
-            words = read_lines(_read_file(canonical["stop_words"], "; a list is short or long"))
+            name = canonical["stop_words"]
+            words = read_lines(_read_file(name, "; the lists of the package are short and long"))
+            if not words:
+                raise SettingsError(f"DEDUP_SCHEME: {project_folder() / name} has no words")
             parameters["canonical"] = {**canonical, "stop_words": words}
         return Scheme.from_dict({"shingle_size": self.shingle_size, **parameters})
 

@@ -250,6 +250,9 @@ def test_an_unknown_name_is_refused_with_the_names_that_are_known() -> None:
             {"DEDUP_SCHEME": {"simhash": {"features": "words", "idf": "no such.json"}}},
             "no such.json cannot be read.*tune --idf",
         ),
+        ({"DEDUP_SCHEME": {"canonical": {"stop_words": "no such.txt"}}}, "no such.txt cannot be"),
+        ({"DEDUP_SCHEME": {"canonical": {"stop_words": ["+a", "-a"]}}}, "'a' is added and taken"),
+        ({"DEDUP_SCHEME": {"canonical": {"language": "el", "stop_words": True}}}, "stop_words of"),
         ({"DEDUP_SCHEME": {"canonical": {"language": "cn", "chinese": "jieba"}}}, "chinese of"),
         ({"DEDUP_SCHEME": {"canonical": {"language": "fr", "nouns": True}}}, "nouns of"),
         ({"DEDUP_SCHEME": "{'unit': 'characters'}"}, "not JSON"),
@@ -261,6 +264,26 @@ def test_settings_that_contradict_each_other_are_refused(
     with pytest.raises(SettingsError, match=said) as caught:
         DedupSettings.from_settings(Settings(settings))
     assert "\n" not in str(caught.value)
+
+
+def test_stop_words_are_read_from_a_file_in_the_folder_of_the_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "scrapy.cfg").touch()
+    (tmp_path / "stop.txt").write_text("# of this site\nFoo\nbar  # and\n", encoding="utf-8-sig")
+    monkeypatch.chdir(tmp_path)
+    for value in (
+        {"canonical": {"stop_words": "stop.txt"}},
+        '{"canonical": {"stop_words": "stop.txt"}}',
+        {"canonical": {"stop_words": ["bar", "foo"]}},
+    ):
+        settings = DedupSettings.from_settings(Settings({"DEDUP_SCHEME": value}))
+        assert settings.scheme.canonical.stop_words == ("bar", "foo")
+    (tmp_path / "stop.txt").write_text("# nothing\n")
+    with pytest.raises(SettingsError, match=r"stop.txt has no words"):
+        DedupSettings.from_settings(
+            Settings({"DEDUP_SCHEME": {"canonical": {"stop_words": "stop.txt"}}})
+        )
 
 
 def test_settings_that_are_switched_off_need_no_packs_and_files() -> None:

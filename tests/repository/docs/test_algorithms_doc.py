@@ -29,7 +29,7 @@ EXAMPLES = [
 # What an example says, and the modules that it then needs. Without `language` it is detected.
 NEEDS = {
     r'lemmas="simplemma"': ["simplemma"],
-    r"stop_words=": ["stopwordsiso"],
+    r"stem=": ["snowballstemmer"],
     r"pymorphy3": ["pymorphy3"],
     r"nouns=": ["HanTa", "pymorphy3"],
     r"jieba": ["jieba"],
