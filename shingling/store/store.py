@@ -368,7 +368,7 @@ class Store:
                 bytes=self._session.database.bytes(connection),
                 rebuilding=plan is not None and not plan.dry_run,
                 scheme=self.scheme,
-                exact_means=_EXACT_MEANS[self.scheme.version],
+                exact_means=_EXACT_MEANS[min(self.scheme.version, 2)],
                 index=self._session.index.shape,
                 extractors=tuple(read_extractors(connection)),
                 revision=HEAD,

@@ -30,7 +30,6 @@ from shingling.text.words import canonical_words, cut_by_class, join_words
 
 if TYPE_CHECKING:
     from shingling.text.characters import CharClasses
-    from shingling.text.languages.stop_words import StopWords
 
 PARTS_OF_SPEECH = ("adjectives", "conjunctions", "determiners", "interjections", "prepositions")
 
@@ -84,7 +83,7 @@ class Canonicaliser:
     markup: bool = False
     keep_case: bool = False
     keep_punctuation: bool = False
-    stop_words: StopWords = False
+    stop_words: bool | str | tuple[str, ...] = False
     lemmas: str = "none"
     nouns: bool = False
     drop: tuple[str, ...] = ()

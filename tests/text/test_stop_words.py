@@ -349,6 +349,7 @@ def test_a_store_warns_of_little_left_and_of_another_list_than_was_asked_for(
     with Store.open(url, scheme=Scheme.from_dict(english)) as store:
         store.check(pages[:3])
         store.check(pages[3:])
+        assert store.status().exact_means == "same text"
     told = [record.message for record in caplog.records]
 
     assert len(told) == 1
