@@ -34,7 +34,9 @@ class WordsLeft:
         self.is_open = canonical.drops_words
 
     def note(self, text: str) -> None:
-        """Count what is left of a text, as long as `is_open`."""
+        """Count what is left of a text, if it is one of the first."""
+        if not self.is_open:
+            return
         left, words = self._canonical.count_left(text)
         if words < MIN_WORDS:
             return

@@ -245,8 +245,7 @@ class Rebuild:
         for row in unsigned:
             if row.id in kept:
                 row.take("signature", sign(kept[row.id].text, self._plan.scheme))
-                if self._words_left.is_open:
-                    self._words_left.note(kept[row.id].text)
+                self._words_left.note(kept[row.id].text)
             elif everything:  # its text was there when the rebuild began, and is damaged
                 row.blank()
         return [row for row in unsigned if not row.damaged]
