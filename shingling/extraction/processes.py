@@ -112,6 +112,7 @@ class Worker:
         try:
             self.ask(work)
         except WorkerDiedError as error:
+            self.end()  # its pipe may be closed a moment before the process has ended
             if took_too_long.is_set():
                 raise WorkerTimeoutError("a worker process did not get ready") from error
             raise

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the limit is on
 
 MEMORY = 300 << 20
 MEMORY_BOMB = BOMBS["misnested b of other classes"](250_000)  # takes 6 GB without a limit
-HUNGRY = "tests.hostile.workers.hungry.extract"
+HUNGRY = "tests.extraction.hostile.hungry.extract"
 
 
 def extractor(name: str = "quick", memory: int = MEMORY) -> PageExtractor:
