@@ -23,7 +23,7 @@ _TEXTS, _COPIES, _KEYWORDS, _BITS = 900, 100, 30, 2
 
 
 @cache
-def _rows() -> list[tuple[int, str]]:
+def generated_rows() -> list[tuple[int, str]]:
     """Texts with the number of the one that each is, or is a copy of."""
     lines = Path(str(jieba.__file__)).with_name("dict.txt").read_text("utf-8").splitlines()
     entries = [line.split() for line in lines]
@@ -50,7 +50,7 @@ def _flagged(scheme: Scheme) -> tuple[int, int]:
     """Rows within two bits of an earlier one, and how many of them are no copy of it."""
     flagged = wrong = 0
     kept: list[tuple[int, int]] = []
-    for number, text in _rows():
+    for number, text in generated_rows():
         bits = sign(text, scheme).simhash
         near = [one for one, other in kept if (bits ^ other).bit_count() <= _BITS]
         flagged += bool(near)
@@ -61,9 +61,14 @@ def _flagged(scheme: Scheme) -> tuple[int, int]:
 
 
 def _scheme(version: int, canonical: Canonicaliser, *, idf: bool) -> Scheme:
-    table = Idf.learn(canonical.words(text) for _, text in _rows()) if idf else None
+    table = Idf.learn(canonical.words(text) for _, text in generated_rows()) if idf else None
     features = SimhashFeatures(features="words", keywords=_KEYWORDS, idf=table)
     return Scheme(version=version, canonical=canonical, simhash=features)
+
+
+def flagged_by_keywords(canonical: Canonicaliser) -> tuple[int, int]:
+    """Rows that the words of greatest tf-idf take for copies, and how many of them are not."""
+    return _flagged(_scheme(3, canonical, idf=True))
 
 
 @pytest.mark.parametrize("idf", [False, True], ids=["tf", "tf-idf"])

@@ -13,7 +13,7 @@ from shingling import shingles
 from shingling.errors import SchemeError
 from shingling.similarity import classic_overlap
 from shingling.text import Canonicaliser, canonical_words
-from tests.similarity.peers import checksum_shingles as peer
+from tests.peers import checksum_shingles as peer
 
 FIGURE = (
     "Чтобы иметь стройную фигуру, вы должны заниматься спортом и правильно питаться."

@@ -14,8 +14,8 @@ from shingling.sketch import Idf, SimhashFeatures, fingerprint_set, word_hashes
 from shingling.sketch.crc import POLYNOMIALS
 from shingling.sketch.simhash import feature_hashes
 from shingling.text import canonical_words
-from tests.similarity.peers import character_simhash, minimal_checksums
-from tests.similarity.peers.tfidf_cosine import TermVectors, cosine_of_vectors
+from tests.peers import character_simhash, minimal_checksums
+from tests.peers.tfidf_cosine import TermVectors, cosine_of_vectors
 from tests.support.installed import ROOT
 from tests.support.pages import article
 

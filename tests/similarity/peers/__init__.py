@@ -1,1 +1,0 @@
-"""Algorithms of other systems, written anew from their descriptions, to compare numbers with."""
