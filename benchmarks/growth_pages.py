@@ -31,6 +31,7 @@ _SYLLABLES = [start + vowel for start in "bcdfghklmnprstvw" for vowel in ("a", "
 _ENDINGS = ("", "", "n", "s", "r", "t", "ng", "ly", "ed", "tion")
 _MONTHS = ("January", "March", "May", "July", "August", "November")
 _FIRST_SECOND = 1_700_000_000
+_SECONDS_OF_YEARS = 1 << 30
 
 
 def random_words(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -66,7 +67,7 @@ def bare_pages(chosen: Iterable[int], every: int = 0) -> list[Page]:
                 words=300 + int(rest[3]) % 1201,
                 scheme=SCHEME.id,
             ),
-            fetched=_FIRST_SECOND + number,
+            fetched=_FIRST_SECOND + number % _SECONDS_OF_YEARS,
         )
         for number, row, rest in zip(numbers.tolist(), minima, words[:, MINIMA:], strict=True)
     ]
@@ -162,7 +163,7 @@ def text_pages(chosen: Iterable[int], every: int = 0, *, plain: bool = False) ->
             text=text if plain else None,
             prepared=prepared,
             signature=sign(text, SCHEME),
-            fetched=_FIRST_SECOND + number,
+            fetched=_FIRST_SECOND + number % _SECONDS_OF_YEARS,
         )
         pages.append(page)
     return pages

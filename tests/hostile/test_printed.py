@@ -117,6 +117,7 @@ _CALLS: list[tuple[str, ...]] = [
     ("tune", "{name}.pairs", "--plot", "{name}.none"),
     ("prune", "--older-than", "1"),
     ("forget", "https://d.example/" + HOSTILE[:200]),
+    ("check",),
     ("forget", "--site", "b.example", "--yes"),
     ("status", "\x1b[31m\u202e"),
     ("status", "--stroe=\x1b[31m\u202e"),

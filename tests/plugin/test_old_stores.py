@@ -58,7 +58,7 @@ def test_status_says_what_exact_means(dedup: Any, old: str, tmp_path: Path) -> N
 
 def test_a_feed_is_signed_by_the_version_of_the_store(dedup: Any, old: str) -> None:
     feed = json.dumps({"url": "https://b.example/", "text": UNEQUAL}).encode()
-    assert dedup("import", "--store", old, stdin=feed).out == "1 page: 1 exact\n"
+    assert dedup("import", "--store", old, stdin=feed).out == "1 page: 1 exact (100.0%)\n"
 
 
 def test_a_collection_is_signed_by_the_version_of_the_store(old: str, tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_pages_of_an_old_export_are_signed_anew_where_they_have_texts(
     ids = f"the store has scheme {Scheme().id}, the file {Scheme(version=1).id} (version 1:"
     assert f"{ids} exact copies have the same words)" in done.err
     assert "no text to sign anew" in done.err
-    assert done.out == "1 page: 1 near; 1 line wrong\n"
+    assert done.out == "1 page: 1 near (100.0%); 1 line wrong\n"
     verify(tmp_path / "new.db")
 
 

@@ -246,7 +246,7 @@ BAD = {
     "newer": (changed("store", format=3), "format 3 of a newer release; this one reads 2"),
     "no format": (changed("store", format=None), "format is missing"),
     "unknown scheme": (changed("store", scheme={"size": 5}), "size is not a parameter"),
-    "newer scheme": (changed("store", scheme={"version": 3}), "version 3 is not known"),
+    "newer scheme": (changed("store", scheme={"version": 4}), "version 4 is not known"),
     "unknown index": (changed("store", index={"indexed": "tree"}), "indexed is 'tree', not one of"),
     "index of other bits": (
         changed("store", index={"indexed": "simhash", "bands": 2, "rows": 16, "sampled": False}),
