@@ -128,12 +128,14 @@ class Simhashes:
 
 
 @pytest.mark.parametrize(
-    "low_limits",
-    [(64, 50, 100, 128), (17, 10, 7, 3), (100, 4000, 1000, 2), (7, 1000, 10, 1)],
-    indirect=True,
-)
-@pytest.mark.parametrize(
-    ("bits", "distance", "memory"), [(64, 3, 9_000), (32, 3, 50), (32, 6, 999)]
+    ("low_limits", "bits", "distance", "memory"),
+    [
+        ((64, 50, 100, 128), 64, 3, 9_000),
+        ((17, 10, 7, 3), 32, 3, 500),
+        ((100, 4000, 1000, 2), 32, 6, 999),
+        ((7, 1000, 10, 1), 64, 3, 9_000),
+    ],
+    indirect=["low_limits"],
 )
 @pytest.mark.usefixtures("low_limits")
 def test_simhashes_in_ranges_of_halves_and_with_full_keys_decide_as_the_store_does(

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, TypeAlias
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import TypeAlias
 
 from shingling.errors import StoreError, StoreGoneError
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 _Identity: TypeAlias = tuple[int, int]
 _COMPANIONS = ("-wal", "-shm")
-_HEADER = b"SQLite format 3\0"
-_HEADER_BYTES = 32
 
 
 def _identity(path: str) -> _Identity | None:
@@ -75,15 +73,17 @@ class OpenedFiles:
             raise StoreGoneError(f"{self._path}{suffix}: the file {what}")
 
     def _is_cut(self) -> bool:
-        """Whether a file that has become smaller has fewer pages than it says; not by a vacuum."""
-        with open(self._path, "rb") as file:  # noqa: PTH123
-            header = file.read(_HEADER_BYTES)
-            size = file.seek(0, os.SEEK_END)
-        if len(header) < _HEADER_BYTES or not header.startswith(_HEADER):
+        """Whether a file that has become smaller has fewer pages than it says; not by a vacuum.
+
+        SQLite itself looks: to close the file by other means would release its locks.
+        """
+        uri = f"{Path(self._path).absolute().as_uri()}?mode=ro&immutable=1"
+        try:
+            with closing(sqlite3.connect(uri, uri=True)) as file:
+                file.execute("PRAGMA page_count").close()
+        except sqlite3.DatabaseError:
             return True
-        page_bytes = int.from_bytes(header[16:18], "big")
-        pages = int.from_bytes(header[28:32], "big")
-        return size < pages * (1 << 16 if page_bytes == 1 else page_bytes)
+        return False
 
     @property
     def has_database(self) -> bool:

@@ -37,6 +37,7 @@ _WAL_CHECKPOINT_BYTES = 1 << 25  # at SQLite's 4 MB, checkpoints cost half the i
 _CACHE_KIB = 8192
 _HASHES_PER_STATEMENT = 256
 _VALUES_PER_STATEMENT = (1, 8, 64, 256)
+_SMALLEST_PAGE_BYTES = 512  # of any database
 _FILES = "files"  # of a connection, in what the pool notes of it
 
 
@@ -240,9 +241,11 @@ def _check_file(path: Path) -> bool:
             if not path.parent.is_dir():
                 raise StoreError(f"{path}: the folder does not exist")
             return False
-        with path.open("rb") as file:
-            if file.read(16) != b"SQLite format 3\0":
-                raise StoreError(f"{path}: not a SQLite database")
+        if path.is_dir():
+            raise StoreError(f"{path}: a directory, not a SQLite database")
+        # Nothing but SQLite opens the file: to close it releases the locks of all connections.
+        if path.stat().st_size < _SMALLEST_PAGE_BYTES:
+            raise StoreError(f"{path}: not a SQLite database")
         tables = retried(lambda: _tables(path))
     except (OSError, sqlite3.Error) as error:
         raise StoreError(f"{path}: {_explained(str(error))}") from error
@@ -254,7 +257,7 @@ def _check_file(path: Path) -> bool:
 def _explained(message: str) -> str:
     if message == "unable to open database file":
         return f"{message}: it, or its folder, cannot be written"
-    return message
+    return "not a SQLite database" if message == "file is not a database" else message
 
 
 def _tables(path: Path) -> set[str]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def test_pages_are_mutated_the_same_for_each_seed(data: Path) -> None:
-    first, again, other = (Mutator(data, 20, seed) for seed in (1, 1, 2))
+    first, again, other = (Mutator(data, 5, seed) for seed in (1, 1, 2))
     made = [first.make(number) for number in range(60)]
     assert made == [again.make(number) for number in range(60)]
     assert made != [other.make(number) for number in range(60)]
@@ -26,9 +26,9 @@ def test_pages_are_mutated_the_same_for_each_seed(data: Path) -> None:
 
 
 def test_mutated_pages_are_crawled_and_none_is_lost(data: Path, tmp_path: Path) -> None:
-    [result] = mutated.run(tmp_path, Mutator(data, 20, 1), 40, [("quick", "1", "drop")])
+    [result] = mutated.run(tmp_path, Mutator(data, 10, 1), 30, [("quick", "1", "drop")])
     assert result.wrong == []
-    assert result.out + result.dropped + result.refused == 40
+    assert result.out + result.dropped + result.refused == 30
     assert result.dropped > 0
     assert all(target.met for target in mutated.targets([result]))
 

@@ -161,6 +161,6 @@ def test_a_wheel_made_from_the_source_distribution_has_everything(
         (Path(there) / file.relative_to(source / here)).as_posix()
         for here, there in folders.items()
         for file in (source / here).rglob("*")
-        if file.suffix in (".py", ".mako", ".typed")
+        if file.suffix in (".py", ".mako", ".txt", ".typed")
     }
     assert inside == expected
