@@ -7,6 +7,7 @@ import html
 import random
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from benchmarks.crawl import chosen_bodies
@@ -256,6 +257,7 @@ class Mutator:
         return made
 
 
+@lru_cache(1)
 def real_bodies(data: Path, count: int) -> Sequence[bytes]:
     """Real pages of several sets, none of them large."""
     bodies: list[bytes] = []

@@ -159,12 +159,12 @@ def test_a_body_that_ended_its_worker_is_not_tried_again() -> None:
 
 def test_a_pool_is_closed_when_what_it_was_given_is_extracted() -> None:
     async def main() -> None:
-        async with a_pool(1, 3) as pool:
-            slow = [asyncio.create_task(text_of(pool, f"sleep 1 {n}")) for n in range(3)]
+        async with a_pool(1, 6) as pool:
+            slow = [asyncio.create_task(text_of(pool, f"sleep 0.8 {n}")) for n in range(3)]
             hung = asyncio.create_task(text_of(pool, "hang"))
             await asyncio.sleep(0.1)
         assert await asyncio.gather(*slow, hung) == [
-            *(f"<p>sleep 1 {n}" for n in range(3)),
+            *(f"<p>sleep 0.8 {n}" for n in range(3)),
             "timeout",
         ]
 

@@ -150,7 +150,7 @@ def measured(
     }
 
 
-@pytest.mark.parametrize("workers", ["0", "1", "2"])
+@pytest.mark.parametrize("workers", ["1", "2"])
 def test_ordinary_pages_do_not_wait_for_slow_ones(hostile: Project, workers: str) -> None:
     slow = "<html><body><p>slow=4;" + " " * 20_000
     pages = mixed({f"/slow-{n}": Answer(f"{slow}{n}</p>".encode()) for n in range(3)})

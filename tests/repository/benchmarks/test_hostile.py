@@ -26,7 +26,7 @@ def test_pages_are_mutated_the_same_for_each_seed(data: Path) -> None:
 
 
 def test_mutated_pages_are_crawled_and_none_is_lost(data: Path, tmp_path: Path) -> None:
-    [result] = mutated.run(tmp_path, Mutator(data, 10, 1), 30, [("quick", "1", "drop")])
+    [result] = mutated.run(tmp_path, Mutator(data, 5, 1), 30, [("quick", "1", "drop")])
     assert result.wrong == []
     assert result.out + result.dropped + result.refused == 30
     assert result.dropped > 0
