@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import random
+import sys
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -239,3 +240,14 @@ def test_200_documents_of_2000_words_are_compared_in_seconds(compare: Any, tmp_p
         done = compare("--all", str(tmp_path), "--measure", measure, "--csv", "--threshold", "0.2")
         assert done.out.count("\n") >= 200
     assert time.process_time() - started < 20
+
+
+def test_what_needs_an_extra_says_how_to_install_it(
+    compare: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "rapidfuzz", None)
+    monkeypatch.setitem(sys.modules, "rapidfuzz.distance", None)
+    done = compare(str(folder / "a.txt"), str(folder / "e.html"))
+    needs = 'needs pip install "scrapy-shingling[distances]"'
+    for name in ("longest subsequence", "edit distance"):
+        assert f"{name}  {needs}".replace(" ", "") in done.out.replace(" ", "")

@@ -16,21 +16,12 @@ from hypothesis import example, given, strategies as st
 from shingling import canonical_words
 from shingling.errors import SchemeError
 from shingling.text import PARTS_OF_SPEECH, Canonicaliser
+from tests.support.canonicalisers import canonicaliser_with
 
 _PACKS = ["py3langid", "simplemma", "stopwordsiso", "HanTa", "pymorphy3", "jieba", "rjieba"]
 _PACKS += ["sudachipy", "sudachidict_core", "budoux", "snowballstemmer"]
 _MISSING = [pack for pack in _PACKS if find_spec(pack) is None]
 _needs_all_packs = pytest.mark.skipif(_MISSING != [], reason=f"not installed: {_MISSING}")
-
-
-def _with(**options: Any) -> Canonicaliser:
-    """Return a canonicaliser, or skip the test where a pack that it needs is not installed."""
-    canonicaliser = Canonicaliser(**options)
-    try:
-        canonicaliser.require_packs()
-    except SchemeError as error:
-        pytest.skip(str(error))
-    return canonicaliser
 
 
 # Values
@@ -140,7 +131,7 @@ print(sorted(set({_PACKS!r}) & (set(sys.modules) - before)))
 def test_a_missing_pack_is_an_error_with_the_line_that_installs_it(
     monkeypatch: pytest.MonkeyPatch, pack: str, options: dict[str, Any], extra: str
 ) -> None:
-    canonicaliser = _with(**options)
+    canonicaliser = canonicaliser_with(**options)
     monkeypatch.setitem(sys.modules, pack, None)
 
     for call in (canonicaliser.require_packs, lambda: canonicaliser.words("text")):
@@ -284,18 +275,21 @@ def test_the_time_for_markup_is_linear_whatever_is_in_it(piece: str) -> None:
 def test_the_long_list_of_the_language_drops_words(
     language: str, text: str, words: list[str]
 ) -> None:
-    assert _with(language=language, stop_words="long").words(text) == words
+    assert canonicaliser_with(language=language, stop_words="long").words(text) == words
 
 
 def test_a_text_of_stop_words_has_no_words() -> None:
-    assert _with(stop_words=True).words("The and of it was, but there they were") == []
-    assert _with(language="en", stop_words=True, lemmas="simplemma").words("It WAS the") == []
+    assert canonicaliser_with(stop_words=True).words("The and of it was, but there they were") == []
+    assert (
+        canonicaliser_with(language="en", stop_words=True, lemmas="simplemma").words("It WAS the")
+        == []
+    )
 
 
 def test_stop_words_are_found_where_case_is_kept_and_punctuation_stays() -> None:
     options = {"stop_words": True, "keep_case": True, "keep_punctuation": True}
 
-    assert _with(language="en", **options).words("The Cat, AND.") == ["Cat", ",", "."]
+    assert canonicaliser_with(language="en", **options).words("The Cat, AND.") == ["Cat", ",", "."]
 
 
 @pytest.mark.parametrize(
@@ -313,18 +307,18 @@ def test_stop_words_are_found_where_case_is_kept_and_punctuation_stays() -> None
     ],
 )
 def test_words_are_brought_to_their_lemma(language: str, text: str, words: list[str]) -> None:
-    assert _with(language=language, lemmas="simplemma").words(text) == words
+    assert canonicaliser_with(language=language, lemmas="simplemma").words(text) == words
 
 
 def test_lemmas_do_not_depend_on_case() -> None:
-    canonicaliser = _with(language="de", lemmas="simplemma")
+    canonicaliser = canonicaliser_with(language="de", lemmas="simplemma")
     text = "Die Häuser standen in den großen Städten"
 
     assert canonicaliser.words(text.upper().replace("SS", "ẞ")) == canonicaliser.words(text)
 
 
 def test_russian_lemmas_are_those_of_pymorphy3() -> None:
-    canonicaliser = _with(language="ru", drop=("prepositions",), lemmas="pymorphy3")
+    canonicaliser = canonicaliser_with(language="ru", drop=("prepositions",), lemmas="pymorphy3")
 
     assert canonicaliser.words("Текст для сравнения номер один") == [
         *["текст", "сравнение", "номер", "один"]
@@ -333,7 +327,10 @@ def test_russian_lemmas_are_those_of_pymorphy3() -> None:
 
 
 def test_lemmas_of_other_languages_are_those_of_simplemma_with_pymorphy3_too() -> None:
-    assert _with(language="en", lemmas="pymorphy3").words("mice ran") == ["mouse", "run"]
+    assert canonicaliser_with(language="en", lemmas="pymorphy3").words("mice ran") == [
+        "mouse",
+        "run",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -358,7 +355,7 @@ def test_lemmas_of_other_languages_are_those_of_simplemma_with_pymorphy3_too() -
 def test_nouns_are_brought_to_the_singular_and_nominative(
     language: str, text: str, words: list[str]
 ) -> None:
-    assert _with(language=language, nouns=True).words(text) == words
+    assert canonicaliser_with(language=language, nouns=True).words(text) == words
 
 
 @pytest.mark.parametrize(
@@ -385,7 +382,7 @@ def test_nouns_are_brought_to_the_singular_and_nominative(
 def test_words_of_a_part_of_speech_are_dropped(
     language: str, part: str, text: str, words: list[str]
 ) -> None:
-    assert _with(language=language, drop=(part,)).words(text) == words
+    assert canonicaliser_with(language=language, drop=(part,)).words(text) == words
 
 
 _CHINESE = "我来到北京清华大学，他来到了iPhone15大厦。"
@@ -394,7 +391,7 @@ _JAPANESE = "国家公務員は東京都へ行った。iPhone15を買うガー�
 
 @pytest.mark.parametrize("pack", ["jieba", "rjieba"])
 def test_chinese_is_cut_into_words(pack: str) -> None:
-    canonicaliser = _with(chinese=pack)
+    canonicaliser = canonicaliser_with(chinese=pack)
 
     assert canonicaliser.words(_CHINESE) == [
         *["我", "来到", "北京", "清华大学", "他", "来到", "了", "iphone15", "大厦"]
@@ -412,15 +409,15 @@ def test_chinese_is_cut_into_words(pack: str) -> None:
     ],
 )
 def test_japanese_is_cut_into_words_or_phrases(pack: str, words: list[str]) -> None:
-    assert _with(japanese=pack).words(_JAPANESE) == words
+    assert canonicaliser_with(japanese=pack).words(_JAPANESE) == words
 
 
 def test_packs_for_one_language_leave_the_other_alone() -> None:
-    canonicaliser = _with(chinese="jieba", japanese="budoux")
+    canonicaliser = canonicaliser_with(chinese="jieba", japanese="budoux")
 
-    assert _with(chinese="jieba").words(_JAPANESE) == canonical_words(_JAPANESE)
-    assert _with(japanese="budoux").words(_CHINESE) == canonical_words(_CHINESE)
-    assert _with(language="zh", chinese="jieba").words("清华大学のカナ") == [
+    assert canonicaliser_with(chinese="jieba").words(_JAPANESE) == canonical_words(_JAPANESE)
+    assert canonicaliser_with(japanese="budoux").words(_CHINESE) == canonical_words(_CHINESE)
+    assert canonicaliser_with(language="zh", chinese="jieba").words("清华大学のカナ") == [
         *["清华大学", "の", "カ", "ナ"]
     ]
     assert canonicaliser.words(_CHINESE) != canonical_words(_CHINESE)
@@ -428,7 +425,9 @@ def test_packs_for_one_language_leave_the_other_alone() -> None:
 
 
 def test_stop_words_of_chinese_may_have_several_letters_where_words_do() -> None:
-    assert _with(language="zh", chinese="jieba", stop_words=True).words("我们的书") == ["书"]
+    assert canonicaliser_with(language="zh", chinese="jieba", stop_words=True).words(
+        "我们的书"
+    ) == ["书"]
 
 
 @pytest.mark.parametrize(
@@ -444,7 +443,7 @@ def test_stop_words_of_chinese_may_have_several_letters_where_words_do() -> None
 )
 def test_no_run_of_letters_is_too_long_for_a_pack(language: str, pack: str, letters: str) -> None:
     option = {"zh": "chinese", "ja": "japanese"}[language]
-    canonicaliser = _with(language=language, **{option: pack})
+    canonicaliser = canonicaliser_with(language=language, **{option: pack})
     run = letters * (60_000 // len(letters))
 
     assert "".join(canonicaliser.words(run)) == "".join(canonical_words(run))
@@ -467,13 +466,15 @@ def test_the_language_is_detected(text: str, same: str) -> None:
     options: dict[str, Any] = {"lemmas": "pymorphy3", "nouns": True, "stop_words": True}
     options |= {"chinese": "jieba", "japanese": "sudachipy", "drop": PARTS_OF_SPEECH}
 
-    assert _with(**options).words(text) == _with(language=same, **options).words(text)
-    assert _with(**options).words(text) != canonical_words(text)
+    assert canonicaliser_with(**options).words(text) == canonicaliser_with(
+        language=same, **options
+    ).words(text)
+    assert canonicaliser_with(**options).words(text) != canonical_words(text)
 
 
 @pytest.mark.parametrize("text", ["", " ", "x", "123", "😀😀", "\ud800", "\0", "?!", "hello"])
 def test_a_text_too_short_to_tell_its_language_is_left_as_it_is(text: str) -> None:
-    canonicaliser = _with(stop_words=True, lemmas="simplemma", chinese="rjieba")
+    canonicaliser = canonicaliser_with(stop_words=True, lemmas="simplemma", chinese="rjieba")
 
     assert canonicaliser.words(text) == canonical_words(text)
 
@@ -481,7 +482,7 @@ def test_a_text_too_short_to_tell_its_language_is_left_as_it_is(text: str) -> No
 def test_what_another_user_of_py3langid_sets_does_not_matter(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    canonicaliser = _with(stop_words=True)
+    canonicaliser = canonicaliser_with(stop_words=True)
     py3langid = pytest.importorskip("py3langid")
     py3langid.set_languages(["fr", "ja"])
     try:
@@ -576,14 +577,14 @@ def test_kept_case_and_punctuation_are_all_that_is_kept(text: str) -> None:
 def test_no_code_point_stops_any_pack() -> None:
     text = " ".join(map(chr, range(0x10000)))
     for language in ("en", "ru", "zh", "ja"):
-        assert _with(**_EVERYTHING | {"language": language}).words(text)
+        assert canonicaliser_with(**_EVERYTHING | {"language": language}).words(text)
 
 
 @pytest.mark.parametrize("word", ["word", "слово", "漢"])
 def test_a_text_of_a_million_words_takes_seconds(word: str) -> None:
     text = f"{word} another {word}, " * 333_333
     started = time.perf_counter()
-    words = _with(language="en", lemmas="simplemma", stop_words=True).words(text)
+    words = canonicaliser_with(language="en", lemmas="simplemma", stop_words=True).words(text)
 
     assert len(words) == 666_666 + ("another" in words) * 333_333
     assert time.perf_counter() - started < 30
@@ -591,14 +592,14 @@ def test_a_text_of_a_million_words_takes_seconds(word: str) -> None:
 
 def test_a_word_may_be_a_million_letters_long() -> None:
     for options in _SEVERAL:
-        assert len(_with(**options).words("ж" * 1_000_000)) == 1
+        assert len(canonicaliser_with(**options).words("ж" * 1_000_000)) == 1
 
 
 # Packs in a program
 
 
 def test_packs_write_nothing_to_the_console() -> None:
-    canonicaliser = _with(language="zh", chinese="jieba")
+    canonicaliser = canonicaliser_with(language="zh", chinese="jieba")
     program = f"from shingling.text import Canonicaliser\n{canonicaliser!r}.words({_CHINESE!r})"
     run = subprocess.run(
         [sys.executable, "-W", "error", "-c", program], capture_output=True, check=True
@@ -608,7 +609,7 @@ def test_packs_write_nothing_to_the_console() -> None:
 
 
 def test_several_threads_may_ask_for_words_at_once() -> None:
-    canonicaliser = _with(language="ja", japanese="sudachipy")
+    canonicaliser = canonicaliser_with(language="ja", japanese="sudachipy")
     text = _JAPANESE * 500
     with ThreadPoolExecutor(4) as pool:
         results = list(pool.map(canonicaliser.words, [text] * 20))

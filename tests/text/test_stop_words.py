@@ -16,6 +16,7 @@ from shingling.text import Canonicaliser
 from shingling.text.languages import packs
 from shingling.text.languages.stop_words import function_words, read_lines, stop_words
 from shingling.text.words_left import WordsLeft
+from tests.support.canonicalisers import canonicaliser_with
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,15 +58,6 @@ _CONTENT = {
     "zh": "不 没 没有 無 一 二 三 年 战争",
 }
 _TEXT = "The cats were not on the mat, and one computer ran. Это текст номер один."
-
-
-def _with(**options: Any) -> Canonicaliser:
-    canonicaliser = Canonicaliser(**options)
-    try:
-        canonicaliser.require_packs()
-    except SchemeError as error:
-        pytest.skip(str(error))
-    return canonicaliser
 
 
 # Lists
@@ -134,7 +126,7 @@ def test_the_short_list_of_the_language_drops_function_words(
     ],
 )
 def test_a_list_of_ones_own_replaces_or_changes_that_of_the_package(stop: Any, words: str) -> None:
-    assert _with(language="en", stop_words=stop).words(_TEXT) == words.split()
+    assert canonicaliser_with(language="en", stop_words=stop).words(_TEXT) == words.split()
 
 
 def test_a_list_of_ones_own_needs_no_language_and_no_pack(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -258,19 +250,21 @@ def test_a_scheme_with_keywords_is_of_version_3_and_an_old_one_stays_as_it_is() 
     ],
 )
 def test_words_are_brought_to_their_stems(language: str, text: str, stems: str) -> None:
-    assert _with(language=language, stem=True).words(text) == stems.split()
+    assert canonicaliser_with(language=language, stem=True).words(text) == stems.split()
 
 
 def test_there_is_a_stemmer_for_every_language_that_is_named() -> None:
     pytest.importorskip("snowballstemmer")
 
     assert all(packs.stem("word", language) for language in packs._STEMMERS)
-    assert _with(language="xx", stem=True).options_without_effect() == ["stem"]
-    assert _with(language="pl", stem=True).options_without_effect() == []
+    assert canonicaliser_with(language="xx", stem=True).options_without_effect() == ["stem"]
+    assert canonicaliser_with(language="pl", stem=True).options_without_effect() == []
 
 
 def test_stop_words_are_dropped_before_words_are_brought_to_their_stems() -> None:
-    words = _with(language="en", stem=True, stop_words=True).words("This is having its features")
+    words = canonicaliser_with(language="en", stem=True, stop_words=True).words(
+        "This is having its features"
+    )
 
     assert words == ["featur"]
 
@@ -307,7 +301,10 @@ _LITTLE, _MUCH = "the cat and a dog " * 5, "the cats chase dogs " * 5
 def test_words_are_counted_as_they_are_cut() -> None:
     assert Canonicaliser(language="en", stop_words=True).count_left("the cat and a dog") == (2, 5)
     assert Canonicaliser(stop_words=["cat"]).count_left("...") == (0, 0)  # type: ignore[arg-type]
-    assert _with(language="zh", chinese="jieba").count_left("我来到北京清华大学") == (4, 4)
+    assert canonicaliser_with(language="zh", chinese="jieba").count_left("我来到北京清华大学") == (
+        4,
+        4,
+    )
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+_SKIPPED_AT_ONCE = 1 << 20  # bytes, or characters, of a line that is too long
+
+
 class Line(NamedTuple):
     """An object of a file.
 
@@ -30,9 +33,21 @@ class Line(NamedTuple):
     problem: str = ""
 
 
-def json_lines(file: IO[bytes]) -> Iterator[Line]:
-    """Yield the objects of JSON lines; empty lines are skipped."""
-    for number, raw in enumerate(file, start=1):
+def json_lines(file: IO[bytes], max_bytes: int = MAX_FILE_BYTES) -> Iterator[Line]:
+    """Yield the objects of JSON lines; empty lines are skipped.
+
+    Args:
+        file: to read from.
+        max_bytes: of a line; longer ones are not held in memory.
+    """
+    number = 0
+    while raw := file.readline(max_bytes + 1):
+        number += 1
+        if len(raw) > max_bytes and not raw.endswith(b"\n"):
+            while raw and not raw.endswith(b"\n"):
+                raw = file.readline(_SKIPPED_AT_ONCE)
+            yield Line(number, {}, f"longer than {max_bytes:,} bytes")
+            continue
         line = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
         if not line.strip():
             continue
@@ -107,7 +122,7 @@ class _LimitedLines:
         if len(line) > self._max_characters:
             while piece and not piece.endswith(("\n", "\r")):
                 self.is_cut = True
-                piece = self._text.readline(1 << 20)
+                piece = self._text.readline(_SKIPPED_AT_ONCE)
         return line
 
 

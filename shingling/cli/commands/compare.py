@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -314,7 +315,9 @@ def _print_fields(a: _Compared, b: _Compared) -> None:
 
 def _cell(value: float | bool | None) -> str:
     if value is None:
-        return "not computed (needs rapidfuzz, and fewer than 10^10 pairs of words)"
+        if find_spec("rapidfuzz") is None:
+            return 'needs pip install "scrapy-shingling[distances]"'
+        return "not computed: the texts are too long"
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:.3f}" if isinstance(value, float) else str(value)
