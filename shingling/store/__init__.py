@@ -1,7 +1,7 @@
 """The signature store: tables, candidate search, the atomic check-and-insert."""
 
 from shingling.rules.rules import Rules
-from shingling.store.admin.findings import Findings
+from shingling.store.admin.checking.findings import Findings
 from shingling.store.admin.rebuild import Change, Changes
 from shingling.store.admin.records import PAGE_FIELDS, Header, Record, checked
 from shingling.store.admin.store_admin import StoreAdmin

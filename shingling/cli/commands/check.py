@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import argparse
 
     from shingling.plugin.settings import DedupSettings
-    from shingling.store.admin.findings import Findings
+    from shingling.store.admin.checking.findings import Findings
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +39,7 @@ def _check(options: argparse.Namespace, settings: DedupSettings) -> int:
 
 
 def _print_findings(found: Findings, *, repaired: bool) -> None:
-    from shingling.store.admin.findings import KINDS
+    from shingling.store.admin.checking.findings import KINDS
 
     without = found.lacking_checksum
     if without:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from shingling.store.admin import queries
-from shingling.store.admin.check import Check
+from shingling.store.admin.checking.check import Check
 from shingling.store.admin.rebuild import Plan, Rebuild, abandon, read_plan
 from shingling.store.admin.reviews import apply_review, find_reviews, write_review
 from shingling.store.decide.batch import Batch
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from shingling.rules.rules import Rules
     from shingling.sketch import Scheme
-    from shingling.store.admin.findings import Findings
+    from shingling.store.admin.checking.findings import Findings
     from shingling.store.admin.rebuild import Changes
     from shingling.store.model import IndexShape, Review
     from shingling.store.session import Session

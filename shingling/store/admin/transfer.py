@@ -10,7 +10,7 @@ from sqlalchemy import bindparam, case, delete, exists, func, insert, or_, selec
 
 from shingling.errors import RecordError, StoreError
 from shingling.sketch import Scheme
-from shingling.store.admin.mending import mend, standing
+from shingling.store.admin.checking.mending import mend, standing
 from shingling.store.admin.queries import sound_run
 from shingling.store.admin.rebuild import index_all
 from shingling.store.admin.records import PAGE_FIELDS, Header, Record, checked

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Table
 
     from shingling.sketch import Scheme
-    from shingling.store.admin.findings import Findings
+    from shingling.store.admin.checking.findings import Findings
     from shingling.store.index.keys import Index
 
     Integers = np.ndarray[tuple[int], np.dtype[np.int64]]

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, delete, exists, func, or_, select, text, update
 
-from shingling.store.admin.check_index import IndexCheck
-from shingling.store.admin.findings import MAX_EXAMPLES, Findings
-from shingling.store.admin.mending import mend, standing
+from shingling.store.admin.checking.findings import MAX_EXAMPLES, Findings
+from shingling.store.admin.checking.index import IndexCheck
+from shingling.store.admin.checking.mending import mend, standing
 from shingling.store.admin.queries import RUN_CHECKS
 from shingling.store.admin.rebuild import clear_next, index_all
 from shingling.store.admin.reviews import is_sound_review
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Table
 
-    from shingling.store.admin.mending import Mended
+    from shingling.store.admin.checking.mending import Mended
     from shingling.store.session import Session
 
     Show = Callable[[str, int], None]

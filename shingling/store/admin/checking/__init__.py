@@ -1,0 +1,1 @@
+"""Examine a whole store, and mend what can be made again."""
