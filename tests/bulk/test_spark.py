@@ -206,8 +206,17 @@ def test_what_spark_replaces_while_it_runs_changes_nothing(
 
 
 @needs_java
+@pytest.mark.parametrize(
+    "rules",
+    [
+        Rules(threshold=0.4, min_words=12),
+        Rules(method="simhash", simhash_distance=3, min_words=12),
+        Rules(method="simhash", simhash_distance=5, min_words=12),
+    ],
+    ids=["minhash", "simhash-3", "simhash-5"],
+)
 def test_full_keys_few_pivots_and_many_tasks_change_nothing(
-    session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    rules: Rules, session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (
         shingling.bulk.buckets,
@@ -236,7 +245,7 @@ def test_full_keys_few_pivots_and_many_tasks_change_nothing(
 
     monkeypatch.setattr(rounds.Rounds, "_settled", noted)
     rows, out = collection(2, 70), tmp_path / "out"
-    options = replace(ALONE, rules=Rules(threshold=0.4, min_words=12))
+    options = replace(ALONE, rules=rules)
     expected = deduplicate([str(write_lines(tmp_path / "rows.jsonl", rows))], out, options)
     mixed = random.Random(1).sample(rows, len(rows))
     frame = session.createDataFrame(mixed, "id string, text string, at long")
@@ -255,7 +264,10 @@ def test_full_keys_few_pivots_and_many_tasks_change_nothing(
     assert not any((tmp_path / "work").iterdir())
 
 
-def members(rnd: random.Random) -> list[tuple[int, int, bool, int, int, bytes]]:
+Member = tuple[int, int, bool, bool, int, int, bytes]
+
+
+def members(rnd: random.Random, stored: float = 1.0) -> list[Member]:
     """Make rows with keys as `find_candidates` takes them: keys with one row, and one with many."""
     near = random_texts(rnd.randrange(10**9), 1, 60)[0].split()
     signed = [sign(edited(near, rnd.randint(0, 4), rnd)) for _ in range(60)]
@@ -266,44 +278,46 @@ def members(rnd: random.Random) -> list[tuple[int, int, bool, int, int, bytes]]:
             words = 5 if row % 9 == 4 else own.words
             undecided = words > 20 and row % 4 > 0
             simhash = own.simhash - (1 << 64 if own.simhash >> 63 else 0)
-            rows.append((key, row, undecided, words, simhash, own.minima.tobytes()))
+            is_stored = rnd.random() < stored
+            rows.append((key, row, is_stored, undecided, words, simhash, own.minima.tobytes()))
     return rows
 
 
 def candidates_one_by_one(
-    rows: list[tuple[int, int, bool, int, int, bytes]], rules: Rules, most: int, pivots: int
+    rows: list[Member], rules: Rules, most: int, pivots: int
 ) -> set[tuple[Any, ...]]:
     """Find the candidates by looking at all pairs of rows of a key."""
     found: set[tuple[Any, ...]] = set()
     worth = Ranking.of(rules).worth
-    for key, row, undecided, _, simhash, raw in rows:
+    for key, row, _, undecided, _, simhash, raw in rows:
         if not undecided:
             continue
         originals = waiting = 0
         for other in rows:
-            if other[0] != key or other[1] >= row or originals >= most:
+            is_before = other[0] == key and other[1] < row
+            if not is_before or not other[2] or originals >= most:
                 continue
             sure = originals + waiting < most
-            if other[2]:
+            if other[3]:
                 waiting += 1
             else:
                 originals += 1
-            if (other[2] and waiting > pivots) or other[3] < rules.min_words:
+            if (other[3] and waiting > pivots) or other[4] < rules.min_words:
                 continue
-            same = [raw[at : at + 4] == other[5][at : at + 4] for at in range(0, len(raw), 4)]
-            bits = (simhash ^ other[4]) & (1 << 64) - 1
+            same = [raw[at : at + 4] == other[6][at : at + 4] for at in range(0, len(raw), 4)]
+            bits = (simhash ^ other[5]) & (1 << 64) - 1
             if rules.method == "megashingle":
                 taken = sum(all(same[at : at + 14]) for at in range(0, 84, 14)) > 1
             else:
                 taken = rules.method == "minhash" or bits.bit_count() <= rules.simhash_distance
             if taken and sum(same) / 84 >= worth:
-                found.add((row, other[1], sum(same), not other[2], sure, 0))
+                found.add((row, other[1], sum(same), not other[3], sure, 0))
         if pivots and waiting > pivots:
             found.add((row, -1 - row, -1, False, False, waiting - pivots))
     return found
 
 
-@pytest.mark.parametrize("method", ["minhash", "megashingle", "minhash+simhash"])
+@pytest.mark.parametrize("method", ["minhash", "megashingle", "minhash+simhash", "simhash"])
 @pytest.mark.parametrize(("most", "pivots"), [(MAX_PAGES_PER_KEY, 4), (7, 2), (9, 0), (2, 1)])
 def test_candidates_under_a_key_are_found_in_batches_of_any_size(
     method: str, most: int, pivots: int
@@ -311,8 +325,8 @@ def test_candidates_under_a_key_are_found_in_batches_of_any_size(
     rnd = random.Random(most)
     rules = Rules(0.6, 20, method, simhash_distance=7)
     deciding = candidates.Deciding(Scheme(), Ranking.of(rules), rules, most, 32)
-    rows = members(rnd)
-    names = "key", "row", "undecided", "words", "simhash", "minima"
+    rows = members(rnd, stored=0.7 if method == "simhash" else 1.0)
+    names = "key", "row", "stored", "undecided", "words", "simhash", "minima"
     whole = pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
     expected = candidates_one_by_one(rows, rules, most, pivots)
     assert expected

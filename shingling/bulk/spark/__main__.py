@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING
 from pyspark.sql import SparkSession
 
 from shingling.bulk.options import Fields, Options
-from shingling.bulk.spark.deduplicate import SPARK_METHODS, deduplicate_parquet
+from shingling.bulk.spark.deduplicate import deduplicate_parquet
 from shingling.errors import ShinglingError
-from shingling.rules.defaults import DEFAULT_MIN_WORDS, DEFAULT_THRESHOLD
-from shingling.rules.methods import DEFAULT_METHOD
+from shingling.rules.defaults import (
+    DEFAULT_MIN_WORDS,
+    DEFAULT_SIMHASH_DISTANCE,
+    DEFAULT_THRESHOLD,
+)
+from shingling.rules.methods import DEFAULT_METHOD, METHODS
 from shingling.store import Rules
 
 if TYPE_CHECKING:
@@ -27,7 +31,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", required=True, help="folder to write to")
     parser.add_argument("--threshold", type=float, default=DEFAULT_THRESHOLD)
     parser.add_argument("--min-words", type=int, default=DEFAULT_MIN_WORDS)
-    parser.add_argument("--method", choices=SPARK_METHODS, default=DEFAULT_METHOD)
+    parser.add_argument("--method", choices=[*METHODS], default=DEFAULT_METHOD)
+    parser.add_argument(
+        "--distance",
+        type=int,
+        default=DEFAULT_SIMHASH_DISTANCE,
+        help="bits in which SimHashes of near-duplicates differ at most",
+    )
     parser.add_argument("--text-field", default="text")
     parser.add_argument("--id-field", help="by default id, or url")
     parser.add_argument("--order", action="append", help="column to order the rows by")
@@ -35,7 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     running = SparkSession.getActiveSession()
     spark = running or SparkSession.builder.appName("shingling").getOrCreate()
     try:
-        rules = Rules(given.threshold, given.min_words, given.method)
+        rules = Rules(
+            given.threshold, given.min_words, given.method, simhash_distance=given.distance
+        )
         options = Options(rules, fields=Fields(text=given.text_field, id=given.id_field))
         summary = deduplicate_parquet(spark, given.inputs, given.out, options, given.order)
     except ShinglingError as error:

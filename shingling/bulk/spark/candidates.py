@@ -20,13 +20,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from shingling.sketch import Scheme
+    from shingling.sketch import Halves, Scheme
     from shingling.store import Ranking, Rules
 
 NO_CANDIDATE = -1
 """In place of the number of equal minima: the line has only the number of hidden rows."""
 
 _MAX_PAIRS_COMPARED = 1 << 16  # at once
+_MAX_KEYS_AT_ONCE = 1 << 18  # of a batch that Spark is handed
+_STORED_KEYS = 2  # the first ones that `Halves.probes` gives: the row's own halves
+
+PROBES = "row long, key long, stored boolean"
 
 CANDIDATES = "row long, other long, equal int, original boolean, sure boolean, hidden long"
 
@@ -40,6 +44,7 @@ class Deciding(NamedTuple):
         rules: what decides.
         max_originals: number of originals under a key that are candidates, the oldest.
         max_measured: number of candidates of a row that are measured.
+        halves: of SimHashes, under which rows are stored; None if they have other keys.
     """
 
     scheme: Scheme
@@ -47,6 +52,7 @@ class Deciding(NamedTuple):
     rules: Rules
     max_originals: int
     max_measured: int
+    halves: Halves | None = None
 
 
 class _Members(NamedTuple):
@@ -54,6 +60,7 @@ class _Members(NamedTuple):
 
     key: NDArray[np.int64]
     row: NDArray[np.int64]
+    stored: NDArray[np.bool_]
     undecided: NDArray[np.bool_]
     words: NDArray[np.int64]
     simhash: NDArray[np.uint64]
@@ -64,13 +71,13 @@ class _Members(NamedTuple):
     def of(cls, batch: Any) -> _Members:
         """Rows of a batch, none of which is sure yet."""
         minima = np.frombuffer(b"".join(batch.column("minima").to_pylist()), "<u4")
-        key, row, undecided, words, simhash = (
-            batch.column(name).to_numpy(zero_copy_only=False)
-            for name in ("key", "row", "undecided", "words", "simhash")
+        names = "key", "row", "stored", "undecided", "words", "simhash"
+        key, row, stored, undecided, words, simhash = (
+            batch.column(name).to_numpy(zero_copy_only=False) for name in names
         )
         minima = minima.reshape(-1, FUNCTIONS)
         nothing = np.zeros(len(row), bool)
-        return cls(key, row, undecided, words, simhash.view(np.uint64), minima, nothing)
+        return cls(key, row, stored, undecided, words, simhash.view(np.uint64), minima, nothing)
 
     def take(self, places: Any) -> _Members:
         """Select rows by their places, a slice or a mask."""
@@ -82,10 +89,38 @@ class _Members(NamedTuple):
         return _Members(*(np.concatenate([*both]) for both in pairs))
 
 
+def probe_halves(batches: Iterable[Any], deciding: Deciding) -> Iterator[Any]:
+    """List the keys that rows are looked up under; of these, two are stored.
+
+    Args:
+        batches: with the columns `row` and `simhash`.
+        deciding: with the halves and the distance.
+
+    Yields:
+        Batches of the schema `PROBES`.
+    """
+    assert deciding.halves is not None
+    distance = deciding.rules.simhash_distance
+    at_once = max(_MAX_KEYS_AT_ONCE // (2 * len(deciding.halves.masks(distance))), 1)
+    for whole in batches:
+        for start in range(0, whole.num_rows, at_once):
+            batch = whole.slice(start, at_once)
+            rows, simhashes = (batch.column(name).to_numpy() for name in ("row", "simhash"))
+            keys = deciding.halves.probes(simhashes.view(np.uint64), distance)
+            is_stored = np.arange(keys.shape[1]) < _STORED_KEYS
+            columns = (
+                np.repeat(rows, keys.shape[1]),
+                keys.reshape(-1),
+                np.tile(is_stored, len(rows)),
+            )
+            yield of_columns(columns, PROBES)
+
+
 def find_candidates(batches: Iterable[Any], deciding: Deciding, pivots: int) -> Iterator[Any]:
     """Pair undecided rows with candidates before them, for each key that they share.
 
-    Candidates are the oldest originals of the key, and its first undecided rows, the pivots. An
+    Candidates are rows that are stored under the key; others only look for them there. They are
+    the oldest originals of the key, and its first undecided rows, the pivots. An
     original is `sure` if it stays among the oldest whatever becomes of the undecided rows. A line
     of its own has the number of `hidden` rows: the undecided ones between the pivots and the row
     that may become such originals.
@@ -130,10 +165,11 @@ class _Finder:
             counts[: sizes[0]] += known if continues else 0
             return counts
 
-        originals = before(~own.undecided, self._originals)
+        originals = before(own.stored & ~own.undecided, self._originals)
         possible = originals < max_originals
-        undecided = before(own.undecided & possible, self._undecided)
-        is_candidate = possible & (~own.undecided | (undecided < self._pivots))
+        is_waiting = own.stored & own.undecided & possible
+        undecided = before(is_waiting, self._undecided)
+        is_candidate = own.stored & possible & (~own.undecided | (undecided < self._pivots))
         is_candidate &= own.words >= self._deciding.rules.min_words
         own = own._replace(sure=originals + undecided < max_originals)
         others = own.take(is_candidate)
@@ -151,8 +187,8 @@ class _Finder:
             yield _hidden(own.row[asks][hidden > 0], hidden[hidden > 0])
 
         self._key = int(own.key[-1])
-        self._originals = int(originals[-1] + (not own.undecided[-1]))
-        self._undecided = int(undecided[-1] + (own.undecided[-1] and possible[-1]))
+        self._originals = int(originals[-1] + (own.stored[-1] and not own.undecided[-1]))
+        self._undecided = int(undecided[-1] + is_waiting[-1])
         last = int(firsts[starts[-1]])
         self._before = others.take(slice(last, None))
 

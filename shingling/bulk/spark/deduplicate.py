@@ -24,8 +24,9 @@ from shingling.bulk.spark.rounds import Rounds
 from shingling.bulk.spark.signing import SIGNED, Signing, sign_rows
 from shingling.bulk.spark.work import Work, hadoop
 from shingling.errors import BulkError
-from shingling.rules.methods import METHODS, Keys
+from shingling.rules.methods import METHODS
 from shingling.sketch.banding import Banding
+from shingling.sketch.halves import Halves
 from shingling.store import (
     MAX_CANDIDATES_MEASURED,
     MAX_PAGES_PER_KEY,
@@ -38,11 +39,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyspark.sql import Column
-
-SPARK_METHODS = tuple(
-    name for name, method in METHODS.items() if method.keys is not Keys.SIMHASH_HALVES
-)
-"""Names of the methods that Spark decides by: rows find each other under the same keys."""
 
 _ROW, _FILE, _LINE, _INPUT = (f"shingling_{name}" for name in ("row", "file", "line", "input"))
 _EXPORT_COLUMNS = {"id", "url", "text", "text_hash", "simhash", "minima", "original_id"}
@@ -116,11 +112,10 @@ def deduplicate_frame(
             one in Spark's checkpoint folder.
 
     Raises:
-        BulkError: the method is `simhash`, a column is missing, no order or folder is given, or,
-            with `Options.strict`, a row is bad.
+        BulkError: a column is missing, no order or folder is given, or, with `Options.strict`, a
+            row is bad.
     """
     options = options or Options()
-    _require_method(options)
     columns = [order] if isinstance(order, str) else [*(order or ())]
     if not columns:
         raise BulkError("a DataFrame has no order of its own: name the columns that it is by")
@@ -153,12 +148,11 @@ def deduplicate_parquet(
             each by their paths.
 
     Raises:
-        BulkError: the method is `simhash`, an input cannot be read, a column is missing, `out` has
-            results of another run, or, with `Options.strict`, a row is bad.
+        BulkError: an input cannot be read, a column is missing, `out` has results of another run,
+            or, with `Options.strict`, a row is bad.
     """
     began = time.monotonic()
     options = options or Options()
-    _require_method(options)
     columns = [order] if isinstance(order, str) else [*(order or ())]
     for name in _RESULT_FOLDERS:
         path, files = hadoop(spark, f"{out}/{name}")
@@ -202,15 +196,6 @@ def _read(spark: SparkSession, inputs: Sequence[str]) -> DataFrame:
     if not frames:
         raise BulkError("there is no input")
     return reduce(partial(DataFrame.unionByName, allowMissingColumns=True), frames)
-
-
-def _require_method(options: Options) -> None:
-    if options.rules.method not in SPARK_METHODS:
-        *others, last = SPARK_METHODS
-        raise BulkError(
-            f"the method {options.rules.method} is not for Spark: take {', '.join(others)} or"
-            f" {last}, or `scrapy dedup bulk` on one machine"
-        )
 
 
 def _require_columns(rows: DataFrame, names: Sequence[str]) -> None:
@@ -270,24 +255,28 @@ def _signed(numbered: DataFrame, row: Column, options: Options) -> DataFrame:
     names = {name for name in (*ids, fields.text) if name in numbered.columns}
     place = f.concat(f.col(_FILE), f.lit(":"), f.col(_LINE).cast("string"))
     columns = row, place.alias("place"), f.struct(*map(_column, sorted(names))).alias("values")
-    index = Index.for_rules(options.rules, options.scheme).keys_of
-    banding = (
-        index
-        if METHODS[options.rules.method].keys is not None and isinstance(index, Banding)
-        else None
-    )
+    keys_of = _keys_of(options)
+    banding = keys_of if isinstance(keys_of, Banding) else None
     signing = Signing(options.scheme, banding, fields, options.max_bytes)
     return numbered.select(*columns).mapInArrow(partial(sign_rows, signing=signing), SIGNED)
 
 
+def _keys_of(options: Options) -> Banding | Halves | None:
+    """What gives rows their keys; None if only exact duplicates are looked for."""
+    if METHODS[options.rules.method].keys is None:
+        return None
+    return Index.for_rules(options.rules, options.scheme).keys_of
+
+
 def _deciding(options: Options) -> Deciding:
-    rules = options.rules
+    rules, keys_of = options.rules, _keys_of(options)
     return Deciding(
         options.scheme,
         Ranking.of(rules),
         rules,
         MAX_PAGES_PER_KEY,
         MAX_CANDIDATES_MEASURED,
+        keys_of if isinstance(keys_of, Halves) else None,
     )
 
 

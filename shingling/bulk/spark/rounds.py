@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame, Window, functions as f
 
-from shingling.bulk.spark.candidates import CANDIDATES, NO_CANDIDATE, find_candidates
+from shingling.bulk.spark.candidates import (
+    CANDIDATES,
+    NO_CANDIDATE,
+    PROBES,
+    find_candidates,
+    probe_halves,
+)
 from shingling.bulk.spark.measuring import (
     CHOSEN,
     DECIDED,
@@ -108,20 +114,30 @@ class Rounds:
         """
         key = Window.partitionBy("key")
         shared = (
-            comparable.select("row", f.explode("keys").alias("key"))
-            .withColumn("place", f.row_number().over(key.orderBy("row")))
-            .withColumn("rows", f.count("*").over(key))
-            .where("rows > 1")
+            self._keys(comparable)
+            .withColumn("first", f.min(f.when(f.col("stored"), f.col("row"))).over(key))
+            .withColumn("last", f.max("row").over(key))
+            .where("first < last AND (stored OR first < row)")
         )
-        last = shared.groupBy("row").agg(f.max("place").alias("place"))
-        undecided = (f.col("words") >= self._deciding.rules.min_words) & (f.col("place") > 1)
-        rows = comparable.join(last, "row").withColumn("undecided", undecided)
+        is_later = f.max(f.col("first") < f.col("row"))
+        later = shared.groupBy("row").agg(is_later.alias("is_later"))
+        undecided = (f.col("words") >= self._deciding.rules.min_words) & f.col("is_later")
+        rows = comparable.join(later, "row").withColumn("undecided", undecided)
         columns = "row", "undecided", "words", "simhash", "minima"
-        return shared.select("key", "row").join(rows.select(*columns), "row")
+        return shared.select("key", "row", "stored").join(rows.select(*columns), "row")
+
+    def _keys(self, comparable: DataFrame) -> DataFrame:
+        """Keys of rows, a line for each: `row`, `key`, and whether it is `stored` under it."""
+        if self._deciding.halves is None:
+            stored = f.lit(True).alias("stored")
+            return comparable.select("row", f.explode("keys").alias("key"), stored)
+        probe = partial(probe_halves, deciding=self._deciding)
+        return comparable.select("row", "simhash").mapInArrow(probe, PROBES)
 
     def _candidates(self, members: DataFrame, pivots: int) -> DataFrame:
         """Candidates of the undecided rows, each once, whatever number of keys they share."""
-        columns = "key", "row", "undecided", f.col("words").cast("long"), "simhash", "minima"
+        words = f.col("words").cast("long")
+        columns = "key", "row", "stored", "undecided", words, "simhash", "minima"
         find = partial(find_candidates, deciding=self._deciding, pivots=pivots)
         by_key = (
             _together(members.select(*columns), "key")
@@ -213,11 +229,12 @@ class Rounds:
         before = Window.partitionBy("key").orderBy("row")
         before = before.rowsBetween(Window.unboundedPreceding, -1)
         max_originals, max_measured = self._deciding.max_originals, self._deciding.max_measured
-        possible = f.count_if(~f.col("undecided")).over(before) < max_originals
-        waiting = f.col("undecided") & f.col("possible")
+        is_original = f.col("stored") & ~f.col("undecided")
+        possible = f.count_if(is_original).over(before) < max_originals
+        waiting = f.col("stored") & f.col("undecided") & f.col("possible")
         is_hidden = waiting & (f.col("pivots") >= pivots) & f.col("gone").isNull()
         hidden = (
-            members.select("key", "row", "undecided")
+            members.select("key", "row", "stored", "undecided")
             .join(gone.withColumn("gone", f.lit(True)), "row", "left")
             .withColumn("possible", possible)
             .withColumn("pivots", f.count_if(waiting).over(before))
