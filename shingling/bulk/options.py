@@ -46,7 +46,8 @@ class Options:
         extractor: takes main texts out of HTML, as `DEDUP_EXTRACTOR`.
         fields: names of the rows' fields.
         format: of all inputs, one of `INPUT_FORMATS`; None goes by the names of the files.
-        query: SQL for inputs that are SQLAlchemy URLs.
+        query: SQL for inputs that are SQLAlchemy URLs; for those of MongoDB, a filter in extended
+            JSON, or None.
         output: format of the files that are written, one of `OUTPUT_FORMATS`.
         workers: number of processes that read, sign and measure; 0 uses a thread of this one.
         memory: bytes that sorting may use in this process.

@@ -65,7 +65,8 @@ def deduplicate(
 
     Args:
         inputs: files of JSON lines or CSV (plain, or compressed by gzip or Zstandard), Parquet,
-            WARC and tar files, folders of HTML, SQLAlchemy URLs, or `-` for standard input.
+            WARC and tar files, folders of texts or HTML, SQLAlchemy URLs, URLs of collections of
+            MongoDB, or `-` for standard input.
         out: folder for `kept`, `removed` and `groups` (`.jsonl` or `.parquet`), `bad.jsonl` and
             `summary.json`; it is created if necessary.
         options: what decides, and which resources the run may use.

@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
 from shingling.bulk.files.archives import read_archive
 from shingling.bulk.files.folders import read_folder, require_content
 from shingling.bulk.files.lines import csv_lines
+from shingling.bulk.files.mongo import MongoCollection, is_mongo_url
 from shingling.bulk.files.pages import ArchiveError, SavedPage, SavedText, SkippedPage
 from shingling.bulk.files.payloads import (
     BOM,
@@ -97,7 +98,8 @@ def sources_of(inputs: Iterable[str], options: Options) -> list[Source]:
     """Open the inputs.
 
     Args:
-        inputs: paths, folders, SQLAlchemy URLs, or `-` for standard input.
+        inputs: paths, folders, SQLAlchemy URLs, URLs of collections of MongoDB, or `-` for standard
+            input.
         options: with the format, and what it needs.
 
     Raises:
@@ -116,6 +118,9 @@ def _source(name: str, options: Options) -> Source:
         if form not in ("jsonl", "csv"):
             raise BulkError(f"standard input is read as jsonl or csv, not as {form}")
         return Source("-", None, None, lambda: _stream(sys.stdin.buffer, form, options, None))
+    if is_mongo_url(name):
+        collection = MongoCollection(name, options.query)
+        return Source(collection.shown, None, None, lambda: _documents(collection, options))
     if "://" in name and not Path(name).exists():
         return _query(name, options)
     path = Path(name)
@@ -227,6 +232,15 @@ def _json(file: IO[bytes], options: Options) -> Iterator[Payload]:
             part[0] = part[0].removeprefix(BOM)
         is_first = False
         yield StreamedLines(part)
+
+
+def _documents(
+    collection: MongoCollection, options: Options
+) -> Iterator[tuple[Payload, float | None]]:
+    lines = (line if len(line) <= options.max_bytes else None for line in collection.lines())
+    sized = ((line, 0 if line is None else len(line)) for line in lines)
+    for part in _collected(sized, _MAX_PART_ROWS):
+        yield StreamedLines(part), None
 
 
 def _csv(file: IO[bytes], options: Options) -> Iterator[Payload]:

@@ -34,7 +34,8 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         metavar="INPUT",
         nargs="+",
         help=".jsonl or .csv (also .gz, .zst), .parquet, .warc, .tar, a folder of .txt, .md or"
-        " HTML, an SQLAlchemy URL, or - for stdin",
+        " HTML, an SQLAlchemy URL, a MongoDB URL such as mongodb://localhost/news.articles, or -"
+        " for stdin",
     )
     parser.add_argument("--out", metavar="DIR", required=True, help="folder to write to")
     parser.add_argument(
@@ -72,7 +73,10 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         help="format of all inputs, whatever they are called",
     )
     parser.add_argument(
-        "--query", metavar="SQL", type=text, help="query to send to an SQLAlchemy URL"
+        "--query",
+        metavar="SQL",
+        type=text,
+        help="query to send to an SQLAlchemy URL; for MongoDB, a filter in JSON",
     )
     parser.add_argument(
         "--to",

@@ -13,6 +13,8 @@ from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from sqlalchemy import URL
 
 _MASK = "***"
@@ -46,6 +48,11 @@ class Secrets:
             values += [value] if isinstance(value, str) else value
         masked = url.update_query_dict(dict.fromkeys(hidden, _MASK)) if hidden else url
         shown = masked.render_as_string(hide_password=True).replace(quote_plus(_MASK), _MASK)
+        return cls.of_values(shown, values)
+
+    @classmethod
+    def of_values(cls, shown: str, values: Iterable[str]) -> Self:
+        """Secrets that are known, with the URL without them."""
         written = {
             form
             for value in values

@@ -1,0 +1,128 @@
+"""Rows of a MongoDB collection, as `mongoexport` writes them: relaxed extended JSON."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, unquote, unquote_plus
+
+from shingling.errors import BulkError
+from shingling.store.backends.secrets import Secrets
+from shingling.text import plain_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_SCHEMES = ("mongodb://", "mongodb+srv://")
+
+
+def is_mongo_url(name: str) -> bool:
+    """Whether an input is a URL of MongoDB."""
+    return name.startswith(_SCHEMES)
+
+
+class MongoCollection:
+    """A collection of MongoDB.
+
+    Args:
+        url: a connection string with database and collection: `mongodb://localhost/news.articles`.
+        query: filter in extended JSON; None takes all documents.
+
+    Raises:
+        BulkError: pymongo is not installed, the URL cannot be used, or the filter is no JSON
+            object.
+    """
+
+    def __init__(self, url: str, query: str | None) -> None:
+        if find_spec("pymongo") is None:
+            raise BulkError('MongoDB needs pymongo: pip install "scrapy-shingling[mongo]"')
+        from pymongo.errors import PyMongoError
+        from pymongo.uri_parser import parse_uri
+
+        self._url = url
+        self._secrets = _secrets(url)
+        try:
+            parsed = parse_uri(url, warn=False)
+        except (PyMongoError, ValueError, OSError) as error:
+            reason = plain_line(self._secrets.hide(str(error)))
+            line = f"not a URL of MongoDB that can be used: {reason}"
+            raise BulkError(line) from self._secrets.cause(error)
+        self._database, self._collection = parsed["database"], parsed["collection"]
+        if not self._collection:
+            raise BulkError(
+                f"{self.shown}: names no collection; expected a URL like"
+                " mongodb://localhost/news.articles"
+            )
+        self._filter = _filter(query)
+
+    @property
+    def shown(self) -> str:
+        """URL without password and options."""
+        return self._secrets.shown
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield the documents as lines of JSON, in the order of their `_id`.
+
+        Raises:
+            BulkError: the server cannot be reached, or refuses.
+        """
+        from bson.errors import BSONError
+        from bson.json_util import RELAXED_JSON_OPTIONS, dumps
+        from pymongo import MongoClient
+        from pymongo.errors import PyMongoError
+
+        try:
+            with MongoClient[dict[str, Any]](
+                self._url,
+                datetime_conversion="DATETIME_AUTO",  # years that Python's dates do not have
+                unicode_decode_error_handler="replace",
+            ) as client:
+                collection = client[self._database][self._collection]
+                for document in collection.find(self._filter, sort=[("_id", 1)]):
+                    line = dumps(document, json_options=RELAXED_JSON_OPTIONS, ensure_ascii=False)
+                    yield line.encode()
+        except (PyMongoError, BSONError, OSError) as error:
+            # Behind it is a description of all servers.
+            reason = str(error).partition(", Timeout: ")[0]
+            line = f"{self.shown}: cannot be read: {plain_line(self._secrets.hide(reason))}"
+            raise BulkError(line) from self._secrets.cause(error)
+
+
+def _secrets(url: str) -> Secrets:
+    """Password and options of a URL.
+
+    Raises:
+        BulkError: an `@` is not written as `%40`, so that a part of the password would be taken
+            for the host.
+    """
+    scheme, _, rest = url.partition("://")
+    login, at, place = rest.rpartition("@")
+    user, _, password = login.partition(":")
+    hosts_and_path, _, options = place.partition("?")
+    if "@" in login or (at and ("/" in login or "?" in login)):
+        raise BulkError(
+            "not a URL of MongoDB; in a password, @ is written %40, / %2F and ? %3F; expected one"
+            " like mongodb://localhost/news.articles"
+        )
+    values = [value for _, value in parse_qsl(options)]
+    written = [pair.partition("=")[2] for pair in options.split("&")]
+    shown = f"{user}:***@" if password else f"{user}@" if at else ""
+    return Secrets.of_values(
+        plain_line(f"{scheme}://{shown}{hosts_and_path}"),
+        [password, unquote(password), unquote_plus(password), *values, *written],
+    )
+
+
+def _filter(query: str | None) -> dict[str, Any]:
+    from bson.errors import BSONError
+    from bson.json_util import loads
+
+    try:
+        found = loads(query or "{}")
+    except (ValueError, TypeError, BSONError):
+        found = None
+    if not isinstance(found, dict):
+        raise BulkError(
+            "--query of a MongoDB collection is a filter in JSON, such as '{\"language\": \"zh\"}'"
+        )
+    return found
