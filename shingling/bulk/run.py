@@ -28,6 +28,7 @@ from shingling.rules.methods import METHODS
 from shingling.sketch.banding import Banding
 from shingling.store import Index
 from shingling.text import plain_line
+from shingling.text.words_left import WordsLeft
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -43,6 +44,7 @@ WORK_FOLDER = ".bulk"
 """Folder, inside the output folder, of a run that has not finished."""
 
 _SUMMARY = "summary.json"
+_MAX_TEXTS_LOOKED_AT = 100  # for a warning of lost words, with those too short for it
 _WORK_LAYOUT = 1  # version of the work folder's files: runs under another one are not continued
 
 
@@ -160,6 +162,7 @@ class _Run:
             chunks = self._sign()
             signed = SignedRows(self._work / "signed", chunks, names, self._options.fields.text)
             with closing(signed):
+                self._look_at_words_left(signed)
                 greedy = self._sort(signed)
                 greedy.run(self._report("deciding", len(signed)))
                 stored = self._put_into_store(signed, greedy)
@@ -205,6 +208,15 @@ class _Run:
         chunks = sign_all(self._sources, self._options, banding, folder, self._progress)
         marker.write_text(json.dumps(chunks), encoding="utf-8")
         return chunks
+
+    def _look_at_words_left(self, signed: SignedRows) -> None:
+        """Warn if the scheme leaves little of the first texts; a store does so by itself."""
+        words_left = WordsLeft(self._options.scheme.canonical)
+        rows = 0 if self._store is not None else min(len(signed), _MAX_TEXTS_LOOKED_AT)
+        for row in range(rows):
+            if not words_left.is_open:
+                return
+            words_left.note(signed.text(row))
 
     def _sort(self, signed: SignedRows) -> Greedy:
         """Find rows with equal ids, texts and keys: all that deciding needs."""

@@ -19,3 +19,11 @@ WEIGHTINGS = ("smooth", "tf", "tf-idf", "tf-idf-max")
 
 CLASSIC_HASHES = ("crc32", "md5", "sha1")
 """Hashes of the text of a shingle."""
+
+THRESHOLD_MEASURES = ("resemblance", "dice")
+"""Measures that give each other: an index for resemblance finds all pairs by either."""
+
+
+def resemblance_of_dice(dice: float) -> float:
+    """Resemblance of two sets by Dice's coefficient, both from 0 to 1."""
+    return dice / (2 - dice)

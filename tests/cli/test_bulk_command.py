@@ -83,6 +83,36 @@ def test_rows_with_close_simhashes_are_removed(tmp_path: Path, rows: Path) -> No
     assert found["0"][1] < 7
 
 
+def test_the_threshold_may_be_of_dice(tmp_path: Path) -> None:
+    words = [f"w{number}" for number in range(54)]  # 50 shingles
+    edited = [*words[:29], *(f"e{number}" for number in range(25))]  # 25 of them: Dice .5, J 1/3
+    rows = ({"id": name, "text": " ".join(text)} for name, text in (("a", words), ("b", edited)))
+    file = tmp_path / "rows.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    near = {}
+    for threshold in ("0.5", "0.51"):
+        done = run_scrapy(
+            *(tmp_path, "dedup", "bulk", file.name, "--out", f"out-{threshold}", "--json"),
+            *("--measure", "dice", "--threshold", threshold),
+        )
+        assert done.returncode == 0, done.stderr
+        near[threshold] = json.loads(done.stdout)["near"]
+    assert near == {"0.5": 1, "0.51": 0}
+
+
+def test_stop_words_that_leave_little_are_warned_of(tmp_path: Path) -> None:
+    (tmp_path / "settings.py").write_text(
+        "DEDUP_SCHEME = {'canonical': {'language': 'en', 'stop_words': True}}\n", encoding="utf-8"
+    )
+    (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = settings\n", encoding="utf-8")
+    rows = ({"id": n, "text": f"{'this is the one of them ' * 5} number {n}"} for n in range(30))
+    file = tmp_path / "rows.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    done = run_scrapy(tmp_path, "dedup", "bulk", file.name, "--out", "out")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("take more than half of the words") == 1
+
+
 def test_pages_of_a_folder_are_extracted(tmp_path: Path) -> None:
     (tmp_path / "pages").mkdir()
     for number in range(3):
@@ -128,6 +158,7 @@ def test_an_interrupted_command_says_that_it_can_go_on(tmp_path: Path) -> None:
             ("rows.jsonl", "--out", "out", "--method", "simhash", "--threshold", "0.9"),
             "no effect with the method simhash",
         ),
+        (("rows.jsonl", "--out", "out", "--measure", "dice"), "give both"),
         (("rows.jsonl", "--out", "out", "--memory", "lots"), "--memory takes"),
         (("rows.jsonl", "--out", "out", "--workers", "-1"), "--workers: takes"),
         (("rows.jsonl", "--out", "out", "--every", "0"), "--every: takes"),

@@ -16,6 +16,7 @@ from shingling.cli.subcommand import Subcommand
 from shingling.errors import BulkError
 from shingling.extraction.cpus import usable_cpus
 from shingling.rules.defaults import MAX_SIMHASH_DISTANCE
+from shingling.rules.measures import THRESHOLD_MEASURES, resemblance_of_dice
 from shingling.rules.methods import METHODS
 
 if TYPE_CHECKING:
@@ -40,6 +41,11 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", metavar="DIR", required=True, help="folder to write to")
     parser.add_argument(
         "--threshold", type=share, help="resemblance of near-duplicates (default: DEDUP_THRESHOLD)"
+    )
+    parser.add_argument(
+        "--measure",
+        choices=[*THRESHOLD_MEASURES],
+        help="what --threshold is of (default: resemblance)",
     )
     parser.add_argument(
         "--method",
@@ -135,8 +141,14 @@ def _bulk(options: argparse.Namespace, settings: DedupSettings) -> int:
 def _options(options: argparse.Namespace, settings: DedupSettings) -> Options:
     from shingling.bulk import Fields, Options
 
+    threshold = options.threshold
+    if options.measure is not None and threshold is None:
+        raise UsageError("--measure says what --threshold is of: give both", print_help=False)
+    if options.measure == "dice":
+        # Rounded down, so that a pair exactly at the threshold is found.
+        threshold = resemblance_of_dice(threshold) * (1 - 1e-12)
     given = {
-        "threshold": options.threshold,
+        "threshold": threshold,
         "method": options.method,
         "simhash_distance": options.distance,
     }
