@@ -16,9 +16,10 @@ from tests.support.commands import dedup_command
 
 from .collections import families, random_texts, read_lines
 
-mockupdb = pytest.importorskip("mockupdb", reason="no server for MongoDB's protocol")
+pytest.importorskip("mockupdb", reason="no server for MongoDB's protocol")
 pytest.importorskip("pymongo", reason="MongoDB needs pymongo")
 
+import mockupdb
 from bson import DatetimeMS, Decimal128, ObjectId
 from bson.json_util import RELAXED_JSON_OPTIONS, dumps
 
@@ -37,6 +38,7 @@ DOCUMENTS: list[dict[str, Any]] = [
 ]
 FIELDS = Fields(text="content")
 SECRET = "S3CRET"  # noqa: S105 (none)
+ALLOWED = f"mongodb://u:{SECRET}@ADDRESS/news.articles"
 BATCH = 101  # documents, as a server's first batch has
 
 
@@ -93,9 +95,7 @@ def test_a_collection_gives_the_result_of_its_export(tmp_path: Path) -> None:
     assert asked[0]["$db"] == "news"
 
 
-def test_a_filter_is_sent_in_extended_json(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_filter_is_sent_in_extended_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     asked: list[dict[str, Any]] = []
     query = '{"_id": {"$gt": {"$oid": "5f1a00000000000000000000"}}, "language": "zh"}'
@@ -172,10 +172,9 @@ def test_pymongo_is_named_where_it_is_missing(
         f"mongodb://u:{SECRET}@ADDRESS/news.articles?pasword={SECRET}",
         f"mongodb://u:{SECRET}@ADDRESS/news.articles?authMechanism={SECRET}",
         f"mongodb://u:{SECRET}@ADDRESS/news.articles?tlsCertificateKeyFile=/{SECRET}&tls=true",
-        f"mongodb://u:{SECRET}@ADDRESS/news.articles?serverSelectionTimeoutMS=50"
-        f"&tlsCertificateKeyFilePassword={SECRET}",
-        f"mongodb://u:{SECRET}@ADDRESS/news.articles?authMechanism=MONGODB-AWS"
-        f"&authMechanismProperties=AWS_SESSION_TOKEN:{SECRET}",
+        f"mongodb://u:{SECRET}@ADDRESS/news.articles?tls=true&serverSelectionTimeoutMS={SECRET}",
+        f"{ALLOWED}?serverSelectionTimeoutMS=50&tlsCertificateKeyFilePassword={SECRET}",
+        f"{ALLOWED}?authMechanism=MONGODB-AWS&authMechanismProperties=AWS_SESSION_TOKEN:{SECRET}",
         f"mongodb+srv://u:{SECRET}@host/news.articles",
     ],
 )

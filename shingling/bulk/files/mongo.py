@@ -123,6 +123,6 @@ def _filter(query: str | None) -> dict[str, Any]:
         found = None
     if not isinstance(found, dict):
         raise BulkError(
-            "--query of a MongoDB collection is a filter in JSON, such as '{\"language\": \"zh\"}'"
+            '--query of a MongoDB collection is a filter in JSON, such as \'{"language": "zh"}\''
         )
     return found

@@ -262,7 +262,7 @@ def _signed(numbered: DataFrame, row: Column, options: Options) -> DataFrame:
 
 
 def _keys_of(options: Options) -> Banding | Halves | None:
-    """What gives rows their keys; None if only exact duplicates are looked for."""
+    """Choose what gives rows their keys; None looks for exact duplicates only."""
     if METHODS[options.rules.method].keys is None:
         return None
     return Index.for_rules(options.rules, options.scheme).keys_of
