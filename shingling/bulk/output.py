@@ -15,6 +15,7 @@ from shingling.bulk.greedy import EXACT, NEAR, REPEATED_ID, SHORT
 from shingling.bulk.options import OUTPUT_FORMATS, Problem, Summary
 from shingling.bulk.sorting.equal import NO_ROW
 from shingling.errors import BulkError
+from shingling.rules.methods import METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from shingling.bulk.options import Options
     from shingling.bulk.signed_rows import SignedRows
 
 MAX_PROBLEMS_SHOWN = 5  # in the summary
@@ -46,16 +48,21 @@ class Output:
         decided: gives the decisions on the rows from a start to before a stop,
             `DECISION`[stop - start].
         out: folder to write to.
-        form: format of the files, one of `OUTPUT_FORMATS`; `bad.jsonl` is JSON lines always.
+        options: with the format of the files; `bad.jsonl` is JSON lines always.
     """
 
     def __init__(
-        self, signed: SignedRows, decided: Callable[[int, int], NDArray[Any]], out: Path, form: str
+        self,
+        signed: SignedRows,
+        decided: Callable[[int, int], NDArray[Any]],
+        out: Path,
+        options: Options,
     ) -> None:
         self._signed = signed
         self._decided = decided
         self._out = out
-        self._form = form
+        self._form = options.output
+        self._tells_distance = METHODS[options.rules.method].distance
         self._summary = Summary()
 
     def write(self, report: Callable[[int], None]) -> Summary:
@@ -122,7 +129,8 @@ class Output:
 
     def _write_removed(self) -> None:
         """Write the rows that are removed, each with its original."""
-        with self._writer("removed", self._form, _REMOVED_TYPES) as writer:
+        types = _REMOVED_TYPES | ({"distance": {"int"}} if self._tells_distance else {})
+        with self._writer("removed", self._form, types) as writer:
             rows: list[NDArray[np.uint32]] = []
             decided: list[NDArray[Any]] = []
             for _, start, stop in self._signed.chunks():
@@ -141,8 +149,17 @@ class Output:
         ids = self._signed.ids(rows)
         originals, inverse = np.unique(decided["original"], return_inverse=True)
         original_ids = self._signed.ids(originals)
-        for row, row_id, original, decision in zip(
-            rows.tolist(), ids, inverse.tolist(), decided.tolist(), strict=True
+        simhashes = self._signed.pick("rows", rows)["simhash"]
+        distances = np.bitwise_count(
+            simhashes ^ self._signed.pick("rows", originals)["simhash"][inverse]
+        )
+        for row, row_id, original, decision, distance in zip(
+            rows.tolist(),
+            ids,
+            inverse.tolist(),
+            decided.tolist(),
+            distances.tolist(),
+            strict=True,
         ):
             state, _, resemblance, containment = decision
             values = (
@@ -150,7 +167,8 @@ class Output:
                 *(round(resemblance, 4), round(containment, 4)),
                 *self._signed.position(row),
             )
-            writer.write(dict(zip(_REMOVED_FIELDS, values, strict=True)))
+            removed = dict(zip(_REMOVED_FIELDS, values, strict=True))
+            writer.write(removed | ({"distance": distance} if self._tells_distance else {}))
 
     def _write_groups(self) -> None:
         """Write each original that has duplicates with them, in the order of the originals."""

@@ -166,7 +166,7 @@ class _Run:
                 greedy = self._sort(signed)
                 greedy.run(self._report("deciding", len(signed)))
                 stored = self._put_into_store(signed, greedy)
-                output = Output(signed, greedy.decided, self._out, self._options.output)
+                output = Output(signed, greedy.decided, self._out, self._options)
                 summary = output.write(self._report("writing", len(signed)))
         finally:
             self._save_seconds(time.monotonic() - began)

@@ -252,7 +252,11 @@ def test_full_keys_few_pivots_and_many_tasks_change_nothing(
     decided = spark.deduplicate_frame(frame, options, order="at", work=str(tmp_path / "work"))
     kept = [row.asDict() for row in decided.kept.orderBy("at").collect()]
     assert kept == read_lines(out / "kept.jsonl")
-    assert measures(row.asDict() for row in decided.removed.collect()) == result_of(out).removed
+    removed = [row.asDict() for row in decided.removed.collect()]
+    assert measures(removed) == result_of(out).removed
+    distances = {row["id"]: row.get("distance") for row in read_lines(out / "removed.jsonl")}
+    assert {row["id"]: row.get("distance") for row in removed} == distances
+    assert (None in distances.values()) == (rules.method == "minhash")
     bad = [(row["reason"], rows[row["line"] - 1]["id"]) for row in read_lines(out / "bad.jsonl")]
     assert sorted((row.reason, row.id) for row in decided.bad.collect()) == sorted(bad)
     found = decided.counts()

@@ -79,6 +79,10 @@ def test_rows_with_close_simhashes_are_removed(tmp_path: Path, rows: Path) -> No
         assert done.returncode == 0, done.stderr
         summary = json.loads(done.stdout)
         found[distance] = summary["exact"], summary["near"]
+        lines = (tmp_path / f"out-{distance}" / "removed.jsonl").read_bytes().splitlines()
+        distances = [json.loads(line)["distance"] for line in lines]
+        assert max(distances) <= int(distance)
+        assert distances.count(0) >= 3
     assert found["3"] == (3, 7)
     assert found["0"][1] < 7
 

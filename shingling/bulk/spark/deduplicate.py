@@ -52,7 +52,7 @@ class Decided:
     Args:
         kept: the rows that stay, with all their columns, in no order.
         removed: duplicates: `id`, `original`, `status` (`exact` or `near`), `resemblance` and
-            `containment` (0 to 1).
+            `containment` (0 to 1), and for methods by SimHash the `distance` in bits.
         groups: `original` and its `duplicates`, an array in the order of the input.
         bad: bad rows: `id` and `reason`, and of files `file` and `line`.
         rounds: number of rounds that the decisions took.
@@ -227,12 +227,16 @@ def _decided(rows: DataFrame, options: Options, order: Sequence[str], work: Work
         rounds = deciding.done
     outcomes = work.write(_outcomes(marked, near, options), "outcomes")
     removed = _removed(outcomes)
+    measures = ["resemblance", "containment"]
+    if METHODS[options.rules.method].distance:
+        removed = _with_distance(removed, signed)
+        measures.append("distance")
     of_original = f.sort_array(f.collect_list(f.struct("row", "id"))).getField("id")
     stays = outcomes.where("status IN ('unique', 'short')").select(f.col("row").alias(_ROW))
     bad = outcomes.where("status = 'bad'").join(places, "row")
     return Decided(
         numbered.join(stays, _ROW, "left_semi").drop(_ROW, _FILE, _LINE, _INPUT),
-        removed.select("id", "original", "status", "resemblance", "containment"),
+        removed.select("id", "original", "status", *measures),
         removed.groupBy("original_row", "original")
         .agg(of_original.alias("duplicates"))
         .select("original", "duplicates"),
@@ -351,3 +355,11 @@ def _removed(outcomes: DataFrame) -> DataFrame:
     removed = outcomes.where("original IS NOT NULL")
     removed = removed.withColumnRenamed("original", "original_row")
     return removed.withColumnRenamed("name", "id").join(originals, "original_row")
+
+
+def _with_distance(removed: DataFrame, signed: DataFrame) -> DataFrame:
+    """Add the `distance` of each removed row's SimHash from that of its original, in bits."""
+    own = signed.select("row", f.col("simhash").alias("own"))
+    other = signed.select(f.col("row").alias("original_row"), f.col("simhash").alias("other"))
+    distance = f.bit_count(f.col("own").bitwiseXOR(f.col("other")))
+    return removed.join(own, "row").join(other, "original_row").withColumn("distance", distance)
