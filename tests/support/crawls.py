@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -107,20 +108,79 @@ _LONGEST = 400  # seconds
 
 
 def _scrapy(
-    folder: Path, arguments: tuple[str, ...], environment: dict[str, str], said: Path
+    folder: Path,
+    arguments: tuple[str, ...],
+    environment: Mapping[str, str],
+    files: tuple[Path, Path],
+    before: Callable[[], None] | None,
 ) -> None:
-    """Run Scrapy in this process, as `python -m scrapy` does."""
-    for number in (1, 2):
-        os.dup2(os.open(said / str(number), os.O_WRONLY | os.O_CREAT), number)
+    """Run Scrapy in this process, as `python -m scrapy` does, in a group of processes of its own.
+
+    Args:
+        folder: in which it runs.
+        arguments: of Scrapy.
+        environment: is added to that of the tests.
+        files: of the standard output, and of the errors.
+        before: is called first.
+    """
+    os.setpgid(0, 0)
+    for number, file in enumerate(files, 1):
+        os.dup2(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), number)
     os.chdir(folder)
     os.environ.update(environment)
-    sys.path.insert(0, str(folder))
+    paths = environment.get("PYTHONPATH", "").split(os.pathsep)
+    sys.path[:0] = [str(folder), *(path for path in paths if path)]
     sys.argv = ["scrapy", *arguments]
     warnings.simplefilter("error", ResourceWarning)
+    if before is not None:
+        before()
 
     from scrapy.cmdline import execute
 
     execute()
+
+
+class Fork:
+    """Scrapy in a process that is forked from one that has imported it, used as a `Popen` is."""
+
+    def __init__(
+        self,
+        folder: Path,
+        arguments: tuple[str, ...],
+        environment: Mapping[str, str],
+        files: tuple[Path, Path],
+        before: Callable[[], None] | None = None,
+    ) -> None:
+        # The process that it is forked from may have been started with another environment.
+        environment = {**os.environ, **environment}
+        self._process = PROCESSES.Process(
+            target=_scrapy, args=(folder, arguments, environment, files, before)
+        )
+        self._process.start()
+        assert self._process.pid is not None
+        self.pid = self._process.pid
+
+    @property
+    def returncode(self) -> int | None:
+        """Exit status, once the process has ended."""
+        return self._process.exitcode
+
+    def poll(self) -> int | None:
+        """Exit status; None while the process lives."""
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal, if the process lives."""
+        if self.returncode is None:
+            os.kill(self.pid, number)
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for the end of the process, and return its exit status."""
+        self._process.join(timeout)
+        status = self.returncode
+        if status is None:
+            raise subprocess.TimeoutExpired("scrapy", timeout or 0)
+        return status
 
 
 def run_scrapy(
@@ -128,17 +188,15 @@ def run_scrapy(
 ) -> subprocess.CompletedProcess[str]:
     """Run Scrapy in a folder, in a process of its own."""
     with TemporaryDirectory() as temporary:
-        said = Path(temporary)
-        process = PROCESSES.Process(
-            target=_scrapy, args=(folder, arguments, {**os.environ, **environment}, said)
-        )
-        process.start()
-        process.join(_LONGEST)
-        if process.exitcode is None:
-            process.kill()
-            raise TimeoutError(f"scrapy {' '.join(arguments)}")
-        output, log = ((said / name).read_text(encoding="utf-8") for name in "12")
-        return subprocess.CompletedProcess(arguments, process.exitcode, output, log)
+        files = Path(temporary, "output"), Path(temporary, "log")
+        process = Fork(folder, arguments, environment, files)
+        try:
+            status = process.wait(_LONGEST)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            raise
+        output, log = (file.read_text(encoding="utf-8") for file in files)
+        return subprocess.CompletedProcess(arguments, status, output, log)
 
 
 class Project:
@@ -207,14 +265,26 @@ def items(folder: Path) -> dict[str, dict[str, Any]]:
     return named
 
 
+_SCRAPY = ("-m", "scrapy")
+
+
 class Crawling:
-    """A crawl that is under way, whose processes can be found even when it is dead."""
+    """A crawl that is under way, whose processes can be found even when it is dead.
+
+    Args:
+        folder: in which it runs.
+        arguments: are added to the command.
+        command: of Python; Scrapy is forked from a process that has imported it.
+        before: is called in the new process.
+        logs: folder for the log, if it is another one.
+        environment: is added to that of the tests.
+    """
 
     def __init__(
         self,
         folder: Path,
         *arguments: str,
-        command: tuple[str, ...] = ("-m", "scrapy", "crawl", "spider"),
+        command: tuple[str, ...] = (*_SCRAPY, "crawl", "spider"),
         before: Callable[[], None] | None = None,
         logs: Path | None = None,
         environment: Mapping[str, str] | None = None,
@@ -222,11 +292,18 @@ class Crawling:
         self._mark = f"FAULTS={uuid.uuid4().hex}"
         name, _, value = self._mark.partition("=")
         self._log = (logs or folder) / f"{value}.log"
+        self._log.touch()
+        environment = {**(environment or {}), name: value}
+        self.process: Fork | subprocess.Popen[bytes]
+        if command[: len(_SCRAPY)] == _SCRAPY:
+            command = (*command[len(_SCRAPY) :], *arguments)
+            self.process = Fork(folder, command, environment, (self._log, self._log), before)
+            return
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(
                 [sys.executable, *command, *arguments],
                 cwd=folder,
-                env={**os.environ, **(environment or {}), name: value},
+                env={**os.environ, **environment},
                 process_group=0,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -241,7 +318,10 @@ class Crawling:
 
     def processes(self) -> list[int]:
         """Return the ids of the crawl's live processes, whoever their parent is now."""
-        return processes_with(self._mark)
+        started = {*processes_with(self._mark)}
+        # The environment of a fork is shown as that of the process that it is forked from.
+        alive = {self.process.pid} if self.process.poll() is None else set()
+        return sorted(started | alive)
 
     def wait(self, seconds: float = 60) -> int:
         """Return the exit status; kill the crawl if it does not end by itself."""

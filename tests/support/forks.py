@@ -10,22 +10,11 @@ import json
 import os
 import signal
 import sys
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
-# Preloaded, as no crawl of these projects does without.
-import scrapy.core.downloader.handlers.http11
-import scrapy.extensions.feedexport
-import scrapy.extensions.telnet
-import scrapy.spidermiddlewares.start
+import preloaded  # noqa: F401 (beside this file)
 from scrapy.cmdline import execute
-
-import shingling.cli.command
-import shingling.plugin.pipeline  # noqa: F401
-
-with suppress(ImportError):  # Scrapy has it from 2.19 on
-    import scrapy.extensions.remote_control  # noqa: F401
 
 _LONGEST = 120  # seconds
 

@@ -15,18 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PROCESSES = multiprocessing.get_context("forkserver")
-PROCESSES.set_forkserver_preload(
-    [
-        "scrapy.cmdline",
-        "scrapy.core.downloader.handlers.http11",
-        "scrapy.extensions.remote_control",
-        "scrapy.extensions.telnet",
-        "shingling.plugin.pipeline",
-        "shingling.cli.command",
-        "trafilatura",
-        "filelock",
-    ]
-)
+PROCESSES.set_forkserver_preload(["tests.support.preloaded", "tests.support.crawls", "filelock"])
 
 
 class Child:
