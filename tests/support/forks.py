@@ -13,7 +13,7 @@ import sys
 from functools import partial
 from typing import Any
 
-import preloaded  # noqa: F401 (beside this file)
+import preloaded  # type: ignore[import-not-found]  # noqa: F401 (it is beside this file)
 from scrapy.cmdline import execute
 
 _LONGEST = 120  # seconds
