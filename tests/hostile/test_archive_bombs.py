@@ -6,13 +6,13 @@ import bz2
 import gzip
 import json
 import lzma
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
+
+from tests.support.processes import run_fork
 
 from .archives import (
     TAR_END,
@@ -77,13 +77,7 @@ def run(tmp_path: Path, name: str, pieces: Iterable[bytes]) -> Outcome:
         file.writelines(pieces)
     after.write_bytes(tar_entry(b"after", page(20)) + TAR_END)
     out = tempfile.mkdtemp(dir=tmp_path)
-    done = subprocess.run(
-        [sys.executable, "-c", RUN, out, str(archive), str(after)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
+    done = run_fork(tmp_path, "-c", RUN, out, str(archive), str(after))
     archive.unlink()
     assert done.returncode == 0, done.stderr
     return Outcome(*json.loads(done.stdout))

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import textwrap
 import uuid
-import warnings
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from packaging.version import Version
 
-from tests.support.processes import PROCESSES, processes_with, so_within
+from tests.support.processes import Fork, processes_with, run_fork, so_within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,6 +29,8 @@ NEEDS_NO_REACTOR = pytest.mark.skipif(
     Version("2.19") > SCRAPY,
     reason="Scrapy has no such mode before 2.15, and needs httpx for it before 2.19",
 )
+
+_SCRAPY = ("-m", "scrapy")
 
 SPIDER = """
 import scrapy
@@ -104,99 +103,11 @@ def stats(log: str) -> dict[str, str]:
     return found
 
 
-_LONGEST = 400  # seconds
-
-
-def _scrapy(
-    folder: Path,
-    arguments: tuple[str, ...],
-    environment: Mapping[str, str],
-    files: tuple[Path, Path],
-    before: Callable[[], None] | None,
-) -> None:
-    """Run Scrapy in this process, as `python -m scrapy` does, in a group of processes of its own.
-
-    Args:
-        folder: in which it runs.
-        arguments: of Scrapy.
-        environment: is added to that of the tests.
-        files: of the standard output, and of the errors.
-        before: is called first.
-    """
-    os.setpgid(0, 0)
-    for number, file in enumerate(files, 1):
-        os.dup2(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), number)
-    os.chdir(folder)
-    os.environ.update(environment)
-    paths = environment.get("PYTHONPATH", "").split(os.pathsep)
-    sys.path[:0] = [str(folder), *(path for path in paths if path)]
-    sys.argv = ["scrapy", *arguments]
-    warnings.simplefilter("error", ResourceWarning)
-    if before is not None:
-        before()
-
-    from scrapy.cmdline import execute
-
-    execute()
-
-
-class Fork:
-    """Scrapy in a process that is forked from one that has imported it, used as a `Popen` is."""
-
-    def __init__(
-        self,
-        folder: Path,
-        arguments: tuple[str, ...],
-        environment: Mapping[str, str],
-        files: tuple[Path, Path],
-        before: Callable[[], None] | None = None,
-    ) -> None:
-        # The process that it is forked from may have been started with another environment.
-        environment = {**os.environ, **environment}
-        self._process = PROCESSES.Process(
-            target=_scrapy, args=(folder, arguments, environment, files, before)
-        )
-        self._process.start()
-        assert self._process.pid is not None
-        self.pid = self._process.pid
-
-    @property
-    def returncode(self) -> int | None:
-        """Exit status, once the process has ended."""
-        return self._process.exitcode
-
-    def poll(self) -> int | None:
-        """Exit status; None while the process lives."""
-        return self.returncode
-
-    def send_signal(self, number: int) -> None:
-        """Send a signal, if the process lives."""
-        if self.returncode is None:
-            os.kill(self.pid, number)
-
-    def wait(self, timeout: float | None = None) -> int:
-        """Wait for the end of the process, and return its exit status."""
-        self._process.join(timeout)
-        status = self.returncode
-        if status is None:
-            raise subprocess.TimeoutExpired("scrapy", timeout or 0)
-        return status
-
-
 def run_scrapy(
     folder: Path, *arguments: str, **environment: str
 ) -> subprocess.CompletedProcess[str]:
     """Run Scrapy in a folder, in a process of its own."""
-    with TemporaryDirectory() as temporary:
-        files = Path(temporary, "output"), Path(temporary, "log")
-        process = Fork(folder, arguments, environment, files)
-        try:
-            status = process.wait(_LONGEST)
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGKILL)
-            raise
-        output, log = (file.read_text(encoding="utf-8") for file in files)
-        return subprocess.CompletedProcess(arguments, status, output, log)
+    return run_fork(folder, *_SCRAPY, *arguments, environment=environment)
 
 
 class Project:
@@ -265,9 +176,6 @@ def items(folder: Path) -> dict[str, dict[str, Any]]:
     return named
 
 
-_SCRAPY = ("-m", "scrapy")
-
-
 class Crawling:
     """A crawl that is under way, whose processes can be found even when it is dead.
 
@@ -296,8 +204,8 @@ class Crawling:
         environment = {**(environment or {}), name: value}
         self.process: Fork | subprocess.Popen[bytes]
         if command[: len(_SCRAPY)] == _SCRAPY:
-            command = (*command[len(_SCRAPY) :], *arguments)
-            self.process = Fork(folder, command, environment, (self._log, self._log), before)
+            files = self._log, self._log
+            self.process = Fork(folder, (*command, *arguments), environment, files, before)
             return
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(

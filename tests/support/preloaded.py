@@ -1,4 +1,4 @@
-"""What crawls and commands import, for the processes that those of tests are forked from.
+"""Imports what crawls and commands import, for processes from which those of tests are forked.
 
 Scrapy imports every command at each start, those of other packages as well; a crawl then imports
 the plugin and the database. This takes longer than what most crawls of tests do.
@@ -7,62 +7,55 @@ the plugin and the database. This takes longer than what most crawls of tests do
 from __future__ import annotations
 
 import importlib
+import pkgutil
+import warnings
 from contextlib import suppress
 
+_PACKAGES = (
+    "scrapy.commands",
+    "scrapy.downloadermiddlewares",
+    "scrapy.extensions",
+    "scrapy.spidermiddlewares",
+    "scrapy_poet",
+    "shingling",
+)
 _MODULES = (
+    "fastwarc.warc",
     "itemadapter",
+    "numpy.ma",
+    "rapidfuzz.distance",
+    "rapidfuzz.fuzz",
     "requests",
     "resiliparse.extract.html2text",
+    "rich.progress",
+    "rich.table",
     "scrapy.cmdline",
-    "scrapy.commands.check",
-    "scrapy.commands.crawl",
-    "scrapy.commands.parse",
-    "scrapy.commands.runspider",
-    "scrapy.commands.shell",
-    "scrapy.contracts",
     "scrapy.core.downloader.handlers.datauri",
     "scrapy.core.downloader.handlers.file",
     "scrapy.core.downloader.handlers.ftp",
     "scrapy.core.downloader.handlers.http11",
     "scrapy.core.downloader.handlers.s3",
-    "scrapy.downloadermiddlewares.cookies",
-    "scrapy.downloadermiddlewares.httpcache",
-    "scrapy.downloadermiddlewares.httpcompression",
-    "scrapy.downloadermiddlewares.httpproxy",
-    "scrapy.downloadermiddlewares.offsite",
-    "scrapy.downloadermiddlewares.redirect",
-    "scrapy.downloadermiddlewares.retry",
-    "scrapy.downloadermiddlewares.robotstxt",
     "scrapy.dupefilters",
     "scrapy.exporters",
-    "scrapy.extensions.feedexport",
-    "scrapy.extensions.logstats",
-    "scrapy.extensions.memusage",
-    "scrapy.extensions.remote_control",  # from Scrapy 2.19 on
-    "scrapy.extensions.telnet",
-    "scrapy.extensions.throttle",
     "scrapy.pqueues",
-    "scrapy.spidermiddlewares.referer",
-    "scrapy.spidermiddlewares.start",
     "scrapy.squeues",
     "scrapy.statscollectors",
-    "scrapy.utils.test",
-    "scrapy_poet",
-    "scrapy_poet.commands",
-    "shingling.cli.command",
-    "shingling.extraction.pages",
-    "shingling.extraction.resiliparse",
-    "shingling.plugin.addon",
-    "shingling.plugin.items.decider",
-    "shingling.plugin.middleware",
-    "shingling.plugin.pipeline",
-    "shingling.store.store",
     "sqlalchemy.dialects.postgresql.psycopg",
     "sqlalchemy.dialects.sqlite",
-    "sqlite3",
     "trafilatura",
 )
 
-for _name in _MODULES:
+
+def _load(name: str) -> None:
     with suppress(ImportError):  # not every environment has all of them
-        importlib.import_module(_name)
+        module = importlib.import_module(name)
+        for found in pkgutil.iter_modules(getattr(module, "__path__", ())):
+            # Migrations can only be imported while Alembic runs them.
+            if name.startswith(_PACKAGES) and found.name != "migrations":
+                _load(f"{name}.{found.name}")
+
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # some modules are deprecated
+    for _name in (*_PACKAGES, *_MODULES):
+        _load(_name)

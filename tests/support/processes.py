@@ -7,12 +7,18 @@ longer than what most of them do.
 from __future__ import annotations
 
 import multiprocessing
+import os
+import signal
+import subprocess
+import sys
 import time
+import warnings
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload(["tests.support.preloaded", "tests.support.crawls", "filelock"])
@@ -46,6 +52,108 @@ class Child:
         except EOFError:
             self._process.join()
             return self._process.exitcode, heard
+
+
+def _python(
+    folder: Path,
+    arguments: tuple[str, ...],
+    environment: Mapping[str, str],
+    files: tuple[Path, Path],
+    before: Callable[[], None] | None,
+) -> None:
+    """Run what Python would run with these arguments, in this process."""
+    os.setpgid(0, 0)
+    for number, file in enumerate(files, 1):
+        os.dup2(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), number)
+    os.chdir(folder)
+    os.environ.update(environment)
+    paths = environment.get("PYTHONPATH", "").split(os.pathsep)
+    sys.path[:0] = [str(folder), *(path for path in paths if path)]
+    warnings.simplefilter("error", ResourceWarning)
+    if before is not None:
+        before()
+    option, what, *rest = arguments
+    sys.argv = [what if option == "-m" else option, *rest]
+    if option == "-c":
+        exec(what, {"__name__": "__main__"})  # noqa: S102 (as Python does)
+        return
+    assert (option, what) == ("-m", "scrapy")
+
+    from scrapy.cmdline import execute
+
+    execute()
+
+
+class Fork:
+    """Python in a process that is forked from one that has imported Scrapy and this package.
+
+    It is used as a `Popen` is, and is the first of a group of processes.
+
+    Args:
+        folder: in which it runs.
+        arguments: of Python: `-m scrapy` or `-c` and a program, and what follows them.
+        environment: is added to that of the tests.
+        files: of the standard output, and of the errors.
+        before: is called first, in the new process.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        arguments: tuple[str, ...],
+        environment: Mapping[str, str],
+        files: tuple[Path, Path],
+        before: Callable[[], None] | None = None,
+    ) -> None:
+        # The process that it is forked from may have been started with another environment.
+        environment = {**os.environ, **environment}
+        self._process = PROCESSES.Process(
+            target=_python, args=(folder, arguments, environment, files, before)
+        )
+        self._process.start()
+        assert self._process.pid is not None
+        self.pid = self._process.pid
+
+    @property
+    def returncode(self) -> int | None:
+        """Exit status; None while the process lives."""
+        return self._process.exitcode
+
+    def poll(self) -> int | None:
+        """Exit status; None while the process lives."""
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal, if the process lives."""
+        if self.returncode is None:
+            os.kill(self.pid, number)
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for the end of the process, and return its exit status."""
+        self._process.join(timeout)
+        status = self.returncode
+        if status is None:
+            raise subprocess.TimeoutExpired("python", timeout or 0)
+        return status
+
+
+_LONGEST = 400  # seconds
+
+
+def run_fork(
+    folder: Path, *arguments: str, environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run Python with `-m scrapy` or `-c` in a folder, as a fork."""
+    with TemporaryDirectory() as temporary:
+        files = Path(temporary, "output"), Path(temporary, "errors")
+        process = Fork(folder, arguments, environment or {}, files)
+        try:
+            status = process.wait(_LONGEST)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            raise
+        output, errors = (file.read_text(encoding="utf-8") for file in files)
+        return subprocess.CompletedProcess(arguments, status, output, errors)
 
 
 def processes_with(mark: str) -> list[int]:

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from tests.support.installed import ROOT
+from tests.support.processes import Fork
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.repository.docs.pages import Block
 
 ADDRESS = "http://127.0.0.1:8765"
 """Where the sample site is in the documentation."""
+
+_OF_THE_SHELL = re.compile(r"[|&;<>*?$`]")
 
 # What differs from one run, machine or moment to the next.
 _DIFFERENT = [
@@ -47,6 +51,8 @@ class Shell:
         if command.startswith("cd "):
             self.folder /= command.removeprefix("cd ")
             return ""
+        if command.startswith("scrapy ") and not _OF_THE_SHELL.search(command):
+            return self._scrapy(self._here(command))
         python = f'python() {{ "{sys.executable}" "$@"; }}\nscrapy() {{ python -m scrapy "$@"; }}'
         done = subprocess.run(
             ["bash", "-c", f"{python}\n{self._here(command)}"],
@@ -60,6 +66,16 @@ class Shell:
         )
         assert done.returncode == 0, f"$ {command}\n{done.stdout}"
         return done.stdout
+
+    def _scrapy(self, command: str) -> str:
+        """Run Scrapy as a fork of a process that has imported it."""
+        with TemporaryDirectory() as temporary:
+            file = Path(temporary, "printed")
+            arguments = ("-m", *shlex.split(command))
+            status = Fork(self.folder, arguments, {}, (file, file)).wait(300)
+            printed = file.read_text(encoding="utf-8")
+        assert status == 0, f"$ {command}\n{printed}"
+        return printed
 
     def write(self, block: Block) -> None:
         """Write or extend the file that the block's caption names."""
