@@ -257,6 +257,7 @@ class Killer:
             *("-s", f"DEDUP_STORE_URL={self._place.url()}", "-s", "LOG_LEVEL=WARNING"),
             command=("-m", "scrapy", "crawl", "archive"),
             logs=self._folder,
+            forked=False,
         )
 
     def _first_page(self, crawling: Crawling, runs: int) -> float:

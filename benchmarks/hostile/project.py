@@ -113,6 +113,7 @@ class Project:
                 "http_proxy": self._proxy,
                 "no_proxy": "",
             },
+            forked=False,
         )
 
 

@@ -143,24 +143,39 @@ def test_an_odd_value_is_refused_in_one_line(
     assert "takes" in line
 
 
+# Commands one after the other, of which each ends Python.
+_COMMANDS = """
+import sys
+from scrapy.cmdline import execute
+
+for command in sys.argv[1:]:
+    try:
+        execute(["scrapy", "dedup", *command.split()])
+    except SystemExit as stop:
+        assert not stop.code, command
+sys.stdout.flush()
+print(sys.stdout.encoding, file=sys.stderr)
+"""
+
+
 @pytest.mark.parametrize("environment", [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C"}])
-@pytest.mark.parametrize("as_json", [False, True])
 def test_a_terminal_that_knows_only_ascii_is_no_error(
-    environment: dict[str, str], as_json: bool, tmp_path: Path
+    environment: dict[str, str], tmp_path: Path
 ) -> None:
     url = f"sqlite:///{tmp_path / 'dedup.db'}"
     with Store.open(url) as store:
         store.check([Page("https://a.example/1", article(1), title="Ünïcode 字 \U0001f600")])
-    arguments = ["list" if as_json else "groups", "--store", url]
-    for call in (["list", "--store", url], ["show", "https://a.example/1", "--store", url]):
-        arguments = [*call, *(["--json"] if as_json else [])]
-        done = subprocess.run(
-            [sys.executable, "-m", "scrapy", "dedup", *arguments],
-            env={**os.environ, "PYTHONUTF8": "0", **environment},
-            capture_output=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
+    commands = [f"{command} --store {url}" for command in ("list", "show https://a.example/1")]
+    commands += [f"{command} --json" for command in commands]
+    done = subprocess.run(
+        [sys.executable, "-c", _COMMANDS, *commands],
+        env={**os.environ, "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", **environment},
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count(b"https://a.example/1") == len(commands)
+    assert done.stderr.split()[-1].lower() in (b"ascii", b"ansi_x3.4-1968")
 
 
 def test_every_help_is_ascii() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 import unicodedata
 from typing import TYPE_CHECKING, Any
 
@@ -41,13 +42,13 @@ def seen_raw(printed: str) -> set[str]:
 _OBEYED = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 
-@pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.chdir(tmp_path)
-    url = "sqlite:///store.db"
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of hostile pages, of which each test has a copy."""
+    file = tmp_path_factory.mktemp("made") / "store.db"
     text = article(1) + "\n" + HOSTILE
     other = text.replace(text.split()[150], "edited" + HOSTILE[:80], 1)
-    with Store.open(url) as opened:
+    with Store.open(f"sqlite:///{file}") as opened:
         run = opened.start_run(HOSTILE)
         pages = [
             Page("https://a.example/" + HOSTILE[:90], text, title=HOSTILE, language="en" + HOSTILE),
@@ -59,7 +60,14 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
             "https://a.example/" + HOSTILE[:90], "https://c.example/3", same=False, note=HOSTILE
         )
         opened.finish_run(run, HOSTILE)
-    return url
+    return file
+
+
+@pytest.fixture
+def store(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    shutil.copy(made, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return "sqlite:///store.db"
 
 
 def _files(folder: Path) -> str:

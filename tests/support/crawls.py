@@ -182,10 +182,11 @@ class Crawling:
     Args:
         folder: in which it runs.
         arguments: are added to the command.
-        command: of Python; Scrapy is forked from a process that has imported it.
+        command: of Python.
         before: is called in the new process.
         logs: folder for the log, if it is another one.
         environment: is added to that of the tests.
+        forked: whether Scrapy is forked, where nobody measures what a process of its own takes.
     """
 
     def __init__(
@@ -196,6 +197,7 @@ class Crawling:
         before: Callable[[], None] | None = None,
         logs: Path | None = None,
         environment: Mapping[str, str] | None = None,
+        forked: bool = True,
     ) -> None:
         self._mark = f"FAULTS={uuid.uuid4().hex}"
         name, _, value = self._mark.partition("=")
@@ -203,7 +205,7 @@ class Crawling:
         self._log.touch()
         environment = {**(environment or {}), name: value}
         self.process: Fork | subprocess.Popen[bytes]
-        if command[: len(_SCRAPY)] == _SCRAPY:
+        if forked and command[: len(_SCRAPY)] == _SCRAPY:
             files = self._log, self._log
             self.process = Fork(folder, (*command, *arguments), environment, files, before)
             return
