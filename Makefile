@@ -9,7 +9,7 @@ demo: .venv/installed
 	@$(BIN)/python -m crawler.demo
 
 test: .venv/tested
-	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile
+	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
 # An answer in a minute: all but crawls, PostgreSQL, and what takes long.
 test-fast: .venv/tested
@@ -17,7 +17,7 @@ test-fast: .venv/tested
 
 # With the oldest version of everything that pyproject.toml allows.
 test-oldest: .venv/oldest/tested
-	.venv/oldest/bin/python -m pytest --numprocesses 3 --dist loadfile --ignore tests/repository/packaging/test_wheel.py
+	.venv/oldest/bin/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --ignore tests/repository/packaging/test_wheel.py
 
 test-spark: .venv/spark
 	$(BIN)/python -m pytest tests/bulk/test_spark.py

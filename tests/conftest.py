@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,7 +51,10 @@ _FIXTURES = {"crawl": {"project", "user_python"}, "data": {"data"}, "postgres": 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by what they need; those that need nothing are `fast`."""
+    """Mark tests by what they need; those that need nothing are `fast`.
+
+    Modules that take long come first, so that processes that share the tests end together.
+    """
     for item in items:
         assert isinstance(item, pytest.Function)
         path = item.path.relative_to(ROOT / "tests").as_posix()
@@ -60,6 +64,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         needs |= {"postgres"} & {value for value in databases if isinstance(value, str)}
         for name in needs or {"fast"}:
             item.add_marker(name)
+    long = {
+        item.path for item in items for name in ("crawl", "slow") if item.get_closest_marker(name)
+    }
+    items.sort(key=lambda item: item.path not in long)
+
+
+def pytest_collection_finish() -> None:
+    """Have the garbage collector leave out what was imported and collected."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import signal
-import subprocess
 import sys
 import time
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ from shingling.bulk.output import Output
 from shingling.errors import BulkError
 from tests.support.installed import ROOT
 from tests.support.pages import article
+from tests.support.processes import Fork, run_fork
 
 from .collections import bulk, families, random_texts, read_lines, result_of, write_lines
 
@@ -41,18 +41,17 @@ deduplicate([sys.argv[1]], sys.argv[2], Options(workers=2, extractor="tests.bulk
 def test_a_killed_run_goes_on_and_gives_the_same(tmp_path: Path) -> None:
     rows = [{"id": row["id"], "html": row["text"]} for row in FEW]
     file = write_lines(tmp_path / "rows.jsonl", rows)
-    command = [sys.executable, "-c", PROGRAM, str(file), str(tmp_path / "out")]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = ("-c", PROGRAM, str(file), str(tmp_path / "out"))
     signed, rnd = tmp_path / "out" / ".bulk" / "signed", random.Random(5)
     for _ in range(3):
-        process = subprocess.Popen(command, env=environment, start_new_session=True)
+        process = Fork(ROOT, command, {}, (tmp_path / "output", tmp_path / "errors"))
         before = len([*signed.glob("*")])
         while process.poll() is None and len([*signed.glob("*")]) <= before:
             time.sleep(0.02)
         time.sleep(0.5 * rnd.random())
         os.killpg(process.pid, signal.SIGKILL)
         assert process.wait() == -signal.SIGKILL
-    subprocess.run(command, env=environment, check=True)
+    assert run_fork(ROOT, *command).returncode == 0
     assert result_of(tmp_path / "out") == bulk(
         write_lines(tmp_path / "plain.jsonl", FEW), tmp_path / "plain"
     )
@@ -240,11 +239,9 @@ except ShinglingError as error:
 @pytest.mark.parametrize("workers", [0, 1])
 def test_a_full_disk_is_said_and_the_run_goes_on_with_room(tmp_path: Path, workers: int) -> None:
     file = write_lines(tmp_path / "rows.jsonl", ROWS)
-    command = [sys.executable, "-c", FULL, str(file), str(tmp_path / "out")]
     for limit in (10_000, 180_000):  # of files, in place of a disk: no chunk, no output
-        done = subprocess.run(
-            [*command, str(limit), str(workers)], capture_output=True, text=True, check=False
-        )
+        arguments = (str(file), str(tmp_path / "out"), str(limit), str(workers))
+        done = run_fork(ROOT, "-c", FULL, *arguments)
         assert done.returncode == 1, done.stderr
         assert "File too large; the same command goes on from here" in done.stderr
         assert len(done.stderr.splitlines()) == 1
@@ -255,14 +252,14 @@ def test_a_full_disk_is_said_and_the_run_goes_on_with_room(tmp_path: Path, worke
 def test_a_worker_that_hears_of_no_parent_ends(tmp_path: Path) -> None:
     rows = [{"id": row["id"], "html": row["text"]} for row in ROWS]
     file = write_lines(tmp_path / "rows.jsonl", rows)
-    command = [sys.executable, "-c", PROGRAM, str(file), str(tmp_path / "out")]
-    process = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    command = ("-c", PROGRAM, str(file), str(tmp_path / "out"))
+    process = Fork(ROOT, command, {}, (tmp_path / "output", tmp_path / "errors"))
     children: list[psutil.Process] = []
     until = time.monotonic() + 20
     while len(children) < 2 and time.monotonic() < until:
         children = psutil.Process(process.pid).children()
         time.sleep(0.05)
-    process.kill()
+    process.send_signal(signal.SIGKILL)
     process.wait()
     _, alive = psutil.wait_procs(children, timeout=10)
     assert not alive

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.crawls import NEEDS_NO_REACTOR, SPIDER, Project
+from tests.support.crawls import NEEDS_NO_REACTOR, SPIDER, Crawling, Project
 from tests.support.invariants import dump
 from tests.support.pages import article, html
 from tests.support.serving import serving
@@ -318,19 +317,16 @@ def test_neither_verdicts_nor_the_store_depend_on_workers_or_the_compiled_kernel
     with serving(pages) as site:
         for number, (workers, compiled) in enumerate([("0", "1"), ("1", "0"), ("4", "1")]):
             # A process of its own: others are forked from one that has chosen already.
-            done = subprocess.run(
-                [
-                    *(sys.executable, "-m", "scrapy", "crawl", "spider", "-O", "items.jsonl"),
-                    *("-a", f"site={site.url}", "-a", f"paths={','.join(pages)}", *ONE_BY_ONE),
-                    *("-s", f"DEDUP_WORKERS={workers}", "-s", "DEDUP_ACTION=tag"),
-                    *("-s", f"DEDUP_STORE_URL=sqlite:///{number}.db"),
-                ],
-                cwd=project.folder,
-                env={**os.environ, "SHINGLING_COMPILED": compiled},
-                capture_output=True,
-                check=False,
+            crawling = Crawling(
+                project.folder,
+                *("-O", "items.jsonl"),
+                *("-a", f"site={site.url}", "-a", f"paths={','.join(pages)}", *ONE_BY_ONE),
+                *("-s", f"DEDUP_WORKERS={workers}", "-s", "DEDUP_ACTION=tag"),
+                *("-s", f"DEDUP_STORE_URL=sqlite:///{number}.db"),
+                environment={"SHINGLING_COMPILED": compiled},
+                forked=compiled == "1",
             )
-            assert done.returncode == 0, done.stderr.decode()
+            assert crawling.wait() == 0, crawling.log
             lines = (project.folder / "items.jsonl").read_bytes().splitlines()
             items = map(json.loads, lines)
             verdicts.append({item["url"]: item["dedup"] for item in items})

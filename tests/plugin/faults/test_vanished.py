@@ -29,8 +29,10 @@ from tests.support.postgres import own_server
 from tests.support.stores import rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from tests.support.postgres import Server as Postgres
 
 
 def put_another(store: Path) -> None:
@@ -170,10 +172,17 @@ def test_a_lost_store_closes_the_crawl_where_errors_do(tmp_path: Path) -> None:
     verify(store)
 
 
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[Postgres]:
+    """A server of these tests alone."""
+    with own_server() as server:
+        yield server
+
+
 def test_a_dropped_database_keeps_items_and_the_store_is_made_again_when_it_is_back(
-    tmp_path: Path,
+    tmp_path: Path, postgres: Postgres
 ) -> None:
-    with own_server() as postgres, holding(make_pages(60), 15) as (server, held):
+    with holding(make_pages(60), 15) as (server, held):
         name = postgres.database()
         crawling = crawl(tmp_path, server, postgres.url(name), delay=0.01)
         crawling.wait_for(lambda: count(postgres, name) >= 10)
@@ -198,8 +207,8 @@ def test_a_dropped_database_keeps_items_and_the_store_is_made_again_when_it_is_b
     assert "Traceback" not in crawling.log
 
 
-def test_a_role_that_loses_its_rights_keeps_the_items(tmp_path: Path) -> None:
-    with own_server() as postgres, holding(make_pages(30), 15) as (server, held):
+def test_a_role_that_loses_its_rights_keeps_the_items(tmp_path: Path, postgres: Postgres) -> None:
+    with holding(make_pages(30), 15) as (server, held):
         name = postgres.database()
         postgres.run("CREATE ROLE crawler LOGIN")
         postgres.run(f"ALTER DATABASE {name} OWNER TO crawler")
