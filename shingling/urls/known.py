@@ -1,0 +1,68 @@
+"""What is believed of a change before a site has shown anything."""
+
+from __future__ import annotations
+
+from shingling.urls.changes import (
+    DROP_LAST,
+    DROP_PARAMETER,
+    DROP_PATH_PARAMETER,
+    DROP_SEGMENT,
+    DROP_VALUE,
+    EXCHANGE_SEGMENT,
+    FOLD,
+    HTTPS,
+    WWW,
+    Change,
+    is_index,
+)
+
+_TRACKING = frozenset(
+    "fbclid gclid dclid gbraid wbraid msclkid yclid igshid mc_cid mc_eid _ga _gl _hsenc _hsmi"
+    " jsessionid phpsessid sid sessionid session_id s cfid cftoken aspsessionid oly_anon_id"
+    " oly_enc_id vero_id wickedid zanpid twclid ttclid li_fat_id mkt_tok".split()
+)
+_TRACKING_PREFIXES = ("utm_", "pk_", "piwik_", "mtm_", "hsa_", "at_")
+
+_NAMES_OF_CONTENT = frozenset(
+    "page p pg paged offset start from skip first limit cursor after before id ids aid cid pid tid"
+    " fid uid gid nid item article post topic thread product sku isbn number no n key code name"
+    " title slug path file url uri doc document section chapter category cat tag lang language"
+    " locale hl l q query search s keyword keywords term text date day month year week time"
+    " version ver v rev revision oldid action do mode cmd step part module option task".split()
+)
+
+_TRACKING_PRIOR = 0.8
+_USUAL_PRIOR = 0.5
+_RARE_PRIOR = 0.3
+_CONTENT_PRIOR = 0.05
+
+
+def is_of_content(change: Change) -> bool:
+    """Whether it drops a parameter that usually says which page is meant, as `id` or `page`."""
+    return change.kind == DROP_PARAMETER and _plain(change.what) in _NAMES_OF_CONTENT
+
+
+def is_of_paths(change: Change) -> bool:
+    """Whether it leaves out or exchanges a segment, so that two documents may stand for one."""
+    return change.kind in (DROP_SEGMENT, EXCHANGE_SEGMENT) or (
+        change.kind == DROP_LAST and not is_index(change.what)
+    )
+
+
+def prior_of(change: Change) -> float:
+    """Probability that a change never makes a difference, before anything is known of the site."""
+    if change.kind in (DROP_PARAMETER, DROP_PATH_PARAMETER):
+        name = _plain(change.what)
+        if name in _NAMES_OF_CONTENT and change.kind == DROP_PARAMETER:
+            return _CONTENT_PRIOR
+        if name in _TRACKING or name.startswith(_TRACKING_PREFIXES):
+            return _TRACKING_PRIOR
+    if change in (HTTPS, WWW) or (change.kind == DROP_LAST and is_index(change.what)):
+        return _TRACKING_PRIOR
+    if change.kind in (DROP_VALUE, FOLD.kind) or is_of_paths(change):
+        return _RARE_PRIOR
+    return _USUAL_PRIOR
+
+
+def _plain(name: str) -> str:
+    return name.lower().removesuffix("[]")

@@ -1,0 +1,68 @@
+"""A URL in bounded parts, and back."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+MAX_URL_CHARACTERS = 4096
+MAX_SEGMENTS = 32
+MAX_PARAMETERS = 32
+
+_DEFAULT_PORTS = {"http": ":80", "https": ":443"}
+
+
+class Parts(NamedTuple):
+    """What a URL consists of, without its fragment.
+
+    Args:
+        scheme: `http` or `https`.
+        host: in lower case, with a port that is not the default one.
+        segments: of the path, as they are written; none of them is empty.
+        slash: whether the path ends with a slash. The path of a host alone does.
+        query: `name=value` of each parameter, as it is written, in its order.
+    """
+
+    scheme: str
+    host: str
+    segments: tuple[str, ...]
+    slash: bool
+    query: tuple[str, ...]
+
+    def url(self) -> str:
+        """Write the URL."""
+        path = "/".join(self.segments)
+        if self.slash and path:
+            path += "/"
+        query = "&".join(self.query)
+        return f"{self.scheme}://{self.host}/{path}{'?' if query else ''}{query}"
+
+
+def split(url: str) -> Parts | None:
+    """Cut a URL into its parts; None where it is too long, has too many, or is not of the web.
+
+    URLs with a user name are not split either: what they hold must not be shown.
+    """
+    if len(url) > MAX_URL_CHARACTERS:
+        return None
+    scheme, separator, rest = url.partition("#")[0].partition("://")
+    scheme = scheme.lower()
+    if not separator or scheme not in _DEFAULT_PORTS or not url.isprintable():
+        return None
+    address, _, query = rest.partition("?")
+    host, _, path = address.partition("/")
+    if not host or "@" in host or " " in url:
+        return None
+    if path.count("/") >= MAX_SEGMENTS or query.count("&") >= MAX_PARAMETERS:
+        return None
+    return Parts(
+        scheme,
+        host.lower().removesuffix(_DEFAULT_PORTS[scheme]),
+        tuple(filter(None, path.split("/"))),
+        not path or path.endswith("/"),
+        tuple(filter(None, query.split("&"))),
+    )
+
+
+def name_of(parameter: str) -> str:
+    """Name of a parameter that is written `name=value`."""
+    return parameter.partition("=")[0]
