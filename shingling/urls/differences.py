@@ -36,7 +36,7 @@ _MAX_EXCHANGED_SEGMENTS = 2
 
 
 def differences(a: Parts, b: Parts) -> tuple[Change, ...] | None:
-    """Changes that make two URLs equal when they are applied to both.
+    """Find the changes that make two URLs equal when they are applied to both.
 
     None where there are too many, or none that is known.
     """
@@ -62,7 +62,7 @@ def differences(a: Parts, b: Parts) -> tuple[Change, ...] | None:
 
 
 def value_dropped(a: Parts, b: Parts, change: Change) -> Change | None:
-    """The narrower change where one URL has a single value of a parameter, and the other none."""
+    """Find the narrower change where one URL has one value of a parameter, the other none."""
     if change.kind != DROP_PARAMETER:
         return None
     values = [[one for one in parts.query if name_of(one) == change.what] for parts in (a, b)]

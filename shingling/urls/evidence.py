@@ -41,7 +41,7 @@ from typing import TYPE_CHECKING
 from shingling.urls.known import is_of_content, prior_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from shingling.urls.changes import Change
 
@@ -102,7 +102,7 @@ class Tree:
         self.against: set[int] = set()
 
     def risk(self, chain: Sequence[str]) -> float:
-        """Expected share of pages that the change loses at the last node of a chain.
+        """Estimate the share of pages that the change loses at the last node of a chain.
 
         Args:
             chain: `chain_of` the path.
@@ -224,7 +224,7 @@ class Tree:
 
 
 def loss(prior: float, agreed: float) -> float:
-    """Expected share of pages that a change loses, where none has contradicted it.
+    """Estimate the share of pages that a change loses, where none has contradicted it.
 
     Args:
         prior: probability that it never loses one, before any was seen.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
     from shingling.urls.identity import Look
@@ -21,6 +21,37 @@ MAX_URLS_OF_CONTENT = 12
 """Different URLs of one content, after reduction; with more it is an error page or a login."""
 
 
+_K = TypeVar("_K")
+_V = TypeVar("_V")
+
+
+class Recent(Generic[_K, _V]):
+    """A mapping of the last entries: of the last half of `most` in any case.
+
+    Args:
+        most: entries that it has at most.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._half = most // 2
+        self._new: dict[_K, _V] = {}
+        self._old: dict[_K, _V] = {}
+
+    def __len__(self) -> int:
+        return len(self._new) + len(self._old)
+
+    def get(self, key: _K) -> _V | None:
+        """Value of a key; None where it is not known, or forgotten."""
+        value = self._new.get(key)
+        return self._old.get(key) if value is None else value
+
+    def put(self, key: _K, value: _V) -> None:
+        """Set the value of a key."""
+        if len(self._new) >= self._half:
+            self._old, self._new = self._new, {}
+        self._new[key] = value
+
+
 class FetchedPages:
     """Fetched pages, each with a number.
 
@@ -32,10 +63,10 @@ class FetchedPages:
         self._most = most
         self.urls: list[str] = []
         self._contents = array("Q")
-        self._looks: dict[int, Look] = {}
-        self._by_content: dict[int, tuple[int, ...]] = {}
+        self._looks: Recent[int, Look] = Recent(MAX_LOOKS)
+        self._by_content: Recent[int, tuple[int, ...]] = Recent(MAX_CONTENTS)
         self._by_url: dict[int, int] = {}
-        self._by_pair: dict[int, int] = {}
+        self._by_pair: Recent[int, int] = Recent(MAX_PAIR_KEYS)
 
     def __len__(self) -> int:
         return len(self.urls)
@@ -47,13 +78,11 @@ class FetchedPages:
             return None
         self.urls.append(url)
         self._contents.append(look.content)
-        self._looks[number] = look
-        if len(self._looks) > MAX_LOOKS:
-            del self._looks[next(iter(self._looks))]
+        self._looks.put(number, look)
         return number
 
     def look(self, number: int) -> Look | None:
-        """What was kept of a page, if that is not too long ago."""
+        """Look up what was kept of a page, if that is not too long ago."""
         return self._looks.get(number)
 
     def content(self, number: int) -> int:
@@ -62,16 +91,14 @@ class FetchedPages:
 
     def same_content(self, content: int) -> tuple[int, ...] | None:
         """Pages with a content; None where it has too many URLs to say anything."""
-        pages = self._by_content.get(content, ())
+        pages = self._by_content.get(content) or ()
         return pages if len(pages) < MAX_URLS_OF_CONTENT else None
 
     def add_content(self, content: int, number: int) -> None:
         """Remember that a page has a content."""
-        pages = self._by_content.get(content, ())
+        pages = self._by_content.get(content) or ()
         if len(pages) < MAX_URLS_OF_CONTENT:
-            self._by_content[content] = (*pages, number)
-        if len(self._by_content) > MAX_CONTENTS:
-            del self._by_content[next(iter(self._by_content))]
+            self._by_content.put(content, (*pages, number))
 
     def by_url(self, key: int) -> int | None:
         """Page whose URL had this key when it was last reduced."""
@@ -92,7 +119,7 @@ class FetchedPages:
 
     def pair(self, key: int, number: int) -> int | None:
         """First page with this key; from now on the one given, where there is none."""
-        found = self._by_pair.setdefault(key, number)
-        if len(self._by_pair) > MAX_PAIR_KEYS:
-            del self._by_pair[next(iter(self._by_pair))]
-        return None if found == number else found
+        found = self._by_pair.get(key)
+        if found is None:
+            self._by_pair.put(key, number)
+        return found

@@ -44,7 +44,7 @@ class Look(NamedTuple):
 
 
 def look_of(page: FetchedPage) -> Look | None:
-    """What is to be compared of a page; None where it has too few words."""
+    """Keep what is to be compared of a page; None where it has too few words."""
     signature = page.signature
     if signature is None or signature.words < MIN_WORDS:
         return None
@@ -85,10 +85,11 @@ def is_same(
     key: Callable[[str], object],
     is_known: Callable[[str], bool],
 ) -> bool | None:
-    """Whether a page adds nothing to one that was fetched before; None where nobody can tell.
+    """Say whether a page adds nothing to one fetched before; None where nobody can tell.
 
     Args:
-        fetched, other: the earlier page, and the later one.
+        fetched: the earlier page.
+        other: the later one.
         near: a few words may differ.
         key: reduces a link by the changes that lie between both pages.
         is_known: a link of the later page was seen on the site before.

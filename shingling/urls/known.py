@@ -16,20 +16,22 @@ from shingling.urls.changes import (
     is_index,
 )
 
-_TRACKING = frozenset(
-    "fbclid gclid dclid gbraid wbraid msclkid yclid igshid mc_cid mc_eid _ga _gl _hsenc _hsmi"
-    " jsessionid phpsessid sid sessionid session_id s cfid cftoken aspsessionid oly_anon_id"
-    " oly_enc_id vero_id wickedid zanpid twclid ttclid li_fat_id mkt_tok".split()
-)
+_TRACKING = """
+fbclid gclid dclid gbraid wbraid msclkid yclid twclid ttclid li_fat_id igshid mc_cid mc_eid _ga _gl
+_hsenc _hsmi vero_id wickedid zanpid mkt_tok oly_anon_id oly_enc_id jsessionid phpsessid
+aspsessionid sessionid session_id sid cfid cftoken
+"""
+_TRACKING_NAMES = frozenset(_TRACKING.split())
 _TRACKING_PREFIXES = ("utm_", "pk_", "piwik_", "mtm_", "hsa_", "at_")
 
-_NAMES_OF_CONTENT = frozenset(
-    "page p pg paged offset start from skip first limit cursor after before id ids aid cid pid tid"
-    " fid uid gid nid item article post topic thread product sku isbn number no n key code name"
-    " title slug path file url uri doc document section chapter category cat tag lang language"
-    " locale hl l q query search s keyword keywords term text date day month year week time"
-    " version ver v rev revision oldid action do mode cmd step part module option task".split()
-)
+_CONTENT = """
+page p pg paged offset start from skip first limit cursor after before id ids aid cid pid tid fid
+uid gid nid item article post topic thread product sku isbn number no n key code name title slug
+path file url uri doc document section chapter category cat tag lang language locale hl l q query
+search s keyword keywords term text date day month year week time version ver v rev revision oldid
+action do mode cmd step part module option task
+"""
+_NAMES_OF_CONTENT = frozenset(_CONTENT.split())
 
 _TRACKING_PRIOR = 0.8
 _USUAL_PRIOR = 0.5
@@ -55,7 +57,7 @@ def prior_of(change: Change) -> float:
         name = _plain(change.what)
         if name in _NAMES_OF_CONTENT and change.kind == DROP_PARAMETER:
             return _CONTENT_PRIOR
-        if name in _TRACKING or name.startswith(_TRACKING_PREFIXES):
+        if name in _TRACKING_NAMES or name.startswith(_TRACKING_PREFIXES):
             return _TRACKING_PRIOR
     if change in (HTTPS, WWW) or (change.kind == DROP_LAST and is_index(change.what)):
         return _TRACKING_PRIOR

@@ -109,7 +109,7 @@ class UrlLearner:
         return self._site(site_name(parts)).note(page, skip, counts)
 
     def take_changes(self) -> list[RuleChange]:
-        """What has been learned since the last call, to be added to what is saved."""
+        """Take what has been learned since the last call, to be added to what is saved."""
         changes, self._changes = self._changes, []
         for site in self._sites.values():
             changes += site.rules.take_changes(site.name)

@@ -94,7 +94,7 @@ class SiteUrls:
         )
 
     def _between(self, reduced: Reduced, number: int) -> list[Step]:
-        """Steps that lie between a URL and the one of a page; none where they stay apart."""
+        """Find the steps between a URL and the one of a page; none where they stay apart."""
         page = split(self.pages.urls[number])
         other = page and self._reduce(page)
         if other is None or other.parts != reduced.parts:
@@ -214,7 +214,7 @@ class SiteUrls:
         return [one for one in found if one is not None]
 
     def _applicable(self, parts: Parts) -> list[Change]:
-        """Changes that may be tried on a URL."""
+        """List the changes that may be tried on a URL."""
         found = [Change(DROP_PARAMETER, name) for name in dict.fromkeys(map(name_of, parts.query))]
         found += [Change(DROP_PATH_PARAMETER, name) for name in path_parameters(parts.segments)]
         if parts.segments and is_index(parts.segments[-1]):

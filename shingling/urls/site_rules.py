@@ -56,7 +56,7 @@ class SiteRules:
         self._examples: dict[Change, deque[tuple[str, str]]] = {}
 
     def risk(self, change: Change, chain: tuple[str, ...]) -> float:
-        """Expected share of pages that a change loses at a path; 1 where nothing is known."""
+        """Estimate the share of pages that a change loses at a path; 1 where nothing is known."""
         tree = self.trees.get(change)
         return tree.risk(chain) if tree else 1.0
 
@@ -135,7 +135,7 @@ class SiteRules:
             self.trees[change].settle()
 
     def take_changes(self, site: str) -> list[RuleChange]:
-        """What has been counted since the last call."""
+        """Take what has been counted since the last call."""
         taken = []
         for change, tree in self.trees.items():
             saved, explored = self._new_counts.get(change, (0, 0))
