@@ -31,6 +31,13 @@ to the n of its parent, however many it has, so that a parameter that makes no d
 **Sites change.** With each page that contradicts, n and k are halved before it is counted:
 k < 2, and ten contradictions outweigh a thousand pages.
 
+**Sites resemble each other.** Where a change was contradicted by none of c sites of a crawl and by
+some page of d others, p is (2 p + c) / (2 + c + d), at most 0.9; not so for segments of paths and
+for parameters whose names say which page is meant.
+
+**One page under every URL.** Where all URLs of a path have shown one and the same page (a form to
+log in), contents say nothing: there, each further URL counts as half a page.
+
 `rel=canonical` links are claims, not evidence: m claims add min(n, m) / 2 to n.
 """
 
@@ -38,12 +45,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shingling.urls.known import is_of_content, prior_of
+from shingling.urls.known import is_of_content
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from shingling.urls.changes import Change
+    from shingling.urls.known import Belief
 
 ROOT = "/"
 MAX_DEPTH = 3
@@ -55,6 +63,7 @@ MAX_NODES = 512
 """Nodes of a change."""
 
 _WEIGHT_OF_PARENT = 2.0  # pages
+_MIN_PAGES_TO_TELL = 8  # that agreed, and none that contradicted: other sites believe it sooner
 _FORGOTTEN = 0.5  # share of all evidence, with each contradiction
 _NEGLIGIBLE_PAGES = 1  # that agreed: so few at a node are not worth to be saved
 
@@ -79,10 +88,12 @@ class Tree:
 
     Args:
         change: what it is about.
-        prior: probability that it never loses a page.
+        belief: what other sites have shown of it.
     """
 
     __slots__ = (
+        "_belief",
+        "_told",
         "against",
         "changed",
         "exact_path_only",
@@ -92,8 +103,10 @@ class Tree:
         "seen",
     )
 
-    def __init__(self, change: Change, prior: float | None = None) -> None:
-        self.prior = prior_of(change) if prior is None else prior
+    def __init__(self, change: Change, belief: Belief) -> None:
+        self._belief = belief
+        self._told: bool | None = None
+        self.prior = belief.prior
         self.exact_path_only = is_of_content(change)
         self.nodes: dict[str, Node] = {ROOT: Node()}
         self.pins: dict[str, bool] = {}
@@ -135,15 +148,16 @@ class Tree:
             return least if last in self.nodes and not self.nodes[last].contradicted else rate
         return min(least, rate) if self.nodes[ROOT].contradicted else least
 
-    def agree(self, chain: Sequence[str]) -> None:
+    def agree(self, chain: Sequence[str], weight: float = 1.0) -> None:
         """Count a page that was the same under two URLs that the change makes equal."""
         nodes = self._nodes_on(chain)
-        added = 1.0
+        added = weight
         for node in reversed(nodes):
-            node.agreed += 1
+            node.agreed += weight
             before = node.support
             node.support += added
             added = min(node.support, MAX_PAGES_OF_CHILD) - min(before, MAX_PAGES_OF_CHILD)
+        self._tell()
 
     def claim(self, chain: Sequence[str]) -> None:
         """Count a page whose canonical link says that the change makes no difference."""
@@ -161,6 +175,20 @@ class Tree:
             node.support *= _FORGOTTEN
             node.claimed *= _FORGOTTEN
             parent = node
+        self._tell()
+
+    def _tell(self) -> None:
+        """Tell other sites what this one has shown, and learn from them."""
+        root = self.nodes[ROOT]
+        if self._told is not False:
+            if root.contradicted:
+                self._belief.clean -= self._told is True
+                self._belief.mixed += 1
+                self._told = False
+            elif self._told is None and root.agreed >= _MIN_PAGES_TO_TELL:
+                self._belief.clean += 1
+                self._told = True
+        self.prior = self._belief.prior
 
     def changes(self) -> Iterator[tuple[str, int, int]]:
         """Node, pages agreed and pages contradicted, as added since the last call."""

@@ -17,10 +17,14 @@ MAX_CONTENTS = 8_192
 MAX_PAIR_KEYS = 24_576
 """Keys by which pages are found that one more change would make equal; oldest forgotten."""
 
+MAX_PATHS = 4_096
+"""Paths of a site of which it is known whether they have one content; oldest forgotten."""
+
 MAX_URLS_OF_CONTENT = 12
 """Different URLs of one content, after reduction; with more it is an error page or a login."""
 
 
+_SEVERAL_CONTENTS = -1
 _K = TypeVar("_K")
 _V = TypeVar("_V")
 
@@ -66,6 +70,7 @@ class FetchedPages:
         self._looks: Recent[int, Look] = Recent(MAX_LOOKS)
         self._by_content: Recent[int, tuple[int, ...]] = Recent(MAX_CONTENTS)
         self._by_url: dict[int, int] = {}
+        self._of_path: Recent[int, int] = Recent(MAX_PATHS)
         self._by_pair: Recent[int, int] = Recent(MAX_PAIR_KEYS)
 
     def __len__(self) -> int:
@@ -89,10 +94,13 @@ class FetchedPages:
         """Content of a page."""
         return self._contents[number]
 
-    def same_content(self, content: int) -> tuple[int, ...] | None:
-        """Pages with a content; None where it has too many URLs to say anything."""
-        pages = self._by_content.get(content) or ()
-        return pages if len(pages) < MAX_URLS_OF_CONTENT else None
+    def same_content(self, content: int) -> tuple[int, ...]:
+        """First pages with a content."""
+        return self._by_content.get(content) or ()
+
+    def is_everywhere(self, content: int) -> bool:
+        """Whether a content has so many URLs that it says nothing."""
+        return len(self.same_content(content)) >= MAX_URLS_OF_CONTENT
 
     def add_content(self, content: int, number: int) -> None:
         """Remember that a page has a content."""
@@ -108,14 +116,20 @@ class FetchedPages:
         """Find a page by the key of its reduced URL; the first one stays."""
         self._by_url.setdefault(key, number)
 
-    def forget_urls(self) -> None:
-        """Forget all keys of URLs."""
-        self._by_url = {}
+    def forget_old_urls(self) -> None:
+        """Forget keys of URLs if most are of rules that do not hold any more."""
+        if len(self._by_url) > 2 * len(self.urls) + 1000:
+            self._by_url = {}
 
-    @property
-    def url_keys(self) -> int:
-        """Keys of URLs, including those of earlier rules."""
-        return len(self._by_url)
+    def has_one_content(self, segments: tuple[str, ...], content: int) -> bool:
+        """Note a content of a path; whether it has not had any other, and more than one URL."""
+        path = hash(segments)
+        before = self._of_path.get(path)
+        if before is None:
+            self._of_path.put(path, content)
+        elif before != content:
+            self._of_path.put(path, _SEVERAL_CONTENTS)
+        return before == content
 
     def pair(self, key: int, number: int) -> int | None:
         """First page with this key; from now on the one given, where there is none."""

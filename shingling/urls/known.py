@@ -37,6 +37,11 @@ _TRACKING_PRIOR = 0.8
 _USUAL_PRIOR = 0.5
 _RARE_PRIOR = 0.3
 _CONTENT_PRIOR = 0.05
+_LEAST_PRIOR = 0.05
+_GREATEST_PRIOR = 0.9
+
+_WEIGHT_OF_PRIOR = 2  # sites
+_MAX_BELIEFS = 10_000
 
 
 def is_of_content(change: Change) -> bool:
@@ -64,6 +69,47 @@ def prior_of(change: Change) -> float:
     if change.kind in (DROP_VALUE, FOLD.kind) or is_of_paths(change):
         return _RARE_PRIOR
     return _USUAL_PRIOR
+
+
+class Belief:
+    """What the sites of a crawl have shown of a change.
+
+    Args:
+        change: the change.
+    """
+
+    __slots__ = ("_first", "_shared", "clean", "mixed")
+
+    def __init__(self, change: Change) -> None:
+        self._first = prior_of(change)
+        self._shared = not is_of_content(change) and not is_of_paths(change)
+        self.clean = 0
+        self.mixed = 0
+
+    @property
+    def prior(self) -> float:
+        """Probability that the change never loses a page of a site."""
+        if not self._shared:
+            return self._first
+        sites = self.clean + self.mixed
+        prior = (_WEIGHT_OF_PRIOR * self._first + self.clean) / (_WEIGHT_OF_PRIOR + sites)
+        return min(max(prior, _LEAST_PRIOR), _GREATEST_PRIOR)
+
+
+class Beliefs:
+    """Beliefs about the changes that sites have in common."""
+
+    def __init__(self) -> None:
+        self._of: dict[Change, Belief] = {}
+
+    def of(self, change: Change) -> Belief:
+        """Find the belief about a change; of too many changes, each site has one of its own."""
+        belief = self._of.get(change)
+        if belief is None:
+            belief = Belief(change)
+            if len(self._of) < _MAX_BELIEFS:
+                self._of[change] = belief
+        return belief
 
 
 def _plain(name: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from shingling.urls.changes import Change, read_change
 from shingling.urls.evidence import ROOT
-from shingling.urls.known import prior_of
+from shingling.urls.known import Beliefs
 from shingling.urls.parts import Parts, split
 from shingling.urls.site import SiteUrls
 
@@ -62,6 +62,7 @@ class UrlLearner:
         self._max_sites = max_sites
         self._max_pages = max_pages_per_site
         self._sites: OrderedDict[str, SiteUrls] = OrderedDict()
+        self._beliefs = Beliefs()
         self._changes: list[RuleChange] = []
 
     def is_known(self, site: str) -> bool:
@@ -139,7 +140,7 @@ class UrlLearner:
     def _site(self, name: str) -> SiteUrls:
         site = self._sites.get(name)
         if site is None:
-            site = self._sites[name] = SiteUrls(name, self._risk, self._max_pages, self._prior)
+            site = self._sites[name] = SiteUrls(name, self._risk, self._max_pages, self._beliefs.of)
             if len(self._sites) > self._max_sites:
                 _, forgotten = self._sites.popitem(last=False)
                 self._changes += forgotten.rules.take_changes(forgotten.name)
@@ -147,9 +148,6 @@ class UrlLearner:
         else:
             self._sites.move_to_end(name)
         return site
-
-    def _prior(self, change: Change) -> float:
-        return prior_of(change)
 
 
 def site_name(parts: Parts) -> str:

@@ -40,9 +40,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from shingling.urls.identity import Look
+    from shingling.urls.known import Belief
     from shingling.urls.pages import FetchedPage
 
 _MAX_COMPARED = 12  # pages that one page is compared with
+_MAX_SAME_PAGES = 4  # of them, those that are the same, whose links are compared as well
 _MAX_REDUCED_AT_ONCE = 100  # pages whose keys are made anew with one note
 _ALWAYS_TRIED = (HTTPS, WWW, LOWER, FOLD, SLASH, SORT)
 
@@ -62,18 +64,19 @@ class SiteUrls:
         name: host, without `www.`.
         max_risk: a request is skipped up to this probability of losing something.
         max_pages: fetched pages that are remembered.
-        prior: belief in a change before the site has shown anything.
+        belief: what other sites have shown of a change.
     """
 
     def __init__(
-        self, name: str, max_risk: float, max_pages: int, prior: Callable[[Change], float]
+        self, name: str, max_risk: float, max_pages: int, belief: Callable[[Change], Belief]
     ) -> None:
         self.name = name
-        self.rules = SiteRules(max_risk, prior)
+        self.rules = SiteRules(max_risk, belief)
         self.pages = FetchedPages(max_pages)
         self._max_risk = max_risk
         self._links = SeenLinks()
-        self._next_to_reduce: int | None = None
+        self._next_to_reduce = 0
+        self._left_to_reduce = 0
 
     def decide(self, parts: Parts, url: str) -> Skip | None:
         """Page that a URL would repeat, if the risk is small enough."""
@@ -163,12 +166,13 @@ class SiteUrls:
 
     def _compare(self, noted: _Noted) -> list[Contradiction]:
         """Compare a page with those whose URLs differ little from its own."""
-        same_content = self.pages.same_content(noted.look.content)
-        if same_content is None:
+        by_urls = self.pages.has_one_content(noted.parts.segments, noted.look.content)
+        if self.pages.is_everywhere(noted.look.content) and not by_urls:
             return []
-        numbers = [*same_content, *self._neighbours(noted)]
+        numbers = [*self.pages.same_content(noted.look.content), *self._neighbours(noted)]
         self.pages.add_content(noted.look.content, noted.number)
         agreed: set[Change] = set()
+        same_pages = 0
         against: list[tuple[Change, tuple[str, ...]]] = []
         for number in list(dict.fromkeys(numbers))[:_MAX_COMPARED]:
             other = split(self.pages.urls[number])
@@ -177,10 +181,13 @@ class SiteUrls:
                 continue
             chain = self._chain(noted.parts, changes)
             same = self._is_same(number, noted.look, changes)
-            if same:
+            if same and same_pages < _MAX_SAME_PAGES:
+                same_pages += 1
                 for change in changes:
+                    if change in agreed:
+                        continue
                     agreed.add(change)
-                    self._agree(change, chain, noted.look.content)
+                    self._agree(change, chain, noted.look.content, by_urls)
                     narrower = value_dropped(other, noted.parts, change)
                     if narrower:
                         agreed.add(narrower)
@@ -256,9 +263,11 @@ class SiteUrls:
         if changes and len(changes) == 1:
             self.rules.claim(changes[0], self._chain(noted.parts, changes))
 
-    def _agree(self, change: Change, chain: tuple[str, ...], content: int) -> None:
-        if self.rules.agree(change, chain, content):
-            self._next_to_reduce = 0
+    def _agree(
+        self, change: Change, chain: tuple[str, ...], content: int, by_urls: bool = False
+    ) -> None:
+        if self.rules.agree(change, chain, content, by_urls):
+            self._left_to_reduce = len(self.pages)
 
     def _contradict(
         self, change: Change, chain: tuple[str, ...], content: int
@@ -266,18 +275,16 @@ class SiteUrls:
         node = self.rules.contradict(change, chain, content)
         if node is None:
             return []
-        self._next_to_reduce = 0
+        self._left_to_reduce = len(self.pages)
         return [Contradiction(self.name, change.text, node)]
 
     def _renew_keys(self) -> None:
         """Make the keys of some pages anew, after rules have changed."""
-        begin = self._next_to_reduce
-        if begin is None:
-            return
-        if begin == 0 and self.pages.url_keys > 2 * len(self.pages) + 1000:
-            self.pages.forget_urls()
-        end = min(begin + _MAX_REDUCED_AT_ONCE, len(self.pages))
-        for number in range(begin, end):
+        if self._left_to_reduce == len(self.pages):
+            self.pages.forget_old_urls()
+        for _ in range(min(_MAX_REDUCED_AT_ONCE, self._left_to_reduce)):
+            number = self._next_to_reduce
             if parts := split(self.pages.urls[number]):
                 self.pages.set_url(self._reduce(parts).key, number)
-        self._next_to_reduce = end if end < len(self.pages) else None
+            self._next_to_reduce = (number + 1) % len(self.pages)
+            self._left_to_reduce -= 1

@@ -22,6 +22,7 @@ from shingling.urls.pages import RuleChange, UrlRule
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from shingling.urls.known import Belief
     from shingling.urls.pages import SavedRule, Skip
 
 MAX_CHANGES = 256
@@ -33,6 +34,7 @@ MAX_EXAMPLES = 3
 _MAX_CONTENTS = 4_096  # of a change, after which it is not counted further
 _MAX_NODE_CHARACTERS = 2_000
 _MAX_PINS = 64  # of a change
+_WEIGHT_OF_URL = 0.5  # pages, where a path has one page under every URL
 _ORDER = {kind: number for number, kind in enumerate(KINDS)}
 _BY_SEGMENT = (DROP_LAST, DROP_SEGMENT, EXCHANGE_SEGMENT)
 
@@ -42,15 +44,15 @@ class SiteRules:
 
     Args:
         max_risk: a change acts up to this expected share of lost pages.
-        prior: belief in a change before the site has shown anything.
+        belief: what other sites have shown of a change.
     """
 
-    def __init__(self, max_risk: float, prior: Callable[[Change], float]) -> None:
+    def __init__(self, max_risk: float, belief: Callable[[Change], Belief]) -> None:
         self.trees: dict[Change, Tree] = {}
         self.of_path: list[Change] = []
         self.by_segment: dict[str, list[Change]] = {}
         self._max_risk = max_risk
-        self._prior = prior
+        self._belief = belief
         self._counts: dict[Change, list[int]] = {}
         self._new_counts: dict[Change, list[int]] = {}
         self._examples: dict[Change, deque[tuple[str, str]]] = {}
@@ -64,14 +66,25 @@ class SiteRules:
         """Whether a change is applied at a path."""
         return self.risk(change, chain) <= self._max_risk
 
-    def agree(self, change: Change, chain: tuple[str, ...], content: int) -> bool:
-        """Count a page that was the same; whether the change acts from now on."""
+    def agree(
+        self, change: Change, chain: tuple[str, ...], content: int, by_urls: bool = False
+    ) -> bool:
+        """Count a page that was the same; whether the change acts from now on.
+
+        Args:
+            change: that makes two URLs equal.
+            chain: nodes of them.
+            content: of the page; each one counts once.
+            by_urls: the path has shown no other page, so that URLs count.
+        """
         tree = self._tree(change)
-        if tree is None or content in tree.seen or len(tree.seen) >= _MAX_CONTENTS:
+        if tree is None or len(tree.seen) >= _MAX_CONTENTS:
             return False
-        tree.seen.add(content)
+        if content in tree.seen and not by_urls:
+            return False
         acted = self.acts(change, chain)
-        tree.agree(chain)
+        tree.agree(chain, _WEIGHT_OF_URL if content in tree.seen else 1.0)
+        tree.seen.add(content)
         return not acted and self.acts(change, chain)
 
     def contradict(self, change: Change, chain: tuple[str, ...], content: int) -> str | None:
@@ -192,7 +205,7 @@ class SiteRules:
         if tree is None:
             if len(self.trees) >= MAX_CHANGES and not self._make_room(pinned):
                 return None
-            tree = self.trees[change] = Tree(change, self._prior(change))
+            tree = self.trees[change] = Tree(change, self._belief(change))
             if change.kind in _BY_SEGMENT:
                 self.by_segment.setdefault(change.what, []).append(change)
                 self.by_segment[change.what].sort(key=lambda one: _ORDER[one.kind])
