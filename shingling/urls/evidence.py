@@ -114,6 +114,11 @@ class Tree:
         self.seen: set[int] = set()
         self.against: set[int] = set()
 
+    @property
+    def is_contradicted(self) -> bool:
+        """Whether the change has ever lost a page of the site."""
+        return self.nodes[ROOT].contradicted > 0
+
     def risk(self, chain: Sequence[str]) -> float:
         """Estimate the share of pages that the change loses at the last node of a chain.
 

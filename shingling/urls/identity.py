@@ -23,7 +23,6 @@ NEAR = 0.9
 """Resemblance from which pages are the same but for counters and times, if their links agree."""
 
 _MAX_LOST_LINKS = 0.1  # of the links of a page, so that it is the same
-_MIN_OTHER_LINKS = 0.4  # of the links of a page, so that it is another one
 
 
 class Look(NamedTuple):
@@ -105,9 +104,7 @@ def is_same(
         return True
     keys = set(map(key, before))
     lost = sum(key(link) not in keys and not is_known(link) for link in new)
-    if lost <= _MAX_LOST_LINKS * len(links):
-        return True
-    return False if lost >= _MIN_OTHER_LINKS * len(links) else None
+    return True if lost <= _MAX_LOST_LINKS * len(links) else None
 
 
 def _of_store(fetched: Look, other: Look) -> float:

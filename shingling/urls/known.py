@@ -25,7 +25,7 @@ _TRACKING_NAMES = frozenset(_TRACKING.split())
 _TRACKING_PREFIXES = ("utm_", "pk_", "piwik_", "mtm_", "hsa_", "at_")
 
 _CONTENT = """
-page p pg paged offset start from skip first limit cursor after before id ids aid cid pid tid fid
+page p pg paged offset start skip first limit cursor after before id ids aid cid pid tid fid
 uid gid nid item article post topic thread product sku isbn number no n key code name title slug
 path file url uri doc document section chapter category cat tag lang language locale hl l q query
 search s keyword keywords term text date day month year week time version ver v rev revision oldid
@@ -54,6 +54,11 @@ def is_of_paths(change: Change) -> bool:
     return change.kind in (DROP_SEGMENT, EXCHANGE_SEGMENT) or (
         change.kind == DROP_LAST and not is_index(change.what)
     )
+
+
+def is_trusted(change: Change) -> bool:
+    """Whether it is one that hardly ever makes a difference on any site."""
+    return prior_of(change) >= _TRACKING_PRIOR
 
 
 def prior_of(change: Change) -> float:

@@ -28,8 +28,8 @@ from shingling.urls.changes import (
 from shingling.urls.differences import differences, value_dropped
 from shingling.urls.evidence import chain_of
 from shingling.urls.fetched import FetchedPages
-from shingling.urls.identity import is_same, links_of, look_of
-from shingling.urls.known import is_of_content, is_of_paths
+from shingling.urls.identity import NEAR, is_same, links_of, look_of, resemblance
+from shingling.urls.known import is_of_content, is_of_paths, is_trusted
 from shingling.urls.pages import Contradiction, Skip
 from shingling.urls.parts import Parts, name_of, split
 from shingling.urls.reduction import Reduced, Step, reduce
@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 _MAX_COMPARED = 12  # pages that one page is compared with
 _MAX_SAME_PAGES = 4  # of them, those that are the same, whose links are compared as well
 _MAX_REDUCED_AT_ONCE = 100  # pages whose keys are made anew with one note
+_MIN_NEAR_PAIRS = 8
+_NEAR_TO_EXACT = 4  # pairs that are nearly the same to those that are the same
 _ALWAYS_TRIED = (HTTPS, WWW, LOWER, FOLD, SLASH, SORT)
 
 
@@ -77,6 +79,8 @@ class SiteUrls:
         self._links = SeenLinks()
         self._next_to_reduce = 0
         self._left_to_reduce = 0
+        self._exact_pairs = 0
+        self._near_pairs = 0
 
     def decide(self, parts: Parts, url: str) -> Skip | None:
         """Page that a URL would repeat, if the risk is small enough."""
@@ -188,7 +192,7 @@ class SiteUrls:
                         continue
                     agreed.add(change)
                     self._agree(change, chain, noted.look.content, by_urls)
-                    narrower = value_dropped(other, noted.parts, change)
+                    narrower = self._narrower(other, noted.parts, change)
                     if narrower:
                         agreed.add(narrower)
                         self._agree(narrower, chain, noted.look.content)
@@ -208,6 +212,12 @@ class SiteUrls:
                 agreed.add(change)
                 contradictions += self._contradict(change, chain, noted.look.content)
         return contradictions
+
+    def _narrower(self, a: Parts, b: Parts, change: Change) -> Change | None:
+        """Find a value that may be dropped, of a parameter that may not."""
+        tree = self.rules.trees.get(change)
+        is_in_doubt = is_of_content(change) or (tree and tree.is_contradicted)
+        return value_dropped(a, b, change) if is_in_doubt else None
 
     def _neighbours(self, noted: _Noted) -> list[int]:
         """Pages whose URLs one more change would make equal."""
@@ -239,7 +249,7 @@ class SiteUrls:
         before = self.pages.look(number)
         if before is None:
             return True if self.pages.content(number) == look.content else None
-        near = not any(is_of_paths(change) or is_of_content(change) for change in changes)
+        near = self._may_be_near(before, look, changes)
 
         def key(link: str) -> object:
             parts = split(link)
@@ -250,6 +260,22 @@ class SiteUrls:
             return parts is not None and self._reduce(parts).key in self._links
 
         return is_same(before, look, near=near, key=key, is_known=is_known)
+
+    def _may_be_near(self, before: Look, look: Look, changes: Sequence[Change]) -> bool:
+        """Whether a few words may differ between two pages that are the same.
+
+        So it is for changes that can be trusted; for others only where those have shown that the
+        pages of the site are hardly ever the same twice.
+        """
+        if all(map(is_trusted, changes)):
+            if before.content == look.content:
+                self._exact_pairs += 1
+            elif resemblance(before, look) >= NEAR:
+                self._near_pairs += 1
+            return True
+        if any(is_of_paths(change) or is_of_content(change) for change in changes):
+            return False
+        return self._near_pairs > _MIN_NEAR_PAIRS + _NEAR_TO_EXACT * self._exact_pairs
 
     def _believe(self, page: FetchedPage, noted: _Noted) -> None:
         """Learn from redirects, and from the canonical link."""

@@ -27,12 +27,13 @@ ROOMS = {
     "sketch": _GROUND | {"text"},
     "similarity": _GROUND | {"text", "sketch"},
     "extraction": _GROUND | {"text", "sketch"},
+    "urls": _GROUND | {"text", "sketch"},
     "store": _GROUND | {"text", "sketch", "similarity"},
     "tuning": _GROUND | {"text", "sketch", "similarity", "extraction"},
     "bulk": _GROUND | {"text", "sketch", "similarity", "extraction", "store"},
-    "plugin": _GROUND | {"text", "sketch", "extraction", "store"},
+    "plugin": _GROUND | {"text", "sketch", "extraction", "urls", "store"},
     "cli": _GROUND
-    | {"text", "sketch", "similarity", "extraction", "store", "tuning", "bulk", "plugin"},
+    | {"text", "sketch", "similarity", "extraction", "urls", "store", "tuning", "bulk", "plugin"},
 }
 """What each room may import besides itself."""
 
