@@ -209,6 +209,9 @@ KINDS: dict[str, Callable[[Change, Parts], Parts | None]] = {
 }
 """What each kind of change does, in the order in which a URL is reduced."""
 
+ORDER = {kind: number for number, kind in enumerate(KINDS)}
+"""Places of the kinds in that order."""
+
 _NAMES_OF = {
     DROP_PARAMETER: 1,
     DROP_PATH_PARAMETER: 1,

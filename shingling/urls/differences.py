@@ -14,6 +14,7 @@ from shingling.urls.changes import (
     FOLD,
     HTTPS,
     LOWER,
+    ORDER,
     SLASH,
     SORT,
     WWW,
@@ -58,7 +59,16 @@ def differences(a: Parts, b: Parts) -> tuple[Change, ...] | None:
         found += _of_queries(a.query, b.query)
     if not all(is_nameable(one.what) for one in found if one.what):
         return None
-    return tuple(found) if len(found) <= MAX_DIFFERENCES else None
+    if len(found) > MAX_DIFFERENCES or not _make_equal(found, a, b):
+        return None
+    return tuple(found)
+
+
+def _make_equal(changes: list[Change], a: Parts, b: Parts) -> bool:
+    """Whether the changes do so: of a segment that is repeated, only the first is exchanged."""
+    for change in sorted(changes, key=lambda one: ORDER[one.kind]):
+        a, b = apply(change, a) or a, apply(change, b) or b
+    return a == b
 
 
 def value_dropped(a: Parts, b: Parts, change: Change) -> Change | None:

@@ -31,9 +31,9 @@ to the n of its parent, however many it has, so that a parameter that makes no d
 **Sites change.** With each page that contradicts, n and k are halved before it is counted:
 k < 2, and ten contradictions outweigh a thousand pages.
 
-**Sites resemble each other.** Where a change was contradicted by none of c sites of a crawl and by
-some page of d others, p is (2 p + c) / (2 + c + d), at most 0.9; not so for segments of paths and
-for parameters whose names say which page is meant.
+**Sites resemble each other.** Where a change was contradicted by none of c other sites of a crawl,
+and by some page of d others, p is (2 p + c) / (2 + c + d), at most 0.9; not so for segments of
+paths, and for parameters whose names say which page is meant.
 
 **One page under every URL.** Where all URLs of a path have shown one and the same page (a form to
 log in), contents say nothing: there, each further URL counts as half a page.
@@ -106,7 +106,7 @@ class Tree:
     def __init__(self, change: Change, belief: Belief) -> None:
         self._belief = belief
         self._told: bool | None = None
-        self.prior = belief.prior
+        self.prior = belief.prior()
         self.exact_path_only = is_of_content(change)
         self.nodes: dict[str, Node] = {ROOT: Node()}
         self.pins: dict[str, bool] = {}
@@ -193,7 +193,7 @@ class Tree:
             elif self._told is None and root.agreed >= _MIN_PAGES_TO_TELL:
                 self._belief.clean += 1
                 self._told = True
-        self.prior = self._belief.prior
+        self.prior = self._belief.prior(self._told)
 
     def changes(self) -> Iterator[tuple[str, int, int]]:
         """Node, pages agreed and pages contradicted, as added since the last call."""

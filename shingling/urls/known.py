@@ -91,13 +91,17 @@ class Belief:
         self.clean = 0
         self.mixed = 0
 
-    @property
-    def prior(self) -> float:
-        """Probability that the change never loses a page of a site."""
+    def prior(self, told: bool | None = None) -> float:
+        """Estimate the probability that the change never loses a page of a site.
+
+        Args:
+            told: what that site itself has shown: no contradiction (True), one (False), nothing.
+        """
         if not self._shared:
             return self._first
-        sites = self.clean + self.mixed
-        prior = (_WEIGHT_OF_PRIOR * self._first + self.clean) / (_WEIGHT_OF_PRIOR + sites)
+        clean = self.clean - (told is True)
+        mixed = self.mixed - (told is False)
+        prior = (_WEIGHT_OF_PRIOR * self._first + clean) / (_WEIGHT_OF_PRIOR + clean + mixed)
         return min(max(prior, _LEAST_PRIOR), _GREATEST_PRIOR)
 
 

@@ -11,7 +11,7 @@ from shingling.urls.changes import (
     DROP_SEGMENT,
     DROP_VALUE,
     EXCHANGE_SEGMENT,
-    KINDS,
+    ORDER,
     SORT,
     Change,
     read_change,
@@ -35,7 +35,6 @@ _MAX_CONTENTS = 4_096  # of a change, after which it is not counted further
 _MAX_NODE_CHARACTERS = 2_000
 _MAX_PINS = 64  # of a change
 _WEIGHT_OF_URL = 0.5  # pages, where a path has one page under every URL
-_ORDER = {kind: number for number, kind in enumerate(KINDS)}
 _BY_SEGMENT = (DROP_LAST, DROP_SEGMENT, EXCHANGE_SEGMENT)
 
 
@@ -208,10 +207,10 @@ class SiteRules:
             tree = self.trees[change] = Tree(change, self._belief(change))
             if change.kind in _BY_SEGMENT:
                 self.by_segment.setdefault(change.what, []).append(change)
-                self.by_segment[change.what].sort(key=lambda one: _ORDER[one.kind])
+                self.by_segment[change.what].sort(key=lambda one: ORDER[one.kind])
             elif change.kind not in (DROP_PARAMETER, DROP_VALUE, SORT.kind):
                 self.of_path.append(change)
-                self.of_path.sort(key=lambda one: _ORDER[one.kind])
+                self.of_path.sort(key=lambda one: ORDER[one.kind])
         return tree
 
     def _make_room(self, in_any_case: bool) -> bool:
