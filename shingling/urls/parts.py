@@ -7,6 +7,7 @@ from typing import NamedTuple
 MAX_URL_CHARACTERS = 4096
 MAX_SEGMENTS = 32
 MAX_PARAMETERS = 32
+MAX_PATH_PARAMETERS = 8
 
 _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
@@ -52,7 +53,9 @@ def split(url: str) -> Parts | None:
     host, _, path = address.partition("/")
     if not host or "@" in host or " " in url:
         return None
-    if path.count("/") >= MAX_SEGMENTS or query.count("&") >= MAX_PARAMETERS:
+    if path.count("/") >= MAX_SEGMENTS or path.count(";") > MAX_PATH_PARAMETERS:
+        return None
+    if query.count("&") >= MAX_PARAMETERS:
         return None
     return Parts(
         scheme,

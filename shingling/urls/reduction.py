@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from shingling.urls.changes import (
     DROP_PARAMETER,
+    DROP_PATH_PARAMETER,
     DROP_VALUE,
     SORT,
     Change,
     apply,
+    path_parameters,
 )
 from shingling.urls.evidence import chain_of
 from shingling.urls.parts import Parts, name_of
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
     from shingling.urls.site_rules import SiteRules
 
-_MAX_STEPS_OF_PATH = 16
+_MAX_STEPS_OF_PATH = 8
 
 
 class Step(NamedTuple):
@@ -78,6 +80,8 @@ def reduce(
 
 
 def _of_path(parts: Parts, rules: SiteRules, also: Iterable[Change]) -> Iterable[Change]:
+    for name in path_parameters(parts.segments):
+        yield Change(DROP_PATH_PARAMETER, name)
     yield from rules.of_path
     if rules.by_segment:
         for segment in parts.segments:

@@ -27,13 +27,12 @@ from shingling.urls.changes import (
 )
 from shingling.urls.differences import differences, value_dropped
 from shingling.urls.evidence import chain_of
-from shingling.urls.fetched import FetchedPages
+from shingling.urls.fetched import FetchedPages, SeenLinks
 from shingling.urls.identity import NEAR, is_same, links_of, look_of, resemblance
 from shingling.urls.known import is_of_content, is_of_paths, is_trusted
 from shingling.urls.pages import Contradiction, Skip
 from shingling.urls.parts import Parts, name_of, split
 from shingling.urls.reduction import Reduced, Step, reduce
-from shingling.urls.seen import SeenLinks
 from shingling.urls.site_rules import SiteRules
 
 if TYPE_CHECKING:

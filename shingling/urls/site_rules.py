@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from shingling.urls.changes import (
     DROP_LAST,
-    DROP_PARAMETER,
     DROP_SEGMENT,
-    DROP_VALUE,
     EXCHANGE_SEGMENT,
+    FOLD,
+    HTTPS,
+    LOWER,
     ORDER,
-    SORT,
+    SLASH,
+    WWW,
     Change,
     read_change,
 )
@@ -35,6 +37,7 @@ _MAX_CONTENTS = 4_096  # of a change, after which it is not counted further
 _MAX_NODE_CHARACTERS = 2_000
 _MAX_PINS = 64  # of a change
 _WEIGHT_OF_URL = 0.5  # pages, where a path has one page under every URL
+_OF_WHOLE_PATH = (HTTPS.kind, WWW.kind, LOWER.kind, FOLD.kind, SLASH.kind)
 _BY_SEGMENT = (DROP_LAST, DROP_SEGMENT, EXCHANGE_SEGMENT)
 
 
@@ -208,7 +211,7 @@ class SiteRules:
             if change.kind in _BY_SEGMENT:
                 self.by_segment.setdefault(change.what, []).append(change)
                 self.by_segment[change.what].sort(key=lambda one: ORDER[one.kind])
-            elif change.kind not in (DROP_PARAMETER, DROP_VALUE, SORT.kind):
+            elif change.kind in _OF_WHOLE_PATH:
                 self.of_path.append(change)
                 self.of_path.sort(key=lambda one: ORDER[one.kind])
         return tree

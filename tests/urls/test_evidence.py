@@ -122,7 +122,8 @@ def test_a_risk_is_a_probability_and_is_the_same_when_loaded(
 
 
 def test_what_two_crawlers_have_learned_adds_up() -> None:
-    both, saved = _tree("drop-parameter x"), []
+    both = _tree("drop-parameter x")
+    saved: list[tuple[str, int, int]] = []
     for path in "ab":
         one = _tree("drop-parameter x")
         for _ in range(4):
