@@ -14,7 +14,8 @@ from shingling.cli.output import print_lines
 from shingling.errors import NoStoreError, SchemeError, StoreError
 from shingling.sketch import Signature
 from shingling.store import Page, Store, checked
-from shingling.store.admin.transfer import take_reviews, widen_seen
+from shingling.store.admin.reviews import take_reviews
+from shingling.store.admin.transfer import take_rules, widen_seen
 from shingling.store.schema.rows import ORIGINS
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ def merge(
         for batch in _batches(checked(records)):
             if batch[0].kind == "review":
                 take_reviews(session, batch, settings.rules)
+            elif batch[0].kind == "url_rule":
+                take_rules(session, batch)
             elif batch[0].kind == "page":
                 kept = [record for record in batch if not (anew and _lacks_text(record, problems))]
                 pages = [_page(record, None if anew else header.scheme.id) for record in kept]

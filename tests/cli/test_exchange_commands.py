@@ -24,7 +24,10 @@ from shingling.cli.formats.parquet import read_parquet, write_parquet
 from shingling.sketch import Banding
 from shingling.store import Index
 from shingling.store.admin.records import PAGE_FIELDS, Header, Record, checked
-from shingling.store.admin.transfer import export_records, merge_reviews
+from shingling.store.admin.reviews import merge_reviews
+from shingling.store.admin.transfer import export_records
+from shingling.store.schema.url_rows import RuleCounts
+from shingling.store.url_rules import pin_rule, save
 from tests.support.commands import Done, dedup_command
 from tests.support.installed import ROOT
 from tests.support.invariants import verify
@@ -70,6 +73,8 @@ def source(tmp_path: Path) -> str:
             word = {"a": "https://a.example/1", "b": "https://a.example/4", "same": False}
             words = {**word, "note": "=1", "created": 5}
             merge_reviews(connection, [Record("review", words)])
+        save(store._session, [RuleCounts("a.example", "drop-parameter =1", "a.example", agreed=7)])
+        pin_rule(store._session, "a.example", "lower-case", "a.example/\\N", pinned=False)
     return url
 
 
@@ -274,7 +279,7 @@ def test_a_file_is_replaced_only_when_told_to_and_never_left_half_written(
     assert "--force replaces it" in done.err
     assert file.read_bytes() == b"precious"
     assert dedup("export", "--store", source, str(file), "--force").code == 0
-    assert len(lines_of(file)) == 18
+    assert len(lines_of(file)) == 20
     before = file.read_bytes()
 
     def fail(*_: object) -> None:
@@ -332,7 +337,15 @@ def test_a_json_line_has_all_of_a_page(dedup: Any, source: str, tmp_path: Path) 
     dedup("export", "--store", source, str(file))
     records = lines_of(file)
     kinds = [record.pop("record") for record in records]
-    assert kinds == ["store", *["run"] * 8, "review", *["page"] * 6, "template", "end"]
+    assert kinds == [
+        "store",
+        *["run"] * 8,
+        "review",
+        *["url_rule"] * 2,
+        *["page"] * 6,
+        "template",
+        "end",
+    ]
     assert records[0]["scheme"] == {"shingle_size": 5, "version": 2}
     assert records[0]["index"]["indexed"] == "minima"
     pages = [record for record, kind in zip(records, kinds, strict=True) if kind == "page"]
@@ -356,7 +369,7 @@ def test_csv_has_the_cells_of_pages_unchanged(dedup: Any, source: str, tmp_path:
     assert pages["https://a.example/4"]["title"] == "@SUM(1)"
     assert pages["https://a.example/2"]["title"] == "\\", "an empty one"
     assert pages["https://b.example/6"]["title"] == "", "none"
-    assert json.loads(rows[0]["data"])["format"] == 2
+    assert json.loads(rows[0]["data"])["format"] == 3
 
 
 def test_parquet_has_typed_columns(dedup: Any, source: str, tmp_path: Path) -> None:
@@ -410,16 +423,16 @@ def test_a_file_that_was_cut_off_is_refused_as_a_whole(
 
 
 WRONG = {
-    "base64": ('"minima": "', '"minima": "!', "line 11: minima is not in base64"),
-    "short": ('"minima": "', '"minima": "AAAA', "line 11: minima is b'"),
-    "hexadecimal": ('"text_hash": "', '"text_hash": "xx', "line 11: text_hash is not 32 hex"),
-    "simhash": ('"simhash": "', '"simhash": "00', "line 11: simhash is not 16 hexadecimal digits"),
-    "record": ('"record": "page"', '"record": "user"', "line 11: a record 'user' is not known"),
-    "no record": ('{"record": "page", ', "{", "line 11: record is missing"),
-    "no minima": ('"minima": "', '"minimal": "', "line 11: minima is missing"),
+    "base64": ('"minima": "', '"minima": "!', "line 13: minima is not in base64"),
+    "short": ('"minima": "', '"minima": "AAAA', "line 13: minima is b'"),
+    "hexadecimal": ('"text_hash": "', '"text_hash": "xx', "line 13: text_hash is not 32 hex"),
+    "simhash": ('"simhash": "', '"simhash": "00', "line 13: simhash is not 16 hexadecimal digits"),
+    "record": ('"record": "page"', '"record": "user"', "line 13: a record 'user' is not known"),
+    "no record": ('{"record": "page", ', "{", "line 13: record is missing"),
+    "no minima": ('"minima": "', '"minimal": "', "line 13: minima is missing"),
     "original": ('"original_id": 1', '"original_id": 77', "its original, 77, is missing"),
-    "url": ("a.example/2", "a.example/1", "line 12: a second page has the URL https://a.exam"),
-    "newer": ('"format": 2', '"format": 3', "line 1: format 3 of a newer release"),
+    "url": ("a.example/2", "a.example/1", "line 14: a second page has the URL https://a.exam"),
+    "newer": ('"format": 3', '"format": 4', "line 1: format 4 of a newer release"),
     "json": ('{"record": "run"', '{"record" "run"', "line 2: not JSON"),
     "array": ('{"record": "run"', '[], {"record": "run"', "line 2: not JSON"),
     "number": ('"id": 1, "spider"', '"id": "1", "spider"', "line 2: id is '1'"),

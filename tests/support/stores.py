@@ -25,7 +25,7 @@ sqlite_only = pytest.mark.parametrize("file", ["sqlite"], indirect=True)
 postgres_only = pytest.mark.parametrize("file", ["postgres"], indirect=True)
 
 _TABLES = ("texts", "bands", "samples", "pages", "full_keys", "reviews", "runs", "scheme")
-_SITES = ("site_blocks",)
+_SITES = ("site_blocks", "url_rules", "skipped_urls")
 _NEXT = ("next_pages", "next_bands", "next_samples")
 
 

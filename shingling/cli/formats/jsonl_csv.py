@@ -34,10 +34,10 @@ _SUFFIXES = {
     ".parquet": "parquet",
 }
 _GZIP = b"\x1f\x8b"
-_KINDS = ("store", "run", "review", "page", "template", "end")
+_KINDS = ("store", "run", "review", "url_rule", "page", "template", "end")
 # A field of each kind of record, and the column of CSV that holds records as JSON.
 _COLUMNS_OF_PAGES = {"minima", "simhash", "text_hash"}
-_FIELDS_OF_RECORDS = {"data", "format", "settings", "same", "minima", "blocks", "pages"}
+_FIELDS_OF_RECORDS = {"data", "format", "settings", "same", "minima", "blocks", "pages", "node"}
 
 
 def format_of(name: str, asked: str | None) -> str:

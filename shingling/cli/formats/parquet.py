@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _ROWS_READ_AT_ONCE = 1000
 _MAX_GROUP_ROWS, _MAX_GROUP_CHARACTERS = 5_000, 1 << 24  # of a row group
 _STORE, _RUNS, _REVIEWS = b"shingling.store", b"shingling.runs", b"shingling.reviews"
+_RULES = b"shingling.url_rules"  # not in files of older releases
 _TIMES = [name for name, one in EXPORTED_FIELDS.items() if one.kind is TIME]
 
 
@@ -49,7 +50,9 @@ def write_parquet(records: Iterable[Record], file: IO[bytes]) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    others: dict[str, list[dict[str, Any]]] = {"store": [], "run": [], "review": []}
+    others: dict[str, list[dict[str, Any]]] = {
+        name: [] for name in ("store", "run", "review", "url_rule")
+    }
     writer = None
     rows: list[Mapping[str, Any]] = []
     size = 0
@@ -85,6 +88,7 @@ def _metadata(others: Mapping[str, list[dict[str, Any]]]) -> dict[bytes, str]:
             (_STORE, store),
             (_RUNS, others["run"]),
             (_REVIEWS, others["review"]),
+            (_RULES, others["url_rule"]),
         )
     }
 
@@ -106,12 +110,13 @@ def read_parquet(file: IO[bytes]) -> Generator[Record]:
         metadata = parquet.schema_arrow.metadata or {}
         if not {_STORE, _RUNS, _REVIEWS} <= metadata.keys():
             raise RecordError("a Parquet file of something else, not of `scrapy dedup export`")
-        others = {key: json.loads(metadata[key]) for key in (_STORE, _RUNS, _REVIEWS)}
-        for fields in (others[_STORE], *others[_RUNS], *others[_REVIEWS]):
+        keys = (_STORE, _RUNS, _REVIEWS, _RULES)
+        others = {key: json.loads(metadata.get(key, b"[]")) for key in keys}
+        for fields in (others[_STORE], *others[_RUNS], *others[_REVIEWS], *others[_RULES]):
             if not isinstance(fields, dict):
                 raise TypeError("its metadata has other values")
         yield Record("store", others[_STORE], "metadata")
-        for key, kind in ((_RUNS, "run"), (_REVIEWS, "review")):
+        for key, kind in ((_RUNS, "run"), (_REVIEWS, "review"), (_RULES, "url_rule")):
             for fields in others[key]:
                 yield Record(kind, fields, "metadata")
         schema, number, pages = _schema(), 0, 0

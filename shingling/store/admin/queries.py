@@ -27,6 +27,7 @@ from shingling.store.schema.rows import (
 )
 from shingling.store.schema.statements import among, chunked
 from shingling.store.schema.tables import full, pages, reviews, runs, texts
+from shingling.store.url_rules import count_urls
 from shingling.store.urls import safe_url
 
 if TYPE_CHECKING:
@@ -210,6 +211,7 @@ def counts(connection: Connection) -> dict[str, Any]:
             select(func.count()).select_from(full).where(full.c.owner == "bands")
         )
         or 0,
+        **count_urls(connection),
     }
 
 

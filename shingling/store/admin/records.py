@@ -11,23 +11,33 @@ from shingling.store.index.keys import Index
 from shingling.store.schema import checks
 from shingling.store.schema.rows import EXPORTED_FIELDS
 from shingling.store.schema.site_entries import are_entries
+from shingling.store.schema.url_rows import (
+    COUNTS,
+    MAX_CHANGE_CHARS,
+    MAX_NODE_CHARS,
+    MAX_SITE_CHARS,
+    is_count,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from shingling.store.schema.checks import Check
 
-FORMAT = 2
+FORMAT = 3
 """Version of the format; a file of a higher one was written by a newer release."""
+
+FORMAT_WITHOUT_RULES = 2
+"""Version of an export without rules on URLs, which older releases read."""
 
 _MAX_SHOWN_CHARACTERS = 60  # of a value in a message
 
 
 class Record(NamedTuple):
-    """One record: the store itself, a run, a review, a page, a site's template, or the end of all.
+    """One record: the store itself, a run, a review, a rule on URLs, a page, or others.
 
     Args:
-        kind: `store`, `run`, `review`, `page`, `template` or `end`.
+        kind: `store`, `run`, `review`, `url_rule`, `page`, `template` or `end`.
         fields: by name; `text_hash`, `minima` and `blocks` are bytes, `simhash` has no sign,
             times are seconds since 1970.
         where: its place in a file, such as `line 17`; "" where it is in none.
@@ -54,6 +64,7 @@ class Header:
         pages: how many follow.
         texts: whether some of them have their main text.
         extractors: names of those that the texts are by, the last one last; none if not known.
+        format: version of the format.
     """
 
     scheme: Scheme
@@ -63,6 +74,7 @@ class Header:
     pages: int
     texts: bool
     extractors: Sequence[str] = ()
+    format: int = FORMAT
 
     @classmethod
     def of(cls, record: Record) -> Header:
@@ -88,13 +100,13 @@ class Header:
         other_width = isinstance(halves, Halves) and halves.bits != scheme.simhash.bits
         if index.columns() != fields["index"] or other_width:
             raise record.error(f"index is {_shown(fields['index'])}, not one of this release")
-        shown = {name: fields[name] for name in ("packs", "created", "pages", "texts")}
+        shown = {name: fields[name] for name in ("packs", "created", "pages", "texts", "format")}
         return cls(scheme, index, extractors=fields.get("extractors") or [], **shown)
 
     def record(self) -> Record:
         """First record of an export."""
         fields = {
-            "format": FORMAT,
+            "format": self.format,
             "scheme": self.scheme.as_dict(),
             "index": self.index.columns(),
             "packs": dict(self.packs),
@@ -196,6 +208,13 @@ _KINDS: dict[str, dict[str, Check]] = {
         "same": checks.of_type(bool),
         "note": checks.or_none(checks.STRING),
         "created": checks.TIME,
+    },
+    "url_rule": {
+        "site": checks.bounded_string(MAX_SITE_CHARS),
+        "change": checks.bounded_string(MAX_CHANGE_CHARS),
+        "node": checks.bounded_string(MAX_NODE_CHARS),
+        **dict.fromkeys(COUNTS, (is_count, "a number of pages or requests")),
+        "pinned": checks.or_none(checks.of_type(bool)),
     },
     "page": {name: one.check for name, one in EXPORTED_FIELDS.items() if name != "original"},
     "template": {

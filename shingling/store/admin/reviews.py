@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, delete, insert, or_, select
+from sqlalchemy import and_, bindparam, delete, insert, or_, select
 
 from shingling.errors import StoreError
+from shingling.store.decide.batch import Batch
 from shingling.store.decide.decide import place
 from shingling.store.decide.groups import join, leave
+from shingling.store.decide.write import write_batch
 from shingling.store.model import Review, from_seconds
 from shingling.store.schema import checks
 from shingling.store.schema.rows import url_key
+from shingling.store.schema.statements import chunked
 from shingling.store.schema.tables import reviews
 from shingling.store.urls import safe_url
 from shingling.text import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from sqlalchemy import ColumnElement, Connection, RowMapping
+    from sqlalchemy import BindParameter, ColumnElement, Connection, RowMapping
 
-    from shingling.store.decide.batch import Batch
+    from shingling.rules.rules import Rules
+    from shingling.store.admin.records import Record
     from shingling.store.schema.rows import Row
+    from shingling.store.session import Session
 
 
 def write_review(
@@ -120,3 +125,60 @@ def is_sound_review(row: RowMapping) -> bool:
         row["note"]
     )
     return texts and type(row["same"]) is bool and checks.TIME[0](row["created"])
+
+
+def take_reviews(session: Session, records: Iterable[Record], rules: Rules) -> None:
+    """Take in the reviews of another store; of two reviews of a pair the newer one holds.
+
+    Args:
+        session: the store.
+        records: of the kind `review`.
+        rules: how pages that leave their group are decided again.
+    """
+    given = [*records]
+
+    def take(connection: Connection) -> None:
+        fresh = merge_reviews(connection, given)
+        batch = Batch.of(session, connection, rules)
+        for row in fresh:
+            a, b, same = row["a_url"], row["b_url"], row["same"]
+            apply_review(batch, a, b, same)
+        write_batch(batch)
+
+    session.write(take, alone=True)
+
+
+def merge_reviews(connection: Connection, batch: Iterable[Record]) -> list[dict[str, Any]]:
+    """Store reviews; of two of the same pair the newer one stays.
+
+    Returns:
+        The rows that were not there, or in place of an older one.
+    """
+    newest: dict[tuple[bytes, bytes], dict[str, Any]] = {}
+    for record in batch:
+        row = _review_row(record)
+        pair = row["a_key"], row["b_key"]
+        if pair not in newest or newest[pair]["created"] < row["created"]:
+            newest[pair] = row
+    query = select(reviews.c.a_key, reviews.c.b_key, reviews.c.created)
+    for part in chunked({a_key for a_key, _ in newest}):
+        for a_key, b_key, created in connection.execute(query.where(reviews.c.a_key.in_(part))):
+            if (a_key, b_key) in newest and newest[a_key, b_key]["created"] <= created:
+                del newest[a_key, b_key]
+    rows = [*newest.values()]
+    if rows:
+        first: BindParameter[bytes] = bindparam("first")
+        second: BindParameter[bytes] = bindparam("second")
+        older = delete(reviews).where(reviews.c.a_key == first, reviews.c.b_key == second)
+        connection.execute(older, [{"first": a_key, "second": b_key} for a_key, b_key in newest])
+        connection.execute(insert(reviews), rows)
+    return rows
+
+
+def _review_row(record: Record) -> dict[str, Any]:
+    fields = record.fields
+    (a_key, a_url), (b_key, b_url) = sorted((url_key(fields[end]), fields[end]) for end in "ab")
+    if a_key == b_key:
+        raise record.error(f"a review of {a_url} and itself")
+    row = {"a_key": a_key, "b_key": b_key, "a_url": a_url, "b_url": b_url}
+    return row | {name: fields.get(name) for name in ("same", "note", "created")}

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from shingling.store import url_rules
 from shingling.store.admin import queries
 from shingling.store.admin.checking.check import Check
 from shingling.store.admin.rebuild import Plan, Rebuild, abandon, read_plan
@@ -58,7 +59,8 @@ class StoreAdmin:
         others follow it (None: those that the store was opened with, or the default ones of the
         method that it is indexed for).
         Of many pages, 10,000 go at a time, duplicates first. What was learned of a site's template
-        goes with all pages of the site.
+        and of its URLs goes with all pages of the site. Requests that were skipped are forgotten
+        with the page that they would have repeated, and by site and age.
 
         Args:
             urls: of pages, which go whatever else is asked.
@@ -71,31 +73,30 @@ class StoreAdmin:
         Returns:
             How many pages were removed, or would be.
         """
-        chosen = self._chosen(urls, site, run, older_than)
+        before = None if older_than is None else int(time.time() - older_than * DAY)
+        session = self._session
+        with session.reading() as connection:
+            chosen = queries.chosen(connection, urls, site, run, before)
         if dry_run:
             return len(chosen)
-        session = self._session
 
         def remove(connection: Connection, ids: Sequence[int]) -> int:
             chosen_rules = rules or session.fitting_rules
             return remove_rows(ids, Batch.of(session, connection, chosen_rules))
 
+        def forget_the_rest(connection: Connection) -> None:
+            url_rules.forget_skipped(connection, urls, site=site, before=before)
+            if site is not None and before is None:
+                forget_site(connection, site)
+                url_rules.forget_site_rules(connection, site)
+
         removed = 0
         for start in range(0, len(chosen), _MAX_REMOVED_AT_ONCE):
             ids = chosen[start : start + _MAX_REMOVED_AT_ONCE]
             removed += session.write(partial(remove, ids=ids), alone=True)
-        if site is not None and run is None and older_than is None:
-            self._session.database.write(
-                lambda connection: forget_site(connection, site), alone=True
-            )
+        if run is None:
+            session.database.write(forget_the_rest, alone=True)
         return removed
-
-    def _chosen(
-        self, urls: Sequence[str], site: str | None, run: int | None, older_than: float | None
-    ) -> list[int]:
-        before = None if older_than is None else int(time.time() - older_than * DAY)
-        with self._session.reading() as connection:
-            return queries.chosen(connection, urls, site, run, before)
 
     def review(
         self,

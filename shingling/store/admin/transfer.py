@@ -6,17 +6,22 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import bindparam, case, delete, exists, func, insert, or_, select, update
+from sqlalchemy import bindparam, case, exists, func, insert, or_, select, update
 
 from shingling.errors import RecordError, StoreError
 from shingling.sketch import Scheme
 from shingling.store.admin.checking.mending import mend, standing
 from shingling.store.admin.queries import sound_run
 from shingling.store.admin.rebuild import index_all
-from shingling.store.admin.records import PAGE_FIELDS, Header, Record, checked
-from shingling.store.admin.reviews import apply_review, is_sound_review
-from shingling.store.decide.batch import Batch
-from shingling.store.decide.write import write_batch
+from shingling.store.admin.records import (
+    FORMAT,
+    FORMAT_WITHOUT_RULES,
+    PAGE_FIELDS,
+    Header,
+    Record,
+    checked,
+)
+from shingling.store.admin.reviews import is_sound_review, merge_reviews
 from shingling.store.index.keys import Index
 from shingling.store.schema import fields as kinds
 from shingling.store.schema.damage import checksum, damage_of
@@ -30,8 +35,11 @@ from shingling.store.schema.tables import (
     scheme as scheme_table,
     site_blocks,
     texts,
+    url_rules,
 )
+from shingling.store.schema.url_rows import RuleCounts, StoredRule
 from shingling.store.schema.whole_texts import hash_whole_texts
+from shingling.store.url_rules import merge_rules, read_rules
 from shingling.text import pack
 
 if TYPE_CHECKING:
@@ -39,7 +47,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import BindParameter, Connection, Table
 
-    from shingling.rules.rules import Rules
     from shingling.store.backends.base import Database
     from shingling.store.session import Session
 
@@ -70,8 +77,8 @@ def export(session: Session, *, with_texts: bool = True) -> Generator[Record]:
 def export_records(connection: Connection, *, with_texts: bool = True) -> Iterator[Record]:
     """Yield a store as records, of which `restore` makes an equal store.
 
-    The header comes first, then runs, reviews, pages by their ids, the templates of their
-    sites, and the end. The transaction must see one state of the store throughout.
+    The header comes first, then runs, reviews, rules on URLs, pages by their ids, the templates
+    of their sites, and the end. The transaction must see one state of the store throughout.
 
     Damage is noted: a signature is made again of its text, or is like no other.
 
@@ -94,6 +101,8 @@ def export_records(connection: Connection, *, with_texts: bool = True) -> Iterat
         for row in result.mappings():
             if is_sound_review(row):
                 yield Record("review", dict(row))
+    for rule in read_rules(connection):
+        yield Record("url_rule", {**rule.counts._asdict(), "pinned": rule.pinned})
     yield from _exported_pages(connection, with_texts)
     if header.texts:
         for site, blocks in export_templates(connection):
@@ -103,7 +112,9 @@ def export_records(connection: Connection, *, with_texts: bool = True) -> Iterat
 
 def _header(connection: Connection, with_texts: bool) -> Header:
     row = connection.execute(select(scheme_table)).mappings().one()
+    used = connection.scalar(select(exists(select(url_rules.c.rule_key))))
     return Header(
+        format=FORMAT if used else FORMAT_WITHOUT_RULES,
         scheme=Scheme.from_json(row["parameters"]),
         index=Index.stored(row["indexed"], row["bands"], row["rows"], row["sampled"]),
         packs=json.loads(row["packs"]),
@@ -222,7 +233,7 @@ class _Written:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._waiting: list[Record] = []
-        self.numbers = dict.fromkeys(("run", "review", "page", "text", "template"), 0)
+        self.numbers = dict.fromkeys(("run", "review", "url_rule", "page", "text", "template"), 0)
 
     def add(self, record: Record) -> None:
         """Add a record that has been checked."""
@@ -243,6 +254,8 @@ class _Written:
             self._connection.execute(insert(runs), [_run_row(record) for record in batch])
         elif batch[0].kind == "review":
             merge_reviews(self._connection, batch)
+        elif batch[0].kind == "url_rule":
+            merge_rules(self._connection, map(_rule, batch))
         elif batch[0].kind == "template":
             rows = [{"site": fields["site"], "entries": fields["blocks"]} for _, fields, _ in batch]
             self._connection.execute(insert(site_blocks), rows)
@@ -261,6 +274,18 @@ class _Written:
         ]
         insert_rows(self._connection, texts, ("page_id", "zlib"), kept)
         self.numbers["text"] += len(kept)
+
+
+def _rule(record: Record) -> StoredRule:
+    fields = record.fields
+    counts = RuleCounts(*(fields[name] for name in RuleCounts._fields))
+    return StoredRule(counts, fields.get("pinned"))
+
+
+def take_rules(session: Session, records: Iterable[Record]) -> None:
+    """Take in the rules on URLs of another store: of two counts the higher one holds."""
+    given = [*map(_rule, records)]
+    session.database.write(lambda connection: merge_rules(connection, given))
 
 
 def _run_row(record: Record) -> dict[str, Any]:
@@ -328,63 +353,6 @@ def _require_stars(connection: Connection) -> None:
         raise RecordError(
             f"page {row.id} ({row.url}): its original, {row.original_id}, is {problem}"
         )
-
-
-def take_reviews(session: Session, records: Iterable[Record], rules: Rules) -> None:
-    """Take in the reviews of another store; of two reviews of a pair the newer one holds.
-
-    Args:
-        session: the store.
-        records: of the kind `review`.
-        rules: how pages that leave their group are decided again.
-    """
-    given = [*records]
-
-    def take(connection: Connection) -> None:
-        fresh = merge_reviews(connection, given)
-        batch = Batch.of(session, connection, rules)
-        for row in fresh:
-            a, b, same = row["a_url"], row["b_url"], row["same"]
-            apply_review(batch, a, b, same)
-        write_batch(batch)
-
-    session.write(take, alone=True)
-
-
-def merge_reviews(connection: Connection, batch: Iterable[Record]) -> list[dict[str, Any]]:
-    """Store reviews; of two of the same pair the newer one stays.
-
-    Returns:
-        The rows that were not there, or in place of an older one.
-    """
-    newest: dict[tuple[bytes, bytes], dict[str, Any]] = {}
-    for record in batch:
-        row = _review_row(record)
-        pair = row["a_key"], row["b_key"]
-        if pair not in newest or newest[pair]["created"] < row["created"]:
-            newest[pair] = row
-    query = select(reviews.c.a_key, reviews.c.b_key, reviews.c.created)
-    for part in chunked({a_key for a_key, _ in newest}):
-        for a_key, b_key, created in connection.execute(query.where(reviews.c.a_key.in_(part))):
-            if (a_key, b_key) in newest and newest[a_key, b_key]["created"] <= created:
-                del newest[a_key, b_key]
-    rows = [*newest.values()]
-    if rows:
-        first: BindParameter[bytes] = bindparam("first")
-        second: BindParameter[bytes] = bindparam("second")
-        older = delete(reviews).where(reviews.c.a_key == first, reviews.c.b_key == second)
-        connection.execute(older, [{"first": a_key, "second": b_key} for a_key, b_key in newest])
-        connection.execute(insert(reviews), rows)
-    return rows
-
-
-def _review_row(record: Record) -> dict[str, Any]:
-    fields = record.fields
-    (a_key, a_url), (b_key, b_url) = sorted((url_key(fields[end]), fields[end]) for end in "ab")
-    if a_key == b_key:
-        raise record.error(f"a review of {a_url} and itself")
-    row = {"a_key": a_key, "b_key": b_key, "a_url": a_url, "b_url": b_url}
-    return row | {name: fields.get(name) for name in ("same", "note", "created")}
 
 
 def widen_seen(session: Session, seen: Iterable[tuple[int, int, int]]) -> None:

@@ -43,7 +43,7 @@ STORE_LAYERS = [
     {"backends"},
     {"session"},
     {"decide"},
-    {"admin"},
+    {"admin", "url_rules"},
     {"store"},
 ]
 """What the store is made of, lowest first: a layer may import itself and what is below it."""

@@ -14,10 +14,10 @@ from shingling.errors import RecordError, StoreError
 from shingling.sketch import Banding
 from shingling.store import Index
 from shingling.store.admin.records import Header, Record
+from shingling.store.admin.reviews import merge_reviews
 from shingling.store.admin.transfer import (
     Restored,
     export_records,
-    merge_reviews,
     restore,
     widen_seen,
 )
@@ -243,7 +243,7 @@ BAD = {
     ),
     "second header": (lambda records: [records[0], *records], "'store' is not known"),
     "no header": (lambda records: records[1:], "the first record of a store is expected"),
-    "newer": (changed("store", format=3), "format 3 of a newer release; this one reads 2"),
+    "newer": (changed("store", format=4), "format 4 of a newer release; this one reads 3"),
     "no format": (changed("store", format=None), "format is missing"),
     "unknown scheme": (changed("store", scheme={"size": 5}), "size is not a parameter"),
     "newer scheme": (changed("store", scheme={"version": 4}), "version 4 is not known"),

@@ -30,6 +30,7 @@ from shingling.store.schema.tables import (
     site_blocks,
     texts,
 )
+from shingling.store.url_rules import delete_unsound, unsound_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -153,6 +154,7 @@ class Check:
                 for row in connection.execute(streamed)
                 if not are_entries(row.entries) or type(row.site) is not str
             ]
+            bad_urls = [*unsound_rows(connection)]
             orphans = [*connection.scalars(_LOST_TEXTS)]
             rebuilding = connection.scalar(select(scheme_table.c.rebuilding))
             left_over = [] if rebuilding is not None else _left_over(connection)
@@ -164,6 +166,8 @@ class Check:
         self._found.note("site", *(f"entries of {site}" for _, site in bad_sites))
         ids = [one for one, _ in bad_sites]
         self._mended("site", len(ids), partial(_delete_by, site_blocks, "id", ids))
+        self._found.note("fetches", *(f"{table} of {site}" for table, _, site in bad_urls))
+        self._mended("fetches", len(bad_urls), partial(delete_unsound, bad_urls))
         self._found.note("orphan", *(f"text of page {one}" for one in orphans))
         self._mended("orphan", len(orphans), partial(_delete_by, texts, "page_id", orphans))
         self._found.note("orphan", *left_over)

@@ -17,6 +17,7 @@ KINDS = {
     "site": "entries of sites that cannot be read",
     "run": "runs with impossible values, or that pages name and that are not there",
     "review": "reviews with impossible values",
+    "fetches": "rules on URLs, fetched pages and skipped requests with impossible values",
 }
 """Kinds of damage, in the order in which they are shown."""
 

@@ -1,0 +1,129 @@
+"""Rows of what is learned of URLs: their values, their keys, and what a sound one is."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any, NamedTuple
+
+from shingling.store.urls import MAX_URL_CHARS
+from shingling.text import clean
+
+MAX_CHANGE_CHARS = 1000  # of the text form of a change
+MAX_NODE_CHARS = 2000  # of a host with a path
+MAX_SITE_CHARS = 253
+MAX_REQUEST_CHARS = 8192  # of the JSON of a skipped request
+
+_MAX_COUNT = 1 << 53  # pages or requests
+
+
+class RuleCounts(NamedTuple):
+    """What was counted of a rule, or is to be added to its counts.
+
+    Args:
+        site: host, without `www.`.
+        change: of URLs, in its text form.
+        node: path below which it was counted.
+        agreed: pages that were the same with and without the change.
+        contradicted: pages that were not.
+        saved: requests that were skipped by it.
+        explored: those that it would have skipped, and that were made all the same.
+    """
+
+    site: str
+    change: str
+    node: str
+    agreed: int = 0
+    contradicted: int = 0
+    saved: int = 0
+    explored: int = 0
+
+
+COUNTS = RuleCounts._fields[3:]
+"""Names of the counts."""
+
+
+class StoredRule(NamedTuple):
+    """A rule as it is stored.
+
+    Args:
+        counts: of it.
+        pinned: what a person has said: always (True), never (False); None where nobody has.
+    """
+
+    counts: RuleCounts
+    pinned: bool | None
+
+
+class SkippedUrl(NamedTuple):
+    """A request that was skipped.
+
+    Args:
+        site: host, without `www.`.
+        url: of it.
+        page: URL of the page that it would have repeated.
+        rules: the changes by which it was skipped.
+        request: JSON of the request; None where it cannot be made again.
+        spider: that made it.
+    """
+
+    site: str
+    url: str
+    page: str
+    rules: tuple[str, ...]
+    request: str | None
+    spider: str
+
+
+def rule_key(site: str, change: str, node: str) -> bytes:
+    """128-bit key of a rule."""
+    return hashlib.blake2b(json.dumps([site, change, node]).encode(), digest_size=16).digest()
+
+
+def skip_key(spider: str, url: str) -> bytes:
+    """128-bit key of a skipped request of a spider."""
+    return hashlib.blake2b(json.dumps([spider, url]).encode(), digest_size=16).digest()
+
+
+def is_sound_rule(row: Any) -> bool:
+    """Whether a row of `url_rules` may have been written by this package."""
+    names = row["site"], row["change"], row["node"]
+    limits = (MAX_SITE_CHARS, MAX_CHANGE_CHARS, MAX_NODE_CHARS)
+    return (
+        all(_is_name(name, limit) for name, limit in zip(names, limits, strict=True))
+        and row["rule_key"] == rule_key(*names)
+        and all(is_count(row[name]) for name in COUNTS)
+        and row["pinned"] in (None, True, False)
+        and type(row["updated"]) is int
+    )
+
+
+def is_count(value: object) -> bool:
+    """Whether a value may be a count, or be added to one: what several crawlers add may be < 0."""
+    return type(value) is int and abs(value) <= _MAX_COUNT
+
+
+def is_sound_skip(row: Any) -> bool:
+    """Whether a row of `skipped_urls` may have been written by this package."""
+    request = row["request"]
+    return (
+        _is_name(row["site"], MAX_SITE_CHARS)
+        and all(_is_name(row[name], MAX_URL_CHARS) for name in ("url", "page"))
+        and type(row["spider"]) is str
+        and row["skip_key"] == skip_key(row["spider"], row["url"])
+        and _is_list_of_changes(row["rules"])
+        and (request is None or (type(request) is str and len(request) <= MAX_REQUEST_CHARS))
+        and type(row["created"]) is int
+    )
+
+
+def _is_name(value: object, limit: int) -> bool:
+    return type(value) is str and len(value) <= limit and clean(value) == value
+
+
+def _is_list_of_changes(value: object) -> bool:
+    try:
+        changes = json.loads(value) if type(value) is str else None
+    except (ValueError, RecursionError):
+        return False
+    return type(changes) is list and all(_is_name(one, MAX_CHANGE_CHARS) for one in changes)
