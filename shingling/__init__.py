@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from shingling.extraction.html import extract as extract
     from shingling.plugin.addon import Addon as Addon
     from shingling.plugin.duplicate import DuplicatePage as DuplicatePage
+    from shingling.plugin.fetching.middleware import FetchMiddleware as FetchMiddleware
+    from shingling.plugin.fetching.noting import NotingMiddleware as NotingMiddleware
+    from shingling.plugin.fetching.repeated import RepeatedPage as RepeatedPage
     from shingling.plugin.middleware import (
         SourceMiddleware as SourceMiddleware,
         SourcePipeline as SourcePipeline,
@@ -71,13 +74,16 @@ _MODULE_OF = {
     "DocumentFrequencies": "similarity",
     "DuplicatePage": "plugin.duplicate",
     "Extracted": "extraction.extractors",
+    "FetchMiddleware": "plugin.fetching.middleware",
     "Findings": "store",
     "Group": "store",
     "Idf": "sketch",
     "IndexShape": "store",
     "Match": "store",
+    "NotingMiddleware": "plugin.fetching.noting",
     "Page": "store",
     "PreparedText": "text",
+    "RepeatedPage": "plugin.fetching.repeated",
     "Review": "store",
     "Rules": "store",
     "Run": "store",

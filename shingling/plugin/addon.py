@@ -14,12 +14,14 @@ logger = logging.getLogger(__name__)
 
 PIPELINE_ORDER = 250  # before pipelines that write or replace items
 SOURCE_ORDER = -1_000_000  # before all pipelines
+FETCH_ORDER = 120  # behind those that refuse requests: off-site, robots.txt
+NOTING_ORDER = 950  # nearest to the spider: it sees all that a callback asks for
 MIDDLEWARE_ORDER = 10  # the last to see an item before the pipelines
 _FALSE_VALUES = ("0", "false", "no", "off")
 
 
 class Addon:
-    """Registers the pipelines and the spider middleware, where the user has not."""
+    """Registers the pipelines and the middlewares, where the user has not."""
 
     def update_settings(self, settings: BaseSettings) -> None:
         """Check the settings and register the components.
@@ -35,7 +37,7 @@ class Addon:
         from shingling.plugin.settings import DedupSettings
 
         try:
-            DedupSettings.from_settings(settings)
+            dedup = DedupSettings.from_settings(settings)
         except SettingsError as error:
             logger.error("%s", error)
             raise
@@ -43,4 +45,15 @@ class Addon:
             settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", component, order)
         settings.setdefault_in_component_priority_dict(
             "SPIDER_MIDDLEWARES", SourceMiddleware, MIDDLEWARE_ORDER
+        )
+        if dedup.fetch == "all":
+            return
+        from shingling.plugin.fetching.middleware import FetchMiddleware
+        from shingling.plugin.fetching.noting import NotingMiddleware
+
+        settings.setdefault_in_component_priority_dict(
+            "DOWNLOADER_MIDDLEWARES", FetchMiddleware, FETCH_ORDER
+        )
+        settings.setdefault_in_component_priority_dict(
+            "SPIDER_MIDDLEWARES", NotingMiddleware, NOTING_ORDER
         )

@@ -21,7 +21,7 @@ from shingling.plugin.report import Report
 from shingling.plugin.settings import DedupSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Awaitable, Callable, Iterator
 
     from scrapy.crawler import Crawler
 
@@ -34,7 +34,11 @@ logger = logging.getLogger(__name__)
 class DedupPipeline:
     """Drops or tags items by the verdicts of the signature store on their documents.
 
-    Nothing is opened, started or imported for it before the first item comes.
+    Nothing is opened, started or imported for it before the first item comes, unless fewer pages
+    are to be fetched (`DEDUP_FETCH`).
+
+    Attributes:
+        before_close: is awaited when the crawl ends, while the store is still open.
     """
 
     def __init__(self, crawler: Crawler, settings: DedupSettings) -> None:
@@ -48,6 +52,7 @@ class DedupPipeline:
         self._items_under_way = 0
         self._idle: asyncio.Future[None] | None = None
         self._has_frozen = False  # objects, for the garbage collector
+        self.before_close: Callable[[], Awaitable[None]] | None = None
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -108,10 +113,8 @@ class DedupPipeline:
         source = self._source(item)
         self._items_under_way += 1
         try:
-            async with self._loading:  # it lets items through in their order
-                if self._decider is None:
-                    self._decider = await self._load()
-            return await self._decider.decide(item, source)
+            decider = await self.loaded()
+            return await decider.decide(item, source)
         except (ImportError, OSError) as error:  # a broken installation, no room for a thread
             self._report.failed(error)
             self._report.error_once(f"Dedup cannot start, items are kept: {error}")
@@ -120,6 +123,13 @@ class DedupPipeline:
             self._items_under_way -= 1
             if self._idle is not None and not self._items_under_way:
                 self._idle.set_result(None)
+
+    async def loaded(self) -> ItemDecider:
+        """Load what decides items, when it is first asked for."""
+        async with self._loading:  # it lets items through in their order
+            if self._decider is None:
+                self._decider = await self._load()
+        return self._decider
 
     async def _load(self) -> ItemDecider:
         """Import what takes long beside the event loop, while the first worker starts."""
@@ -154,6 +164,8 @@ class DedupPipeline:
         if self._items_under_way:  # `scrapy parse` does not wait for its items
             self._idle = asyncio.get_running_loop().create_future()
             await self._idle
+        if self.before_close is not None:
+            await self.before_close()
         if self._decider is not None:
             await self._decider.checker.close()
         if self._has_frozen:  # another crawl of this process must not keep what is left of this one

@@ -35,6 +35,7 @@ from shingling.rules.defaults import (
     DEFAULT_MIN_WORDS,
     DEFAULT_SHINGLE_SIZE,
     DEFAULT_SIMHASH_DISTANCE,
+    DEFAULT_SKIP_RISK,
     DEFAULT_THRESHOLD,
     MAX_BYTES,
     MAX_SIMHASH_DISTANCE,
@@ -86,6 +87,8 @@ class DedupSettings:
     result_field: str
     fill_fields: tuple[str, ...]
     on_error: str
+    fetch: str
+    skip_risk: float
 
     @cached_property
     def scheme(self) -> Scheme:
@@ -270,6 +273,7 @@ SETTINGS: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
         f"{', '.join(BUILT_IN)}, a name offered by a package, or the import path of a function",
         extractor_name,
     ),
+    "DEDUP_FETCH": ("all", "all, observe or skip", choice("all", "observe", "skip")),
     "DEDUP_FILL_FIELDS": (
         (),
         f"a list of names among {', '.join(FILLABLE)}",
@@ -301,6 +305,11 @@ SETTINGS: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
         DEFAULT_SIMHASH_DISTANCE,
         f"a whole number of bits, 0 to {MAX_SIMHASH_DISTANCE}",
         whole_number(0, MAX_SIMHASH_DISTANCE),
+    ),
+    "DEDUP_SKIP_RISK": (
+        DEFAULT_SKIP_RISK,
+        "a number above 0, at most 1",
+        number(0, 1, above=True),
     ),
     "DEDUP_STORE_TEXT": (True, "True or False", boolean),
     "DEDUP_STORE_URL": (

@@ -73,8 +73,13 @@ class UrlLearner:
         """Add what was saved of a site. Rows that make no sense are passed over."""
         self._site(site).rules.load(saved)
 
-    def decide(self, url: str) -> Skip | None:
-        """Say whether a request would repeat a page; None where it is to be fetched."""
+    def decide(self, url: str, *, counted: bool = True) -> Skip | None:
+        """Say whether a request would repeat a page; None where it is to be fetched.
+
+        Args:
+            url: of the request.
+            counted: it is a request that is made or skipped now, not only a question.
+        """
         parts = split(url)
         if parts is None:
             return None
@@ -86,8 +91,18 @@ class UrlLearner:
             return None
         digest = blake2b(url.encode("utf-8", "replace"), digest_size=4, key=self._salt).digest()
         skip = replace(skip, explore=int.from_bytes(digest, "big") < self._explore_below)
-        site.rules.count(skip, url)
+        if counted:
+            site.rules.count(skip, url)
         return skip
+
+    def form(self, url: str) -> tuple[str, int] | None:
+        """Take what a URL has in common with those that the rules make equal to it.
+
+        None where nothing is known of its site.
+        """
+        parts = split(url)
+        site = parts and self._sites.get(site_name(parts))
+        return (site.name, site.form(parts)) if parts and site else None
 
     def note(
         self, page: FetchedPage, skip: Skip | None = None, *, counts: bool = True

@@ -111,6 +111,10 @@ class SiteUrls:
     def _reduce(self, parts: Parts, also: Collection[Change] = ()) -> Reduced:
         return reduce(parts, self.rules, self._max_risk, also)
 
+    def form(self, parts: Parts) -> int:
+        """Key of a URL after reduction."""
+        return self._reduce(parts).key
+
     def note(self, page: FetchedPage, skip: Skip | None, counts: bool) -> list[Contradiction]:
         """Learn from a fetched page.
 

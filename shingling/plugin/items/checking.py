@@ -18,7 +18,7 @@ from shingling.plugin.middleware import is_parse_command
 from shingling.store import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -53,6 +53,9 @@ class Checker:
         settings: of the crawl.
         report: hears of every document.
         worker: a worker process that was started before; None where there is none.
+
+    Attributes:
+        tell: is told the verdict on the page of a response, where something wants to know.
     """
 
     def __init__(
@@ -70,6 +73,15 @@ class Checker:
             WeakKeyDictionary()
         )
         self._last_turn: asyncio.Future[None] | None = None
+        self.tell: Callable[[Response, Verdict], None] | None = None
+
+    async def opened(self) -> tuple[DocumentExtractor, StoreThread]:
+        """Open the store and start a worker, unless a document has done so.
+
+        Raises:
+            NotStartedError: the store cannot be opened.
+        """
+        return await self._started(), self._store
 
     async def check(
         self, document: Document, response: Response | None, *, again: bool = False
@@ -113,6 +125,8 @@ class Checker:
             outcome = Outcome(await self._store.check(page), page.url, extraction)
             words = None if page.signature is None else page.signature.words
         self._report.decided(outcome.verdict, words)
+        if self.tell is not None and response is not None and document.source is None:
+            self.tell(response, outcome.verdict)
         return outcome
 
     @asynccontextmanager

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from shingling.plugin.settings import DedupSettings
     from shingling.sketch import Scheme
 
+
 _T = TypeVar("_T")
 
 _COMPARED_ONLY = DEFAULT_EXTRACTOR  # its texts are not for people
@@ -70,6 +71,11 @@ class DocumentExtractor:
         self.bodies = KnownBodies(extractor, self.pool, store if settings.store_text else None)
         self.main_texts = 0  # that trafilatura was asked for
         self.main_texts_missing = 0  # of these, that it did not give
+        # Where pages are noted beside items. Else items of one page share an outcome.
+        self._shared: (
+            WeakKeyDictionary[Response, dict[str, asyncio.Task[tuple[Extraction, bytes | None]]]]
+            | None
+        ) = None if settings.fetch == "all" else WeakKeyDictionary()
         self._heads: WeakKeyDictionary[Response, asyncio.Task[Head]] = WeakKeyDictionary()
 
     async def extract(
@@ -126,7 +132,34 @@ class DocumentExtractor:
             if page is None or page.signature is None:
                 return Extraction(reason="not_modified"), None
             return extraction_of(page), None
-        return await self.bodies.extract(fetched, safe_url(url), scope)
+        if self._shared is None or response is None or fetched.body is not response.body:
+            return await self.bodies.extract(fetched, safe_url(url), scope)
+        return await self._shared_text(fetched, url, response)
+
+    async def _shared_text(
+        self, fetched: Fetched, url: str, response: Response
+    ) -> tuple[Extraction, bytes | None]:
+        """Extract the body of a response once, for its item and for what is noted of it."""
+        assert self._shared is not None
+        tasks = self._shared.setdefault(response, {})
+        if url not in tasks:
+            scope = self._scope(url)
+            tasks[url] = detached_task(self.bodies.extract(fetched, safe_url(url), scope))
+        return await asyncio.shield(tasks[url])
+
+    async def page(self, response: Response) -> tuple[Extraction, str | None] | None:
+        """Extract the page of a response, and the URL that it declares as canonical.
+
+        Returns:
+            None where it is not HTML, or too large.
+        """
+        fetched = fetched_page(response)
+        if fetched is None or len(fetched.body) > self._settings.max_bytes:
+            return None
+        extraction, _ = await self._shared_text(fetched, response.url, response)
+        if b"canonical" not in response.body:
+            return extraction, None
+        return extraction, (await self._head(response)).canonical
 
     async def main_text(
         self, document: Document, response: Response | None, extraction: Extraction

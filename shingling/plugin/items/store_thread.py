@@ -239,6 +239,29 @@ class StoreThread:
         if self._store is not None and not self._dry_run:
             await self._call(self._store.admin.forget, [url])
 
+    async def run(self, action: Callable[[Session], _Out]) -> _Out:
+        """Do something with the open store, on its thread, and return what comes of it.
+
+        Raises:
+            StoreError: the database failed.
+        """
+        done: _Out = await self._call(self._surviving, self._with_session, action)
+        return done
+
+    def _with_session(self, action: Callable[[Session], _Out]) -> _Out:
+        assert self._session is not None
+        return action(self._session)
+
+    def count(self, **counts: int) -> None:
+        """Add to the counts of the run, which are written when it ends."""
+        if self._run is not None:
+            self._run.counts.update(counts)
+
+    @property
+    def is_dry_run(self) -> bool:
+        """Whether nothing is to be written."""
+        return self._dry_run
+
     @property
     def full_keys(self) -> int:
         """How often a key was met that has more pages than are looked at."""
@@ -282,24 +305,24 @@ class StoreThread:
         loop = asyncio.get_running_loop()
         began = loop.time()
         try:
-            verdicts: list[Verdict] = await self._call(self._decide, batch)
+            verdicts: list[Verdict] = await self._call(self._surviving, self._decide_now, batch)
         finally:
             self.seconds += loop.time() - began
             self.batches += 1
         return verdicts
 
-    def _decide(self, batch: list[Page]) -> list[Verdict]:
-        """Decide a batch; where the store was lost, in the one that is opened or made again."""
+    def _surviving(self, action: Callable[..., _Out], *args: Any) -> _Out:
+        """Do something; where the store was lost, with the one that is opened or made again."""
         if self._gone is None:
             try:
-                return self._decide_now(batch)
+                return action(*args)
             except StoreGoneError as gone:
                 if self._settings.on_error == "close":
                     raise
                 self._reopen(gone)
         else:
             self._reopen(self._gone)
-        return self._decide_now(batch)
+        return action(*args)
 
     def _decide_now(self, batch: list[Page]) -> list[Verdict]:
         assert self._store is not None

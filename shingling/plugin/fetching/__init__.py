@@ -1,0 +1,1 @@
+"""Fewer fetches: requests that would repeat a page are skipped (`DEDUP_FETCH`)."""

@@ -1,0 +1,1 @@
+"""Fewer fetches, with the plugin."""
