@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
 
-_SEVERAL_VALUES = {"input", "set", "url"}  # of them there may be none
+_SEVERAL_VALUES = {"input", "set", "url", "words"}  # of them there may be none
 
 
 def _no_options(_: argparse.ArgumentParser) -> None:

@@ -15,6 +15,8 @@ from shingling import Page, Store
 from shingling.cli.commands import all_commands
 from shingling.cli.output import json_text
 from shingling.errors import ShinglingError, message_line, printable
+from shingling.store.schema.url_rows import RuleCounts, SkippedUrl
+from shingling.store.url_rules import save
 from shingling.text import plain_line
 from tests.support.commands import dedup_command
 from tests.support.pages import article
@@ -60,6 +62,15 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "https://a.example/" + HOSTILE[:90], "https://c.example/3", same=False, note=HOSTILE
         )
         opened.finish_run(run, HOSTILE)
+        change, node = "drop-parameter sid", "/" + HOSTILE[:80]
+        rules = [RuleCounts("a.example", change, "/", 90), RuleCounts("a.example", change, node, 9)]
+        rules += [RuleCounts(HOSTILE[:80], HOSTILE[:80], HOSTILE[:80], 90)]
+        addresses = ("https://a.example/?sid=" + HOSTILE, "https://a.example/" + HOSTILE)
+        save(
+            opened._session,
+            rules,
+            [SkippedUrl("a.example", *addresses, (change,), HOSTILE[:900], HOSTILE)],
+        )
     return file
 
 
@@ -103,6 +114,11 @@ _CALLS: list[tuple[str, ...]] = [
     ("compare", "{name}.absent", "https://b.example/2"),
     ("review",),
     ("review", "https://b.example/2", "https://d.example/" + HOSTILE[:200], "--same"),
+    ("rules",),
+    ("rules", "a.example", "--all"),
+    ("rules", "export"),
+    ("rules", "pin", "a.example", "drop-parameter", HOSTILE[:60], "--as", "never"),
+    ("rules", "forget", HOSTILE[:80]),
     ("rebuild", "--decide", "--threshold", "0.5"),
     ("rebuild", "--threshold", "0.6"),
     ("vacuum",),

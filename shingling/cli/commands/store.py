@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from shingling.cli.opening import open_store
-from shingling.cli.output import FOUND, print_json, print_lines, print_table
+from shingling.cli.output import FOUND, counted, print_json, print_lines, print_table
 from shingling.cli.subcommand import Subcommand
 
 if TYPE_CHECKING:
@@ -61,6 +61,11 @@ def _print_status(status: StoreStatus) -> None:
                 f"{status.full_keys:,} (each is shared by over {MAX_PAGES_PER_KEY} originals)",
             )
         )
+    if status.url_rules:
+        fetches = f"{counted(status.url_rules, 'rule')} on URLs"
+        if status.skipped_urls:
+            fetches += f", {counted(status.skipped_urls, 'skipped request')}"
+        rows.append(("fetches", f"{fetches} (`scrapy dedup rules`)"))
     if status.rebuilding:
         rows.append(("rebuild", "has begun and not ended: run `scrapy dedup rebuild --resume`"))
     print_table(["", ""], rows, header=False)
