@@ -9,19 +9,17 @@ import pytest
 import shingling.store.index.recent
 from shingling import Store
 from tests.support.invariants import verify
-from tests.support.stores import ENDINGS, make_empty, url_of
+from tests.support.stores import ENDINGS, make_empty, place_of, url_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.support.postgres import Database
-
 
 @pytest.fixture(params=ENDINGS)
 def file(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
     """Where a store can be made, as `url_of` knows it; another one is `file.with_stem(name)`."""
-    yield from _files(request, tmp_path)
+    yield from place_of(request, tmp_path)
 
 
 @pytest.fixture(scope="module", params=ENDINGS)
@@ -29,7 +27,7 @@ def empty(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Path]:
     """An empty store, for `emptied`."""
-    for path in _files(request, tmp_path_factory.mktemp("empty")):
+    for path in place_of(request, tmp_path_factory.mktemp("empty")):
         make_empty(path)
         yield path
 
@@ -40,16 +38,6 @@ def few_recent() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shingling.store.index.recent, "MAX_RECENT_ENTRIES", 40)
         yield
-
-
-def _files(request: pytest.FixtureRequest, folder: Path) -> Iterator[Path]:
-    path = folder / f"dedup{ENDINGS[request.param]}"
-    if request.param == "sqlite":
-        yield path
-        return
-    server: Database = request.getfixturevalue("postgres")
-    yield path
-    server.drop(folder)
 
 
 @pytest.fixture

@@ -20,6 +20,8 @@ from tests.support.postgres import current_database
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tests.support.postgres import Database
+
 ENDINGS = {"sqlite": ".db", "postgres": ".pg"}
 sqlite_only = pytest.mark.parametrize("file", ["sqlite"], indirect=True)
 postgres_only = pytest.mark.parametrize("file", ["postgres"], indirect=True)
@@ -27,6 +29,17 @@ postgres_only = pytest.mark.parametrize("file", ["postgres"], indirect=True)
 _TABLES = ("texts", "bands", "samples", "pages", "full_keys", "reviews", "runs", "scheme")
 _SITES = ("site_blocks", "url_rules", "skipped_urls")
 _NEXT = ("next_pages", "next_bands", "next_samples")
+
+
+def place_of(request: pytest.FixtureRequest, folder: Path) -> Iterator[Path]:
+    """Yield where a fixture of the parameters `ENDINGS` can make a store, and remove it then."""
+    path = folder / f"dedup{ENDINGS[request.param]}"
+    if request.param == "sqlite":
+        yield path
+        return
+    server: Database = request.getfixturevalue("postgres")
+    yield path
+    server.drop(folder)
 
 
 def is_postgres(path: Path) -> bool:
