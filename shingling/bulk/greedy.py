@@ -72,7 +72,7 @@ class Greedy:
         ranking = Ranking.of(options.rules)
         self._buckets = Buckets(folder / "buckets", 0 if shared is None else shared.size)
         self._candidates = Candidates(signed, self._buckets, options.rules, ranking)
-        self._measurer = Measurer(signed, options.scheme, ranking)
+        self._measurer = Measurer(signed, options.scheme, ranking, options.worker_memory)
         self._block_rows = min(_MAX_BLOCK_ROWS, max(_MIN_BLOCK_ROWS, len(signed) // _MIN_BLOCKS))
         # Worker processes take a while to start.
         workers = options.workers if len(signed) > _MAX_BLOCK_ROWS else 0

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from shingling.extraction.processes import Worker
+from shingling.extraction.limits import limit_memory
+from shingling.extraction.processes import LastAnswer, Worker
 from shingling.rules.methods import METHODS
 from shingling.similarity import Overlap, overlap
 from shingling.sketch import FUNCTIONS, SUPERSHINGLES, fingerprint_set
@@ -99,18 +100,23 @@ class Measurer:
         signed: the rows.
         scheme: of the fingerprints.
         ranking: of candidates.
+        worker_memory: bytes that a worker process may take; 0 is no limit.
     """
 
-    def __init__(self, signed: SignedRows, scheme: Scheme, ranking: Ranking) -> None:
+    def __init__(
+        self, signed: SignedRows, scheme: Scheme, ranking: Ranking, worker_memory: int = 0
+    ) -> None:
         self._signed = signed
         self._scheme = scheme
         self._ranking = ranking
+        self._worker_memory = worker_memory
         self._measured: dict[tuple[int, int], Overlap] = {}
         self._fingerprints: OrderedDict[int, Fingerprints] = OrderedDict()
         self._size = 0
 
     def prepare(self) -> Callable[[Pairs], NDArray[np.int64]]:
         """Make a worker process ready that measures pairs."""
+        limit_memory(self._worker_memory)
         return self.measure
 
     def choose(
@@ -141,6 +147,8 @@ class Measurer:
     def measure(self, pairs: Pairs) -> NDArray[np.int64]:
         """Measure all pairs that choosing the originals of their rows needs.
 
+        Those of a row for which there is not enough memory are left out.
+
         Returns:
             Row, original and the counts of `Overlap` of each measured pair: int64[n, 5].
 
@@ -150,7 +158,11 @@ class Measurer:
         self._measured.clear()
         self._signed.prefetch(np.union1d(pairs.rows, pairs.originals))
         for row, part in pairs.by_row():
-            self.choose(row, pairs.originals[part].tolist(), pairs.equal[part].tolist())
+            try:
+                self.choose(row, pairs.originals[part].tolist(), pairs.equal[part].tolist())
+            except MemoryError:
+                self._fingerprints.clear()
+                self._size = 0
         found = [(*pair, *astuple(both)) for pair, both in self._measured.items()]
         return np.array(found, np.int64).reshape(-1, 5)
 
@@ -183,7 +195,8 @@ class Measurer:
 class MeasuringPool:
     """Worker processes that measure pairs ahead, once there are many.
 
-    What is left out by one that dies or does not start is measured when it is asked for.
+    What is left out by one that dies, does not start or has not enough memory is measured when it
+    is asked for: verdicts do not depend on workers.
 
     Args:
         measurer: as which they measure.
@@ -206,9 +219,8 @@ class MeasuringPool:
 
     def close(self) -> None:
         """End the processes."""
-        for worker in self._workers:
-            if worker is not None:
-                worker.end()
+        for place in range(len(self._workers)):
+            self._end(place)
 
     def _ask(self, place: int, pairs: Pairs) -> NDArray[np.int64]:
         try:
@@ -216,10 +228,18 @@ class MeasuringPool:
             if worker is None:
                 worker = self._workers[place] = Worker()
                 worker.start(self._measurer)
-            measured: NDArray[np.int64] = worker.ask(pairs)
+            answer = worker.ask(pairs)
         except Exception:  # it died, or a row is at fault, of which measuring it here tells
-            worker, self._workers[place] = self._workers[place], None
-            if worker is not None:
-                worker.end()
+            self._end(place)
             return np.empty((0, 5), np.int64)
+        if isinstance(answer, LastAnswer):
+            self._end(place)
+            answer = answer.answer
+        measured: NDArray[np.int64] = answer
         return measured
+
+    def _end(self, place: int) -> None:
+        """End a process; another one takes its place when pairs are measured again."""
+        worker, self._workers[place] = self._workers[place], None
+        if worker is not None:
+            worker.end()

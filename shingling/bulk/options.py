@@ -53,8 +53,9 @@ class Options:
         memory: bytes that sorting may use in this process.
         max_bytes: largest row or page; larger ones are bad rows.
         timeout: seconds that a row may take in a worker process; slower ones are bad rows.
-        worker_memory: bytes that a process which reads and signs may take; a row that needs more
-            is a bad row. 0 is no limit.
+        worker_memory: bytes that a worker process may take; a row that needs more to be signed is
+            a bad row, and pairs that need more to be measured are measured in this process. 0 is
+            no limit.
         strict: stop at the first bad row.
 
     Raises:

@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import random
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -21,7 +22,7 @@ import shingling.store.index.lookup
 import shingling.store.index.postings
 import shingling.store.index.recent
 from shingling import Rules, Scheme, SimhashFeatures, Store
-from shingling.bulk import Options, deduplicate
+from shingling.bulk import Options, Progress, deduplicate
 from shingling.bulk.measuring import Measurer, Pairs
 from shingling.bulk.signing.chunks import ROW_RECORD
 from shingling.bulk.sorting.halves import find_shared_halves
@@ -201,6 +202,40 @@ def test_measuring_ahead_in_workers_of_which_some_die_changes_nothing(
     found = bulk(file, tmp_path / "out", workers=2)
     assert found == one_by_one(rows, tmp_path / "dedup.db", Rules())
     assert [number > 0 for number in learned] == [False, True, False, True]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit is one of Linux")
+def test_pairs_that_take_a_worker_too_much_memory_are_measured_without_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shingling.bulk.greedy, "_MAX_BLOCK_ROWS", 20)
+    monkeypatch.setattr(shingling.bulk.measuring, "_MIN_PAIRS_FOR_WORKERS", 1)
+    rows = families(5, 120, random_texts(3, 4))
+    long = "a b c d e f g " * 600_000
+    for number in (3, 30, 50):
+        rows[number]["text"] = f"{long} {'an end of its own ' * number}"
+    learned: list[set[int]] = []
+    learn = Measurer.learn
+
+    def noted(self: Measurer, measured: NDArray[np.int64]) -> None:
+        learned.append({*measured[:, 0].tolist()})
+        learn(self, measured)
+
+    def interrupt(progress: Progress) -> None:
+        if progress.phase == "sorting":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Measurer, "learn", noted)
+    file = write_lines(tmp_path / "rows.jsonl", rows)
+    with pytest.raises(KeyboardInterrupt):
+        deduplicate([str(file)], tmp_path / "out", Options(workers=2), progress=interrupt)
+    # What is left of the run has less memory than signing took.
+    found = bulk(file, tmp_path / "out", workers=2, worker_memory=170 << 20)
+    assert found == one_by_one(rows, tmp_path / "dedup.db", Rules())
+    in_workers = set().union(*learned)
+    assert len(in_workers) >= 5
+    assert not in_workers & {30, 50}
+    assert {"row 30", "row 50"} <= found.removed.keys()
 
 
 def test_a_template_that_all_rows_share_takes_no_quadratic_work(

@@ -47,7 +47,7 @@ class Job(NamedTuple):
 
 
 class BodiesGivenUp:
-    """Bodies that took too long or ended their worker, with the reason; the newest ones."""
+    """Bodies that took too long, too much memory or their worker, with the reason; the newest."""
 
     def __init__(self) -> None:
         self._reasons: OrderedDict[bytes, str] = OrderedDict()
@@ -61,6 +61,12 @@ class BodiesGivenUp:
             self._reasons[key] = reason
             if len(self._reasons) > _MAX_BODIES_GIVEN_UP:
                 self._reasons.popitem(last=False)
+
+    def note(self, job: Job, answer: Any) -> Any:
+        """Remember the body of a page that took too much memory; returns the answer."""
+        if getattr(answer, "reason", None) == "too_much_memory":
+            self.add(job, answer.reason)
+        return answer
 
     def check(self, job: Job) -> None:
         """Raise ExtractionError if the body of a page was given up before."""

@@ -100,7 +100,7 @@ class _Lane(threading.Thread):
         if self.worker is None:
             return self._pool.answer_in_thread(job)
         try:
-            return self.worker.ask(job.question)
+            return self._pool.given_up.note(job, self.worker.ask(job.question))
         except WorkerTimeoutError as error:
             raise _timeout() from error
         except WorkerDiedError as error:

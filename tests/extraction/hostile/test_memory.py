@@ -73,6 +73,25 @@ def test_a_page_that_takes_too_much_memory_is_skipped_and_no_other_is() -> None:
     assert shown == [None, "too_much_memory", None, "too_much_memory", None]
 
 
+def test_a_body_that_took_too_much_memory_is_not_tried_again() -> None:
+    async def main() -> tuple[list[str | None], int]:
+        pool = ExtractionPool(extractor(), 1, 60)
+        fetched = [Fetched(body, is_html=True) for body in (MEMORY_BOMB, html(article(1)))]
+        try:
+            found = [(await pool.extract(fetched[0])).reason]
+            for one in (fetched[0], fetched[1], fetched[0]):
+                try:
+                    found.append((await pool.extract(one)).reason)
+                except ExtractionError as error:
+                    found.append(f"known: {error.reason}")
+        finally:
+            await asyncio.to_thread(pool.close)
+        return found, pool.given_up.known
+
+    known = "known: too_much_memory"
+    assert asyncio.run(main()) == (["too_much_memory", known, None, known], 2)
+
+
 def test_an_extractor_that_takes_too_much_memory_loses_its_own_page_only() -> None:
     bodies = ["<p>a few words", "<p>eat", "<p>some more words", "<p>eat again", "<p>the end"]
     found = extract_all(extractor(HUNGRY), bodies)
@@ -126,6 +145,7 @@ def test_a_crawl_skips_pages_that_take_too_much_memory(tmp_path: Path) -> None:
     project = Project(tmp_path, LIST_SPIDER)
     answers = {f"/{at}": page(article(at)) for at in range(6)}
     answers |= {f"/bomb{at}": Answer(MEMORY_BOMB + b"%d" % at) for at in range(3)}
+    answers |= {f"/again{at}": answers["/bomb0"] for at in range(4)}
     peak = 0
     with serving(answers) as server:
         crawling = Crawling(
@@ -140,7 +160,10 @@ def test_a_crawl_skips_pages_that_take_too_much_memory(tmp_path: Path) -> None:
     assert "Traceback" not in crawling.log
     counted = stats(crawling.log)
     assert counted["dedup/new"] == "6"
-    assert counted["dedup/skipped/too_much_memory"] == "3"
+    assert counted["dedup/skipped/too_much_memory"] == "7"
+    # Some come while the first one is still extracted.
+    again = (counted.get(f"dedup/{name}", "0") for name in ("not_tried_again", "known_bodies"))
+    assert sum(map(int, again)) == 4
     assert items(project.folder).keys() == {path[1:] for path in answers}
     assert peak < MEMORY + (50 << 20)
     assert crawling.all_gone()
