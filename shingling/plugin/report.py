@@ -6,6 +6,7 @@ import logging
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from shingling.errors import PageError, StoreError
 from shingling.kernel import COMPILED
 from shingling.plugin.duplicate import describe_duplicate
 from shingling.rules.defaults import MIN_WORDS_FOR_SIMHASH
@@ -65,6 +66,7 @@ class Report:
         self._skipped: Counter[str] = Counter()  # items by reason
         self._dropped: Counter[str] = Counter()  # items by status
         self._logged: set[str] = set()
+        self._store_error = ""  # of the last page, unless one has been decided since
 
     @property
     def _extra(self) -> dict[str, object]:
@@ -100,6 +102,7 @@ class Report:
             stats.inc_value(f"dedup/skipped/{verdict.reason}")
         else:
             stats.inc_value(f"dedup/{verdict.status}")
+            self._store_error = ""
         if verdict.reason == "piece":
             stats.inc_value("dedup/pieces")
         if verdict.contains is not None:
@@ -143,10 +146,21 @@ class Report:
         self._dropped[verdict.status] += 1
         self._crawler.stats.inc_value("dedup/dropped")
 
-    def failed(self, error: Exception) -> None:
-        """Count an item that is kept because dedup failed on it."""
+    def failed(self, error: Exception) -> str | None:
+        """Count an item that is kept because dedup failed on it.
+
+        Returns:
+            What the log is to add to the error; None if it has this error of the store already.
+        """
         self._items["error"] += 1
-        self._crawler.stats.inc_value(f"dedup/errors/{type(error).__name__}")
+        counted = f"dedup/errors/{type(error).__name__}"
+        self._crawler.stats.inc_value(counted)
+        if not isinstance(error, StoreError) or isinstance(error, PageError):
+            return ""
+        before, self._store_error = self._store_error, str(error)
+        if before == self._store_error:
+            return None
+        return f" (until a page is decided again, others are logged at DEBUG: {counted})"
 
     def warn_once(self, about: str, message: str) -> None:
         """Log a warning, the first time that it is about this."""

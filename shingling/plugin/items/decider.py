@@ -203,15 +203,17 @@ class ItemDecider:
 
     def _fail(self, error: Exception, response: Response | None) -> None:
         """Count and log an error of dedup itself, and close the crawl where that is wanted."""
-        self._report.failed(error)
+        added = self._report.failed(error)
         if isinstance(error, NotStartedError):
             self._report.error_once(str(error))
             self._close_crawl()
             return
-        logger.error(
-            "Dedup failed%s, the item is kept: %s",
+        logger.log(
+            logging.DEBUG if added is None else logging.ERROR,
+            "Dedup failed%s, the item is kept: %s%s",
             f" for {safe_url(response.url)[:500]}" if response else "",
             _line(error),
+            added or "",
             extra={"spider": self._crawler.spider},
         )
         if self._settings.on_error == "close":

@@ -54,9 +54,10 @@ def test_no_item_is_lost_when_the_disk_is_full_and_the_store_works_again_with_ro
     assert all(result["error"].startswith("StoreError: ") for result in failed)
     counted = stats(crawling.log)
     lines = [line for line in crawling.log.splitlines() if "Dedup failed for" in line]
-    assert int(counted["dedup/errors/StoreError"]) == len(lines)
-    assert len(failed) <= len(lines) <= len(failed) + 1, "the end of the run may fail as well"
-    assert all("[shingling.plugin.items.decider] ERROR: Dedup failed" in line for line in lines)
+    errors = int(counted["dedup/errors/StoreError"])
+    assert len(failed) <= errors <= len(failed) + 1, "the end of the run may fail as well"
+    (line,) = lines  # for all of them
+    assert "[shingling.plugin.items.decider] ERROR: Dedup failed" in line
     assert "Traceback" not in crawling.log
     store = tmp_path / "dedup.db"
     assert is_whole(store)

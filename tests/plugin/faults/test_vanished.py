@@ -87,7 +87,9 @@ def test_a_deleted_folder_keeps_items_and_the_store_is_written_when_it_is_back(
     folder.mkdir()
     store = folder / "dedup.db"
     with holding(make_pages(45), 15) as (server, held):
-        crawling = crawl(tmp_path, server, f"sqlite:///{store}", delay=0.01)
+        crawling = crawl(
+            tmp_path, server, f"sqlite:///{store}", "-s", "LOG_LEVEL=DEBUG", delay=0.01
+        )
         crawling.wait_for(lambda: stored(store) >= 10)
         shutil.rmtree(folder)
         held.let_go(30)
@@ -184,7 +186,7 @@ def test_a_dropped_database_keeps_items_and_the_store_is_made_again_when_it_is_b
 ) -> None:
     with holding(make_pages(60), 15) as (server, held):
         name = postgres.database()
-        crawling = crawl(tmp_path, server, postgres.url(name), delay=0.01)
+        crawling = crawl(tmp_path, server, postgres.url(name), "-s", "LOG_LEVEL=DEBUG", delay=0.01)
         crawling.wait_for(lambda: count(postgres, name) >= 10)
         postgres.run(f"DROP DATABASE {name} WITH (FORCE)")
         held.let_go(30)
@@ -207,8 +209,11 @@ def test_a_dropped_database_keeps_items_and_the_store_is_made_again_when_it_is_b
     assert "Traceback" not in crawling.log
 
 
-def test_a_role_that_loses_its_rights_keeps_the_items(tmp_path: Path, postgres: Postgres) -> None:
-    with holding(make_pages(30), 15) as (server, held):
+@pytest.mark.parametrize("on_error", ["keep", "close"])
+def test_a_role_that_loses_its_rights_keeps_the_items_and_it_is_said_once(
+    tmp_path: Path, postgres: Postgres, on_error: str
+) -> None:
+    with holding(make_pages(45), 15) as (server, held):
         name = postgres.database()
         postgres.run("CREATE ROLE crawler LOGIN")
         postgres.run(f"ALTER DATABASE {name} OWNER TO crawler")
@@ -216,15 +221,61 @@ def test_a_role_that_loses_its_rights_keeps_the_items(tmp_path: Path, postgres: 
             pass
         postgres.run("GRANT ALL ON ALL TABLES IN SCHEMA public TO crawler", name)
         postgres.run("GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO crawler", name)
-        crawling = crawl(tmp_path, server, postgres.url(name, "crawler"), delay=0.01)
+        crawling = crawl(
+            *(tmp_path, server, postgres.url(name, "crawler")),
+            *("-s", f"DEDUP_ON_ERROR={on_error}"),
+            delay=0.01,
+        )
         crawling.wait_for(lambda: count(postgres, name) >= 10)
         postgres.run("REVOKE ALL ON ALL TABLES IN SCHEMA public FROM crawler", name)
+        held.let_go(30)
+        crawling.wait_for(lambda: "Dedup failed" in crawling.log)
+        if on_error == "keep":
+            crawling.wait_for(lambda: len(server.asked) > 29)
+            postgres.run("GRANT ALL ON ALL TABLES IN SCHEMA public TO crawler", name)
         held.let_go()
         assert crawling.wait() == 0, crawling.log
         urls = decided(server).keys()
     found = results(tmp_path)
-    assert found.keys() == urls
     failed = [result["error"] for result in found.values() if result["reason"] == "error"]
-    assert len(failed) >= 10
     assert all("permission denied" in error for error in failed)
+    failures = [line for line in said(crawling.log) if "Dedup failed for" in line]
+    assert len(failures) == 1, failures
+    assert "permission denied" in failures[0]
+    assert "Traceback" not in crawling.log
+    if on_error == "close":
+        assert stats(crawling.log)["finish_reason"] == "dedup_error"
+        assert len(found) == int(stats(crawling.log)["item_scraped_count"])
+        return
+    assert found.keys() == urls
+    assert len(failed) >= 10
+    assert stats(crawling.log)["dedup/errors/StoreError"] == str(len(failed))
+    assert "error" not in {found[url]["reason"] for url in sorted(urls)[-10:]}
+
+
+def test_a_dropped_schema_keeps_items_and_the_store_is_made_again_when_it_is_back(
+    tmp_path: Path,
+) -> None:
+    with own_server() as postgres, holding(make_pages(60), 15) as (server, held):
+        name = postgres.database()
+        postgres.run("CREATE SCHEMA shop", name)
+        postgres.run(f"ALTER DATABASE {name} SET search_path = shop")
+        crawling = crawl(tmp_path, server, postgres.url(name), delay=0.01)
+        crawling.wait_for(lambda: count(postgres, name) >= 10)
+        postgres.run("DROP SCHEMA shop CASCADE", name)
+        held.let_go(30)
+        crawling.wait_for(lambda: len(server.asked) > 29)
+        crawling.wait_for(lambda: "Dedup failed" in crawling.log)
+        postgres.run("CREATE SCHEMA shop", name)
+        held.let_go()
+        assert crawling.wait() == 0, crawling.log
+        urls = decided(server).keys()
+        found = results(tmp_path)
+        assert found.keys() == urls
+        assert len(content(postgres, name)) >= 10
+    lost, failed, made = said(crawling.log)
+    assert "Dedup lost its store" in lost
+    assert "Dedup failed for" in failed
+    assert "are not known any more" in made
+    assert {found[url]["status"] for url in sorted(urls)[-10:]} <= {"new", "exact", "near"}
     assert "Traceback" not in crawling.log
