@@ -19,6 +19,7 @@ from shingling.store.schema.damage import Damage, attach_damage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from sqlalchemy import URL, Connection, Engine, RowMapping, Table
@@ -243,6 +244,10 @@ class Database(ABC):
         """Message of the database, with the likely reason where it names none."""
         return message
 
+    def begin_writing(self) -> AbstractContextManager[Connection]:
+        """Begin a transaction that writes, and is tried again where `trouble` says so."""
+        return self.engine.begin()
+
     @abstractmethod
     def begin_reading(self) -> Connection:
         """Connect so that a transaction sees one state of the store throughout."""
@@ -294,7 +299,7 @@ class Database(ABC):
         """
 
         def once(alone: bool) -> _T:
-            with self.engine.begin() as connection:
+            with self.begin_writing() as connection:
                 self._take_turn(connection, alone=alone)
                 return action(connection)
 

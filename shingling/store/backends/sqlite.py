@@ -6,7 +6,7 @@ import os
 import sqlite3
 import time
 from contextlib import closing
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,6 +21,7 @@ from shingling.store.index.recent import Recent, RecentPostings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from sqlalchemy import URL, Connection, RowMapping, Table
     from sqlalchemy.exc import DBAPIError
@@ -62,6 +63,8 @@ class SqliteDatabase(
             options["connect_args"]["check_same_thread"] = False
         self.engine = create_engine(url, **options)
         self._reader = self.engine.execution_options(reading=True)
+        # Its transactions fail at bytes that are no text, which takes less time than to look.
+        self._writer = self.engine.execution_options(trusting=True)
         event.listen(self.engine, "connect", self._connected)
         event.listen(self.engine, "connect", self.note_damage)
         event.listen(self.engine, "begin", _begin)
@@ -204,12 +207,20 @@ class SqliteDatabase(
             retried(lambda: once(True))
 
     def trouble(self, error: DBAPIError) -> Trouble | None:
-        """`AWAY` where another program has locked the file."""
-        return Trouble.AWAY if "locked" in str(error.orig) else None
+        """`AWAY` where another program has locked it; `CONFLICT` at bytes that are no text."""
+        message = str(error.orig)
+        if "decode to UTF-8" in message:
+            self._writer = self.engine
+            return Trouble.CONFLICT
+        return Trouble.AWAY if "locked" in message else None
 
     def explained(self, message: str) -> str:
         """Message with its likely reason: SQLite writes even to a file that is only read."""
         return _explained(message)
+
+    def begin_writing(self) -> AbstractContextManager[Connection]:
+        """Begin a transaction that trusts texts to be texts, until one has failed at that."""
+        return self._writer.begin()
 
     def begin_reading(self) -> Connection:
         """Connect so that a transaction is deferred, and sees one snapshot."""
@@ -266,8 +277,6 @@ def _tables(path: Path) -> set[str]:
 
 
 def _set_up(connection: sqlite3.Connection) -> None:
-    # A file may be damaged: bytes that are no text must not end the reading of all others.
-    connection.text_factory = partial(str, encoding="utf-8", errors="replace")
     connection.isolation_level = None  # transactions are begun by `_begin`, not by the driver
     connection.execute(f"PRAGMA page_size={_PAGE_BYTES}").close()  # before the file is made
     (page_bytes,) = connection.execute("PRAGMA page_size").fetchone()
@@ -283,8 +292,16 @@ def _set_up(connection: sqlite3.Connection) -> None:
 
 def _begin(connection: Connection) -> None:
     _require_files(connection, in_transaction=False)
-    reading = connection.get_execution_options().get("reading", False)
-    connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
+    options = connection.get_execution_options()
+    raw = connection.connection.driver_connection
+    assert raw is not None
+    # In a damaged file, bytes that are no text must not end the reading of all others.
+    raw.text_factory = str if options.get("trusting") else _text
+    connection.exec_driver_sql("BEGIN" if options.get("reading") else "BEGIN IMMEDIATE")
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
 
 
 def _require_files(connection: Connection, *, in_transaction: bool = True) -> None:

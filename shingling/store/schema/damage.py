@@ -26,9 +26,10 @@ _KEY = "shingling_damage"  # in `Connection.info`
 def checksum(words: int, text_hash: bytes, minima: bytes, simhash: int) -> int:
     """CRC-32 of a signature as the database keeps it, as a signed number.
 
-    zlib's takes a third of the time of crcmod's, which has no instructions of the processor for it.
+    zlib's takes a third of the time of crcmod's, which has no instructions of the processor for it;
+    one call of it takes less time than three.
     """
-    crc = zlib.crc32(b"%d %d" % (words, simhash), zlib.crc32(minima, zlib.crc32(text_hash)))
+    crc = zlib.crc32(b"%b%b%d %d" % (text_hash, minima, words, simhash))
     return crc - (1 << 32) if crc >= 1 << 31 else crc
 
 

@@ -75,7 +75,7 @@ class Row:
     run_id: int | None = field(metadata=_page(kinds.ID, 150, exported_as="run"))
     # URL of the page that this is an item of; None: it is a page.
     source: str | None = field(metadata=_page(kinds.STRING, 160))
-    # Of the signature; None where an older release has written it. `values` makes it anew.
+    # Of the signature; None where that is new, or an older release has written it.
     checksum: int | None = field(metadata=_page(kinds.CHECKSUM))
     stored: bool
     indexed: Keyed | None
@@ -122,8 +122,9 @@ class Row:
         values = [*_column_values(self)]
         for place, write in _WRITERS:
             values[place] = write(values[place])
-        made = checksum(*_signature_in(values))
-        values[_CHECKSUM] = ~made if self.damaged else made  # so that the damage is found again
+        if self.checksum is None or self.damaged:
+            made = checksum(*_signature_in(values))
+            values[_CHECKSUM] = ~made if self.damaged else made  # so that the damage is found again
         return tuple(values)
 
     def take(self, origin: kinds.Origin, other: Page | Signature) -> None:
@@ -131,7 +132,7 @@ class Row:
         for name in ORIGINS[origin]:
             setattr(self, name, getattr(other, name))
         if origin == "signature":
-            self.damaged = False
+            self.damaged, self.checksum = False, None
 
     def blank(self) -> None:
         """Have a signature that is like no other, in place of one that is lost."""
@@ -217,10 +218,10 @@ def is_damaged(values: Sequence[Any]) -> bool:
     types = tuple(map(type, values))
     if types not in _possible_types and not _are_possible(types):
         return True
-    if len(values[_MINIMA]) != MINIMA_BYTES or len(values[_TEXT_HASH]) != HASH_BYTES:
-        return True
     stored = values[_CHECKSUM]
-    return stored is not None and stored != checksum(*_signature_in(values))
+    if stored is not None:
+        return bool(stored != checksum(*_signature_in(values)))
+    return len(values[_MINIMA]) != MINIMA_BYTES or len(values[_TEXT_HASH]) != HASH_BYTES
 
 
 def _are_possible(types: tuple[type, ...]) -> bool:
