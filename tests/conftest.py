@@ -38,7 +38,7 @@ _MARKERS = {
     "slow": (
         "bulk/",
         "cli/test_exchange_commands.py",
-        "hostile/test_archive",
+        "hostile/files/",
         "repository/benchmarks/",
         "store/backends/test_atomic.py",
         "store/backends/test_races.py",

@@ -65,7 +65,10 @@ def text_of_file(what: str, field: str | None = None) -> FileText | None:
         ShinglingError: its main text cannot be extracted, or it has not one text but several.
     """
     if what == "-":
-        return FileText(what, _main_text(what, sys.stdin.buffer.read()))
+        raw = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
+        if len(raw) > MAX_FILE_BYTES:
+            raise ShinglingError(f"{what}: larger than {MAX_FILE_BYTES:,} bytes")
+        return FileText(what, _main_text(what, raw))
     if not Path(what).exists() or Path(what).is_dir():
         return None
     texts = list(islice(texts_of_file(what, field), 2))

@@ -37,3 +37,6 @@ MIN_WORDS_FOR_SIMHASH = 200
 
 MAX_FILE_BYTES = 1_000_000_000
 """Size of a file that a person names, above which it is not read."""
+
+MAX_LINE_BYTES = 100_000_000
+"""Default limit to a line of a file: some pages of the largest size, as JSON."""

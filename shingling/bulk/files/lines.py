@@ -10,7 +10,7 @@ import io
 import json
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
-from shingling.rules.defaults import MAX_FILE_BYTES
+from shingling.rules.defaults import MAX_LINE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +33,7 @@ class Line(NamedTuple):
     problem: str = ""
 
 
-def json_lines(file: IO[bytes], max_bytes: int = MAX_FILE_BYTES) -> Iterator[Line]:
+def json_lines(file: IO[bytes], max_bytes: int = MAX_LINE_BYTES) -> Iterator[Line]:
     """Yield the objects of JSON lines; empty lines are skipped.
 
     Args:
@@ -66,7 +66,7 @@ def json_object(line: bytes) -> dict[str, Any] | str:
     return values if isinstance(values, dict) else "not a JSON object"
 
 
-def csv_lines(file: IO[bytes], max_characters: int = MAX_FILE_BYTES) -> Iterator[Line]:
+def csv_lines(file: IO[bytes], max_characters: int = MAX_LINE_BYTES) -> Iterator[Line]:
     """Yield the rows of CSV in UTF-8 after its header, each with the number of its last line.
 
     Args:
@@ -78,7 +78,11 @@ def csv_lines(file: IO[bytes], max_characters: int = MAX_FILE_BYTES) -> Iterator
     try:
         lines = _LimitedLines(text, max_characters)
         rows = csv.reader(lines)
-        names = next(rows, [])
+        try:
+            names = next(rows, [])
+        except csv.Error as error:
+            yield Line(rows.line_num, {}, f"the header is not CSV ({error})")
+            return
         while True:
             lines.is_cut = False
             try:

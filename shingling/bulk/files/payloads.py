@@ -18,6 +18,7 @@ from shingling.bulk.files.lines import json_object
 from shingling.bulk.files.pages import SavedPage, SavedText, SkippedPage
 from shingling.extraction.html import decode
 from shingling.extraction.pages import Fetched
+from shingling.text import plain_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -120,9 +121,9 @@ class ArrowRows(NamedTuple):
         with pa.ipc.open_stream(self.message) as stream:
             number = 0
             for batch in stream:
-                for values in batch.to_pylist():
+                for values in _arrow_rows(batch):
                     number += 1
-                    yield RawRow(number, json_values(values))
+                    yield RawRow(number, values)
 
 
 class Pages(NamedTuple):
@@ -166,6 +167,17 @@ class Broken(NamedTuple):
         """Yield the bad row."""
         del max_bytes
         yield RawRow(1, self.reason)
+
+
+def _arrow_rows(batch: Any) -> list[dict[str, Any] | str]:
+    """Fields of each row, or what is wrong with it: a time beyond all years, no UTF-8."""
+    try:
+        return [json_values(values) for values in batch.to_pylist()]
+    except (ValueError, OverflowError) as error:
+        if batch.num_rows == 1:
+            return [f"a value cannot be read: {plain_line(str(error))}"]
+        rows = (batch.slice(place, 1) for place in range(batch.num_rows))
+        return [values for row in rows for values in _arrow_rows(row)]
 
 
 def limited_lines(file: IO[bytes], max_bytes: int) -> Iterator[tuple[bytes | None, int]]:

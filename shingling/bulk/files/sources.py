@@ -44,16 +44,23 @@ _FILE_PART_BYTES = 1 << 24  # of a file that workers read for themselves
 _MAX_FILE_PARTS = 2048  # of such a file: the parts of a very large one are larger
 _MAX_PART_ROWS = 8192
 _MAX_PART_PAGES = 64
+_PARQUET_ROWS_AT_ONCE = 16
+_CELL_BYTES = 16  # on the way to a worker, besides its text
 _MAX_PART_BYTES = 1 << 23  # of rows that are sent to workers
 _Item = TypeVar("_Item")
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 
 def _reading_errors() -> tuple[type[Exception], ...]:
-    """List what reading raises; Zstandard has an error of its own, if it is in use."""
-    modules = map(sys.modules.get, ("compression.zstd", "backports.zstd"))
-    zstd = [module.ZstdError for module in modules if module is not None]
-    return (OSError, EOFError, zlib.error, ArchiveError, *zstd)
+    """List what reading raises; Zstandard and Arrow have errors of their own, if in use."""
+    names = {
+        "compression.zstd": "ZstdError",
+        "backports.zstd": "ZstdError",
+        "pyarrow": "ArrowException",
+    }
+    found = [(sys.modules[module], name) for module, name in names.items() if module in sys.modules]
+    own = [getattr(module, name) for module, name in found]
+    return (OSError, EOFError, zlib.error, ArchiveError, *own)
 
 
 class Source:
@@ -246,7 +253,7 @@ def _documents(
 def _csv(file: IO[bytes], options: Options) -> Iterator[Payload]:
     buffered = io.BufferedReader(cast("io.RawIOBase", file))
     lines = csv_lines(cast("IO[bytes]", buffered), options.max_bytes)
-    sized = ((line, sum(map(len, line.values.values()))) for line in lines)
+    sized = ((line, _size_of(line.values)) for line in lines)
     before = 0
     try:
         for part in _collected(sized, _MAX_PART_ROWS):
@@ -254,6 +261,10 @@ def _csv(file: IO[bytes], options: Options) -> Iterator[Payload]:
             before = part[-1].number
     finally:
         buffered.detach()
+
+
+def _size_of(cells: dict[str, str]) -> int:
+    return sum(map(len, cells.values())) + _CELL_BYTES * len(cells)
 
 
 def _collected(items: Iterable[tuple[_Item, int]], max_items: int) -> Iterator[list[_Item]]:
@@ -288,12 +299,15 @@ def _parquet(path: Path) -> Iterator[tuple[Payload, float | None]]:
     try:
         with pq.ParquetFile(path) as file:
             done, total = 0, max(file.metadata.num_rows, 1)
-            for batch in file.iter_batches(_MAX_PART_ROWS):
+            # A file of a kilobyte may have rows of a megabyte each.
+            sized = ((batch, batch.nbytes) for batch in file.iter_batches(_PARQUET_ROWS_AT_ONCE))
+            for part in _collected(sized, _MAX_PART_ROWS // _PARQUET_ROWS_AT_ONCE):
                 sink = pa.BufferOutputStream()
-                with pa.ipc.new_stream(sink, batch.schema) as stream:
-                    stream.write_batch(batch)
+                with pa.ipc.new_stream(sink, part[0].schema) as stream:
+                    for batch in part:
+                        stream.write_batch(batch)
                 yield ArrowRows(sink.getvalue().to_pybytes()), done / total
-                done += batch.num_rows
+                done += sum(batch.num_rows for batch in part)
     except pa.ArrowException as error:
         yield Broken(f"cannot be read any further: {plain_line(str(error))}"), None
 

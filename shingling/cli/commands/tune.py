@@ -6,7 +6,7 @@ import hashlib
 import sys
 from heapq import nsmallest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from shingling.cli.opening import open_store
 from shingling.cli.option_types import whole_number
@@ -14,6 +14,7 @@ from shingling.cli.output import FOUND, print_json, print_lines, print_table
 from shingling.cli.subcommand import Subcommand
 from shingling.errors import NoStoreError, TuningError
 from shingling.plugin.settings import project_folder
+from shingling.rules.defaults import MAX_LINE_BYTES
 from shingling.rules.methods import DEFAULT_METHOD, METHODS
 
 if TYPE_CHECKING:
@@ -131,9 +132,23 @@ def _labelled(path: str | None, store: Store | None) -> LabelledPairs:
     if path is None:
         return _sampled(_needed(store))
     if path == "-":
-        return read_pairs(sys.stdin, look_up)
+        return read_pairs(_limited(sys.stdin), look_up)
     with Path(path).open(encoding="utf-8-sig", errors="replace") as lines:
-        return read_pairs(lines, look_up)
+        return read_pairs(_limited(lines), look_up)
+
+
+def _limited(file: IO[str]) -> Iterator[str]:
+    """Yield the lines of a file.
+
+    Raises:
+        TuningError: one is too long to be held.
+    """
+    number = 0
+    while line := file.readline(MAX_LINE_BYTES + 1):
+        number += 1
+        if len(line) > MAX_LINE_BYTES:
+            raise TuningError(f"line {number:,}: longer than {MAX_LINE_BYTES:,} characters")
+        yield line
 
 
 def _sampled(store: Store) -> LabelledPairs:

@@ -1,0 +1,1 @@
+"""Attacks by files: archives, tables and lines."""

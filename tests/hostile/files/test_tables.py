@@ -1,0 +1,264 @@
+"""Damaged Parquet files, odd CSV and JSON: a named bad row, or one line and exit status 2."""
+
+from __future__ import annotations
+
+import json
+import random
+import resource
+import subprocess
+import sys
+from contextlib import chdir
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
+
+from shingling import Page, Store
+from shingling.bulk import Options, deduplicate
+from tests.bulk.collections import read_lines
+from tests.hostile.test_options import _run
+from tests.support.pages import article
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+ROW = b"1,%s\n" % article(1, 40).encode()
+OTHER = b"2,%s\n" % article(2, 40).encode()
+HEADER = b"id,text\n"
+
+# Files, each with the ids of the rows that are kept, and what is said of the others.
+CSV: dict[str, tuple[bytes, list[str], list[str]]] = {
+    "NULs": (
+        HEADER + ROW + b"2,a\0b c d\n\0\n" + b"3\0,x y z w\n",
+        ["1", "2", "3\0"],
+        ["1 cells, not 2"],
+    ),
+    "NULs only": (bytes(12_000_000), [], ["the header is not CSV"]),
+    "a quote that never ends": (HEADER + ROW + b'2,"never closed\n' + OTHER, ["1", "2"], []),
+    "a quote that never ends and is long": (
+        HEADER + b'2,"never closed' + b"word " * 3_000_000,
+        [],
+        ["longer than"],
+    ),
+    "a quote within a cell": (HEADER + b'1,a "b" c d\n' + OTHER, ["1", "2"], []),
+    "a long field": (
+        HEADER + ROW + b"3," + b"word " * 3_000_000 + b"\n" + OTHER,
+        ["1", "2"],
+        ["longer"],
+    ),
+    "a long header": (b"word " * 3_000_000 + b"\n" + ROW, [], ["the header is not CSV"]),
+    "100,000 columns": (
+        b",".join(b"c%d" % n for n in range(100_000)) + b",text\n" + b"x," * 100_000 + b"a b c d\n",
+        ["rows.csv:2"],
+        [],
+    ),
+    "100,000 cells too many": (
+        HEADER + ROW + b"," * 100_000 + b"\n" + OTHER,
+        ["1", "2"],
+        ["cells"],
+    ),
+    "columns of one name": (b"text,text,id,id\na b c,d e f,1,2\n", ["2"], []),
+    "UTF-16": ("id,text\n1,many words of a text\n".encode("utf-16"), [], ["neither", "cells"]),
+    "Latin-1": (HEADER + b"1,caf\xe9 noir et th\xe9\n" + OTHER, ["2"], ["not UTF-8"]),
+    "carriage returns": (HEADER.replace(b"\n", b"\r") + b"1,a b c d\r2,e f g h\r", ["1", "2"], []),
+    "line ends only": (b"\n" * 100_000, [], []),
+    "nothing": (b"", [], []),
+    "a mark only": (b"\xef\xbb\xbf", [], []),
+}
+
+
+def bulk(file: Path, **options: Any) -> tuple[list[str], list[str]]:
+    """Ids that are kept, and the reasons of bad rows."""
+    out = file.parent / "out"
+    deduplicate([str(file)], out, Options(**{"workers": 0, **options}), restart=True)
+    kept = [str(row.get("id", "")) for row in read_lines(out / "kept.jsonl")]
+    return kept, [row["reason"] for row in read_lines(out / "bad.jsonl")]
+
+
+@pytest.mark.parametrize("name", CSV)
+def test_odd_csv_gives_its_good_rows_and_names_the_bad_ones(tmp_path: Path, name: str) -> None:
+    body, ids, expected = CSV[name]
+    file = tmp_path / "rows.csv"
+    file.write_bytes(body)
+    kept, bad = bulk(file)
+    assert [one or "rows.csv:2" for one in kept] == ids
+    assert len(bad) >= len(expected)
+    assert all(any(part in reason for reason in bad) for part in expected), bad
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a store, from which commands read and write."""
+    made = tmp_path_factory.mktemp("tables")
+    with Store.open(f"sqlite:///{made / 'dedup.db'}") as store:
+        store.check([Page(f"https://a.example/{one}", article(one)) for one in range(3)])
+    return made
+
+
+def _commands(name: str) -> list[list[str]]:
+    return [
+        ["bulk", name, "--out", "out", "--restart"],
+        ["import", name],
+        ["tune", name],
+        ["compare", name, name],
+        ["compare", "--all", name],
+    ]
+
+
+def check_commands(folder: Path, name: str, body: bytes) -> None:
+    """Run the commands that read files; none ends in a traceback."""
+    (folder / name).write_bytes(body)
+    with chdir(folder):
+        for arguments in _commands(name):
+            code, said = _run(arguments)
+            assert code in (0, 1, 2), (arguments, said)
+            assert "Traceback" not in said, (arguments, said)
+
+
+@pytest.mark.parametrize("name", CSV)
+def test_no_command_fails_at_odd_csv(folder: Path, name: str) -> None:
+    check_commands(folder, "odd.csv", CSV[name][0])
+
+
+JSON = {
+    "deep": b'{"id":1,"text":' + b"[" * 100_000 + b"\n",
+    "nested": b'{"id":1,"x":' + b"[" * 500 + b"]" * 500 + b',"text":"a b c"}\n',
+    "many fields": json.dumps({str(n): n for n in range(50_000)} | {"text": "a b c"}).encode(),
+    "long numbers": b'{"id":' + b"9" * 5000 + b',"text":"a b c"}\n{"id":1e400,"text":"a b"}\n',
+    "lone surrogates": b'{"id":"\\ud800","text":"a \\udfff b"}\n',
+    "NULs": bytes(1_000_000),
+    "UTF-16": '{"id":1,"text":"a b c"}\n'.encode("utf-16"),
+    "other bytes": random.Random(3).randbytes(10_000),
+    "gzip that is cut off": b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xab\x56",
+}
+
+
+@pytest.mark.parametrize("name", JSON)
+def test_no_command_fails_at_odd_json(folder: Path, name: str) -> None:
+    check_commands(folder, "odd.jsonl", JSON[name])
+
+
+@settings(max_examples=8, suppress_health_check=list(HealthCheck), deadline=None)
+@given(
+    body=st.binary(max_size=300)
+    | st.text('",\n\r\0a\ud800é;', max_size=80).map(
+        lambda text: text.encode("utf-8", "surrogatepass")
+    )
+)
+def test_no_command_fails_at_any_csv(folder: Path, body: bytes) -> None:
+    check_commands(folder, "any.csv", HEADER + body)
+
+
+def parquet(file: Path, columns: dict[str, Any], **options: Any) -> bytes:
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table(columns), file, **options)
+    return file.read_bytes()
+
+
+def good_parquet(folder: Path, rows: int = 300) -> bytes:
+    ids = [str(number) for number in range(rows)]
+    texts = [article(number, 40) for number in range(rows)]
+    return parquet(folder / "rows.parquet", {"id": ids, "text": texts}, row_group_size=100)
+
+
+def cut(body: bytes) -> bytes:
+    return body[: len(body) // 2]
+
+
+def long_footer(body: bytes) -> bytes:
+    return body[:-8] + (0x7FFF_FFFF).to_bytes(4, "little") + body[-4:]
+
+
+DAMAGED: dict[str, Callable[[bytes], bytes]] = {
+    "cut off": cut,
+    "only its beginning": lambda body: body[:100],
+    "only its end": lambda body: body[-200:],
+    "empty": lambda _: b"",
+    "two marks": lambda _: b"PAR1PAR1",
+    "a long footer": long_footer,
+    "something else": lambda _: random.Random(4).randbytes(5000),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_a_damaged_parquet_file_is_a_bad_row_or_one_line(folder: Path, name: str) -> None:
+    body = DAMAGED[name](good_parquet(folder))
+    check_commands(folder, "damaged.parquet", body)
+    kept, (reason,) = bulk(folder / "damaged.parquet")
+    assert not kept
+    assert "cannot be read any further" in reason
+
+
+@settings(max_examples=8, suppress_health_check=list(HealthCheck), deadline=None)
+@given(seed=st.integers(0, 1 << 32), from_end=st.booleans())
+def test_flipped_bits_of_parquet_end_in_no_traceback(
+    folder: Path, seed: int, from_end: bool
+) -> None:
+    choice = random.Random(seed)
+    body = bytearray(good_parquet(folder))
+    for _ in range(8):
+        place = len(body) - 1 - choice.randrange(800) if from_end else choice.randrange(len(body))
+        body[place] ^= 1 << choice.randrange(8)
+    check_commands(folder, "flipped.parquet", bytes(body))
+
+
+def test_rows_before_the_damage_of_parquet_are_read(tmp_path: Path) -> None:
+    body = bytearray(good_parquet(tmp_path))
+    body[len(body) // 2 : len(body) // 2 + 200] = bytes(200)
+    (tmp_path / "rows.parquet").write_bytes(body)
+    kept, (reason,) = bulk(tmp_path / "rows.parquet")
+    assert len(kept) >= 100
+    assert "cannot be read any further" in reason
+
+
+def test_a_value_of_parquet_that_cannot_be_read_is_a_bad_row_of_its_own(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    ends = pa.array([0, 3, 20], pa.int32()).buffers()[1]
+    raw = pa.py_buffer(b"\xff\xfe\xfdmany words, a text")
+    texts = pa.StringArray.from_buffers(2, ends, raw)
+    parquet(tmp_path / "rows.parquet", {"id": ["1", "2"], "text": texts})
+    kept, (reason,) = bulk(tmp_path / "rows.parquet")
+    assert (kept, "a value cannot be read" in reason) == (["2"], True)
+
+    beyond = pa.array([1, 1 << 61], pa.timestamp("us"))
+    parquet(tmp_path / "rows.parquet", {"id": ["1", "2"], "text": ["a b c", "d e f"], "at": beyond})
+    kept, (reason,) = bulk(tmp_path / "rows.parquet")
+    assert (kept, "a value cannot be read" in reason) == (["1"], True)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit is one of Linux")
+@pytest.mark.parametrize("kind", ["Parquet of large rows", "CSV of one long line"])
+def test_a_small_file_of_much_takes_little_memory(tmp_path: Path, kind: str) -> None:
+    import gzip
+
+    if kind.startswith("Parquet"):
+        file = tmp_path / "rows.parquet"
+        texts = ["word " * 400_000] * 300  # 600 MB in a file of some kilobytes
+        parquet(file, {"id": [*map(str, range(300))], "text": texts}, compression="zstd")
+        command = ["bulk", str(file), "--out", str(tmp_path / "out")]
+    else:
+        file = tmp_path / "rows.csv.gz"
+        with gzip.open(file, "wb", 1) as packed:
+            packed.write(b'url,text\nhttps://a.example/1,"')
+            for _ in range(300):
+                packed.write(bytes(1_000_000))
+        command = ["import", str(file), "--store", f"sqlite:///{tmp_path / 'dedup.db'}"]
+    assert file.stat().st_size < 2_000_000
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_DATA, (700 << 20, 700 << 20))
+
+    done = subprocess.run(
+        [sys.executable, "-m", "scrapy", "dedup", *command],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        preexec_fn=limit,
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    assert done.returncode == (0 if kind.startswith("Parquet") else 2), done.stderr
+    if not kind.startswith("Parquet"):
+        assert "longer than 100,000,000 characters" in done.stderr
