@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
-    from sqlalchemy import URL, Connection, RowMapping, Table
+    from sqlalchemy import URL, Connection, Engine, RowMapping, Table
     from sqlalchemy.exc import DBAPIError
     from sqlalchemy.pool import ConnectionPoolEntry
 
@@ -64,7 +64,7 @@ class SqliteDatabase(
         self.engine = create_engine(url, **options)
         self._reader = self.engine.execution_options(reading=True)
         # Its transactions fail at bytes that are no text, which takes less time than to look.
-        self._writer = self.engine.execution_options(trusting=True)
+        self._writer: Engine = self.engine.execution_options(trusting=True)
         event.listen(self.engine, "connect", self._connected)
         event.listen(self.engine, "connect", self.note_damage)
         event.listen(self.engine, "begin", _begin)
