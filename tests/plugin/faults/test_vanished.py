@@ -215,24 +215,25 @@ def test_a_role_that_loses_its_rights_keeps_the_items_and_it_is_said_once(
 ) -> None:
     with holding(make_pages(45), 15) as (server, held):
         name = postgres.database()
-        postgres.run("CREATE ROLE crawler LOGIN")
-        postgres.run(f"ALTER DATABASE {name} OWNER TO crawler")
+        role = f"crawler_{on_error}"
+        postgres.run(f"CREATE ROLE {role} LOGIN")
+        postgres.run(f"ALTER DATABASE {name} OWNER TO {role}")
         with Store.open(postgres.url(name)):  # whose tables are those of the administrator
             pass
-        postgres.run("GRANT ALL ON ALL TABLES IN SCHEMA public TO crawler", name)
-        postgres.run("GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO crawler", name)
+        postgres.run(f"GRANT ALL ON ALL TABLES IN SCHEMA public TO {role}", name)
+        postgres.run(f"GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO {role}", name)
         crawling = crawl(
-            *(tmp_path, server, postgres.url(name, "crawler")),
+            *(tmp_path, server, postgres.url(name, role)),
             *("-s", f"DEDUP_ON_ERROR={on_error}", "-s", "LOG_LEVEL=DEBUG"),
             delay=0.01,
         )
         crawling.wait_for(lambda: count(postgres, name) >= 10)
-        postgres.run("REVOKE ALL ON ALL TABLES IN SCHEMA public FROM crawler", name)
+        postgres.run(f"REVOKE ALL ON ALL TABLES IN SCHEMA public FROM {role}", name)
         held.let_go(30)
         crawling.wait_for(lambda: "Dedup failed" in crawling.log)
         if on_error == "keep":
             crawling.wait_for(lambda: crawling.log.count("Dedup failed") >= 10)
-            postgres.run("GRANT ALL ON ALL TABLES IN SCHEMA public TO crawler", name)
+            postgres.run(f"GRANT ALL ON ALL TABLES IN SCHEMA public TO {role}", name)
         held.let_go()
         assert crawling.wait() == 0, crawling.log
         urls = decided(server).keys()
@@ -254,9 +255,9 @@ def test_a_role_that_loses_its_rights_keeps_the_items_and_it_is_said_once(
 
 
 def test_a_dropped_schema_keeps_items_and_the_store_is_made_again_when_it_is_back(
-    tmp_path: Path,
+    tmp_path: Path, postgres: Postgres
 ) -> None:
-    with own_server() as postgres, holding(make_pages(60), 15) as (server, held):
+    with holding(make_pages(60), 15) as (server, held):
         name = postgres.database()
         postgres.run("CREATE SCHEMA shop", name)
         postgres.run(f"ALTER DATABASE {name} SET search_path = shop")
