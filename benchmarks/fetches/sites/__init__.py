@@ -1,0 +1,1 @@
+"""Simulated sites, in two halves: what is tuned on `seen` is reported on `unseen`."""
