@@ -32,12 +32,12 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
-from shingling.plugin.fetching.counting import interval
 
 from benchmarks.data import data_folder
 from benchmarks.fetches import offline
 from benchmarks.fetches.crawls import STORES, VARIANTS, Crawled, crawl
 from benchmarks.fetches.deciders import Everything, Learned
+from shingling.plugin.fetching.counting import interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
