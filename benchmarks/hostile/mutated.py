@@ -43,7 +43,9 @@ EXPLAINED = {
     "bodies that Scrapy cannot unpack": r"(decompress|gzip|deflate|zlib)",
     "most pages of this part have hardly any text": r"Dedup did not compare \d+ of \d+ items",
     "redirects to URLs that are none": r"(Ignoring|Redirect)",
+    "no worker for pages that could hold up the crawl": r"are skipped .needs_worker.",
 }
+_MAX_LINE = 300  # characters of what is printed of a page or a line of the log
 _LINE = re.compile(
     r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \[[^\]]*\] (WARNING|ERROR|CRITICAL): .*$", re.M
 )
@@ -121,7 +123,7 @@ class Checks:
                 found = [
                     round(resemblance(self._text(own), self._text(one)), 2) for one in originals
                 ]
-                wrong.append(f"page {event['number']} is {found} like its original: {event}")
+                wrong.append(f"page {event['number']} is {found} like its original: {event}"[:_MAX_LINE])
         return wrong
 
     def _is_like(self, own: str, other: str, lines: Lines, is_exact: bool) -> bool:
@@ -156,7 +158,7 @@ class Checks:
                     result.explained[why] += 1
                     break
             else:
-                wrong.append(line[0][:300])
+                wrong.append(line[0][:_MAX_LINE])
         return wrong
 
 
