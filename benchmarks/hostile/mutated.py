@@ -123,7 +123,8 @@ class Checks:
                 found = [
                     round(resemblance(self._text(own), self._text(one)), 2) for one in originals
                 ]
-                wrong.append(f"page {event['number']} is {found} like its original: {event}"[:_MAX_LINE])
+                line = f"page {event['number']} is {found} like its original: {event}"
+                wrong.append(line[:_MAX_LINE])
         return wrong
 
     def _is_like(self, own: str, other: str, lines: Lines, is_exact: bool) -> bool:
