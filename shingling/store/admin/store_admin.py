@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from shingling.store import url_rules
 from shingling.store.admin import queries
 from shingling.store.admin.checking.check import Check
+from shingling.store.admin.looking.candidates import candidates
 from shingling.store.admin.rebuild import Plan, Rebuild, abandon, read_plan
 from shingling.store.admin.reviews import apply_review, find_reviews, write_review
 from shingling.store.decide.batch import Batch
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from shingling.rules.rules import Rules
     from shingling.sketch import Scheme
     from shingling.store.admin.checking.findings import Findings
+    from shingling.store.admin.looking.candidates import Candidates
     from shingling.store.admin.rebuild import Changes
     from shingling.store.model import IndexShape, Review
     from shingling.store.session import Session
@@ -139,6 +141,18 @@ class StoreAdmin:
         """Read the reviews of a URL, or all of them, newest first."""
         with self._session.reading() as connection:
             return list(find_reviews(connection, url))
+
+    def candidates(self, seed: int = 84) -> Candidates:
+        """Find the pairs that a threshold decides on, in a random sample of 1000 pages.
+
+        `shingling.tuning` estimates precision and recall of thresholds by them and their reviews,
+        and says which of them tell most if they are reviewed.
+
+        Args:
+            seed: of the draw.
+        """
+        with self._session.reading() as connection:
+            return candidates(self._session, connection, seed)
 
     def rebuild(
         self,
