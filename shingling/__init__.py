@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     )
     from shingling.store import (
         Change as Change,
+        CandidatePair as CandidatePair,
+        Candidates as Candidates,
         Changes as Changes,
         Findings as Findings,
         Group as Group,
@@ -68,6 +70,8 @@ _MODULE_OF = {
     "Addon": "plugin.addon",
     "Canonicaliser": "text",
     "Change": "store",
+    "CandidatePair": "store",
+    "Candidates": "store",
     "Changes": "store",
     "Comparison": "similarity",
     "DedupPipeline": "plugin.pipeline",

@@ -2,6 +2,7 @@
 
 from shingling.rules.rules import Rules
 from shingling.store.admin.checking.findings import Findings
+from shingling.store.admin.looking.candidates import CandidatePair, Candidates
 from shingling.store.admin.rebuild import Change, Changes
 from shingling.store.admin.records import PAGE_FIELDS, Header, Record, checked
 from shingling.store.admin.store_admin import StoreAdmin
@@ -33,6 +34,8 @@ __all__ = [
     "MAX_PAGES_PER_KEY",
     "PAGE_FIELDS",
     "STATUSES",
+    "CandidatePair",
+    "Candidates",
     "Change",
     "Changes",
     "Findings",

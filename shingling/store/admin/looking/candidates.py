@@ -86,9 +86,9 @@ def candidates(session: Session, connection: Connection, seed: int = 84) -> Cand
     For each sampled page these are looked at: its original, and the earlier originals of its
     scope that the index finds by its keys, as in a crawl; of many, the 32 with the most keys in
     common. A pair that shares no key is not found: with the 28 bands of 3 minima of the default
-    threshold, 98 % of the pairs of a resemblance of 0.5 are found, 84 % at 0.4, 54 % at 0.3. Duplicates are not looked for, so at a
-    higher threshold than the store's, a page may have a nearer one that would then be an original.
-    Templates and titles are not considered.
+    threshold, 98 % of the pairs of a resemblance of 0.5 are found, 84 % at 0.4, 54 % at 0.3.
+    Duplicates are not looked for, so at a higher threshold than the store's, a page may have a
+    nearer one that would then be an original. Templates and titles are not considered.
 
     Args:
         session: of the store.
