@@ -40,9 +40,9 @@ if TYPE_CHECKING:
         sign_many as sign_many,
     )
     from shingling.store import (
-        Change as Change,
         CandidatePair as CandidatePair,
         Candidates as Candidates,
+        Change as Change,
         Changes as Changes,
         Findings as Findings,
         Group as Group,
