@@ -1,0 +1,199 @@
+"""The application: which function answers which request, and with which template."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse, RedirectResponse
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from shingling.errors import ShinglingError, StoreUnavailableError
+from shingling.store import STATUSES
+from shingling.web import pages
+from shingling.web.decisions import Decisions
+from shingling.web.guard import Guard
+from shingling.web.requests import (
+    FILTER_FIELDS,
+    MAX_NOTE_CHARACTERS,
+    Asked,
+    RequestError,
+    asked_of,
+    form_of,
+    needed,
+    query_of,
+    whole_number,
+)
+from shingling.web.shown import environment, link
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.types import ASGIApp
+
+    from shingling.store.session import Session
+    from shingling.web.guard import Access
+    from shingling.web.store_threads import StoreThreads
+
+    _Show = Callable[[Session, Mapping[str, str]], dict[str, Any]]
+
+_ANSWERS = {"same": True, "different": False, "none": None}
+_HEADINGS = {
+    400: "This cannot be answered",
+    403: "Refused",
+    404: "Not found",
+    405: "Not possible here",
+    409: "Reviewed by somebody else",
+    421: "Another address",
+    500: "This failed",
+    503: "The store is busy",
+}
+
+
+class _Application:
+    """What all answers share."""
+
+    def __init__(
+        self, stores: StoreThreads, access: Access, store_name: str, *, read_only: bool
+    ) -> None:
+        self._stores = stores
+        self._access = access
+        self._read_only = read_only
+        self._decisions = Decisions()
+        self._templates = environment()
+        self._templates.globals.update(
+            STATUSES=STATUSES,
+            form_token=access.form_token,
+            read_only=read_only,
+            store_name=store_name,
+        )
+
+    def routes(self) -> list[Route | Mount]:
+        """Addresses of all pages and files."""
+        shown: dict[str, _Show] = {
+            "groups": pages.show_groups,
+            "group": pages.show_group,
+            "pair": pages.show_pair,
+            "reviews": pages.show_reviews,
+            "overview": pages.show_overview,
+        }
+        return [
+            Route("/", self._begin),
+            *(
+                Route(f"/{name}", partial(self._show, name=name, show=show), methods=["GET"])
+                for name, show in shown.items()
+            ),
+            Route("/review", self._review, methods=["POST"]),
+            Route("/undo", self._undo, methods=["POST"]),
+            Mount("/static", StaticFiles(packages=[("shingling.web", "static")])),
+        ]
+
+    def problem(self, status: int, message: str) -> Response:
+        """Page that says why a request was not answered."""
+        heading = _HEADINGS.get(status, "This cannot be answered")
+        values = {"heading": heading, "message": message, "status": status}
+        return self._page("problem", values, Asked(asked_of({}).filter, {}), status=status)
+
+    async def refused(self, _: Request, error: Exception) -> Response:
+        """Answer to what a request or the store is at fault of."""
+        if isinstance(error, HTTPException):
+            return self.problem(error.status_code, f"{error.detail}.")
+        line = str(error)
+        line = f"{line[:1].upper()}{line[1:]}."
+        if isinstance(error, RequestError):
+            return self.problem(error.status, line)
+        return self.problem(503 if isinstance(error, StoreUnavailableError) else 500, line)
+
+    async def failed(self, _: Request, error: Exception) -> Response:
+        """Answer where the application itself is at fault."""
+        return self.problem(500, f"scrapy dedup serve failed: {type(error).__name__}.")
+
+    async def _begin(self, _: Request) -> Response:
+        return RedirectResponse("/groups", status_code=303)
+
+    async def _show(self, request: Request, *, name: str, show: _Show) -> Response:
+        query = query_of(request)
+        asked = asked_of(query)
+        decided = self._decisions.get(whole_number(query, "decided"))
+        values = await self._stores.run(lambda session: show(session, query))
+        return self._page(name, {**values, "decided": decided}, asked)
+
+    async def _review(self, request: Request) -> Response:
+        form = await self._form(request)
+        answer = needed(form, "answer")
+        if answer not in _ANSWERS:
+            raise RequestError("a review is same, different or none")
+        note = form.get("note", "").strip() or None
+        if note is not None and len(note) > MAX_NOTE_CHARACTERS:
+            raise RequestError(f"a note has {MAX_NOTE_CHARACTERS:,} characters at most")
+
+        def write(session: Session) -> tuple[int, str | None]:
+            following = pages.next_pair(session, form)
+            decision = self._decisions.review(
+                session, form["a"], form["b"], _ANSWERS[answer], note, form.get("seen", "")
+            )
+            return decision.number, following
+
+        number, following = await self._stores.run(write)
+        if following is None:
+            following = link("/groups", asked_of(form).pairs)
+        return _see(following, number)
+
+    async def _undo(self, request: Request) -> Response:
+        form = await self._form(request)
+        number = whole_number(form, "decision")
+        decision = await self._stores.run(lambda session: self._decisions.undo(session, number))
+        kept = [(name, form[name]) for name in (*FILTER_FIELDS, "at") if form.get(name)]
+        return _see(link("/pair", [("a", decision.a), ("b", decision.b), *kept]), decision.number)
+
+    async def _form(self, request: Request) -> dict[str, str]:
+        """Form of one of our own pages.
+
+        Raises:
+            RequestError: it is not one, or nothing may be changed.
+        """
+        form = await form_of(request)
+        if not self._access.is_our_form(form.get("form_token", "")):
+            raise RequestError("this form is of an earlier start of scrapy dedup serve", 403)
+        if self._read_only:
+            raise RequestError("this store is served read only", 403)
+        return form
+
+    def _page(
+        self, name: str, values: dict[str, Any], asked: Asked, *, status: int = 200
+    ) -> Response:
+        template = self._templates.get_template(f"{name}.html")
+        shown = {"decided": None, "here": f"/{name}", "asked": asked, **values}
+        return HTMLResponse(template.render(shown), status_code=status)
+
+
+def make_app(
+    stores: StoreThreads, access: Access, store_name: str, *, read_only: bool = False
+) -> ASGIApp:
+    """Make the application.
+
+    Args:
+        stores: that it reads and writes.
+        access: who may use it.
+        store_name: what the store is called on every page.
+        read_only: whether reviews are refused.
+    """
+    application = _Application(stores, access, store_name, read_only=read_only)
+    handlers: dict[Any, Callable[[Request, Exception], Awaitable[Response]]] = {
+        HTTPException: application.refused,
+        ShinglingError: application.refused,
+        Exception: application.failed,
+    }
+    made = Starlette(routes=application.routes(), exception_handlers=handlers)
+    return Guard(made, access, application.problem)
+
+
+def _see(address: str, decided: int) -> Response:
+    """Send the browser on, to a page that tells what was decided."""
+    mark = "&" if "?" in address else "?"
+    return RedirectResponse(f"{address}{mark}decided={decided}", status_code=303)

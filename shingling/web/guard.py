@@ -1,0 +1,151 @@
+"""Who may ask: the right Host, the token where there is one, and forms of our own pages only."""
+
+from __future__ import annotations
+
+import ipaddress
+import secrets
+from dataclasses import dataclass, field
+from http.cookies import CookieError, SimpleCookie
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, urlencode
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import RedirectResponse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from starlette.responses import Response
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+CONTENT_SECURITY_POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self';"
+    " form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+_HEADERS = {
+    "content-security-policy": CONTENT_SECURITY_POLICY,
+    "x-content-type-options": "nosniff",
+    # With no-referrer, browsers send the forms of our own pages with `Origin: null`.
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+TOKEN_PARAMETER = "token"  # noqa: S105 (its name, not a token)
+
+
+@dataclass(frozen=True)
+class Access:
+    """Who may use the application.
+
+    Args:
+        hosts: names with ports that a request may be addressed to, such as `localhost:8642`.
+        any_address: whether it may also be addressed to any IP address with the port, which no
+            other site's name can stand for.
+        port: that it listens on.
+        token: that the first request must have; None where only this machine can connect.
+        form_token: that every form has, so that other sites cannot send one.
+    """
+
+    hosts: frozenset[str]
+    port: int
+    any_address: bool = False
+    token: str | None = None
+    form_token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
+
+    @property
+    def cookie(self) -> str:
+        """Name of the cookie that holds the token: cookies do not know of ports."""
+        return f"dedup_{self.port}"
+
+    def is_for_us(self, host: str) -> bool:
+        """Whether a Host header names this application."""
+        if host.lower() in self.hosts:
+            return True
+        name, _, port = host.rpartition(":")
+        if not self.any_address or port != str(self.port):
+            return False
+        try:
+            ipaddress.ip_address(name.removeprefix("[").removesuffix("]"))
+        except ValueError:
+            return False
+        return True
+
+    def is_our_form(self, token: str) -> bool:
+        """Whether a form has the token that our pages give it."""
+        return secrets.compare_digest(token.encode(), self.form_token.encode())
+
+    def is_token(self, given: str) -> bool:
+        """Whether this is the token that was printed."""
+        return self.token is not None and secrets.compare_digest(
+            given.encode(), self.token.encode()
+        )
+
+
+class Guard:
+    """Middleware that refuses what comes from elsewhere, and sets the headers of every answer.
+
+    Args:
+        app: that the others reach.
+        access: who may ask.
+        refuse: makes the answer to the others, of a status and a line.
+    """
+
+    def __init__(
+        self, app: ASGIApp, access: Access, refuse: Callable[[int, str], Response]
+    ) -> None:
+        self._app = app
+        self._access = access
+        self._refuse = refuse
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or hand it on."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers[name] = value
+            await send(message)
+
+        await (self._answer(scope) or self._app)(scope, receive, send_guarded)
+
+    def _answer(self, scope: Scope) -> Response | None:
+        """Answer to a request that goes no further; None for one that may."""
+        headers = Headers(scope=scope)
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 or not self._access.is_for_us(hosts[0]):
+            return self._refuse(421, "This address is not the one that scrapy dedup serve printed.")
+        if self._access.token is not None:
+            answer = self._check_token(scope, headers)
+            if answer is not None:
+                return answer
+        if scope["method"] not in ("GET", "HEAD"):
+            origin, site = headers.get("origin"), headers.get("sec-fetch-site")
+            if origin not in (None, f"http://{hosts[0]}") or site not in (None, "same-origin"):
+                return self._refuse(403, "Another site sent this form; nothing was changed.")
+        return None
+
+    def _check_token(self, scope: Scope, headers: Headers) -> Response | None:
+        try:
+            cookies = SimpleCookie(headers.get("cookie", ""))
+        except CookieError:
+            cookies = SimpleCookie()
+        own = cookies.get(self._access.cookie)
+        if own is not None and self._access.is_token(own.value):
+            return None
+        query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        if not self._access.is_token(dict(query).get(TOKEN_PARAMETER, "")):
+            return self._refuse(
+                403, "Open the whole address that scrapy dedup serve printed, with its token."
+            )
+        rest = urlencode([pair for pair in query if pair[0] != TOKEN_PARAMETER])
+        # A path of our own, never `//elsewhere`.
+        path = "/" + scope["path"].lstrip("/\\")
+        answer = RedirectResponse(f"{path}?{rest}" if rest else path, status_code=303)
+        assert self._access.token is not None
+        answer.set_cookie(self._access.cookie, self._access.token, httponly=True, samesite="strict")
+        return answer

@@ -1,0 +1,88 @@
+"""How foreign text, URLs and numbers are shown: cut, with what cannot be seen made visible."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode, urlsplit
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MAX_SHOWN_CHARACTERS = 300  # of a title or URL in a list
+MAX_WHOLE_CHARACTERS = 10_000  # of a title or URL where it is shown whole
+# Persian and Hindi are written with the joiners, and emoji; a soft hyphen hides nothing.
+_STAY_IN_TEXTS = "\n\t\u200c\u200d\u00ad"
+
+
+def visible(text: str, stays: str = "\n\t") -> str:
+    r"""Replace what is not to be seen, or turns the direction of a line, by an escape like `\u202e`.
+
+    Args:
+        text: foreign text.
+        stays: characters that are not replaced.
+    """
+    if text.isprintable():
+        return text
+    return "".join(_visible_character(char, stays) for char in text)
+
+
+def visible_text(text: str) -> str:
+    """Main text as `visible` makes it, with the joiners that some scripts are written with."""
+    return visible(text, _STAY_IN_TEXTS)
+
+
+def _visible_character(char: str, stays: str) -> str:
+    if char.isprintable() or char in stays:
+        return char
+    if unicodedata.category(char) == "Zs":
+        return " "
+    return f"\\u{ord(char):04x}" if ord(char) <= 0xFFFF else f"\\U{ord(char):08x}"
+
+
+def cut(text: str, characters: int = MAX_SHOWN_CHARACTERS) -> str:
+    """Text of at most so many characters on one line, with an ellipsis where some are missing."""
+    line = " ".join(visible(text[: characters + 1]).split())
+    return line if len(line) <= characters else f"{line[:characters]}…"
+
+
+def web_link(url: str) -> str | None:
+    """URL where a browser may be sent there; None for any scheme but http and https."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return None
+    return url if parts.scheme in ("http", "https") and parts.netloc else None
+
+
+def measure(value: float | None) -> str:
+    """Measure between 0 and 1 with three digits; a dash where there is none."""
+    return "–" if value is None else f"{value:.3f}"
+
+
+def count(value: int, one: str, many: str | None = None) -> str:
+    """Number with its noun: `1 pair`, `2,000 pairs`."""
+    return f"{value:,} {one if value == 1 else many or one + 's'}"
+
+
+def link(path: str, values: Iterable[tuple[str, object]]) -> str:
+    """Address of a page of the application, with those of the values that say something."""
+    query = urlencode([(name, value) for name, value in values if value not in (None, "")])
+    return f"{path}?{query}" if query else path
+
+
+def environment() -> Environment:
+    """Templates, in which every value is escaped."""
+    made = Environment(
+        loader=PackageLoader("shingling.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    for shown in (visible, visible_text, cut, web_link, measure, count):
+        made.filters[shown.__name__] = shown
+    made.globals.update(link=link, MAX_WHOLE_CHARACTERS=MAX_WHOLE_CHARACTERS)
+    return made

@@ -1,0 +1,55 @@
+// Keys for what the pages offer: an element with data-key is clicked, or focused where it is a field.
+"use strict";
+
+const SETTING = "dedup-keys";
+
+function keysAreOn() {
+  try {
+    return localStorage.getItem(SETTING) !== "off";
+  } catch {
+    return true;
+  }
+}
+
+function isField(element) {
+  return element.matches("input:not([type=checkbox]), select, textarea");
+}
+
+function moveRow(step) {
+  const rows = [...document.querySelectorAll("a.row")];
+  if (rows.length === 0) return;
+  const here = rows.indexOf(document.activeElement);
+  const next = here < 0 ? (step > 0 ? 0 : rows.length - 1) : here + step;
+  rows[Math.min(Math.max(next, 0), rows.length - 1)].focus();
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.altKey || event.metaKey || event.isComposing) return;
+  const target = event.target;
+  if (target instanceof Element && isField(target)) {
+    if (event.key === "Escape") target.blur();
+    return;
+  }
+  if (!keysAreOn()) return;
+  if (event.key === "j" || event.key === "k") {
+    moveRow(event.key === "j" ? 1 : -1);
+    event.preventDefault();
+    return;
+  }
+  if (event.repeat) return;
+  const asked = document.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
+  if (asked === null) return;
+  event.preventDefault();
+  if (isField(asked)) asked.focus();
+  else asked.click();
+});
+
+const setting = document.getElementById("keys-on");
+setting.checked = keysAreOn();
+setting.addEventListener("change", () => {
+  try {
+    localStorage.setItem(SETTING, setting.checked ? "on" : "off");
+  } catch {
+    // Nothing is kept where the browser forbids it.
+  }
+});
