@@ -13,6 +13,7 @@ from starlette.staticfiles import StaticFiles
 
 from shingling.errors import ShinglingError, StoreUnavailableError
 from shingling.store import STATUSES
+from shingling.store.admin.looking.groups import CursorError
 from shingling.web import pages
 from shingling.web.decisions import Decisions
 from shingling.web.guard import Guard
@@ -107,7 +108,9 @@ class _Application:
         line = f"{line[:1].upper()}{line[1:]}."
         if isinstance(error, RequestError):
             return self.problem(error.status, line)
-        return self.problem(503 if isinstance(error, StoreUnavailableError) else 500, line)
+        kinds = {CursorError: 400, StoreUnavailableError: 503}
+        status = next((kinds[kind] for kind in kinds if isinstance(error, kind)), 500)
+        return self.problem(status, line)
 
     async def failed(self, _: Request, error: Exception) -> Response:
         """Answer where the application itself is at fault."""

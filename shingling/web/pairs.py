@@ -101,7 +101,7 @@ def read_pair(session: Session, first: str, second: str) -> Pair:
         rows=None
         if left.text is None or right.text is None
         else aligned_rows(left.text.compared, right.text.compared),
-        measures=[*_estimates(*signatures), *_measures(store, left, right)],
+        measures=[*_measures(store, left, right), *_estimates(*signatures)],
         steps=_steps(right, review, store.scheme, session.fitting_rules, same_text=same_text)
         if right.page.original == left.page.url
         else [],
@@ -133,7 +133,7 @@ def _estimates(left: Signature, right: Signature) -> list[Measured]:
         Measured(
             "Resemblance, estimated",
             f"{likely:.3f} ± {standard_error(likely):.3f}",
-            "of the whole texts, from 84 minima, with its standard error",
+            "of the whole texts, with its standard error",
         ),
         Measured(
             "SimHash distance",
@@ -151,8 +151,6 @@ def _measures(store: Store, left: Side, right: Side) -> list[Measured]:
     shown = [
         ("Resemblance, measured", both.resemblance, "without template: shared / all shingles"),
         ("Containment", both.containment, "shared / shingles of the smaller text"),
-        ("Template, left", left.text.template_share, "share of the text, by characters"),
-        ("Template, right", right.text.template_share, "share of the text, by characters"),
     ]
     return [Measured(name, f"{value:.3f}", explained) for name, value, explained in shown]
 

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
     from shingling.store.model import StoredPage
 
+
+class CursorError(StoreError, ValueError):
+    """A list is to go on behind something that no list ended with."""
+
+
 Order = Literal["size", "resemblance", "date"]
 ORDERS: tuple[Order, ...] = ("size", "resemblance", "date")
 
@@ -127,7 +132,7 @@ def groups(
         limit: at most so many.
 
     Raises:
-        StoreError: `after` is not such a value.
+        CursorError: `after` is not such a value.
     """
     value, sign = _SORTED_BY[chosen.order]
     rank = (sign * value).label("rank")
@@ -205,11 +210,12 @@ def _count_reviewed(
 ) -> dict[int, int]:
     """Reviewed pairs of groups, by the ids of their originals."""
     query = (
-        _pairs(chosen, select(pages.c.original_id, func.count()))
+        _pairs(chosen, select(pages.c.original_id, func.count().label("number")))
         .where(_IS_REVIEWED, pages.c.original_id.in_(bindparam("ids", expanding=True)))
         .group_by(pages.c.original_id)
     )
-    return dict(connection.execute(query, {"ids": list(ids)}).tuples())
+    rows = connection.execute(query, {"ids": list(ids)})
+    return {row.original_id: row.number for row in rows}
 
 
 def _pairs(chosen: GroupFilter, query: Select[Any]) -> Select[Any]:
@@ -239,7 +245,7 @@ def _place(after: str) -> tuple[float, int]:
     """Rank and id of the last group of a list.
 
     Raises:
-        StoreError: it is not what a list ended with.
+        CursorError: it is not what a list ended with.
     """
     try:
         rank, original_id = json.loads(after)
@@ -247,4 +253,4 @@ def _place(after: str) -> tuple[float, int]:
             return rank, original_id
     except (ValueError, TypeError, RecursionError):
         pass
-    raise StoreError("the list does not go on there: begin again with its first page")
+    raise CursorError("the list does not go on there: begin again with its first page")

@@ -1,0 +1,91 @@
+"""A real server, started as a user starts it, and a real browser."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.installed import ROOT
+from tests.web.stores import fill_with_attacks, fill_with_news
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from playwright.sync_api import Browser
+
+AXE = ROOT / ".venv" / "axe.min.js"
+
+
+@dataclass(frozen=True)
+class Served:
+    """A store that is served at an address, which ends with its port."""
+
+    store: str
+    address: str
+
+
+def _missing(what: str) -> None:
+    """Skip a test for want of something; in CI that is a failure."""
+    if os.environ.get("CI"):
+        pytest.fail(f"{what} is missing, and the browser tests must not be skipped here")
+    pytest.skip(f"{what} is missing: `make browser` installs it")
+
+
+@contextmanager
+def serving(folder: Path, fill: Callable[[str], None], *options: str) -> Iterator[Served]:
+    """Serve a store that is filled for a test."""
+    folder.mkdir(exist_ok=True)
+    store = f"sqlite:///{folder / 'dedup.db'}"
+    fill(store)
+    command = [sys.executable, "-m", "scrapy", "dedup", "serve", "--port", "0", "--json"]
+    with subprocess.Popen(
+        [*command, "--store", store, *options], stdout=subprocess.PIPE, text=True, cwd=folder
+    ) as process:
+        assert process.stdout is not None
+        printed = "".join(process.stdout.readline() for _ in range(3))
+        try:
+            yield Served(store, json.loads(printed)["url"].rstrip("/"))
+        finally:
+            process.send_signal(signal.SIGINT)
+            assert process.wait(20) == 0
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    sync_api = pytest.importorskip("playwright.sync_api")
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        _missing("chromium")
+    with sync_api.sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield launched
+        launched.close()
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    if not AXE.is_file():
+        _missing(f"axe-core ({AXE.relative_to(ROOT)})")
+    return AXE.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def news(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with serving(tmp_path_factory.mktemp("news"), fill_with_news) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def attacks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with serving(tmp_path_factory.mktemp("attacks"), fill_with_attacks) as served:
+        yield served

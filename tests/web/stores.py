@@ -1,0 +1,77 @@
+"""Stores whose pages are shown in the tests and in the pictures of the documentation."""
+
+from __future__ import annotations
+
+from shingling import Page, Store
+from tests.support.pages import article
+
+HARBOUR = """The harbour board approved the new ferry terminal on Tuesday after a debate of four hours.
+Construction of the terminal is to begin in March, and the first ferries are expected two years later.
+The mayor said that the decision would bring several hundred jobs to the eastern part of the city, \
+where the last shipyard closed ten years ago.
+Residents of the old fishing quarter had collected more than six thousand signatures against the plan, \
+because traffic to the terminal will pass the primary school.
+The board promised a tunnel below the coast road, which is to be paid by the port authority and \
+finished before the first ferry leaves.
+Two members of the board voted against the plan, and one of them announced that she would go to court.
+The ferry company runs eleven ships on four lines, and has asked for longer quays since its newest \
+ship was delivered last summer.
+A study by the university found that the number of passengers may double within a decade if trains \
+reach the terminal as well.
+The railway has not decided yet whether it will extend its line from the central station."""
+
+FERRY = HARBOUR.replace("on Tuesday after a debate of four hours", "this week").replace(
+    "several hundred jobs", "about 400 jobs"
+)
+SHORT = "\n".join(HARBOUR.splitlines()[:7])
+FOOTER = (
+    "Subscribe to our newsletter and never miss what happens in the city and at the coast again."
+)
+
+SCRIPT = "<script>document.title='owned'</script><img src=http://evil.example/x onerror=alert(1)>"
+BIDI = "\u202egnp.exe\u2066\u200b\x07"
+HOSTILE_TITLE = f'"><svg onload=alert(1)>{SCRIPT}{BIDI}' + "W" * 100_000
+HOSTILE_URL = "javascript:document.title='owned'//" + "x" * 9000
+HOSTILE_TEXT = "\n".join([SCRIPT, BIDI, "a" + "\u0301" * 400, "</div></main>", article(90, 120)])
+OTHER_HOSTILE_TEXT = HOSTILE_TEXT.replace("</main>", "</main><style>*{display:none}</style>")
+
+
+def fill_with_news(url: str) -> None:
+    """Store a few news pages, some of which are near-duplicates of others."""
+    title = "Harbour board approves ferry terminal"
+    hourly = 3600
+    start = 1_790_000_000
+    stories = [
+        ("https://city.example/harbour/terminal", title, HARBOUR),
+        ("https://agency.example/news/20418", f"{title} | The Agency", FERRY),
+        ("https://coast.example/2026/terminal", "New ferry terminal is coming", SHORT),
+        ("https://mirror.example/city/terminal", title, HARBOUR),
+    ]
+    pages = [
+        Page(address, text=f"{text}\n{FOOTER}", title=title, fetched=start + hour * hourly)
+        for hour, (address, title, text) in enumerate(stories)
+    ]
+    for number in range(12):
+        text = article(number, 260)
+        words = text.split()
+        changed = " ".join(
+            [*words[: 40 + 15 * number], "updated", "edition", *words[60 + 15 * number :]]
+        )
+        for copy, body in enumerate((text, changed)):
+            address = f"https://{'city' if copy else 'news'}{number % 4}.example/story/{number}"
+            when = start + (number + copy) * 24 * hourly
+            pages.append(Page(address, text=body, title=f"Story number {number}", fetched=when))
+    with Store.open(url) as store:
+        run = store.start_run("news", {"DEDUP_THRESHOLD": 0.5})
+        store.check(pages, run=run)
+        store.finish_run(run, "finished")
+
+
+def fill_with_attacks(url: str) -> None:
+    """Store two pages that attack whoever looks at them, the second a near-duplicate."""
+    pages = [
+        Page("https://evil.example/" + BIDI + SCRIPT, text=HOSTILE_TEXT, title=HOSTILE_TITLE),
+        Page(HOSTILE_URL, text=OTHER_HOSTILE_TEXT, title=HOSTILE_TITLE),
+    ]
+    with Store.open(url) as store:
+        store.check(pages, run=store.start_run(SCRIPT + BIDI))

@@ -1,0 +1,190 @@
+"""`scrapy dedup serve` as people use it: in a real browser."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import pytest
+
+from shingling import Store
+from tests.web.conftest import serving
+from tests.web.stores import fill_with_news
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Browser, Page as Tab
+
+    from tests.web.conftest import Served
+
+CITY = "https://city.example/harbour/terminal"
+AGENCY = "https://agency.example/news/20418"
+COAST = "https://coast.example/2026/terminal"
+NEWS_PAGES = ("/groups", f"/group?url={CITY}", f"/pair?a={CITY}&b={AGENCY}", "/reviews")
+_MAX_WIDTH = "document.documentElement.scrollWidth <= window.innerWidth"
+
+
+@pytest.fixture
+def tab(browser: Browser) -> Iterator[Tab]:
+    with browser.new_context() as context:
+        yield context.new_page()
+
+
+def reviews(store: str) -> dict[frozenset[str], tuple[bool, str | None]]:
+    with Store.open(store) as opened:
+        found = opened.admin.reviews()
+        return {frozenset((one.a, one.b)): (one.same, one.note) for one in found}
+
+
+def duplicates(store: str) -> dict[str, str | None]:
+    with Store.open(store) as opened:
+        return {page.url: page.original for page in opened.pages()}
+
+
+def test_pairs_are_reviewed_by_keyboard_alone(tmp_path: Path, tab: Tab) -> None:
+    with serving(tmp_path / "news", fill_with_news) as served:
+        keys = tab.keyboard
+        tab.goto(served.address)
+        keys.press("f")
+        keys.type("ferry")
+        keys.press("Enter")
+        tab.wait_for_url("**words=ferry**")
+        assert tab.locator("a.row").count() == 1
+        keys.press("j")
+        keys.press("Enter")
+        tab.wait_for_url("**/pair?**")
+        assert tab.locator("del").first.text_content() == "on Tuesday after a debate of four hours."
+        assert tab.locator("ins").first.text_content() == "this week."
+
+        keys.press("m")
+        keys.type("sdn one agency")  # keys mean nothing while one writes
+        keys.press("Enter")  # and this answers nothing
+        assert reviews(served.store) == {}
+        keys.press("Escape")
+        keys.press("s")
+        tab.wait_for_url("**decided=1")
+        assert reviews(served.store) == {frozenset((CITY, AGENCY)): (True, "sdn one agency")}
+        assert tab.locator(".side").nth(1).locator(".url").text_content().strip() == COAST  # type: ignore[union-attr]
+
+        keys.press("d")
+        tab.wait_for_url("**decided=2")
+        assert reviews(served.store)[frozenset((CITY, COAST))] == (False, None)
+        assert duplicates(served.store)[COAST] != CITY
+
+        keys.press("u")
+        tab.wait_for_url("**decided=3")
+        assert frozenset((CITY, COAST)) not in reviews(served.store)
+        assert duplicates(served.store)[COAST] == CITY
+        assert "Undone" in tab.locator("[role=status]").inner_text()
+
+        keys.press("n")
+        tab.wait_for_url("**mirror.example**")
+        assert "This is the last pair" in tab.locator(".decide").inner_text()
+        keys.press("r")
+        tab.wait_for_url("**/reviews")
+        assert tab.locator("a.row").count() == 1
+
+        # Another browser answers first: this one is told, and changes nothing.
+        tab.goto(f"{served.address}/pair?a={CITY}&b={COAST}")
+        with Store.open(served.store) as store:
+            store.admin.review(CITY, COAST, same=True)
+        with tab.expect_response(lambda response: response.url.endswith("/review")) as answered:
+            keys.press("d")
+        assert answered.value.status == 409
+        assert "somebody else" in tab.locator("main").inner_text().lower()
+        assert reviews(served.store)[frozenset((CITY, COAST))] == (True, None)
+
+
+def test_pairs_are_reviewed_without_javascript(tmp_path: Path, browser: Browser) -> None:
+    with (
+        serving(tmp_path / "news", fill_with_news) as served,
+        browser.new_context(java_script_enabled=False) as context,
+    ):
+        tab = context.new_page()
+        tab.goto(served.address)
+        tab.get_by_label("Order").select_option("resemblance")
+        tab.get_by_label("Reviewed").select_option("no")
+        tab.get_by_role("button", name="Show").click()
+        tab.locator("a.row").first.click()
+        tab.get_by_text("more words").first.click()
+        tab.get_by_label("Note").fill("two articles")
+        tab.get_by_role("button", name="Different").click()
+        assert frozenset((CITY, AGENCY)) in reviews(served.store)
+        tab.get_by_role("button", name="Undo").click()
+        assert reviews(served.store) == {}
+
+
+def test_hostile_pages_run_nothing_send_nothing_and_break_nothing(
+    attacks: Served, browser: Browser
+) -> None:
+    with browser.new_context(viewport={"width": 1000, "height": 700}) as context:
+        tab = context.new_page()
+        elsewhere: list[str] = []
+        troubles: list[str] = []
+        context.on(
+            "request",
+            lambda request: (
+                None if request.url.startswith(attacks.address) else elsewhere.append(request.url)
+            ),
+        )
+        tab.on("dialog", lambda dialog: troubles.append(dialog.message))
+        tab.on("console", lambda message: troubles.append(message.text))
+        tab.on("pageerror", lambda error: troubles.append(str(error)))
+
+        def look() -> None:
+            assert tab.title().endswith("scrapy dedup")
+            assert tab.evaluate(_MAX_WIDTH)
+            assert tab.locator("main").is_visible()
+            assert tab.locator("main img, main svg, main script, main style").count() == 0
+            assert tab.locator("a[href^='javascript:' i]").count() == 0
+            assert not set("\u202e\u2066\u200b\x07") & set(tab.content())
+
+        tab.goto(attacks.address)
+        look()
+        tab.keyboard.press("j")
+        tab.keyboard.press("Enter")
+        tab.wait_for_url("**/pair?**")
+        for details in tab.locator("main summary").all():
+            details.click()
+        look()
+        link = tab.locator(".side .url a")
+        assert link.count() == 1  # javascript: is none
+        assert link.get_attribute("rel") == "noreferrer noopener nofollow"
+        tab.set_viewport_size({"width": 360, "height": 700})
+        look()
+        tab.keyboard.press("m")
+        tab.keyboard.type("<script>alert(1)</script>\u202e")
+        tab.keyboard.press("Escape")
+        tab.keyboard.press("s")
+        tab.wait_for_url("**decided=1")
+        look()
+        for path in (
+            "/reviews",
+            "/overview",
+            f"/groups?words={quote('<script>alert(1)</script>')}",
+        ):
+            tab.goto(attacks.address + path)
+            look()
+        assert elsewhere == []
+        assert troubles == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_no_violation(news: Served, browser: Browser, axe: str, scheme: Any) -> None:
+    with browser.new_context(color_scheme=scheme, bypass_csp=True) as context:
+        tab = context.new_page()
+        for path in (*NEWS_PAGES, "/overview", "/nothing"):
+            tab.goto(news.address + path)
+            if tab.locator("main summary").count():
+                tab.locator("main summary").last.click()
+            tab.locator("#keys > summary").click()
+            tab.evaluate(axe)
+            found = tab.evaluate("axe.run()")
+            assert [
+                (one["id"], [node["html"] for node in one["nodes"]]) for one in found["violations"]
+            ] == [], path
+            tab.set_viewport_size({"width": 320, "height": 640})
+            assert tab.evaluate(_MAX_WIDTH), path
+            tab.set_viewport_size({"width": 1280, "height": 720})

@@ -1,0 +1,187 @@
+"""Who is answered, and what is said to the others: plain HTTP, without a browser."""
+
+from __future__ import annotations
+
+import http.client
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+
+from shingling import Store
+from shingling.web.guard import CONTENT_SECURITY_POLICY
+from shingling.web.serving import access_at
+from shingling.web.shown import cut, visible, web_link
+from tests.web.conftest import serving
+from tests.web.stores import fill_with_news
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.web.conftest import Served
+
+CITY = "https://city.example/harbour/terminal"
+AGENCY = "https://agency.example/news/20418"
+PAIR = {"a": CITY, "b": AGENCY}
+
+
+def ask(
+    served: Served,
+    path: str,
+    form: dict[str, str] | bytes | None = None,
+    **headers: str,
+) -> tuple[int, dict[str, str], str]:
+    """Send a request; return its status, headers and body."""
+    parts = urlsplit(served.address)
+    connection = http.client.HTTPConnection(parts.hostname or "", parts.port or 0, timeout=20)
+    body = urlencode(form) if isinstance(form, dict) else form
+    given = {name.replace("_", "-"): value for name, value in headers.items()}
+    if form is not None:
+        given = {"Content-Type": "application/x-www-form-urlencoded", **given}
+    try:
+        connection.request("GET" if form is None else "POST", path, body, given)
+        answer = connection.getresponse()
+        shown = {name.lower(): value for name, value in answer.getheaders()}
+        return answer.status, shown, answer.read().decode()
+    finally:
+        connection.close()
+
+
+def token_of(page: str) -> str:
+    found = re.search(r'name="form_token" value="([^"]+)"', page)
+    assert found
+    return found[1]
+
+
+def test_only_our_own_pages_and_addresses_are_answered(news: Served) -> None:
+    port = urlsplit(news.address).port
+    status, headers, page = ask(news, f"/pair?{urlencode(PAIR)}")
+    assert status == 200
+    assert headers["content-security-policy"] == CONTENT_SECURITY_POLICY
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "same-origin"
+    assert "server" not in headers
+    form = {**PAIR, "answer": "same", "seen": "none", "form_token": token_of(page)}
+
+    for host in ("evil.example", f"evil.example:{port}", "127.0.0.1", f"127.0.0.1.evil:{port}", ""):
+        assert ask(news, "/groups", Host=host)[0] == 421
+    assert ask(news, "/groups", Host=f"localhost:{port}")[0] == 200
+
+    own = f"http://127.0.0.1:{port}"
+    for headers in (
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+        {"Origin": f"{own}0"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Origin": own, "Sec-Fetch-Site": "same-site"},
+    ):
+        assert ask(news, "/review", form, **headers)[0] == 403
+    for wrong in ("", "é", form["form_token"][:-1]):
+        assert ask(news, "/review", {**form, "form_token": wrong}, Origin=own)[0] == 403
+    with Store.open(news.store) as store:
+        assert store.admin.reviews() == []
+
+    for path in ("/review", "/undo"):
+        assert ask(news, path)[0] == 405
+    assert ask(news, "/groups", form)[0] == 405
+
+
+BAD = {
+    "/groups?low=2": "low takes a number from 0 to 1",
+    "/groups?low=nan": "low takes a number from 0 to 1",
+    "/groups?run=-1": "run takes a whole number",
+    "/groups?run=99999999999": "run takes a whole number",
+    "/groups?since=yesterday": "since takes a date",
+    "/groups?until=9999-12-32": "until takes a date",
+    "/groups?order=price": "order is size or resemblance or date",
+    "/groups?after=%5B1": "The list does not go on there",
+    "/groups?after=%5B1%2C1e400%5D": "The list does not go on there",
+    "/groups?words=%FF": "not one that these pages make",
+    "/groups?words=%00": "a character that no store can keep",
+    "/groups?" + "&".join(["a=1"] * 50): "not one that these pages make",
+    "/pair": "The address lacks",
+    f"/pair?a={CITY}&b={CITY}": "A page is always the same as itself",
+}
+
+
+def test_bad_input_gets_a_clear_page_and_status(news: Served) -> None:
+    for path, told in BAD.items():
+        status, _, page = ask(news, path)
+        assert (status, told.lower() in page.lower()) == (400, True), (path, page)
+    assert ask(news, f"/pair?a={CITY}&b=https://nowhere.example/")[0] == 404
+    assert ask(news, "/nothing")[0] == 404
+    assert ask(news, "/static/../app.py")[0] == 404
+    assert ask(news, "/static/%2e%2e/app.py")[0] == 404
+    _, _, page = ask(news, f"/pair?{urlencode(PAIR)}")
+    token = {"form_token": token_of(page)}
+    assert ask(news, "/review", {**token, **PAIR, "answer": "maybe", "seen": "none"})[0] == 400
+    assert ask(news, "/review", {**token, **PAIR, "answer": "same", "seen": "same 1 "})[0] == 409
+    assert ask(news, "/review", {**token, **PAIR, "answer": "same", "note": "x" * 2001})[0] == 400
+    assert ask(news, "/review", b"x" * 300_000)[0] == 413
+    assert ask(news, "/review", b"{}", Content_Type="application/json")[0] == 415
+    assert ask(news, "/undo", {**token, "decision": "77"})[0] == 404
+    with Store.open(news.store) as store:
+        assert store.admin.reviews() == []
+
+
+def test_filters_and_pages_of_the_list_find_what_they_say(news: Served) -> None:
+    def rows(query: str) -> int:
+        return ask(news, f"/groups?{query}")[2].count('class="row"')
+
+    assert rows("") == 13
+    assert rows("status=exact") == 1
+    assert rows("site=city.example") == 1
+    assert rows("words=number+story") == 12
+    assert rows("words=100%25") == 0
+    assert rows("high=0.8") == 1
+    assert rows("reviewed=yes") == 0
+    assert rows("reviewed=no&order=date&since=2026-09-22") == 12
+    assert rows("run=1&order=resemblance") == 13
+    assert rows("run=2") == 0
+
+
+def test_another_address_asks_for_a_token_and_read_only_takes_no_reviews(tmp_path: Path) -> None:
+    options = ("--host", "0.0.0.0", "--read-only")  # noqa: S104 (what is tested)
+    with serving(tmp_path / "news", fill_with_news, *options) as served:
+        parts = urlsplit(served.address)
+        assert parts.query.startswith("token=")
+        assert ask(served, "/groups")[0] == 403
+        assert ask(served, "/groups?token=wrong")[0] == 403
+        assert ask(served, "/groups", Cookie="dedup=; =;")[0] == 403
+
+        status, headers, _ = ask(served, f"//evil.example?{parts.query}&words=x")
+        assert (status, headers["location"]) == (303, "/evil.example?words=x")
+        cookie = headers["set-cookie"]
+        assert "HttpOnly" in cookie
+        assert "SameSite=strict" in cookie
+        kept = cookie.partition(";")[0]
+        status, _, page = ask(served, f"/pair?{urlencode(PAIR)}", Cookie=kept)
+        assert status == 200
+        assert '/review"' not in page
+        assert ask(served, "/groups", Cookie=kept, Host=f"evil.example:{parts.port}")[0] == 421
+        assert ask(served, "/review", {**PAIR, "answer": "same"}, Cookie=kept)[0] == 403
+
+
+@pytest.mark.parametrize(
+    ("host", "is_open"),
+    [
+        ("127.0.0.1", True),
+        ("127.0.0.2", True),
+        ("::1", True),
+        ("localhost", True),
+        ("0.0.0.0", False),  # noqa: S104 (nothing listens)
+        ("192.0.2.7", False),
+        ("example.com", False),
+    ],
+)
+def test_only_loopback_needs_no_token(host: str, is_open: bool) -> None:
+    assert (access_at(host, 8642).token is None) is is_open
+
+
+def test_what_is_not_to_be_seen_is_shown_as_an_escape() -> None:
+    assert visible("a\u202eb\x07c\ud800d\U000e0041") == r"a\u202eb\u0007c\ud800d\U000e0041"
+    assert cut("a\n b" + "c" * 400, 5) == "a bcc…"
+    assert web_link("https://a.example/") is not None
+    for url in ("javascript:alert(1)", "data:text/html,x", "//a.example", "https://[", "file:///x"):
+        assert web_link(url) is None
