@@ -1,14 +1,16 @@
 # `make demo` and `make test` do all the set-up that they need, in .venv.
 PYTHON ?= python3
 BIN := .venv/bin
+AXE := 4.14.1
 INSTALL := bin/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-fast test-oldest test-spark lint types docs picture bench bench-spark clean
+.PHONY: demo test test-fast test-oldest test-spark lint types docs picture browser screens bench \
+	bench-spark clean
 
 demo: .venv/installed
 	@$(BIN)/python -m crawler.demo
 
-test: .venv/tested
+test: .venv/tested browser
 	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
 # An answer in a minute: all but crawls, PostgreSQL, and what takes long.
@@ -16,7 +18,7 @@ test-fast: .venv/tested
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile -m fast
 
 # With the oldest version of everything that pyproject.toml allows.
-test-oldest: .venv/oldest/tested
+test-oldest: .venv/oldest/tested browser
 	.venv/oldest/bin/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --ignore tests/repository/packaging/test_wheel.py
 
 test-spark: .venv/spark
@@ -35,6 +37,19 @@ docs: .venv/tested
 # The picture of the README, from what `make demo` prints.
 picture: .venv/installed
 	$(BIN)/python -m crawler.picture
+
+# What the tests of `scrapy dedup serve` need besides Python: Chromium, and axe-core (MPL-2.0).
+browser: .venv/axe.min.js
+	@command -v chromium >/dev/null || test "$$(id -u)" != 0 || ! command -v apt-get >/dev/null \
+		|| { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; }
+
+.venv/axe.min.js: .venv/made
+	@! command -v npm >/dev/null || { cd .venv && npm pack --silent axe-core@$(AXE) >/dev/null \
+		&& tar -xzOf axe-core-$(AXE).tgz package/axe.min.js > axe.min.js && rm axe-core-$(AXE).tgz; }
+
+# The pictures of docs/howto/review.md.
+screens: .venv/tested browser
+	$(BIN)/python -m tests.web.screens
 
 bench: .venv/tested
 	.venv/$(INSTALL) --group peers

@@ -158,7 +158,7 @@ def _measures(store: Store, left: Side, right: Side) -> list[Measured]:
 def _steps(
     duplicate: Side, review: Review | None, scheme: Scheme, rules: Rules, *, same_text: bool
 ) -> list[Step]:
-    """Steps of docs/explanation/deciding.md for a duplicate, by what is stored now."""
+    """Go through the steps of docs/explanation/deciding.md with what is stored of a duplicate."""
     page = duplicate.page
     words = page.words
     if duplicate.text is not None:

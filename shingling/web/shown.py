@@ -18,7 +18,7 @@ _STAY_IN_TEXTS = "\n\t\u200c\u200d\u00ad"
 
 
 def visible(text: str, stays: str = "\n\t") -> str:
-    r"""Replace what is not to be seen, or turns the direction of a line, by an escape like `\u202e`.
+    r"""Replace what is not to be seen, or turns a line around, by an escape like `\u202e`.
 
     Args:
         text: foreign text.
@@ -30,7 +30,7 @@ def visible(text: str, stays: str = "\n\t") -> str:
 
 
 def visible_text(text: str) -> str:
-    """Main text as `visible` makes it, with the joiners that some scripts are written with."""
+    """Replace the same in a main text, but for the joiners that some scripts are written with."""
     return visible(text, _STAY_IN_TEXTS)
 
 
@@ -43,9 +43,9 @@ def _visible_character(char: str, stays: str) -> str:
 
 
 def cut(text: str, characters: int = MAX_SHOWN_CHARACTERS) -> str:
-    """Text of at most so many characters on one line, with an ellipsis where some are missing."""
-    line = " ".join(visible(text[: characters + 1]).split())
-    return line if len(line) <= characters else f"{line[:characters]}…"
+    """Cut a text to so many characters on one line, with an ellipsis where some are missing."""
+    line = " ".join(visible(text[:characters]).split())
+    return f"{line}…" if len(text) > characters else line
 
 
 def web_link(url: str) -> str | None:
@@ -58,12 +58,12 @@ def web_link(url: str) -> str | None:
 
 
 def measure(value: float | None) -> str:
-    """Measure between 0 and 1 with three digits; a dash where there is none."""
+    """Write a measure from 0 to 1 with three digits; a dash where there is none."""
     return "–" if value is None else f"{value:.3f}"
 
 
 def count(value: int, one: str, many: str | None = None) -> str:
-    """Number with its noun: `1 pair`, `2,000 pairs`."""
+    """Write a number with its noun: `1 pair`, `2,000 pairs`."""
     return f"{value:,} {one if value == 1 else many or one + 's'}"
 
 

@@ -5,20 +5,26 @@ from __future__ import annotations
 from shingling import Page, Store
 from tests.support.pages import article
 
-HARBOUR = """The harbour board approved the new ferry terminal on Tuesday after a debate of four hours.
-Construction of the terminal is to begin in March, and the first ferries are expected two years later.
-The mayor said that the decision would bring several hundred jobs to the eastern part of the city, \
-where the last shipyard closed ten years ago.
-Residents of the old fishing quarter had collected more than six thousand signatures against the plan, \
-because traffic to the terminal will pass the primary school.
-The board promised a tunnel below the coast road, which is to be paid by the port authority and \
-finished before the first ferry leaves.
-Two members of the board voted against the plan, and one of them announced that she would go to court.
-The ferry company runs eleven ships on four lines, and has asked for longer quays since its newest \
-ship was delivered last summer.
-A study by the university found that the number of passengers may double within a decade if trains \
-reach the terminal as well.
-The railway has not decided yet whether it will extend its line from the central station."""
+HARBOUR = (
+    "The harbour board approved the new ferry terminal on Tuesday after a debate of four "
+    "hours.\n"
+    "Construction of the terminal is to begin in March, and the first ferries are expected "
+    "two years later.\n"
+    "The mayor said that the decision would bring several hundred jobs to the eastern part of "
+    "the city, where the last shipyard closed ten years ago.\n"
+    "Residents of the old fishing quarter had collected more than six thousand signatures "
+    "against the plan, because traffic to the terminal will pass the primary school.\n"
+    "The board promised a tunnel below the coast road, which is to be paid by the port "
+    "authority and finished before the first ferry leaves.\n"
+    "Two members of the board voted against the plan, and one of them announced that she "
+    "would go to court.\n"
+    "The ferry company runs eleven ships on four lines, and has asked for longer quays since "
+    "its newest ship was delivered last summer.\n"
+    "A study by the university found that the number of passengers may double within a decade "
+    "if trains reach the terminal as well.\n"
+    "The railway has not decided yet whether it will extend its line from the central "
+    "station."
+)
 
 FERRY = HARBOUR.replace("on Tuesday after a debate of four hours", "this week").replace(
     "several hundred jobs", "about 400 jobs"

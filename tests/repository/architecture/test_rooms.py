@@ -31,9 +31,11 @@ ROOMS = {
     "store": _GROUND | {"text", "sketch", "similarity"},
     "tuning": _GROUND | {"text", "sketch", "similarity", "extraction"},
     "bulk": _GROUND | {"text", "sketch", "similarity", "extraction", "store"},
+    "web": _GROUND | {"text", "sketch", "similarity", "store", "tuning"},
     "plugin": _GROUND | {"text", "sketch", "extraction", "urls", "store"},
     "cli": _GROUND
-    | {"text", "sketch", "similarity", "extraction", "urls", "store", "tuning", "bulk", "plugin"},
+    | {"text", "sketch", "similarity", "extraction", "urls", "store", "tuning", "bulk", "plugin"}
+    | {"web"},
 }
 """What each room may import besides itself."""
 
