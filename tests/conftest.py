@@ -45,6 +45,7 @@ _MARKERS = {
         "store/admin/test_damage.py",
         "store/decide/test_methods_reference.py",
         "store/decide/test_reference.py",
+        "web/test_",
     ),
 }
 _FIXTURES = {"crawl": {"project", "user_python"}, "data": {"data"}, "postgres": {"postgres"}}

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
@@ -34,7 +34,7 @@ class Served:
     address: str
 
 
-def _missing(what: str) -> None:
+def _missing(what: str) -> NoReturn:
     """Skip a test for want of something; in CI that is a failure."""
     if os.environ.get("CI"):
         pytest.fail(f"{what} is missing, and the browser tests must not be skipped here")
@@ -62,7 +62,10 @@ def serving(folder: Path, fill: Callable[[str], None], *options: str) -> Iterato
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    sync_api = pytest.importorskip("playwright.sync_api")
+    try:
+        from playwright import sync_api
+    except ModuleNotFoundError:
+        _missing("playwright")
     chromium = shutil.which("chromium")
     if chromium is None:
         _missing("chromium")

@@ -55,7 +55,10 @@ def test_pairs_are_reviewed_by_keyboard_alone(tmp_path: Path, tab: Tab) -> None:
         keys.press("j")
         keys.press("Enter")
         tab.wait_for_url("**/pair?**")
-        assert tab.locator(".texts del").first.text_content() == "on Tuesday after a debate of four hours."
+        assert (
+            tab.locator(".texts del").first.text_content()
+            == "on Tuesday after a debate of four hours."
+        )
         assert tab.locator(".texts ins").first.text_content() == "this week."
 
         keys.press("m")
