@@ -39,6 +39,8 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _serve(options: argparse.Namespace, settings: DedupSettings) -> int:
+    if not options.host:  # sockets take it for every address
+        raise UsageError("argument --host: takes an address or a name", print_help=False)
     try:
         from shingling.web.serving import Serving, serve
     except ModuleNotFoundError as error:
@@ -65,7 +67,10 @@ def _serve(options: argparse.Namespace, settings: DedupSettings) -> int:
             print_lines(f"{name} is shown at {address} until you press Ctrl-C.")
         sys.stdout.flush()  # whoever reads it from a pipe wants it now
 
-    serve(serving, announce)
+    try:
+        serve(serving, announce)
+    except UnicodeError:
+        raise UsageError("argument --host: takes an address or a name", print_help=False) from None
     return FOUND
 
 
