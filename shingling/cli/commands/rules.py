@@ -258,6 +258,6 @@ COMMANDS = (
         example="pin example.com drop-parameter sid --as always",
         add_options=_add_options,
         run=_rules,
-        order=95,
+        order=97,
     ),
 )
