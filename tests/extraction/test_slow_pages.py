@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
 import psutil
@@ -42,8 +42,12 @@ async def text_of(pool: ExtractionPool, body: str) -> str | None:
 
 def workers_alive() -> list[psutil.Process]:
     """Worker processes of this process, which has others of the tests' own."""
-    children = (child for child in psutil.Process().children() if child.status() != "zombie")
-    return [child for child in children if "shingling.extraction.worker" in child.cmdline()]
+    found = []
+    for child in psutil.Process().children():
+        with suppress(psutil.NoSuchProcess):  # it ends while it is looked at
+            if child.status() != "zombie" and "shingling.extraction.worker" in child.cmdline():
+                found.append(child)
+    return found
 
 
 @pytest.mark.parametrize("workers", [0, 1, 2])

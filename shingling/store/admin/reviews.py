@@ -113,9 +113,8 @@ def find_reviews(connection: Connection, url: str | None) -> Iterator[Review]:
     ordered = query.order_by(reviews.c.created.desc(), reviews.c.a_url, reviews.c.b_url)
     for row in connection.execute(ordered).mappings():
         if is_sound_review(row):
-            yield Review(
-                row["a_url"], row["b_url"], row["same"], row["note"], from_seconds(row["created"])
-            )
+            a, b = sorted((row["a_url"], row["b_url"]))  # their keys say nothing to people
+            yield Review(a, b, row["same"], row["note"], from_seconds(row["created"]))
 
 
 def is_sound_review(row: RowMapping) -> bool:

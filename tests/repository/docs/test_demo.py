@@ -20,7 +20,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # Examples on files, databases and stores that are not here.
-_ELSEWHERE = ("graded", "articles", "items.jsonl", "postgresql", "prune", "idf", "method simhash")
+_ELSEWHERE = (
+    "graded",
+    "articles",
+    "items.jsonl",
+    "postgresql",
+    "prune",
+    "dedup rules",
+    "idf",
+    "method simhash",
+)
 
 EXAMPLES = {
     name: [
