@@ -58,6 +58,8 @@ def serve(serving: Serving, announce: Callable[[str], None]) -> None:
         OSError: the address cannot be bound.
     """
     family = socket.AF_INET6 if ":" in serving.host else socket.AF_INET
+    # `create_server` leaves its socket open where a host cannot be encoded.
+    socket.getaddrinfo(serving.host, serving.port, family)
     with socket.create_server((serving.host, serving.port), family=family) as listening:
         port = listening.getsockname()[1]
         access = access_at(serving.host, port)

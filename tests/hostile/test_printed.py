@@ -143,6 +143,7 @@ _CALLS: list[tuple[str, ...]] = [
     ("forget", "https://d.example/" + HOSTILE[:200]),
     ("check",),
     ("forget", "--site", "b.example", "--yes"),
+    ("serve", "--host", "\x1b[31m\u202e"),
     ("status", "\x1b[31m\u202e"),
     ("status", "--stroe=\x1b[31m\u202e"),
 ]

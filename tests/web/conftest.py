@@ -60,7 +60,7 @@ def serving(folder: Path, fill: Callable[[str], None], *options: str) -> Iterato
             assert process.wait(20) == 0
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # it holds an event loop, which other modules need
 def browser() -> Iterator[Browser]:
     try:
         from playwright import sync_api

@@ -138,6 +138,9 @@ def test_it_installs_without_a_compiler_by_the_pip_of_python_and_works_in_a_proj
     assert "1 (0 exact, 1 near)" in status
 
 
+_SUFFIXES = {".py", ".mako", ".txt", ".typed", ".html", ".css", ".js", ".svg"}
+
+
 def test_a_wheel_made_from_the_source_distribution_has_everything(
     tmp_path: Path,
 ) -> None:
@@ -161,6 +164,6 @@ def test_a_wheel_made_from_the_source_distribution_has_everything(
         (Path(there) / file.relative_to(source / here)).as_posix()
         for here, there in folders.items()
         for file in (source / here).rglob("*")
-        if file.suffix in (".py", ".mako", ".txt", ".typed")
+        if file.suffix in _SUFFIXES
     }
     assert inside == expected
