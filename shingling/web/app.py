@@ -14,9 +14,10 @@ from starlette.staticfiles import StaticFiles
 from shingling.errors import ShinglingError, StoreUnavailableError
 from shingling.store import STATUSES
 from shingling.store.admin.looking.groups import CursorError
-from shingling.web import pages
 from shingling.web.decisions import Decisions
 from shingling.web.guard import Guard
+from shingling.web.pages import groups
+from shingling.web.pages.overview import show_overview
 from shingling.web.requests import (
     FILTER_FIELDS,
     MAX_NOTE_CHARACTERS,
@@ -77,11 +78,11 @@ class _Application:
     def routes(self) -> list[Route | Mount]:
         """Addresses of all pages and files."""
         shown: dict[str, _Show] = {
-            "groups": pages.show_groups,
-            "group": pages.show_group,
-            "pair": pages.show_pair,
-            "reviews": pages.show_reviews,
-            "overview": pages.show_overview,
+            "groups": groups.show_groups,
+            "group": groups.show_group,
+            "pair": groups.show_pair,
+            "reviews": groups.show_reviews,
+            "overview": show_overview,
         }
         return [
             Route("/", self._begin),
@@ -136,7 +137,7 @@ class _Application:
             raise RequestError(f"a note has {MAX_NOTE_CHARACTERS:,} characters at most")
 
         def write(session: Session) -> tuple[int, str | None]:
-            following = pages.next_pair(session, form)
+            following = groups.next_pair(session, form)
             decision = self._decisions.review(
                 session, form["a"], form["b"], _ANSWERS[answer], note, form.get("seen", "")
             )
@@ -155,7 +156,7 @@ class _Application:
         return _see(link("/pair", [("a", decision.a), ("b", decision.b), *kept]), decision.number)
 
     async def _form(self, request: Request) -> dict[str, str]:
-        """Form of one of our own pages.
+        """Form of one of our own groups.
 
         Raises:
             RequestError: it is not one, or nothing may be changed.

@@ -1,4 +1,4 @@
-"""What each page of the application shows, read from the store."""
+"""Pages of groups, pairs and reviews, and which pair comes next."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 GROUPS_SHOWN = 50
 MEMBERS_SHOWN = 100
 REVIEWS_SHOWN = 200
-RUNS_SHOWN = 20
 _MAX_TEMPLATE_BLOCKS = 200
 
 
@@ -65,12 +64,6 @@ def show_reviews(session: Session, _: Mapping[str, str]) -> dict[str, Any]:
     """Last reviews."""
     found = Store(session).admin.reviews()
     return {"reviews": found[:REVIEWS_SHOWN], "total": len(found)}
-
-
-def show_overview(session: Session, _: Mapping[str, str]) -> dict[str, Any]:
-    """Numbers of pages, and the last runs."""
-    store = Store(session)
-    return {"status": store.status(), "runs": store.runs(RUNS_SHOWN)}
 
 
 def next_pair(session: Session, query: Mapping[str, str]) -> str | None:
