@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
+from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Self
 from weakref import WeakKeyDictionary
@@ -19,11 +20,11 @@ from scrapy.exceptions import DontCloseSpider, NotConfigured
 from shingling.errors import printable
 from shingling.plugin.fetching.again import SkippedRequests
 from shingling.plugin.fetching.counting import FetchCounts
+from shingling.plugin.fetching.notes import PagesNoted
 from shingling.plugin.fetching.repeated import RepeatedPage
 from shingling.plugin.fetching.requests import asked_for, may_be_skipped
 from shingling.plugin.fetching.sharing import SharedLearner
 from shingling.plugin.fetching.turns import Turns
-from shingling.plugin.items.extracting import detached_task
 from shingling.plugin.pipeline import DedupPipeline
 from shingling.plugin.settings import DedupSettings
 from shingling.store import site_of
@@ -37,10 +38,11 @@ if TYPE_CHECKING:
     from shingling.store import Verdict
     from shingling.urls import Skip
 
+    Verdicts = WeakKeyDictionary[Response, asyncio.Future[Verdict | None]]
+
 logger = logging.getLogger(__name__)
 
 _MAX_DECIDED = 10_000  # requests that are made although they would be skipped
-_MAX_NOTES = 64  # responses that are being noted
 _MAX_VERDICT_SECONDS = 5.0  # that a page is waited for to be decided
 _MAX_CLOSING_SECONDS = 5.0  # that the end of the crawl waits for the last pages
 
@@ -64,8 +66,10 @@ class FetchMiddleware:
         # Decisions on requests that are made all the same, by URL.
         self._decided: OrderedDict[str, Skip] = OrderedDict()
         self._turns = Turns()
-        self._notes: set[asyncio.Task[None]] = set()
-        self._verdicts: WeakKeyDictionary[Response, asyncio.Future[Verdict]] = WeakKeyDictionary()
+        self._notes = PagesNoted()
+        self._verdicts: WeakKeyDictionary[Response, asyncio.Future[Verdict | None]] = (
+            WeakKeyDictionary()
+        )
         self._has_begun = self._has_ended = False
 
     @classmethod
@@ -81,6 +85,8 @@ class FetchMiddleware:
             raise NotConfigured
         made = cls(crawler, settings)
         crawler.signals.connect(made._spider_idle, signal=signals.spider_idle)
+        for signal in (signals.item_scraped, signals.item_dropped, signals.item_error):
+            crawler.signals.connect(made._item_ended, signal=signal)
         return made
 
     async def process_request(self, request: Request) -> None:
@@ -95,6 +101,8 @@ class FetchMiddleware:
         try:
             site = site_of(request.url)
             await self._shared.known(site)
+            if self._skips:
+                await self._notes.wait_for_few()
             skip = await self._decide(request.url)
         except Exception as error:  # a request is never lost because this plugin failed
             self._fail(error)
@@ -159,17 +167,15 @@ class FetchMiddleware:
             has_item: whether its callback has yielded an item.
         """
         skip = self._decided.pop(url, None)
-        if self._has_ended or len(self._notes) >= _MAX_NOTES:
+        noting = partial(self._note, response, requested, links, skip)
+        done = partial(self._turns.done, url)
+        if self._has_ended or not self._notes.start(noting, len(response.body), done):
             self._counts.add("not_noted")
-            self._turns.done(url)
+            done()
             return
         self._begin()
         if has_item:
             self._verdicts.setdefault(response, asyncio.get_running_loop().create_future())
-        task = detached_task(self._note(response, requested, links, skip))
-        self._notes.add(task)
-        task.add_done_callback(self._notes.discard)
-        task.add_done_callback(lambda _: self._turns.done(url))
 
     async def _note(
         self,
@@ -218,7 +224,12 @@ class FetchMiddleware:
             self._skipped.unlearned(self._shared, gone)
         self._shared.changed()
 
-    def _tell(self, response: Response, verdict: Verdict) -> None:
+    def _item_ended(self, response: Response | None) -> None:
+        """Wait no longer for the verdict on a page whose item another pipeline has dropped."""
+        if response is not None:
+            self._tell(response, None)
+
+    def _tell(self, response: Response, verdict: Verdict | None) -> None:
         """Take the verdict on the page of a response."""
         told = self._verdicts.setdefault(response, asyncio.get_running_loop().create_future())
         if not told.done():
@@ -255,10 +266,7 @@ class FetchMiddleware:
 
     async def _close(self) -> None:
         """Learn from the last pages, and save it all."""
-        if self._notes:
-            _, late = await asyncio.wait([*self._notes], timeout=_MAX_CLOSING_SECONDS)
-            for task in late:
-                task.cancel()
+        await self._notes.finish(_MAX_CLOSING_SECONDS)
         self._has_ended = True
         await self._shared.close(**self._counts.of_run())
         self._counts.end(self._shared.learner.rules())

@@ -63,7 +63,7 @@ class SharedLearner:
         self.learner = UrlLearner(risk=settings.skip_risk, salt=os.urandom(16))
         self.skipped: list[SkippedUrl] = []
         self.made: list[tuple[str, str]] = []
-        self.tell: Callable[[Response, Verdict], None] | None = None
+        self.tell: Callable[[Response, Verdict | None], None] | None = None
         self._read = read
         self._rules: list[RuleCounts] = []  # that could not be saved
         self._reading: dict[str, asyncio.Task[None]] = {}

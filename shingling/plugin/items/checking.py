@@ -73,7 +73,7 @@ class Checker:
             WeakKeyDictionary()
         )
         self._last_turn: asyncio.Future[None] | None = None
-        self.tell: Callable[[Response, Verdict], None] | None = None
+        self.tell: Callable[[Response, Verdict | None], None] | None = None
 
     async def opened(self) -> tuple[DocumentExtractor, StoreThread]:
         """Open the store and start a worker, unless a document has done so.

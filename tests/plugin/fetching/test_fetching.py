@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import random
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
@@ -103,13 +104,14 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 
 
 def crawl(
-    project: Project, site: Server, fetch: str, store: str, items: int = 1
+    project: Project, site: Server, fetch: str, store: str, *options: str, items: int = 1
 ) -> tuple[dict[str, str], list[str], str]:
     """Stats of a crawl, the paths that it asked for, and its log."""
     before = len(site.asked)
     done = project.crawl(
         *("-a", f"site={site.url}", "-a", f"items={items or ''}", "-s", f"DEDUP_FETCH={fetch}"),
         *("-s", f"DEDUP_STORE_URL={store}", "-s", "DEDUP_DEBUG=True", "-s", "DEDUP_ACTION=tag"),
+        *options,
     )
     assert done.status == 0, done.log
     assert "Traceback" not in done.log
@@ -131,6 +133,7 @@ def test_requests_that_would_repeat_a_page_are_skipped_until_they_would_not(
     assert log.count(" DEBUG: Skipped: ") == skipped
     assert f"Dedup: {skipped} requests were skipped by" in log
     assert int(first["dedup/fetch/noted"]) > PAGES
+    assert "dedup/fetch/not_noted" not in first
     for never in ("forced", "out", "unfiltered"):
         assert sum(path.endswith(f"-{never}") for path in asked) == 3, never
     assert int(first["downloader/request_method_count/POST"]) >= 3
@@ -153,6 +156,26 @@ def test_requests_that_would_repeat_a_page_are_skipped_until_they_would_not(
     assert made, "what the first crawl has skipped is fetched"
     after = project.dedup("rules", "--store", store_url)["rules"]
     assert not [one for one in after if one["node"] == "/" and one["active"]]
+
+
+def test_pages_whose_items_another_pipeline_drops_are_not_waited_for(
+    project: Project, site: Server
+) -> None:
+    project.write("shop/spiders/spider.py", SPIDER)
+    project.write(
+        "shop/dropping.py",
+        "from scrapy.exceptions import DropItem\n\n"
+        "class Dropping:\n"
+        "    def process_item(self, item):\n"
+        "        raise DropItem('not wanted')\n",
+    )
+    pipelines = json.dumps({"shop.dropping.Dropping": 100})
+    store = f"sqlite:///{project.folder / 'dedup.db'}"
+    seen, _, _ = crawl(project, site, "skip", store, "-s", f"ITEM_PIPELINES={pipelines}")
+    assert "dedup/checked" not in seen
+    assert int(seen["dedup/fetch/skipped"]) > 50
+    # Each page would be waited for five seconds, and for each page those that it links to.
+    assert float(seen["elapsed_time_seconds"]) < 15
 
 
 def int_of(path: str) -> int:
