@@ -103,7 +103,7 @@ def crawl(site: Site, variant: str, folder: Path, store: Path, max_seconds: floa
         done = subprocess.run(
             [
                 *(sys.executable, "-m", "scrapy", "crawl", "fetches", "-L", "INFO"),
-                *("-a", f"start={site.start}", "-a", f"proxy={proxy}"),
+                *("-a", f"start={site.start}"),
                 *("-s", f"CLOSESPIDER_PAGECOUNT={MAX_FETCHES}"),
                 *("-s", f"DEDUP_STORE_URL=sqlite:///{store}"),
                 *("-s", f"FETCHES_WOULD_SKIP={observed}", *VARIANTS[variant]),
@@ -111,6 +111,8 @@ def crawl(site: Site, variant: str, folder: Path, store: Path, max_seconds: floa
             cwd=folder,
             env={
                 **os.environ,
+                "http_proxy": proxy,  # not by metadata: a proxy there may be a secret
+                "no_proxy": "",
                 "SCRAPY_SETTINGS_MODULE": "benchmarks.fetches.settings",
                 "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
             },

@@ -23,14 +23,13 @@ class FetchesSpider(Spider):
 
     Args:
         start: URL to begin with.
-        proxy: that serves all hosts.
     """
 
     name = "fetches"
 
-    def __init__(self, start: str = "", proxy: str = "", **kwargs: Any) -> None:
+    def __init__(self, start: str = "", **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self._start, self._proxy = start, proxy
+        self._start = start
 
     async def start(self) -> AsyncIterator[Request]:
         """Ask for the first page."""
@@ -44,7 +43,7 @@ class FetchesSpider(Spider):
 
     def _request(self, url: str) -> Request:
         # `avoid_dup_content` is how undercrawler tells MaybeDont which requests it may skip.
-        meta = {"proxy": self._proxy, "avoid_dup_content": url != self._start}
+        meta = {"avoid_dup_content": url != self._start}
         return Request(url, self.parse, errback=self.skipped, meta=meta)
 
     def skipped(self, failure: Failure) -> None:

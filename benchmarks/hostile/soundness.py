@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Shingles: TypeAlias = set[tuple[str, ...]]
 
 _SHINGLE_WORDS = 5
-_TEMPLATE_PAGES = 3  # of a site, that have a line: then it may be template
+_TEMPLATE_PAGES = (2, 3, 5)  # of a site, that have a line: readings of what template may be
 # A character of a script without spaces is a word.
 _WORD = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+"
@@ -70,19 +70,42 @@ def resemblance(one: str, other: str) -> float:
     return len(first & second) / max(len(first | second), 1)
 
 
-class Lines:
-    """Lines that several pages of a site have, in a store: what may count as its template."""
+class StoredTexts:
+    """Texts of a store, and lines of them that several pages of a site have."""
 
     def __init__(self, store: Path) -> None:
         self._pages: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self._packed = {}
         query = "SELECT url, zlib FROM pages JOIN texts ON page_id = id"
         for url, packed in rows_of(store, query):
+            self._packed[url] = packed
             self._pages[_site(url)].update({_line(line) for line in unpack(packed).splitlines()})
 
-    def without(self, text: str, url: str) -> str:
-        """Leave out of a page's text what other pages of its site have as well."""
-        pages = self._pages[_site(url)]
-        return "\n".join(line for line in text.splitlines() if pages[_line(line)] < _TEMPLATE_PAGES)
+    def get(self, url: str) -> str:
+        """Text of a page; empty where there is none."""
+        return unpack(self._packed[url]) if url in self._packed else ""
+
+    def resemblance(self, one: tuple[str, str], other: tuple[str, str]) -> float:
+        """Resemblance of two pages: of their texts, or without what may be template of a site.
+
+        Args:
+            one: text and URL of a page.
+            other: those of the other one.
+
+        Returns:
+            The greatest of all readings of what template may be.
+        """
+        found = [resemblance(one[0], other[0])]
+        for pages in _TEMPLATE_PAGES:
+            left = [self._without(text, url, pages) for text, url in (one, other)]
+            if all(left):
+                found.append(resemblance(*left))
+        return max(found)
+
+    def _without(self, text: str, url: str, pages: int) -> str:
+        """Leave out of a page's text what so many pages of its site have as well."""
+        seen = self._pages[_site(url)]
+        return "\n".join(line for line in text.splitlines() if seen[_line(line)] < pages)
 
 
 def _site(url: str) -> str:
