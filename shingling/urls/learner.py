@@ -104,6 +104,12 @@ class UrlLearner:
         site = parts and self._sites.get(site_name(parts))
         return (site.name, site.form(parts)) if parts and site else None
 
+    def acting(self, url: str) -> set[str]:
+        """List the changes that make no difference to a URL, by their texts."""
+        parts = split(url)
+        site = parts and self._sites.get(site_name(parts))
+        return {change.text for change in site.acting(parts)} if parts and site else set()
+
     def note(
         self, page: FetchedPage, skip: Skip | None = None, *, counts: bool = True
     ) -> list[Contradiction]:

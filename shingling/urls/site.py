@@ -115,6 +115,10 @@ class SiteUrls:
         """Key of a URL after reduction."""
         return self._reduce(parts).key
 
+    def acting(self, parts: Parts) -> list[Change]:
+        """List the changes by which a URL is reduced."""
+        return [step.change for step in self._reduce(parts).steps]
+
     def note(self, page: FetchedPage, skip: Skip | None, counts: bool) -> list[Contradiction]:
         """Learn from a fetched page.
 

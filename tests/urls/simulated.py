@@ -38,13 +38,14 @@ class Answer:
 
 @dataclass
 class Crawl:
-    """What a crawl has done."""
+    """What a crawl has done; `decisions` are those under which URLs stay skipped."""
 
     fetched: list[str] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     contents: set[str] = field(default_factory=set)
     contradictions: list[Contradiction] = field(default_factory=list)
     first_skip: int | None = None
+    decisions: list[tuple[str, Skip]] = field(default_factory=list)
 
 
 @cache
@@ -104,6 +105,7 @@ def crawl(
             if link not in queued:
                 queued.add(link)
                 queue.append(link)
+    done.decisions = skipped
     return done
 
 

@@ -117,6 +117,13 @@ def test_of_mirrored_paths_only_the_copies_are_skipped(seed: int) -> None:
     assert len(done.contents) == 1 + 120 + 240
     assert len(done.skipped) >= 60
 
+    # A rule is kept with the path that it leads to: /amd64, for what was skipped below /mips.
+    second = UrlLearner()
+    second.load("site.example", [SavedRule(*change[1:]) for change in learner.take_changes()])
+    for url, skip in done.decisions:
+        assert second.acting(url) | second.acting(skip.page) >= {*skip.rules}
+    assert second.acting(f"{HOST}/mips/boot/1.html") == set()
+
 
 @SEEDS
 def test_pages_and_languages_stay_although_canonical_links_lie(seed: int) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from shingling.plugin.fetching.requests import from_json, to_json
 from shingling.plugin.items.extracting import detached_task
@@ -89,15 +88,13 @@ class SkippedRequests:
         await self._make(shared, owed)
 
     async def _make_former(self, shared: SharedLearner, site: str) -> None:
-        active: dict[str, list[str]] = {}
-        for rule in shared.learner.rules(site):
-            if rule.active:
-                active.setdefault(rule.change, []).append(rule.node)
-        owed = [
-            one
-            for one in await self._of(shared, site)
-            if not all(_is_below(one.url, active.get(change, ())) for change in one.rules)
-        ]
+        owed = []
+        for number, one in enumerate(await self._of(shared, site)):
+            if number % _MADE_AT_ONCE == 0:
+                await asyncio.sleep(0)
+            acting = shared.learner.acting(one.url) | shared.learner.acting(one.page)
+            if not acting.issuperset(one.rules):
+                owed.append(one)
         await self._make(shared, owed)
 
     async def _of(self, shared: SharedLearner, site: str) -> list[SkippedUrl]:
@@ -136,9 +133,3 @@ class SkippedRequests:
 def _read_skipped(session: Session, site: str, spider: str) -> list[SkippedUrl]:
     with session.database.reading() as connection:
         return read_skipped(connection, site, spider)
-
-
-def _is_below(url: str, nodes: Iterable[str]) -> bool:
-    """Whether the path of a URL begins with a node."""
-    path = f"{urlsplit(url).path.rstrip('/')}/"
-    return any(path.startswith(f"{node.rstrip('/')}/") for node in nodes)
