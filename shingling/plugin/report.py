@@ -174,6 +174,11 @@ class Report:
             self._logged.add(message)
             logger.error("%s", message, extra=self._extra)
 
+    @property
+    def skipped(self) -> dict[str, int]:
+        """Items that were not compared, by names for the counts of the run."""
+        return {f"skipped_{reason}": number for reason, number in self._skipped.items()}
+
     def end(self) -> None:
         """Say what became of the items, and warn where dedup had hardly anything to compare."""
         total = self._items.total()

@@ -246,7 +246,8 @@ class RunRecord:
         spider: name of the spider; `import` and `bulk` for those commands.
         started, finished: None where it has not ended.
         outcome: why it ended.
-        counts: verdicts by their status, and keys that were met with more pages than are looked at.
+        counts: verdicts by their status, `full_keys` that were met, items that were not compared by
+            their reason (`skipped_short`), requests that were not made (`fetch_skipped`).
         settings: those that it ran with.
     """
 

@@ -17,7 +17,7 @@ from shingling.store.admin.looking.groups import CursorError
 from shingling.web.decisions import Decisions
 from shingling.web.guard import Guard
 from shingling.web.pages import groups
-from shingling.web.pages.overview import show_overview
+from shingling.web.pages.overview import Overviews, show_overview
 from shingling.web.requests import (
     FILTER_FIELDS,
     MAX_NOTE_CHARACTERS,
@@ -82,7 +82,7 @@ class _Application:
             "group": groups.show_group,
             "pair": groups.show_pair,
             "reviews": groups.show_reviews,
-            "overview": show_overview,
+            "overview": partial(show_overview, Overviews()),
         }
         return [
             Route("/", self._begin),

@@ -70,6 +70,7 @@ def fill_with_news(url: str) -> None:
     with Store.open(url) as store:
         run = store.start_run("news", {"DEDUP_THRESHOLD": 0.5})
         store.check(pages, run=run)
+        run.counts.update(skipped_short=3, skipped_not_html=12)
         store.finish_run(run, "finished")
 
 

@@ -185,3 +185,15 @@ def test_what_is_not_to_be_seen_is_shown_as_an_escape() -> None:
     assert web_link("https://a.example/") is not None
     for url in ("javascript:alert(1)", "data:text/html,x", "//a.example", "https://[", "file:///x"):
         assert web_link(url) is None
+
+
+def test_the_overview_counts_and_shows_each_picture_as_a_table_too(news: Served) -> None:
+    status, _, page = ask(news, "/overview")
+    assert status == 200
+    assert page.count('<svg viewBox="0 0 720 190"') == page.count("<summary>Table: ") == 3
+    with Store.open(news.store) as store:
+        held = store.status()
+    shown = re.findall(r"<dt>(Pages|Originals)</dt><dd>([\d,]+)</dd>", page)
+    assert shown == [("Pages", str(held.pages)), ("Originals", str(held.originals))]
+    assert '<td><code>not_html</code></td><td class="number">12</td>' in page
+    assert 'href="/groups?site=mirror.example"' in page

@@ -229,4 +229,5 @@ class Checker:
         Raises:
             StoreError: the database failed.
         """
+        self._store.count(**self._report.skipped)
         await self._store.close(reason)
