@@ -14,7 +14,7 @@ from tests.web.stores import fill_with_news
 
 IMAGES = ROOT / "docs" / "images"
 PAIR = "a=https://city.example/harbour/terminal&b=https://agency.example/news/20418"
-SCREENS = {"groups": "/groups?order=resemblance", "pair": f"/pair?{PAIR}"}
+SCREENS = {"groups": "/groups?order=resemblance", "pair": f"/pair?{PAIR}", "overview": "/overview"}
 
 
 def main() -> None:
