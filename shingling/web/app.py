@@ -18,8 +18,11 @@ from shingling.web.decisions import Decisions
 from shingling.web.guard import Guard
 from shingling.web.pages import groups
 from shingling.web.pages.overview import Overviews, show_overview
+from shingling.web.pages.sampled import SampledPairs
+from shingling.web.pages.threshold import show_threshold
 from shingling.web.requests import (
     FILTER_FIELDS,
+    GUIDED_FIELDS,
     MAX_NOTE_CHARACTERS,
     Asked,
     RequestError,
@@ -83,6 +86,7 @@ class _Application:
             "pair": groups.show_pair,
             "reviews": groups.show_reviews,
             "overview": partial(show_overview, Overviews()),
+            "threshold": partial(show_threshold, SampledPairs()),
         }
         return [
             Route("/", self._begin),
@@ -152,7 +156,9 @@ class _Application:
         form = await self._form(request)
         number = whole_number(form, "decision")
         decision = await self._stores.run(lambda session: self._decisions.undo(session, number))
-        kept = [(name, form[name]) for name in (*FILTER_FIELDS, "at") if form.get(name)]
+        kept = [
+            (name, form[name]) for name in (*FILTER_FIELDS, *GUIDED_FIELDS, "at") if form.get(name)
+        ]
         return _see(link("/pair", [("a", decision.a), ("b", decision.b), *kept]), decision.number)
 
     async def _form(self, request: Request) -> dict[str, str]:

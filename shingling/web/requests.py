@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
@@ -23,6 +23,8 @@ _LARGEST_NUMBER = 2**31 - 1
 FILTER_FIELDS = (
     "site", "status", "low", "high", "run", "since", "until", "reviewed", "words", "order",
 )  # fmt: skip
+GUIDED_FIELDS = ("sample", "threshold")
+"""Fields that a guided sample goes on by, and where it ends."""
 
 
 class RequestError(ShinglingError):
@@ -45,10 +47,12 @@ class Asked:
     Args:
         filter: the groups.
         values: of the fields of the form, as they were given; those that say nothing are left out.
+        guided: fields of a guided sample, as they were given.
     """
 
     filter: GroupFilter
     values: dict[str, str]
+    guided: dict[str, str] = field(default_factory=dict)
 
     def value(self, name: str) -> str:
         """Value of a field of the form."""
@@ -56,8 +60,8 @@ class Asked:
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        """Fields and values, for a link that keeps the filter."""
-        return list(self.values.items())
+        """Fields and values, for a link that keeps the filter and the guided sample."""
+        return [*self.values.items(), *self.guided.items()]
 
 
 def query_of(request: Request) -> dict[str, str]:
@@ -92,7 +96,7 @@ def asked_of(values: Mapping[str, str]) -> Asked:
     Raises:
         RequestError: a field has a value that is not accepted.
     """
-    given = {name: values[name].strip() for name in FILTER_FIELDS if values.get(name, "").strip()}
+    given = _given(values, FILTER_FIELDS)
     until = _date(given, "until")
     order = _one_of(given, "order", ORDERS) or "size"
     reviewed = _one_of(given, "reviewed", ("yes", "no"))
@@ -100,8 +104,8 @@ def asked_of(values: Mapping[str, str]) -> Asked:
         GroupFilter(
             site=given.get("site", "").lower().removeprefix("www.") or None,
             status=_one_of(given, "status", ("near", "exact")),
-            low=_share(given, "low"),
-            high=_share(given, "high"),
+            low=share(given, "low"),
+            high=share(given, "high"),
             run=whole_number(given, "run"),
             since=_date(given, "since"),
             until=None if until is None else until + timedelta(days=1).total_seconds(),
@@ -110,6 +114,7 @@ def asked_of(values: Mapping[str, str]) -> Asked:
             order=next(one for one in ORDERS if one == order),
         ),
         given,
+        _given(values, GUIDED_FIELDS),
     )
 
 
@@ -138,6 +143,33 @@ def whole_number(values: Mapping[str, str], name: str) -> int | None:
     raise RequestError(f"{name} takes a whole number from 0 on, not {given[:50]!r}")
 
 
+def share(values: Mapping[str, str], name: str, lowest: float = 0.0) -> float | None:
+    """Share that a field has, up to 1; None where it is not given.
+
+    Args:
+        values: fields of a query or form.
+        name: of the field.
+        lowest: number that is accepted.
+
+    Raises:
+        RequestError: it is not accepted.
+    """
+    given = values.get(name)
+    if not given:
+        return None
+    try:
+        number = float(given[:30])
+    except ValueError:
+        number = math.nan
+    if lowest <= number <= 1:
+        return number
+    raise RequestError(f"{name} takes a number from {lowest:g} to 1, not {given[:50]!r}")
+
+
+def _given(values: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:
+    return {name: values[name].strip() for name in names if values.get(name, "").strip()}
+
+
 def _fields(raw: bytes) -> dict[str, str]:
     try:
         found = parse_qsl(
@@ -155,19 +187,6 @@ def _one_of(values: Mapping[str, str], name: str, accepted: tuple[str, ...]) -> 
     if given is None or given in accepted:
         return given
     raise RequestError(f"{name} is {' or '.join(accepted)}, not {given[:50]!r}")
-
-
-def _share(values: Mapping[str, str], name: str) -> float | None:
-    given = values.get(name)
-    if given is None:
-        return None
-    try:
-        number = float(given[:30])
-    except ValueError:
-        number = math.nan
-    if 0 <= number <= 1:
-        return number
-    raise RequestError(f"{name} takes a number from 0 to 1, not {given[:50]!r}")
 
 
 def _date(values: Mapping[str, str], name: str) -> float | None:

@@ -82,3 +82,25 @@ def fill_with_attacks(url: str) -> None:
     ]
     with Store.open(url) as store:
         store.check(pages, run=store.start_run(SCRIPT + BIDI))
+
+
+EDITED_STORIES = 44
+_NOT_REVIEWED = range(2, EDITED_STORIES, 5)
+
+
+def fill_with_editions(url: str) -> None:
+    """Store stories with another edition of each, from hardly to much edited, most reviewed."""
+    pages = []
+    for number in range(EDITED_STORIES):
+        words = article(500 + number, 200).split()
+        edited = 4 + 2 * number
+        again = [*words[:-edited], *article(900 + number, edited).split()]
+        for site, text in (("first", words), ("again", again)):
+            address = f"https://{site}.example/story/{number}"
+            pages.append(Page(address, text=" ".join(text), title=f"Story {number}"))
+    with Store.open(url) as store:
+        store.check(pages, run=store.start_run("editions"))
+        for number in range(EDITED_STORIES):
+            if number not in _NOT_REVIEWED:
+                urls = (f"https://{site}.example/story/{number}" for site in ("first", "again"))
+                store.admin.review(*urls, same=number < EDITED_STORIES // 2)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from shingling.store import Store
 from shingling.store.admin.looking.groups import groups, members
 from shingling.web.decisions import version
+from shingling.web.pages.guided import guided_sample
 from shingling.web.pairs import Pair, read_pair, stored_page
 from shingling.web.requests import asked_of, needed, whole_number
 from shingling.web.shown import link
@@ -51,10 +52,14 @@ def show_pair(session: Session, query: Mapping[str, str]) -> dict[str, Any]:
     """Two pages side by side, and the address of the next pair."""
     asked = asked_of(query)
     pair = read_pair(session, needed(query, "a"), needed(query, "b"))
+    guided = guided_sample(session, asked.guided)
     return {
         "pair": pair,
         "seen": version(pair.review),
-        "next": _next_pair(session, pair, asked, query.get("at", "")),
+        "guided": guided,
+        "next": guided.after(pair.left.page.url, pair.right.page.url)
+        if guided
+        else _next_pair(session, pair, asked, query.get("at", "")),
         "at": query.get("at", ""),
         "MAX_BLOCKS": _MAX_TEMPLATE_BLOCKS,
     }
@@ -68,6 +73,9 @@ def show_reviews(session: Session, _: Mapping[str, str]) -> dict[str, Any]:
 
 def next_pair(session: Session, query: Mapping[str, str]) -> str | None:
     """Address of the pair after the one of a query; None behind the last one."""
+    guided = guided_sample(session, asked_of(query).guided)
+    if guided:
+        return guided.after(needed(query, "a"), needed(query, "b"))
     store = Store(session)
     left, right = (stored_page(store, needed(query, name)) for name in ("a", "b"))
     return _after(session, left.id, left.url, right.id, asked_of(query), query.get("at", ""))

@@ -52,12 +52,14 @@ class CandidatePair:
         nearest: URL of the earlier one.
         resemblance: of the whole texts, estimated from their minima.
         reviewed: whether a person has said whether they are the same; None: not asked yet.
+        ids: of both pages, the earlier one first.
     """
 
     url: str
     nearest: str
     resemblance: float
     reviewed: bool | None
+    ids: tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,7 @@ class Candidates:
         pairs: of the others, those for which an earlier page was found.
         reviews: estimated resemblance and answer of the reviewed pairs of stored pages with
             different texts, the newest first: at most 5000, sampled or not.
+        damaged: sampled pages whose signatures cannot be read.
     """
 
     stored: int
@@ -78,6 +81,7 @@ class Candidates:
     exact: int
     pairs: list[CandidatePair]
     reviews: list[tuple[float, bool]]
+    damaged: int = 0
 
 
 def candidates(session: Session, connection: Connection, seed: int = 84) -> Candidates:
@@ -97,23 +101,21 @@ def candidates(session: Session, connection: Connection, seed: int = 84) -> Cand
     """
     stored = connection.scalar(select(func.count()).select_from(pages)) or 0
     rows = _sampled(session, connection, seed)
-    answers = _read_reviewed(session, connection)
+    answers = reviewed_estimates(session, connection)
     pairs = []
     waiting = [row for row in rows if row.status != "exact" and _is_comparable(row, session)]
     for start in range(0, len(waiting), _PAGES_LOOKED_UP_AT_ONCE):
         part = waiting[start : start + _PAGES_LOOKED_UP_AT_ONCE]
         for row, nearest in _with_nearest(session, connection, part):
-            answer = answers.get(_ids(row, nearest))
+            ids = _ids(row, nearest)
+            answer = answers.get(ids)
+            reviewed = None if answer is None else answer[1]
             pairs.append(
-                CandidatePair(
-                    row.url,
-                    nearest.url,
-                    _estimate(row, nearest),
-                    None if answer is None else answer[1],
-                )
+                CandidatePair(row.url, nearest.url, _estimate(row, nearest), reviewed, ids)
             )
     exact = sum(row.status == "exact" for row in rows)
-    return Candidates(stored, len(rows), exact, pairs, list(answers.values()))
+    damaged = sum(row.damaged for row in rows)
+    return Candidates(stored, len(rows), exact, pairs, list(answers.values()), damaged)
 
 
 def _sampled(session: Session, connection: Connection, seed: int) -> list[Row]:
@@ -179,10 +181,17 @@ def _estimate(row: Row, other: Row) -> float:
     return float(np.mean(row.minima == other.minima))
 
 
-def _read_reviewed(
+def reviewed_estimates(
     session: Session, connection: Connection
 ) -> dict[tuple[int, int], tuple[float, bool]]:
-    """Estimates and answers of the reviewed pairs of stored pages, by their ids."""
+    """Estimated resemblance and answer of the reviewed pairs of stored pages, by their ids.
+
+    Those that no threshold decides on are left out; the newest ones come first.
+
+    Args:
+        session: of the store.
+        connection: within a transaction of it.
+    """
     reviewed = connection.execute(_REVIEWED).all()
     rows = _read(session, connection, (page_id for _, *ids in reviewed for page_id in ids))
     found = {}

@@ -1,0 +1,337 @@
+"""The page Threshold of `scrapy dedup serve`, and the guided sample that begins there."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import re
+import sqlite3
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+
+from shingling import Page, Rules, Store
+from shingling.web.app import make_app
+from shingling.web.serving import access_at
+from shingling.web.store_threads import StoreThreads
+from tests.support.pages import article
+from tests.web.conftest import serving
+from tests.web.stores import fill_with_attacks, fill_with_editions, fill_with_news
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Browser
+
+    Fill = Callable[[str], None]
+
+PORT = 8642
+FIRST_MISSING = ("https://first.example/story/2", "https://again.example/story/2")
+
+
+class Application:
+    """The application on a store, asked without a server between."""
+
+    def __init__(self, url: str, rules: Rules | None = None) -> None:
+        self.url = url
+        self._stores = StoreThreads(url, rules)
+        self._app = make_app(self._stores, access_at("127.0.0.1", PORT), "a store")
+
+    def ask(self, path: str, form: dict[str, str] | None = None) -> tuple[int, str]:
+        """Send a request, and follow where it is sent on; return status and body."""
+        status, headers, body = asyncio.run(self._ask(path, form))
+        if status == 303:
+            return self.ask(headers["location"])
+        return status, body
+
+    async def _ask(self, path: str, form: dict[str, str] | None) -> tuple[int, dict[str, str], str]:
+        parts = urlsplit(path)
+        headers = [(b"host", f"127.0.0.1:{PORT}".encode())]
+        if form is not None:
+            headers.append((b"content-type", b"application/x-www-form-urlencoded"))
+        scope = {
+            "type": "http",
+            "method": "GET" if form is None else "POST",
+            "path": parts.path,
+            "raw_path": parts.path.encode(),
+            "query_string": parts.query.encode(),
+            "headers": headers,
+            "http_version": "1.1",
+            "scheme": "http",
+        }
+        answered: list[Any] = []
+
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.request", "body": urlencode(form or {}).encode()}
+
+        async def send(message: Any) -> None:
+            answered.append(message)
+
+        await self._app(scope, receive, send)
+        begun = answered[0]
+        shown = {name.decode(): value.decode() for name, value in begun["headers"]}
+        return begun["status"], shown, b"".join(one.get("body", b"") for one in answered).decode()
+
+    def close(self) -> None:
+        self._stores.close()
+
+
+@contextmanager
+def application(folder: Path, fill: Fill, rules: Rules | None = None) -> Iterator[Application]:
+    url = f"sqlite:///{folder / 'dedup.db'}"
+    fill(url)
+    made = Application(url, rules)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def links(page: str, path: str) -> list[str]:
+    return [html.unescape(one) for one in re.findall(rf'href="({path}\?[^"]+)"', page)]
+
+
+def fields(page: str) -> dict[str, str]:
+    """Hidden fields of the review form."""
+    form = page.partition('action="/review"')[2].partition("</form>")[0]
+    found = re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', form)
+    return {name: html.unescape(value) for name, value in found}
+
+
+@pytest.fixture(scope="module")
+def editions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Application]:
+    with application(tmp_path_factory.mktemp("editions"), fill_with_editions) as made:
+        yield made
+
+
+def test_the_page_shows_what_a_threshold_drops_and_what_reviews_say_of_it(
+    editions: Application,
+) -> None:
+    status, page = editions.ask("/threshold?threshold=0.7")
+    assert status == 200
+    with Store.open(editions.url) as store:
+        found = store.admin.candidates()
+    dropped = sum(pair.resemblance >= 0.7 for pair in found.pairs)
+    assert f"<dd>{dropped} pages</dd>" in page
+    assert "35 reviewed pairs" in page
+    assert "<svg" in page
+    assert "DEDUP_THRESHOLD = 0.7<" in page
+    assert "What is missing: 5 more reviewed pairs." in page
+    assert "Look at 5 more pairs" in page
+    rows = page.partition("Just above")[2]
+    above, _, below = rows.partition("Just below")
+    shown = [
+        [float(value) for value in re.findall(r'class="number">(\d\.\d+)<', part)]
+        for part in (above, below)
+    ]
+    assert [len(part) for part in shown] == [5, 5]
+    assert min(shown[0]) >= 0.7 > max(shown[1])
+    precise = re.search(r"<dt>Precision</dt><dd>([\d.]+)", page)
+    assert precise
+    assert 0.5 < float(precise[1]) <= 1
+
+
+def test_the_slider_counts_where_it_was_moved_and_the_number_otherwise(
+    editions: Application,
+) -> None:
+    for query, shown in {
+        "": "0.5",
+        "threshold=&shown=": "0.5",
+        "threshold=0.62": "0.62",
+        "slider=0.5&shown=0.5&threshold=0.62": "0.62",
+        "slider=0.81&shown=0.5&threshold=0.5": "0.81",
+        "threshold=0.333333": "0.33",
+        "threshold=1": "1",
+    }.items():
+        assert f"DEDUP_THRESHOLD = {shown}<" in editions.ask(f"/threshold?{query}")[1], query
+    page = editions.ask("/threshold?threshold=0.3")[1]
+    assert "run `scrapy dedup rebuild --threshold 0.3` once" in html.unescape(page)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *(f"threshold={value}" for value in ("nan", "1e999", "-1", "0.2", "1.01", "x", "9" * 5000)),
+        "slider=inf&shown=0.5",
+        *(
+            f"sample={value}"
+            for value in (
+                "1",
+                "1-2.",
+                "1-2-3",
+                "a-b",
+                "-1-2",
+                "1-%C2%B2",
+                f"{2**63}-1",
+                "1-2." * 500,
+            )
+        ),
+        "sample=" + ".".join(["1-2"] * 101),
+        "sample=%3Cscript%3E",
+    ],
+)
+def test_other_values_get_a_clear_page(editions: Application, query: str) -> None:
+    status, page = editions.ask(f"/threshold?{query}")
+    assert status == 400
+    assert "takes a number from 0.3 to 1" in page or "no sample of pairs" in page
+    assert "<script>" not in page
+    if query.startswith("sample"):
+        a, b = FIRST_MISSING
+        assert editions.ask(f"/pair?a={a}&b={b}&{query}")[0] == 400
+
+
+def test_a_sample_of_pages_that_are_gone_leads_back(editions: Application) -> None:
+    a, b = FIRST_MISSING
+    status, page = editions.ask(f"/pair?a={a}&b={b}&sample=99998-99999")
+    assert status == 200
+    assert "/threshold?sample=99998-99999" in page
+    assert editions.ask("/threshold?sample=99998-99999")[0] == 200
+
+
+def test_a_guided_sample_goes_on_after_a_restart_and_ends_with_a_recommendation(
+    tmp_path: Path,
+) -> None:
+    with application(tmp_path, fill_with_editions) as before:
+        (begin,) = [
+            one for one in links(before.ask("/threshold")[1], "/pair") if "threshold" not in one
+        ]
+        _, page = before.ask(begin)
+        seen = [fields(page)]
+        for step in range(2):
+            assert f"{step} of 5 reviewed" in page
+            status, page = before.ask("/review", {**fields(page), "answer": "same"})
+            assert status == 200
+            seen.append(fields(page))
+        # Undone, it comes again.
+        (number,) = re.findall(r'name="decision" value="(\d+)"', page)
+        undone = before.ask("/undo", {**fields(page), "decision": number})[1]
+        assert "1 of 5 reviewed" in undone
+        assert fields(undone)["b"] == seen[1]["b"]
+        page = before.ask("/review", {**fields(undone), "answer": "different"})[1]
+        # Skipped without an answer, it waits behind the others.
+        skipped = fields(page)
+        (following,) = re.findall(r'class="button" href="(/pair[^"]+)"', page)
+        address = html.unescape(following)
+
+    with application(tmp_path, lambda _: None) as after:
+        _, page = after.ask(address)
+        assert "2 of 5 reviewed" in page
+        for _ in range(2):
+            page = after.ask("/review", {**fields(page), "answer": "different"})[1]
+        assert "Sample: 4 of 5 reviewed." in page
+        assert "What is missing: 1 more reviewed pair." in page
+        (left,) = [one for one in links(page, "/pair") if "threshold" not in one]
+        assert parse_qs(urlsplit(left).query)["b"] == [skipped["b"]]
+        page = after.ask("/review", {**fields(after.ask(left)[1]), "answer": "different"})[1]
+        assert "Sample: 5 of 5 reviewed." in page
+        recommended = re.search(r"<strong>([\d.]+)</strong> by 40 reviewed pairs", page)
+        assert recommended
+        assert f"DEDUP_THRESHOLD = {recommended[1]}<" in page
+        assert "Look at 4 more pairs" in page
+
+
+def test_pairs_at_the_threshold_lead_from_one_to_the_next_and_back(tmp_path: Path) -> None:
+    with application(tmp_path, fill_with_editions) as made:
+        page = made.ask("/threshold?threshold=0.7")[1]
+        waiting = page.count("<td></td></tr>")
+        assert waiting >= 1
+        page = made.ask(links(page, "/pair")[1])[1]
+        assert f"{10 - waiting} of 10 reviewed" in page
+        while "<h1>Threshold</h1>" not in page:
+            page = made.ask("/review", {**fields(page), "answer": "same"})[1]
+        assert "DEDUP_THRESHOLD = 0.7<" in page
+
+
+def test_stores_with_little_to_tell_get_a_clear_page(tmp_path: Path) -> None:
+    def nothing(url: str) -> None:
+        Store.open(url).close()
+
+    def unlike(url: str) -> None:
+        same = [Page(f"https://{at}.example/", text=article(1)) for at in "ab"]
+        with Store.open(url) as store:
+            store.check([*same, Page("https://c.example/", text=article(2))])
+
+    def short(url: str) -> None:
+        with Store.open(url) as store:
+            store.check([Page("https://a.example/", text="three short words", title="A")])
+
+    for fill, told in (
+        (nothing, "No pages are stored yet"),
+        (unlike, "but for 1 exact duplicate: every threshold does the same"),
+        (short, "No page looks like an earlier one"),
+    ):
+        folder = tmp_path / fill.__name__
+        folder.mkdir()
+        with application(folder, fill) as made:
+            status, page = made.ask("/threshold?threshold=0.6")
+            assert (status, told in page) == (200, True), page
+
+
+def test_damaged_pages_other_methods_and_hostile_pages_are_told_of(tmp_path: Path) -> None:
+    with application(tmp_path, fill_with_news, Rules(method="megashingle")) as made:
+        writing = sqlite3.connect(tmp_path / "dedup.db", isolation_level=None)
+        writing.execute("UPDATE pages SET words = words + 1 WHERE url LIKE '%story/3'")
+        writing.execute("BEGIN IMMEDIATE")  # and somebody writes
+        status, page = made.ask("/threshold")
+        writing.execute("ROLLBACK")
+        writing.close()
+        assert status == 200
+        assert "2 pages of the sample cannot be read and are left out" in page
+        assert "<code>megashingle</code>, which asks for no threshold" in page
+    (tmp_path / "attacks").mkdir()
+    with application(tmp_path / "attacks", fill_with_attacks) as made:
+        status, page = made.ask("/threshold?threshold=0.5")
+        assert (status, page.count('class="row"')) == (200, 1)
+        assert page.count("<script") == 2
+        assert not set("\u202e\u2066\u200b\x07") & set(page)
+
+
+def test_a_threshold_is_found_by_keyboard_alone(tmp_path: Path, browser: Browser, axe: str) -> None:
+    with (
+        serving(tmp_path / "editions", fill_with_editions) as served,
+        browser.new_context(permissions=["clipboard-read", "clipboard-write"]) as context,
+    ):
+        tab = context.new_page()
+        troubles: list[str] = []
+        tab.on("console", lambda message: troubles.append(message.text))
+        tab.on("pageerror", lambda error: troubles.append(str(error)))
+        keys = tab.keyboard
+        tab.goto(served.address)
+        keys.press("t")
+        tab.wait_for_url("**/threshold")
+        keys.press("f")
+        keys.press("ArrowRight")
+        keys.press("ArrowRight")
+        tab.wait_for_url("**/threshold?threshold=0.52")
+        keys.press("ArrowLeft")  # it still has the focus
+        tab.wait_for_url("**/threshold?threshold=0.51")
+        keys.press("Escape")
+        with tab.expect_navigation():
+            keys.press("n")
+        for step in range(5):
+            assert tab.get_by_text(f"{step} of 5 reviewed").is_visible()
+            with tab.expect_navigation():
+                keys.press("d")
+        assert "/threshold?" in tab.url
+        recommended = tab.locator(".advice strong").inner_text()
+        line = f"DEDUP_THRESHOLD = {recommended}"
+        assert tab.locator("#line").inner_text() == line
+        keys.press("c")
+        tab.get_by_text("Copied.").wait_for()
+        assert tab.evaluate("navigator.clipboard.readText()") == line
+        assert troubles == []
+
+        with browser.new_context(bypass_csp=True) as other:
+            page = other.new_page()
+            page.goto(f"{served.address}/threshold")
+            page.locator("main summary").click()
+            page.evaluate(axe)
+            for scheme in ("light", "dark"):
+                page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+                found = page.evaluate("axe.run()")["violations"]
+                assert [(one["id"], one["nodes"][0]["html"]) for one in found] == [], scheme
+            page.set_viewport_size({"width": 320, "height": 640})
+            assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
