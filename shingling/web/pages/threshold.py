@@ -9,7 +9,6 @@ import numpy as np
 
 from shingling.errors import ShinglingError
 from shingling.rules.methods import METHODS
-from shingling.store.admin.looking.candidates import reviewed_estimates
 from shingling.store.admin.looking.guided import guided_pairs
 from shingling.tuning.reviewed import (
     GUIDED_PAIRS,
@@ -27,8 +26,6 @@ from shingling.web.shown import count
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sqlalchemy import Connection
-
     from shingling.rules.rules import Rules
     from shingling.store import CandidatePair, Candidates
     from shingling.store.session import Session
@@ -40,7 +37,7 @@ EXAMPLES_ON_EACH_SIDE = 5
 _DRAWN = [step / 100 for step in range(30, 101)]
 _LISTED = [step / 20 for step in range(6, 21)]
 
-_Answers = dict[tuple[int, int], tuple[float, bool]]
+_Answers = dict[tuple[int, int], ReviewedPair]
 
 
 @dataclass(frozen=True)
@@ -87,13 +84,12 @@ def show_threshold(
     found = read.candidates
     rules = session.fitting_rules
     estimates = np.array([pair.resemblance for pair in found.pairs], np.float64)
-    with session.reading() as connection:
-        answers = reviewed_estimates(session, connection)
-        reviews = [ReviewedPair(*one) for one in answers.values()]
-        advice = recommend(estimates, reviews) if reviews and found.pairs else None
-        threshold = asked or _unasked_threshold(rules, advice)
-        nearest = _nearest(found.pairs, threshold)
-        examples = _examples(connection, nearest, threshold, answers)
+    answers = sampled.read_reviews(session)
+    reviews = [*answers.values()]
+    advice = recommend(estimates, reviews) if reviews and found.pairs else None
+    threshold = asked or _unasked_threshold(rules, advice)
+    nearest = _nearest(found.pairs, threshold)
+    examples = _examples(session, nearest, threshold, answers)
     sample = _sample(found, estimates, reviews, threshold, answers)
     return {
         "at": read.at,
@@ -165,19 +161,21 @@ def _nearest(pairs: Sequence[CandidatePair], threshold: float) -> list[Candidate
 
 
 def _examples(
-    connection: Connection, pairs: Sequence[CandidatePair], threshold: float, answers: _Answers
+    session: Session, pairs: Sequence[CandidatePair], threshold: float, answers: _Answers
 ) -> list[Example]:
-    stored = {(one.a, one.b) for one in guided_pairs(connection, [pair.ids for pair in pairs])}
+    with session.reading() as connection:
+        present = guided_pairs(connection, [pair.ids for pair in pairs])
+    stored = {frozenset((one.a, one.b)) for one in present}
     return [
         Example(
             pair.nearest,
             pair.url,
             pair.resemblance,
             pair.resemblance >= threshold,
-            answers[pair.ids][1] if pair.ids in answers else None,
+            answers[pair.ids].same if pair.ids in answers else None,
         )
         for pair in pairs
-        if (pair.nearest, pair.url) in stored
+        if frozenset((pair.nearest, pair.url)) in stored
     ]
 
 

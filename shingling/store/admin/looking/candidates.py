@@ -101,21 +101,20 @@ def candidates(session: Session, connection: Connection, seed: int = 84) -> Cand
     """
     stored = connection.scalar(select(func.count()).select_from(pages)) or 0
     rows = _sampled(session, connection, seed)
-    answers = reviewed_estimates(session, connection)
+    answers = reviewed_pairs(connection)
+    reviewed = pair_estimates(session, connection, answers)
     pairs = []
     waiting = [row for row in rows if row.status != "exact" and _is_comparable(row, session)]
     for start in range(0, len(waiting), _PAGES_LOOKED_UP_AT_ONCE):
         part = waiting[start : start + _PAGES_LOOKED_UP_AT_ONCE]
         for row, nearest in _with_nearest(session, connection, part):
-            ids = _ids(row, nearest)
-            answer = answers.get(ids)
-            reviewed = None if answer is None else answer[1]
-            pairs.append(
-                CandidatePair(row.url, nearest.url, _estimate(row, nearest), reviewed, ids)
-            )
+            ids = (min(row.id, nearest.id), max(row.id, nearest.id))
+            resemblance = _estimate(row, nearest)
+            pairs.append(CandidatePair(row.url, nearest.url, resemblance, answers.get(ids), ids))
     exact = sum(row.status == "exact" for row in rows)
     damaged = sum(row.damaged for row in rows)
-    return Candidates(stored, len(rows), exact, pairs, list(answers.values()), damaged)
+    told = [(reviewed[ids], same) for ids, same in answers.items() if ids in reviewed]
+    return Candidates(stored, len(rows), exact, pairs, told, damaged)
 
 
 def _sampled(session: Session, connection: Connection, seed: int) -> list[Row]:
@@ -181,28 +180,35 @@ def _estimate(row: Row, other: Row) -> float:
     return float(np.mean(row.minima == other.minima))
 
 
-def reviewed_estimates(
-    session: Session, connection: Connection
-) -> dict[tuple[int, int], tuple[float, bool]]:
-    """Estimated resemblance and answer of the reviewed pairs of stored pages, by their ids.
+def reviewed_pairs(connection: Connection) -> dict[tuple[int, int], bool]:
+    """Answers of the reviewed pairs of stored pages by their ids, the newest first: at most 5000.
 
-    Those that no threshold decides on are left out; the newest ones come first.
+    Those with the same text are left out, since no threshold decides on them.
+    """
+    return {
+        (min(ids), max(ids)): same
+        for same, *ids in connection.execute(_REVIEWED)
+        if type(same) is bool
+    }
+
+
+def pair_estimates(
+    session: Session, connection: Connection, pairs: Iterable[tuple[int, int]]
+) -> dict[tuple[int, int], float]:
+    """Estimated resemblances of pairs by the ids of their pages.
+
+    Pairs of which a page is gone, is damaged, or has no whole shingle, are left out.
 
     Args:
         session: of the store.
         connection: within a transaction of it.
+        pairs: ids of stored pages.
     """
-    reviewed = connection.execute(_REVIEWED).all()
-    rows = _read(session, connection, (page_id for _, *ids in reviewed for page_id in ids))
-    found = {}
-    for same, *ids in reviewed:
-        first, second = (rows.get(page_id) for page_id in ids)
-        if first is None or second is None or type(same) is not bool:
-            continue
-        if _is_comparable(first, session) and _is_comparable(second, session):
-            found[_ids(first, second)] = (_estimate(first, second), same)
-    return found
-
-
-def _ids(row: Row, other: Row) -> tuple[int, int]:
-    return min(row.id, other.id), max(row.id, other.id)
+    asked = list(pairs)
+    rows = _read(session, connection, (page_id for pair in asked for page_id in pair))
+    present = [(rows[a], rows[b]) for a, b in asked if a in rows and b in rows]
+    return {
+        (first.id, second.id): _estimate(first, second)
+        for first, second in present
+        if _is_comparable(first, session) and _is_comparable(second, session)
+    }
