@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from sqlalchemy import ARRAY, Boolean, bindparam
 from sqlalchemy.ext.compiler import compiles
@@ -30,6 +30,10 @@ class among(FunctionElement[bool]):  # noqa: N801 (reads as the functions of SQL
 
     def __init__(self, column: ColumnElement[Any], name: str = "values") -> None:
         super().__init__(column, bindparam(name, expanding=True))
+
+    def self_group(self, against: object = None) -> Self:  # noqa: ARG002 (of the base)
+        """Stay as it is: within `and_`, SQLite would compare it with 1, and use no index."""
+        return self
 
 
 @compiles(among)
