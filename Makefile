@@ -62,6 +62,7 @@ bench: .venv/tested
 	$(BIN)/python -m benchmarks.quality
 	$(BIN)/python -m benchmarks.verdicts
 	$(BIN)/python -m benchmarks.releases
+	$(BIN)/python -m benchmarks.reviewed_threshold
 	$(BIN)/python -m benchmarks.pieces
 	$(BIN)/python -m benchmarks.simhash_index
 	$(BIN)/python -m benchmarks.store_growth

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from shingling import Page, Store
 from tests.support.pages import article
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 HARBOUR = (
     "The harbour board approved the new ferry terminal on Tuesday after a debate of four "
@@ -88,8 +93,13 @@ EDITED_STORIES = 44
 _NOT_REVIEWED = range(2, EDITED_STORIES, 5)
 
 
-def fill_with_editions(url: str) -> None:
-    """Store stories with another edition of each, from hardly to much edited, most reviewed."""
+def fill_with_editions(url: str, not_reviewed: Collection[int] = _NOT_REVIEWED) -> None:
+    """Store stories with another edition of each, from hardly to much edited, most reviewed.
+
+    Args:
+        url: of the store.
+        not_reviewed: numbers of the others.
+    """
     pages = []
     for number in range(EDITED_STORIES):
         words = article(500 + number, 200).split()
@@ -101,6 +111,6 @@ def fill_with_editions(url: str) -> None:
     with Store.open(url) as store:
         store.check(pages, run=store.start_run("editions"))
         for number in range(EDITED_STORIES):
-            if number not in _NOT_REVIEWED:
+            if number not in not_reviewed:
                 urls = (f"https://{site}.example/story/{number}" for site in ("first", "again"))
                 store.admin.review(*urls, same=number < EDITED_STORIES // 2)
