@@ -7,6 +7,7 @@ import tempfile
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from playwright.sync_api import sync_playwright
 
@@ -14,9 +15,15 @@ from tests.support.installed import ROOT
 from tests.web.conftest import serving
 from tests.web.stores import fill_with_editions, fill_with_news
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 IMAGES = ROOT / "docs" / "images"
 PAIR = "a=https://city.example/harbour/terminal&b=https://agency.example/news/20418"
-STORES = {"news": fill_with_news, "editions": partial(fill_with_editions, not_reviewed=())}
+STORES: dict[str, Callable[[str], None]] = {
+    "news": fill_with_news,
+    "editions": partial(fill_with_editions, not_reviewed=()),
+}
 SCREENS = {
     "groups": ("news", "/groups?order=resemblance"),
     "pair": ("news", f"/pair?{PAIR}"),
