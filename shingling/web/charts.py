@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 WIDTH, HEIGHT = 720, 190
-_LEFT, _TOP, _BOTTOM = 52, 12, 24
+_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 24, 12, 24
+_MAX_ROOM = 60  # of a bar, with the gap behind it
 _GAP = 0.2  # between bars, as a share of what a bar has
 _LABELS = 6  # below the bars, at most
 
@@ -80,7 +81,7 @@ def bar_chart(
         rows: label and values of each bar; no value is negative.
     """
     top = _round(max((sum(values) for _, values in rows), default=0))
-    room = (WIDTH - _LEFT) / max(len(rows), 1)
+    room = min((WIDTH - _LEFT - _RIGHT) / max(len(rows), 1), _MAX_ROOM)
     every = -(-len(rows) // _LABELS)
     bars = []
     for number, (label, values) in enumerate(rows):
