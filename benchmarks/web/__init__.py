@@ -1,0 +1,1 @@
+"""How long the pages of `scrapy dedup serve` take, with many pages stored."""
