@@ -162,7 +162,7 @@ def largest_group(page: str) -> str | None:
 
 
 def targets(timed: Sequence[Timed]) -> list[str]:
-    """What takes longer than it may: a page of groups 200 ms."""
+    """Name what takes longer than it may: a page of groups 200 ms."""
     return [
         f"{one.name}: p99 is {one.share(0.99):,.0f} ms"
         for one in timed

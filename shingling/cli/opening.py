@@ -37,15 +37,23 @@ def open_store(options: argparse.Namespace, settings: DedupSettings) -> Store:
     return Store(open_session(options, settings))
 
 
-def open_session(options: argparse.Namespace, settings: DedupSettings) -> Session:
+def open_session(
+    options: argparse.Namespace, settings: DedupSettings, *, read_only: bool = False
+) -> Session:
     """Open the store for what `Store` does not offer: to copy and to merge it.
+
+    Args:
+        options: of the command.
+        settings: of the project.
+        read_only: whether the database is to refuse all changes.
 
     Raises:
         StoreError: it does not exist, or cannot be opened.
     """
     from shingling.store.session import Session
 
-    session = Session.open(chosen_url(options, settings), create=False)
+    url = chosen_url(options, settings)
+    session = Session.open(url, create=False, read_only=read_only)
     session.database.damage.tell = partial(print_lines, error=True)
     return session
 

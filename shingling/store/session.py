@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from sqlalchemy import insert, select, update
 
-from shingling.errors import NoStoreError, SchemeError, ShinglingError, StoreError, printable
+from shingling.errors import (
+    NoStoreError,
+    SchemeError,
+    ShinglingError,
+    StoreError,
+    StoreVersionError,
+    printable,
+)
 from shingling.rules.rules import Rules
 from shingling.sketch import Scheme
 from shingling.store.backends.base import AgainError, Trouble
@@ -79,12 +86,16 @@ class Session:
         scheme: Scheme | None = None,
         rules: Rules | None = None,
         create: bool = True,
+        read_only: bool = False,
     ) -> Self:
         """Open a store; create it, or bring its tables up to date, where needed.
 
-        Arguments and errors are those of `Store.open`.
+        Arguments and errors are those of `Store.open`. With `read_only`, the database itself
+        refuses every change, and a store of an older release is not opened.
         """
         database = database_of(parse_url(url))
+        if read_only:
+            database.refuse_writes()
         where = database.where
 
         def make(connection: Connection) -> tuple[Scheme, Index]:
@@ -102,6 +113,11 @@ class Session:
             if not database.is_there() and not create:
                 raise NoStoreError(f"{where}: there is no store yet; a crawl makes one")
             stored = database.read(_read_current)
+            if stored is None and read_only:
+                raise StoreVersionError(
+                    f"{where}: it is of an older release, and cannot be brought up to date while it"
+                    " is opened read only"
+                )
             if stored is None:
                 stored = database.write(make, alone=True)
             _check_scheme(scheme, stored[0], where)

@@ -81,9 +81,9 @@ class _Application:
     def routes(self) -> list[Route | Mount]:
         """Addresses of all pages and files."""
         shown: dict[str, _Show] = {
-            "groups": groups.show_groups,
+            "groups": partial(groups.show_groups, self._stores.kept),
             "group": groups.show_group,
-            "pair": groups.show_pair,
+            "pair": partial(groups.show_pair, self._stores.kept),
             "reviews": groups.show_reviews,
             "overview": partial(show_overview, Overviews()),
             "threshold": partial(show_threshold, SampledPairs()),
@@ -141,7 +141,7 @@ class _Application:
             raise RequestError(f"a note has {MAX_NOTE_CHARACTERS:,} characters at most")
 
         def write(session: Session) -> tuple[int, str | None]:
-            following = groups.next_pair(session, form)
+            following = groups.next_pair(self._stores.kept, session, form)
             decision = self._decisions.review(
                 session, form["a"], form["b"], _ANSWERS[answer], note, form.get("seen", "")
             )

@@ -7,6 +7,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
+from shingling.store.admin.looking.kept_pairs import KeptPairs
 from shingling.store.session import Session
 
 if TYPE_CHECKING:
@@ -26,11 +27,17 @@ class StoreThreads:
         url: of the store, which exists.
         rules: by which pages that leave their group are decided again; None for those that the
             store is indexed for.
+        read_only: whether the database is to refuse all changes.
+
+    Attributes:
+        kept: pairs of the store.
     """
 
-    def __init__(self, url: str, rules: Rules | None) -> None:
+    def __init__(self, url: str, rules: Rules | None, *, read_only: bool = False) -> None:
         self._url = url
         self._rules = rules
+        self._read_only = read_only
+        self.kept = KeptPairs(self._open)
         self._opened: list[Session] = []
         self._own = threading.local()
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="dedup-store")
@@ -46,13 +53,16 @@ class StoreThreads:
     def _act(self, action: Callable[[Session], _T]) -> _T:
         session: Session | None = getattr(self._own, "session", None)
         if session is None:
-            session = Session.open(self._url, rules=self._rules, create=False)
-            self._own.session = session
+            session = self._own.session = self._open()
             self._opened.append(session)
         return action(session)
+
+    def _open(self) -> Session:
+        return Session.open(self._url, rules=self._rules, create=False, read_only=self._read_only)
 
     def close(self) -> None:
         """Wait for what is under way, and close the store."""
         self._pool.shutdown()
+        self.kept.close()
         for session in self._opened:
             session.close()

@@ -214,6 +214,18 @@ class Database(ABC):
         """Bytes that the store takes on the disk."""
 
     @abstractmethod
+    def refuse_writes(self) -> None:
+        """Have the database itself refuse every change; call it before anything is read."""
+
+    @abstractmethod
+    def change_mark(self) -> object:
+        """Mark that is another one once somebody has changed the store; it may be, if nobody has.
+
+        Raises:
+            StoreError: the database failed.
+        """
+
+    @abstractmethod
     def vacuum(self) -> None:
         """Free the space of removed rows."""
 

@@ -82,6 +82,8 @@ _BYTES = text(
     " WHERE c.relnamespace = current_schema()::regnamespace AND c.relname IN :names"
 ).bindparams(bindparam("names", expanding=True))
 
+_SNAPSHOT = text("SELECT CAST(txid_current_snapshot() AS text)")
+
 LOCK_TIMEOUT_SECONDS = 20  # of one statement; then Database.write tries again
 
 # SQLSTATE codes (PostgreSQL's manual, appendix A).
@@ -199,6 +201,15 @@ class PostgresDatabase(
         """Size of the tables and their indexes."""
         return int(connection.scalar(_BYTES, {"names": sorted(metadata.tables)}) or 0)
 
+    def refuse_writes(self) -> None:
+        """Have sessions begin transactions that only read."""
+        event.listen(self.engine, "connect", _refuse_writes)
+
+    def change_mark(self) -> object:
+        """Which transactions of the server that write have ended."""
+        with self.reading() as connection:
+            return connection.scalar(_SNAPSHOT)
+
     def vacuum(self) -> None:
         """Free the space of removed rows for new ones, and refresh the planner's statistics."""
         with (
@@ -303,6 +314,11 @@ def _set_up(connection: Any, _record: object) -> None:
             " WHERE current_setting('lock_timeout') = '0'",
             (f"{LOCK_TIMEOUT_SECONDS}s",),
         )
+    connection.commit()
+
+
+def _refuse_writes(connection: Any, _record: object) -> None:
+    connection.execute("SET default_transaction_read_only = on")
     connection.commit()
 
 

@@ -190,8 +190,22 @@ class SqliteDatabase(
         if self.path is None:
             query = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
             return int(connection.scalar(text(query)) or 0)
-        files = [self.path, self.path.with_name(self.path.name + "-wal")]
-        return sum(file.stat().st_size for file in files if file.exists())
+        return sum(file.stat().st_size for file in self._files())
+
+    def _files(self) -> list[Path]:
+        """Find the file and its write-ahead log, as far as they are there."""
+        if self.path is None:
+            return []
+        files = (self.path, self.path.with_name(self.path.name + "-wal"))
+        return [file for file in files if file.exists()]
+
+    def refuse_writes(self) -> None:
+        """Have connections only answer queries."""
+        event.listen(self.engine, "connect", _refuse_writes)
+
+    def change_mark(self) -> object:
+        """Sizes and times of the file and of its write-ahead log."""
+        return [(one.st_size, one.st_mtime_ns) for one in map(Path.stat, self._files())]
 
     def vacuum(self) -> None:
         """Rewrite the file without free pages."""
@@ -288,6 +302,10 @@ def _set_up(connection: sqlite3.Connection) -> None:
         f"cache_size=-{_CACHE_KIB}",
     ):
         connection.execute(f"PRAGMA {pragma}").close()
+
+
+def _refuse_writes(connection: sqlite3.Connection, _record: object) -> None:
+    connection.execute("PRAGMA query_only=ON").close()
 
 
 def _begin(connection: Connection) -> None:

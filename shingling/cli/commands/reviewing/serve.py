@@ -49,7 +49,7 @@ def _serve(options: argparse.Namespace, settings: DedupSettings) -> int:
         raise UsageError(
             "serve needs the extra web: pip install 'scrapy-shingling[web]'", print_help=False
         ) from None
-    with open_session(options, settings) as session:
+    with open_session(options, settings, read_only=options.read_only) as session:
         rules, name = rules_for(session, settings), session.database.where
     serving = Serving(
         url=chosen_url(options, settings),

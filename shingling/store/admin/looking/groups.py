@@ -6,20 +6,26 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from sqlalchemy import and_, bindparam, exists, func, or_, select
+import numpy as np
+from sqlalchemy import func, select
 
 from shingling.errors import StoreError
+from shingling.store.admin.looking.pair_table import HEAD, IS_REVIEWED, grouped
+from shingling.store.admin.looking.word_search import has_words
 from shingling.store.admin.queries import stored_pages
 from shingling.store.model import from_seconds
-from shingling.store.schema.tables import pages, reviews
+from shingling.store.schema.tables import pages
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
     from datetime import datetime
 
-    from sqlalchemy import ColumnElement, Connection, Select
+    from sqlalchemy import ColumnElement, Connection
 
+    from shingling.store.admin.looking.kept_pairs import KeptPairs
+    from shingling.store.admin.looking.pair_table import Flags, GroupColumns, Ids, PairTable
     from shingling.store.model import StoredPage
+    from shingling.store.session import Session
 
 
 class CursorError(StoreError, ValueError):
@@ -89,10 +95,18 @@ class GroupList:
     Args:
         groups: in the order asked for.
         next: where the list goes on; None at its end.
+        total: number of groups in the whole list.
+        pairs: number of pairs in these.
+        not_looked_at: pairs that have not been searched for the words yet.
+        read_at: when the list was read; None where nobody has changed the store since.
     """
 
     groups: list[GroupRow]
     next: str | None
+    total: int
+    pairs: int
+    not_looked_at: int
+    read_at: datetime | None
 
 
 @dataclass(frozen=True)
@@ -103,30 +117,70 @@ class PairRow:
     reviewed: bool
 
 
-_head = pages.alias("head")
+MAX_SECONDS_OF_SEARCH = 0.1  # that a list waits for what has certain words
 _resemblance = func.coalesce(pages.c.resemblance, 1.0)
-# What groups are sorted by, and the sign that makes the lowest of it come first.
-_SORTED_BY: dict[Order, tuple[ColumnElement[Any], int]] = {
-    "size": (func.count(), -1),
-    "resemblance": (func.min(_resemblance), 1),
-    "date": (func.max(pages.c.last_seen), -1),
-}
-_IS_REVIEWED = exists().where(
-    or_(
-        and_(reviews.c.a_key == pages.c.url_key, reviews.c.b_key == _head.c.url_key),
-        and_(reviews.c.b_key == pages.c.url_key, reviews.c.a_key == _head.c.url_key),
-    )
-)
-_MAX_WORDS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenPairs:
+    """Pairs that fulfil a filter.
+
+    Args:
+        pairs: all of the store.
+        rows: places of those that fulfil it, ascending.
+        not_looked_at: as in `GroupList`.
+        read_at: as in `GroupList`.
+    """
+
+    pairs: PairTable
+    rows: Ids
+    not_looked_at: int
+    read_at: datetime | None
+
+    def ranked(self, order: Order) -> tuple[GroupColumns, np.ndarray[Any, Any]]:
+        """Group the pairs, and rank the groups: the lowest rank comes first."""
+        columns = grouped(self.pairs, self.rows)
+        ranks: dict[Order, np.ndarray[Any, Any]] = {
+            "size": -columns.size,
+            "resemblance": columns.lowest,
+            "date": -columns.last_seen,
+        }
+        return columns, ranks[order]
+
+
+def choose_pairs(session: Session, kept: KeptPairs, chosen: GroupFilter) -> ChosenPairs:
+    """Choose the pairs that fulfil a filter.
+
+    Args:
+        session: the store.
+        kept: pairs of it.
+        chosen: the filter.
+    """
+    now = kept.current(session)
+    pairs = now.pairs
+    rows = np.flatnonzero(_fulfil(pairs, chosen))
+    if chosen.site is not None and len(rows):
+        rows = rows[np.isin(pairs.original[rows], kept.originals_of(session, chosen.site))]
+    not_looked_at = 0
+    if chosen.words is not None and len(rows):
+        search = kept.search(chosen.words)
+        have_words, not_looked_at = search.found(pairs.duplicate[rows], MAX_SECONDS_OF_SEARCH)
+        rows = rows[have_words]
+    return ChosenPairs(pairs, rows, not_looked_at, None if now.is_current else now.read_at)
 
 
 def groups(
-    connection: Connection, chosen: GroupFilter, after: str | None = None, limit: int = 50
+    session: Session,
+    kept: KeptPairs,
+    chosen: GroupFilter,
+    after: str | None = None,
+    limit: int = 50,
 ) -> GroupList:
     """Read groups that have pairs that fulfil a filter.
 
     Args:
-        connection: to the store.
+        session: the store.
+        kept: pairs of it.
         chosen: the filter and the order.
         after: `next` of the list before.
         limit: at most so many.
@@ -134,48 +188,32 @@ def groups(
     Raises:
         CursorError: `after` is not such a value.
     """
-    value, sign = _SORTED_BY[chosen.order]
-    rank = (sign * value).label("rank")
-    query = _pairs(
-        chosen,
-        select(
-            pages.c.original_id,
-            rank,
-            func.count().label("size"),
-            func.min(_resemblance).label("lowest"),
-            func.max(_resemblance).label("highest"),
-            func.max(pages.c.last_seen).label("last_seen"),
-            func.min(pages.c.id).label("first"),
-        ),
-    ).group_by(pages.c.original_id)
-    if after is not None:
-        last, last_id = _place(after)
-        query = query.having(
-            or_(
-                sign * value > last,
-                and_(sign * value == last, pages.c.original_id > last_id),
-            )
-        )
-    query = query.order_by(rank, pages.c.original_id).limit(limit + 1)
-    rows = connection.execute(query).all()
-    shown = rows[:limit]
-    originals = stored_pages(connection, [row.original_id for row in shown])
-    firsts = stored_pages(connection, [row.first for row in shown])
-    counted = _count_reviewed(connection, chosen, [row.original_id for row in shown])
-    found = [
+    place = None if after is None else _place(after)
+    found = choose_pairs(session, kept, chosen)
+    columns, ranks = found.ranked(chosen.order)
+    shown = _first(columns.original, ranks, place, limit + 1)
+    with session.reading() as connection:
+        originals = _stored(connection, columns.original[shown[:limit]])
+        firsts = _stored(connection, columns.first[shown[:limit]])
+    rows = [
         GroupRow(
-            original,
-            row.size,
-            row.lowest,
-            row.highest,
-            counted.get(row.original_id, 0),
-            from_seconds(row.last_seen),
-            first,
-            json.dumps([row.rank, row.original_id], separators=(",", ":")),
+            originals[original],
+            int(columns.size[at]),
+            float(columns.lowest[at]),
+            float(columns.highest[at]),
+            int(columns.reviewed[at]),
+            from_seconds(int(columns.last_seen[at])),
+            firsts[first],
+            _cursor(ranks[at].item(), original),
         )
-        for row, original, first in zip(shown, originals, firsts, strict=True)
+        for at in shown[:limit].tolist()
+        if (original := int(columns.original[at])) in originals
+        and (first := int(columns.first[at])) in firsts
     ]
-    return GroupList(found, found[-1].at if len(rows) > limit else None)
+    last = shown[limit - 1] if len(shown) > limit else None
+    following = None if last is None else _cursor(ranks[last].item(), int(columns.original[last]))
+    total, pairs = len(columns.original), len(found.rows)
+    return GroupList(rows, following, total, pairs, found.not_looked_at, found.read_at)
 
 
 def members(
@@ -195,8 +233,9 @@ def members(
         limit: at most so many.
     """
     query = (
-        _pairs(chosen, select(pages.c.id, _IS_REVIEWED.label("reviewed")))
-        .where(pages.c.original_id == original_id, pages.c.id > after)
+        select(pages.c.id, IS_REVIEWED.label("reviewed"))
+        .join_from(pages, HEAD, pages.c.original_id == HEAD.c.id)
+        .where(*_conditions(chosen), pages.c.original_id == original_id, pages.c.id > after)
         .order_by(pages.c.id)
         .limit(limit)
     )
@@ -205,23 +244,42 @@ def members(
     return [PairRow(page, row.reviewed) for page, row in zip(found, rows, strict=True)]
 
 
-def _count_reviewed(
-    connection: Connection, chosen: GroupFilter, ids: Sequence[int]
-) -> dict[int, int]:
-    """Reviewed pairs of groups, by the ids of their originals."""
-    query = (
-        _pairs(chosen, select(pages.c.original_id, func.count().label("number")))
-        .where(_IS_REVIEWED, pages.c.original_id.in_(bindparam("ids", expanding=True)))
-        .group_by(pages.c.original_id)
-    )
-    rows = connection.execute(query, {"ids": list(ids)})
-    return {row.original_id: row.number for row in rows}
+def _first(originals: Ids, ranks: np.ndarray[Any, Any], after: Any, limit: int) -> Ids:
+    """Places of the first groups behind a rank and id, in order."""
+    places = np.arange(len(ranks))
+    if after is not None:
+        rank, original = after
+        places = places[(ranks > rank) | ((ranks == rank) & (originals > original))]
+    if len(places) > limit:  # groups are by id, so those of one rank are in order
+        bound = np.partition(ranks[places], limit - 1)[limit - 1]
+        places = places[ranks[places] <= bound]
+    return places[np.argsort(ranks[places], kind="stable")[:limit]]
 
 
-def _pairs(chosen: GroupFilter, query: Select[Any]) -> Select[Any]:
-    """Query of duplicates, joined with their originals, that fulfil a filter."""
+def _fulfil(pairs: PairTable, chosen: GroupFilter) -> Flags:
+    """Which pairs fulfil what is in memory of a filter."""
+    flags: Flags = np.ones(len(pairs), np.bool_)
+    if chosen.status is not None:
+        flags &= pairs.exact == (chosen.status == "exact")
+    if chosen.low is not None:
+        flags &= pairs.resemblance >= chosen.low
+    if chosen.high is not None:
+        flags &= pairs.resemblance <= chosen.high
+    if chosen.run is not None:
+        flags &= pairs.run == chosen.run
+    if chosen.since is not None:
+        flags &= pairs.last_seen >= int(chosen.since)
+    if chosen.until is not None:
+        flags &= pairs.last_seen < int(chosen.until)
+    if chosen.reviewed is not None:
+        flags &= pairs.reviewed == chosen.reviewed
+    return flags
+
+
+def _conditions(chosen: GroupFilter) -> list[ColumnElement[bool]]:
+    """Conditions on a duplicate and its original, `HEAD`, that a filter has."""
     conditions: list[ColumnElement[bool]] = []
-    equal = ((_head.c.site, chosen.site), (pages.c.status, chosen.status))
+    equal = ((HEAD.c.site, chosen.site), (pages.c.status, chosen.status))
     conditions += [column == value for column, value in equal if value is not None]
     if chosen.low is not None:
         conditions.append(_resemblance >= chosen.low)
@@ -234,11 +292,19 @@ def _pairs(chosen: GroupFilter, query: Select[Any]) -> Select[Any]:
     if chosen.until is not None:
         conditions.append(pages.c.last_seen < int(chosen.until))
     if chosen.reviewed is not None:
-        conditions.append(_IS_REVIEWED if chosen.reviewed else ~_IS_REVIEWED)
-    for word in (chosen.words or "").split()[:_MAX_WORDS]:
-        columns = (_head.c.title, _head.c.url, pages.c.title, pages.c.url)
-        conditions.append(or_(*(one.icontains(word, autoescape=True) for one in columns)))
-    return query.join_from(pages, _head, pages.c.original_id == _head.c.id).where(*conditions)
+        conditions.append(IS_REVIEWED if chosen.reviewed else ~IS_REVIEWED)
+    return [*conditions, *has_words(chosen.words or "")]
+
+
+def _stored(connection: Connection, ids: Iterable[int]) -> dict[int, StoredPage]:
+    """Pages by their ids, without those that are gone."""
+    wanted = [int(one) for one in ids]
+    there = set(connection.scalars(select(pages.c.id).where(pages.c.id.in_(wanted))))
+    return {page.id: page for page in stored_pages(connection, sorted(there))}
+
+
+def _cursor(rank: float, original_id: int) -> str:
+    return json.dumps([rank, original_id], separators=(",", ":"))
 
 
 def _place(after: str) -> tuple[float, int]:
