@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import and_, bindparam, delete, insert, or_, select
 
@@ -21,7 +21,7 @@ from shingling.store.urls import safe_url
 from shingling.text import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from sqlalchemy import BindParameter, ColumnElement, Connection, RowMapping
 
@@ -60,6 +60,80 @@ def write_review(
             )
         )
     return bool(before)
+
+
+class Answer(NamedTuple):
+    """Review of two URLs that is to be written; None, as in `write_review`, deletes one."""
+
+    a: str
+    b: str
+    same: bool | None
+    note: str | None = None
+
+
+class Reviewed(NamedTuple):
+    """What became of some answers.
+
+    Args:
+        before, after: review of each pair.
+        originals: ids of the originals of the pages that were reviewed or moved, by their own
+            ids; None of an original.
+    """
+
+    before: list[Review | None]
+    after: list[Review | None]
+    originals: dict[int, int | None]
+
+
+def review_pairs(
+    session: Session,
+    answers: Sequence[Answer],
+    rules: Rules,
+    require: Callable[[list[Review | None]], None] = lambda _: None,
+) -> Reviewed:
+    """Write reviews of pairs of URLs, and have the groups follow: all of them, or none.
+
+    Args:
+        session: the store.
+        answers: of different pairs.
+        rules: how pages that leave their group are decided again.
+        require: is given the reviews of the pairs until now, and raises an error where nothing is
+            to be written.
+
+    Raises:
+        StoreError: the URLs of a pair are one and the same.
+    """
+    cleaned = [one._replace(a=safe_url(one.a), b=safe_url(one.b)) for one in answers]
+    pairs = [(one.a, one.b) for one in cleaned]
+
+    def write(connection: Connection) -> Reviewed:
+        before = reviews_of(connection, pairs)
+        require(before)
+        for one in cleaned:
+            write_review(connection, *one)
+        batch = Batch.of(session, connection, rules)
+        for one, review in zip(cleaned, before, strict=True):
+            if review is not None or one.same is not None:
+                apply_review(batch, one.a, one.b, one.same)
+        rows = [row for pair in pairs for url in pair for row in batch.load_url(url)]
+        originals = {row.id: row.original_id for row in (*rows, *batch.touched.values())}
+        write_batch(batch)
+        return Reviewed(before, reviews_of(connection, pairs), originals)
+
+    return session.write(write, alone=True)
+
+
+def reviews_of(connection: Connection, pairs: Iterable[tuple[str, str]]) -> list[Review | None]:
+    """Review of each pair of URLs."""
+    keys = [sorted(map(url_key, pair)) for pair in pairs]
+    found: dict[tuple[bytes, bytes], Review] = {}
+    wanted = {(a_key, b_key) for a_key, b_key in keys}
+    query = select(reviews)
+    for part in chunked({a_key for a_key, _ in keys}):
+        for row in connection.execute(query.where(reviews.c.a_key.in_(part))).mappings():
+            if (row["a_key"], row["b_key"]) in wanted and is_sound_review(row):
+                found[row["a_key"], row["b_key"]] = _review(row)
+    return [found.get((a_key, b_key)) for a_key, b_key in keys]
 
 
 def apply_review(batch: Batch, a: str, b: str, same: bool | None) -> None:
@@ -113,8 +187,12 @@ def find_reviews(connection: Connection, url: str | None) -> Iterator[Review]:
     ordered = query.order_by(reviews.c.created.desc(), reviews.c.a_url, reviews.c.b_url)
     for row in connection.execute(ordered).mappings():
         if is_sound_review(row):
-            a, b = sorted((row["a_url"], row["b_url"]))  # their keys say nothing to people
-            yield Review(a, b, row["same"], row["note"], from_seconds(row["created"]))
+            yield _review(row)
+
+
+def _review(row: RowMapping) -> Review:
+    a, b = sorted((row["a_url"], row["b_url"]))  # their keys say nothing to people
+    return Review(a, b, row["same"], row["note"], from_seconds(row["created"]))
 
 
 def is_sound_review(row: RowMapping) -> bool:

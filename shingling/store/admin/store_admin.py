@@ -12,13 +12,11 @@ from shingling.store.admin import queries
 from shingling.store.admin.checking.check import Check
 from shingling.store.admin.looking.candidates import candidates
 from shingling.store.admin.rebuild import Plan, Rebuild, abandon, read_plan
-from shingling.store.admin.reviews import apply_review, find_reviews, write_review
+from shingling.store.admin.reviews import Answer, find_reviews, review_pairs
 from shingling.store.decide.batch import Batch
 from shingling.store.decide.groups import remove as remove_rows
-from shingling.store.decide.write import write_batch
 from shingling.store.model import DAY
 from shingling.store.schema.site_entries import forget_site
-from shingling.store.urls import safe_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -123,19 +121,9 @@ class StoreAdmin:
         Returns:
             Whether there was a review of them before.
         """
-        session = self._session
-
-        def write_and_apply(connection: Connection) -> bool:
-            chosen_rules = rules or session.fitting_rules
-            first, second = safe_url(a), safe_url(b)
-            before = write_review(connection, first, second, same, note)
-            if before or same is not None:
-                batch = Batch.of(session, connection, chosen_rules)
-                apply_review(batch, first, second, same)
-                write_batch(batch)
-            return before
-
-        return self._session.write(write_and_apply, alone=True)
+        answer = Answer(a, b, same, note)
+        done = review_pairs(self._session, [answer], rules or self._session.fitting_rules)
+        return done.before[0] is not None
 
     def reviews(self, url: str | None = None) -> list[Review]:
         """Read the reviews of a URL, or all of them, newest first."""

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import partial
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Self
-
-from sqlalchemy import bindparam, exists, or_, select
 
 from shingling.rules.methods import METHODS
 from shingling.store.backends.base import MustBeAloneError
 from shingling.store.decide.decision import Arrival, Decision, Met
+from shingling.store.decide.queries import ANY_REVIEW, REVIEWS, queries_of
 from shingling.store.decide.texts import Texts
 from shingling.store.index.lookup import Lookup
 from shingling.store.model import fetched_at
 from shingling.store.schema.rows import COLUMNS, Row, extracted, row_from, row_of, url_key
-from shingling.store.schema.statements import among, chunked, select_in
-from shingling.store.schema.tables import LIVE, reviews
+from shingling.store.schema.statements import chunked, select_in
+from shingling.store.schema.tables import LIVE
 from shingling.store.templates import Templates
 from shingling.text import PreparedText, title_key
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from shingling.rules.rules import Rules
     from shingling.sketch import Scheme, Signature
     from shingling.store.backends.base import Database, TextHash
+    from shingling.store.decide.queries import Queries
     from shingling.store.index.keys import Index
     from shingling.store.model import Page
     from shingling.store.schema.tables import Tables
@@ -38,25 +39,6 @@ if TYPE_CHECKING:
 _MAX_SAME_TEXT = 64  # pages of one text that are looked at, the oldest of them
 
 _ID, _SCOPE = COLUMNS.index("id"), COLUMNS.index("scope")
-_REVIEWS = select(reviews.c.a_key, reviews.c.b_key, reviews.c.same).where(
-    or_(among(reviews.c.a_key), among(reviews.c.b_key))
-)
-_ANY_REVIEW = select(exists(select(reviews.c.a_key)))
-
-
-class _Queries:
-    """What each batch asks; building it anew costs as much as running it."""
-
-    def __init__(self, tables: Tables) -> None:
-        pages = tables.pages
-        columns = ", ".join(f'"{name}"' for name in COLUMNS)
-        self.by_id = f"SELECT {columns} FROM {pages} WHERE id {{}}"  # noqa: S608 (our names)
-        self.by_url = f"SELECT {columns} FROM {pages} WHERE url_key {{}}"  # noqa: S608
-        self.members = select(pages).where(pages.c.original_id == bindparam("original"))
-        self.newest = self.members.order_by(pages.c.id.desc()).limit(bindparam("limit"))
-
-
-_queries = cache(_Queries)
 
 
 @dataclass
@@ -89,6 +71,8 @@ class Batch:
     _by_url: dict[tuple[str, bytes], int] = field(default_factory=dict)
     _by_text: dict[bytes, set[int]] = field(default_factory=dict)
     _by_original: dict[int, set[int]] = field(default_factory=dict)
+    _whole_urls: set[bytes] = field(default_factory=set)  # keys all of whose pages are here
+    _whole_groups: set[int] = field(default_factory=set)  # originals all of whose members are here
     _new_ids: list[int] = field(default_factory=list)  # in falling order
     _any_review: bool | None = None
     _reviews: dict[bytes, dict[bytes, bool]] = field(default_factory=dict)  # of pairs of URLs
@@ -189,7 +173,7 @@ class Batch:
             if self.rules.containment is not None:
                 samples = [self.texts.sample(scope, text) for scope, text in pieces]
                 found |= self.lookup.fetch_pieces(samples)
-        self._read(self._ask.by_id, found - self._rows.keys(), scopes)
+        self._read(self._ask.by_id, {one for one in found if one not in self._rows}, scopes)
         self._load_originals()
 
     @property
@@ -197,22 +181,25 @@ class Batch:
         return METHODS[self.rules.method].keys is not None
 
     @property
-    def _ask(self) -> _Queries:
-        return _queries(self.tables)
+    def _ask(self) -> Queries:
+        return queries_of(self.tables)
 
     def load(self, ids: Iterable[int]) -> None:
         """Read rows by their ids; rows that are here already stay as they are."""
-        self._read(self._ask.by_id, set(ids) - self._rows.keys())
+        self._read(self._ask.by_id, {one for one in ids if one not in self._rows})
 
     def load_url(self, url: str) -> list[Row]:
         """Read the rows of a URL, one a scope."""
-        key = url_key(url)
-        self._read(self._ask.by_url, [key])
+        key, fewest = url_key(url), self.scheme.min_comparable_words
+        found = sorted(select_in(self.connection, self._ask.by_url, [key]), key=itemgetter(_SCOPE))
+        for read in found:
+            if read[_ID] not in self._rows:
+                self.admit(row_of(read, fewest))
         self._read_reviews({key})
-        return [self._rows[at] for (_, own), at in sorted(self._by_url.items()) if own == key]
+        return [self._rows[read[_ID]] for read in found]
 
     def _load_originals(self) -> None:
-        self.load(row.original_id for row in [*self._rows.values()] if row.original_id is not None)
+        self.load(self._by_original)
 
     def _read(
         self, query: str, values: Iterable[Any], scopes: Collection[str] | None = None
@@ -247,19 +234,20 @@ class Batch:
             MustBeAloneError: there are some, and others may store a page that they name.
         """
         if self._any_review is None:
-            self._any_review = bool(self.connection.scalar(_ANY_REVIEW))
+            self._any_review = bool(self.connection.scalar(ANY_REVIEW))
         if not self._any_review:
             return
         for part in chunked(key for key in keys if key not in self._reviews):
             self._reviews.update((key, {}) for key in part if key not in self._reviews)
-            for a, b, same in self.connection.execute(_REVIEWS, {"values": part}):
+            for a, b, same in self.connection.execute(REVIEWS, {"values": part}):
                 for key, other in ((a, b), (b, a)):
                     if key in self._reviews and type(other) is bytes:
                         self._reviews[key][other] = same
         others = {other for key in keys for other in self._reviews[key]}
         if others and self.tables is LIVE and not self.database.alone:
             raise MustBeAloneError
-        self._read(self._ask.by_url, others)
+        self._read(self._ask.by_url, others - self._whole_urls)
+        self._whole_urls |= others
         self._load_originals()
 
     @property
@@ -310,10 +298,19 @@ class Batch:
         query = self._ask.members
         if newest is not None:
             query, bound = self._ask.newest, {**bound, "limit": newest}
-        self._take_in(self.connection.execute(query, bound).mappings())
+        if original.id not in self._whole_groups:
+            self._take_in(self.connection.execute(query, bound).mappings())
+        if newest is None and self.database.alone:  # nobody else adds to it meanwhile
+            self._whole_groups.add(original.id)
         found = sorted(self._by_original.get(original.id, ()))
         attached = found if newest is None else found[-newest:]
         return [row for row in map(self._rows.__getitem__, attached) if row.is_member_of(original)]
+
+    def copies(self, original: Row, text_hash: bytes) -> list[Row]:
+        """Duplicates attached to an original that have a text; oldest first."""
+        if original.id not in self._whole_groups:
+            self.members(original)
+        return [row for row in self._of_text(text_hash) if row.is_member_of(original)]
 
     def rows_of(self, ids: Collection[int]) -> list[Row]:
         """Rows of these ids, oldest first."""
@@ -361,15 +358,15 @@ class Batch:
         return self._originals(row, self.lookup.likely_wholes(sample))
 
     def _same_text(self, row: Row) -> list[Row]:
-        others = (self._rows[page_id] for page_id in sorted(self._by_text[row.text_hash]))
         return [
             other
-            for other in others
-            if other is not row
-            and other.scope == row.scope
-            and other.text_hash == row.text_hash
-            and other.status != "exact"
+            for other in self._of_text(row.text_hash)
+            if other is not row and other.scope == row.scope and other.status != "exact"
         ]
+
+    def _of_text(self, text_hash: bytes) -> list[Row]:
+        rows = map(self._rows.__getitem__, sorted(self._by_text.get(text_hash, ())))
+        return [row for row in rows if row.text_hash == text_hash]
 
     def _originals(self, row: Row, ids: Iterable[int]) -> list[Row]:
         rows = (self._rows[page_id] for page_id in ids if page_id in self._rows)

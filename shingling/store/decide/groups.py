@@ -74,8 +74,8 @@ def _promote_exact_copy(row: Row, batch: Batch, leaving: Collection[int]) -> Non
         return
     copies = [
         other
-        for other in batch.members(batch.head(row))
-        if other.text_hash == row.text_hash and other.id not in leaving and other is not row
+        for other in batch.copies(batch.head(row), row.text_hash)
+        if other.id not in leaving and other is not row
     ]
     if copies and all(other.status == "exact" for other in copies):
         copies[0].status = "near"
