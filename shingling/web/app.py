@@ -14,9 +14,11 @@ from starlette.staticfiles import StaticFiles
 from shingling.errors import ShinglingError, StoreUnavailableError
 from shingling.store import STATUSES
 from shingling.store.admin.looking.groups import CursorError
+from shingling.store.admin.reviews import Answer
 from shingling.web.decisions import Decisions
 from shingling.web.guard import Guard
 from shingling.web.pages import groups
+from shingling.web.pages.many import review_many, show_many
 from shingling.web.pages.overview import Overviews, show_overview
 from shingling.web.pages.sampled import SampledPairs
 from shingling.web.pages.threshold import show_threshold
@@ -69,7 +71,7 @@ class _Application:
         self._stores = stores
         self._access = access
         self._read_only = read_only
-        self._decisions = Decisions()
+        self._decisions = Decisions(stores.kept)
         self._templates = environment()
         self._templates.globals.update(
             STATUSES=STATUSES,
@@ -84,6 +86,7 @@ class _Application:
             "groups": partial(groups.show_groups, self._stores.kept),
             "group": groups.show_group,
             "pair": partial(groups.show_pair, self._stores.kept),
+            "many": partial(show_many, self._stores.kept),
             "reviews": groups.show_reviews,
             "overview": partial(show_overview, Overviews()),
             "threshold": partial(show_threshold, SampledPairs()),
@@ -95,6 +98,7 @@ class _Application:
                 for name, show in shown.items()
             ),
             Route("/review", self._review, methods=["POST"]),
+            Route("/many", self._review_many, methods=["POST"]),
             Route("/undo", self._undo, methods=["POST"]),
             Mount("/static", StaticFiles(packages=[("shingling.web", "static")])),
         ]
@@ -133,18 +137,14 @@ class _Application:
 
     async def _review(self, request: Request) -> Response:
         form = await self._form(request)
-        answer = needed(form, "answer")
-        if answer not in _ANSWERS:
-            raise RequestError("a review is same, different or none")
-        note = form.get("note", "").strip() or None
-        if note is not None and len(note) > MAX_NOTE_CHARACTERS:
-            raise RequestError(f"a note has {MAX_NOTE_CHARACTERS:,} characters at most")
+        same = _answer_of(form)
+        answer = Answer(
+            form.get("a", ""), form.get("b", ""), same, form.get("note", "").strip() or None
+        )
 
         def write(session: Session) -> tuple[int, str | None]:
             following = groups.next_pair(self._stores.kept, session, form)
-            decision = self._decisions.review(
-                session, form["a"], form["b"], _ANSWERS[answer], note, form.get("seen", "")
-            )
+            decision = self._decisions.review(session, answer, form.get("seen", ""))
             return decision.number, following
 
         number, following = await self._stores.run(write)
@@ -152,14 +152,25 @@ class _Application:
             following = link("/groups", asked_of(form).pairs)
         return _see(following, number)
 
+    async def _review_many(self, request: Request) -> Response:
+        form = await self._form(request)
+        same = _answer_of(form)
+        decision = await self._stores.run(
+            lambda session: review_many(self._decisions, session, form, same)
+        )
+        return _see(_list_of(form), decision.number)
+
     async def _undo(self, request: Request) -> Response:
         form = await self._form(request)
         number = whole_number(form, "decision")
         decision = await self._stores.run(lambda session: self._decisions.undo(session, number))
+        if len(decision.answers) > 1:
+            return _see(_list_of(form), decision.number)
         kept = [
             (name, form[name]) for name in (*FILTER_FIELDS, *GUIDED_FIELDS, "at") if form.get(name)
         ]
-        return _see(link("/pair", [("a", decision.a), ("b", decision.b), *kept]), decision.number)
+        answer = decision.answers[0]
+        return _see(link("/pair", [("a", answer.a), ("b", answer.b), *kept]), decision.number)
 
     async def _form(self, request: Request) -> dict[str, str]:
         """Form of one of our own groups.
@@ -201,6 +212,25 @@ def make_app(
     }
     made = Starlette(routes=application.routes(), exception_handlers=handlers)
     return Guard(made, access, application.problem)
+
+
+def _answer_of(form: Mapping[str, str]) -> bool | None:
+    """Answer of a form: same, different, or none.
+
+    Raises:
+        RequestError: it has another one, or too long a note.
+    """
+    answer = needed(form, "answer")
+    if answer not in _ANSWERS:
+        raise RequestError("a review is same, different or none")
+    if len(form.get("note", "").strip()) > MAX_NOTE_CHARACTERS:
+        raise RequestError(f"a note has {MAX_NOTE_CHARACTERS:,} characters at most")
+    return _ANSWERS[answer]
+
+
+def _list_of(form: Mapping[str, str]) -> str:
+    """Address of the list of groups that a form was reached from."""
+    return link("/groups", asked_of(form).pairs)
 
 
 def _see(address: str, decided: int) -> Response:

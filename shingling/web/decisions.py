@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -9,47 +10,54 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from shingling.store import Store
-from shingling.web.pairs import find_review, stored_page
+from shingling.store.admin.reviews import Answer, Reviewed, review_pairs
+from shingling.web.pairs import stored_page
 from shingling.web.requests import RequestError
+from shingling.web.shown import count as counted
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
     from shingling.store import Review
+    from shingling.store.admin.looking.kept_pairs import KeptPairs
     from shingling.store.session import Session
 
-_MAX_REMEMBERED = 1000  # the last reviews, which can be undone
+_MAX_REMEMBERED = 1000  # the last decisions, which can be undone
 _CHANGED = "somebody else has reviewed this pair meanwhile: look at it again"
+_SOME_CHANGED = (
+    "somebody else has reviewed some of these pairs meanwhile, and nothing is written: look at"
+    " them again"
+)
 
 
 @dataclass(frozen=True)
 class Decision:
-    """A review that was made in the browser.
+    """Reviews that were made at once in the browser.
 
     Args:
         number: of the decision.
-        a, b: URLs of the pair.
-        before: review of the pair until then.
-        after: review that was made; None where one was removed.
+        answers: that were given.
+        done: what became of them.
+        told: what was done, in a few words.
         is_undo: whether it undid another one.
     """
 
     number: int
-    a: str
-    b: str
-    before: Review | None
-    after: Review | None
+    answers: Sequence[Answer]
+    done: Reviewed
+    told: str
     is_undo: bool = False
-
-    @property
-    def told(self) -> str:
-        """What was done, in a few words."""
-        done = "Removed the review" if self.after is None else f"Reviewed as {_named(self.after)}"
-        return "Undone" if self.is_undo else done
 
 
 class Decisions:
-    """Reviews that were made since the application began, of which the last can be undone."""
+    """Reviews that were made since the application began, of which the last can be undone.
 
-    def __init__(self) -> None:
+    Args:
+        kept: pairs of the store, which follow them at once.
+    """
+
+    def __init__(self, kept: KeptPairs) -> None:
+        self._kept = kept
         self._made: OrderedDict[int, Decision] = OrderedDict()
         self._numbers = count(1)
         self._deciding = threading.Lock()
@@ -58,74 +66,114 @@ class Decisions:
         """Decision of a number, where it is remembered."""
         return None if number is None else self._made.get(number)
 
-    def review(
-        self, session: Session, a: str, b: str, answer: bool | None, note: str | None, seen: str
-    ) -> Decision:
+    def review(self, session: Session, answer: Answer, seen: str) -> Decision:
         """Write the review of a pair.
 
         Args:
             session: of the store.
-            a: URL of a stored page.
-            b: URL of another one.
-            answer: whether they are the same; None removes the review.
-            note: kept with it.
+            answer: URLs of stored pages, and the review.
             seen: `version` of the review that was shown.
 
         Raises:
             RequestError: it is not the review of the pair any more, or a page is not stored.
         """
-        for url in (a, b):
+        for url in (answer.a, answer.b):
             stored_page(Store(session), url)
-        with self._deciding:
-            before = find_review(Store(session), a, b)
-            if version(before) != seen:
-                raise RequestError(_CHANGED, 409)
-            return self._write(session, a, b, answer, note, before)
+        done = "Removed the review" if answer.same is None else f"Reviewed as {_named(answer.same)}"
+        return self._write(session, [answer], seen, lambda _: done)
 
-    def undo(self, session: Session, number: int | None) -> Decision:
-        """Write the review that a pair had before a decision.
+    def review_many(
+        self, session: Session, answers: Sequence[Answer], seen: str, formerly: Mapping[int, int]
+    ) -> Decision:
+        """Write the reviews of some pairs: all of them, or none.
+
+        Args:
+            session: of the store.
+            answers: URLs of stored pages, and one and the same review of all of them.
+            seen: `version` of the reviews that were shown.
+            formerly: ids of the originals of the duplicates, by theirs.
 
         Raises:
-            RequestError: the decision is no longer remembered, or the pair was reviewed again.
+            RequestError: one of them is not the review of its pair any more.
         """
-        with self._deciding:
-            decision = self.get(number)
-            if decision is None:
-                raise RequestError("this review cannot be undone here any more", 404)
-            before = find_review(Store(session), decision.a, decision.b)
-            if version(before) != version(decision.after):
-                raise RequestError(_CHANGED, 409)
-            then = decision.before
-            answer, note = (None, None) if then is None else (then.same, then.note)
-            return self._write(session, decision.a, decision.b, answer, note, before, is_undo=True)
+        same, pairs = answers[0].same, counted(len(answers), "pair")
+        begun = (
+            f"Removed the reviews of {pairs}"
+            if same is None
+            else f"Reviewed {pairs} as {_named(same)}"
+        )
+        return self._write(
+            session, answers, seen, lambda done: f"{begun}. {_moved(done, formerly)}"
+        )
+
+    def undo(self, session: Session, number: int | None) -> Decision:
+        """Write the reviews that pairs had before a decision.
+
+        Raises:
+            RequestError: the decision is no longer remembered, or a pair was reviewed again.
+        """
+        decision = self.get(number)
+        if decision is None:
+            raise RequestError("this review cannot be undone here any more", 404)
+        answers = [
+            Answer(one.a, one.b, then and then.same, then and then.note)
+            for one, then in zip(decision.answers, decision.done.before, strict=True)
+        ]
+        seen = version(decision.done.after)
+        told = "Undone" if len(answers) == 1 else f"Undone, {counted(len(answers), 'pair')}"
+        return self._write(session, answers, seen, lambda _: told, is_undo=True)
 
     def _write(
         self,
         session: Session,
-        a: str,
-        b: str,
-        answer: bool | None,
-        note: str | None,
-        before: Review | None,
+        answers: Sequence[Answer],
+        seen: str,
+        told: Callable[[Reviewed], str],
         *,
         is_undo: bool = False,
     ) -> Decision:
-        store = Store(session)
-        store.admin.review(a, b, same=answer, note=note)
-        after = find_review(store, a, b)
-        decision = Decision(next(self._numbers), a, b, before, after, is_undo)
-        self._made[decision.number] = decision
-        if len(self._made) > _MAX_REMEMBERED:
-            self._made.popitem(last=False)
+        def require(before: Sequence[Review | None]) -> None:
+            if version(before) != seen:
+                raise RequestError(_CHANGED if len(answers) == 1 else _SOME_CHANGED, 409)
+
+        with self._deciding:
+            done = review_pairs(session, answers, session.fitting_rules, require)
+            self._kept.changed(session, done.originals.keys())
+            decision = Decision(next(self._numbers), answers, done, told(done), is_undo)
+            self._made[decision.number] = decision
+            if len(self._made) > _MAX_REMEMBERED:
+                self._made.popitem(last=False)
         return decision
 
 
-def version(review: Review | None) -> str:
-    """Mark that tells a review from an earlier or later one of its pair."""
-    if review is None:
-        return "none"
-    return f"{_named(review)} {review.created.timestamp():.0f} {review.note or ''}"
+def version(reviews: Sequence[Review | None]) -> str:
+    """Mark that tells reviews of some pairs from earlier or later ones."""
+    marks = [
+        "none"
+        if one is None
+        else f"{_named(one.same)} {one.created.timestamp():.0f} {one.note or ''}"
+        for one in reviews
+    ]
+    if len(marks) == 1:
+        return marks[0]
+    return hashlib.sha256("\0".join(marks).encode("utf-8", "replace")).hexdigest()
 
 
-def _named(review: Review) -> str:
-    return "same" if review.same else "different"
+def _moved(done: Reviewed, formerly: Mapping[int, int]) -> str:
+    """What became of the groups of some pairs, in a sentence."""
+    now = [
+        done.originals[duplicate]
+        for duplicate, original in formerly.items()
+        if done.originals.get(duplicate, original) != original
+    ]
+    if not now:
+        return "All pages stay in their groups."
+    alone = now.count(None)
+    left = counted(len(now), "page has left its group", "pages have left their groups")
+    return (
+        f"{left}: {counted(alone, 'original', 'originals')}, {len(now) - alone:,} in other groups."
+    )
+
+
+def _named(same: bool) -> str:
+    return "same" if same else "different"

@@ -56,7 +56,7 @@ def show_pair(kept: KeptPairs, session: Session, query: Mapping[str, str]) -> di
     guided = guided_sample(session, asked.guided)
     return {
         "pair": pair,
-        "seen": version(pair.review),
+        "seen": version([pair.review]),
         "guided": guided,
         "next": guided.after(left.url, right.url)
         if guided

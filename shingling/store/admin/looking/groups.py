@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -148,6 +148,25 @@ class ChosenPairs:
         return columns, ranks[order]
 
 
+@dataclass(frozen=True)
+class FirstPairs:
+    """The first pairs that fulfil a filter.
+
+    Args:
+        pairs: ids of originals and duplicates.
+        groups: that these are of.
+        whole_groups: of these, how many have no other pair.
+        total: number of pairs that fulfil the filter.
+        not_looked_at: as in `GroupList`.
+    """
+
+    pairs: list[tuple[int, int]]
+    groups: int
+    whole_groups: int
+    total: int
+    not_looked_at: int
+
+
 def choose_pairs(session: Session, kept: KeptPairs, chosen: GroupFilter) -> ChosenPairs:
     """Choose the pairs that fulfil a filter.
 
@@ -214,6 +233,37 @@ def groups(
     following = None if last is None else _cursor(ranks[last].item(), int(columns.original[last]))
     total, pairs = len(columns.original), len(found.rows)
     return GroupList(rows, following, total, pairs, found.not_looked_at, found.read_at)
+
+
+def first_pairs(
+    session: Session, kept: KeptPairs, chosen: GroupFilter, limit: int, original_id: int | None
+) -> FirstPairs:
+    """Choose the first pairs of the list of groups.
+
+    Args:
+        session: the store.
+        kept: pairs of it.
+        chosen: the filter and the order.
+        limit: at most so many.
+        original_id: of the group that they are of; None takes all groups.
+    """
+    found = choose_pairs(session, kept, chosen)
+    pairs = found.pairs
+    if original_id is not None:
+        found = replace(found, rows=found.rows[pairs.original[found.rows] == original_id])
+    columns, ranks = found.ranked(chosen.order)
+    ranks_of_rows = np.repeat(ranks, columns.size)
+    rows = found.rows[np.argsort(ranks_of_rows, kind="stable")[:limit]]
+    own, sizes = np.unique(pairs.original[rows], return_counts=True)
+    whole = [pairs.places_of(one) for one in own.tolist()]
+    emptied = sum(end - start == size for (start, end), size in zip(whole, sizes, strict=True))
+    return FirstPairs(
+        [*zip(pairs.original[rows].tolist(), pairs.duplicate[rows].tolist(), strict=True)],
+        len(own),
+        int(emptied),
+        len(found.rows),
+        found.not_looked_at,
+    )
 
 
 def members(
