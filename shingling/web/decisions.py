@@ -116,7 +116,7 @@ class Decisions:
         if decision is None:
             raise RequestError("this review cannot be undone here any more", 404)
         answers = [
-            Answer(one.a, one.b, then and then.same, then and then.note)
+            Answer(one.a, one.b, *((None, None) if then is None else (then.same, then.note)))
             for one, then in zip(decision.answers, decision.done.before, strict=True)
         ]
         seen = version(decision.done.after)
@@ -160,7 +160,7 @@ def version(reviews: Sequence[Review | None]) -> str:
 
 
 def _moved(done: Reviewed, formerly: Mapping[int, int]) -> str:
-    """What became of the groups of some pairs, in a sentence."""
+    """Say what became of the groups of some pairs."""
     now = [
         done.originals[duplicate]
         for duplicate, original in formerly.items()
@@ -170,9 +170,7 @@ def _moved(done: Reviewed, formerly: Mapping[int, int]) -> str:
         return "All pages stay in their groups."
     alone = now.count(None)
     left = counted(len(now), "page has left its group", "pages have left their groups")
-    return (
-        f"{left}: {counted(alone, 'original', 'originals')}, {len(now) - alone:,} in other groups."
-    )
+    return f"{left}: {counted(alone, 'original')} now, {len(now) - alone:,} in other groups."
 
 
 def _named(same: bool) -> str:

@@ -42,10 +42,12 @@ def _missing(what: str) -> NoReturn:
 
 
 @contextmanager
-def serving(folder: Path, fill: Callable[[str], None], *options: str) -> Iterator[Served]:
-    """Serve a store that is filled for a test."""
+def serving(
+    folder: Path, fill: Callable[[str], None], *options: str, store: str | None = None
+) -> Iterator[Served]:
+    """Serve a store that is filled for a test, in a folder unless its URL is given."""
     folder.mkdir(exist_ok=True)
-    store = f"sqlite:///{folder / 'dedup.db'}"
+    store = store or f"sqlite:///{folder / 'dedup.db'}"
     fill(store)
     command = [sys.executable, "-m", "scrapy", "dedup", "serve", "--port", "0", "--json"]
     with subprocess.Popen(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from shingling.store.admin.looking.pair_table import Ids
     from shingling.store.session import Session
 
-MAX_SECONDS_WAITED_FOR = 0.05  # reading again that takes longer is not waited for
+MAX_SECONDS_WAITED_FOR = 0.15  # reading again that takes longer is not waited for
 _PAUSE_PER_SECOND_OF_READING = 10  # so that at most a tenth of a core reads again
 _MAX_SEARCHES = 4
 _MAX_SITES = 100

@@ -1,0 +1,133 @@
+"""Many pairs reviewed at once, and two people at once: over HTTP, on either database."""
+
+from __future__ import annotations
+
+import re
+import threading
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+import pytest
+
+from shingling import Page, Store
+from tests.support.pages import article
+from tests.support.processes import so_within
+from tests.support.stores import ENDINGS, place_of, url_of
+from tests.web.conftest import serving
+from tests.web.stores import fill_with_news
+from tests.web.test_requests import AGENCY, CITY, PAIR, ask, token_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.web.conftest import Served
+
+
+@pytest.fixture(params=ENDINGS)
+def file(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+    yield from place_of(request, tmp_path)
+
+
+def fields_of(page: str) -> dict[str, str]:
+    """Hidden fields of the form that reviews what a page shows."""
+    form = page.partition('<section class="decide"')[2]
+    return dict(re.findall(r'type="hidden" name="([^"]+)" value="([^"]*)"', form))
+
+
+def groups_of(store: str) -> dict[str, str | None]:
+    with Store.open(store) as opened:
+        return {page.url: page.original for page in opened.pages()}
+
+
+def reviewed(store: str) -> set[tuple[bool, str | None]]:
+    with Store.open(store) as opened:
+        return {(one.same, one.note) for one in opened.admin.reviews()}
+
+
+def follow(served: Served, path: str, form: dict[str, str]) -> str:
+    status, headers, page = ask(served, path, form)
+    assert status == 303, page
+    return ask(served, headers["location"])[2]
+
+
+def test_many_pairs_are_shown_then_reviewed_and_undone_at_once(file: Path, tmp_path: Path) -> None:
+    with serving(tmp_path / "news", fill_with_news, store=url_of(file)) as served:
+        before = groups_of(served.store)
+        shown = ask(served, "/many?words=number+story")[2]
+        assert "Review 12 pairs at once" in shown
+        assert "12 pages leave their groups and are decided again" in shown
+        assert "12 originals are left without duplicates" in shown
+        form = {**fields_of(shown), "answer": "different", "note": "two editions"}
+
+        told = follow(served, "/many", form)
+        assert "Reviewed 12 pairs as different. 12 pages have left their groups" in told
+        assert "No group fulfils this filter" in told  # at once
+        assert reviewed(served.store) == {(False, "two editions")}
+        decision = re.search(r'name="decision" value="(\d+)"', told)
+        assert decision
+
+        # Whoever has seen what was there before is told, and changes nothing.
+        status, _, page = ask(served, "/many", {**form, "answer": "same"})
+        assert status == 409
+        assert "nothing is written" in page
+        assert reviewed(served.store) == {(False, "two editions")}
+
+        undone = {"form_token": form["form_token"], "decision": decision[1]}
+        assert "Undone, 12 pairs" in follow(served, "/undo", undone)
+        assert reviewed(served.store) == set()
+        assert groups_of(served.store) == before
+
+        group = ask(served, f"/many?{urlencode({'url': CITY})}")[2]
+        assert "Review 3 pairs at once" in group
+        follow(served, "/many", {**fields_of(group), "answer": "same"})
+        assert reviewed(served.store) == {(True, None)}
+        rows = ask(served, "/groups?reviewed=yes")[2]
+        assert "1 group, 3 pairs" in rows
+        wrong = {**form, "pairs": "1-2.3"}
+        assert ask(served, "/many", wrong)[0] == 400
+        assert ask(served, "/many", {**form, "pairs": ".".join(["1-2"] * 1001)})[0] == 400
+
+
+def test_two_browsers_answer_one_pair_while_a_crawl_writes(file: Path, tmp_path: Path) -> None:
+    with serving(tmp_path / "news", fill_with_news, store=url_of(file)) as served:
+        ended = threading.Event()
+
+        def crawl() -> None:
+            with Store.open(served.store) as store:
+                run = store.start_run("another", {})
+                for number in range(100, 160):
+                    pages = [
+                        Page(f"https://{site}.example/{number}", text=article(number, 200))
+                        for site in ("one", "two")
+                    ]
+                    store.check(pages, run=run)
+                    if ended.is_set():
+                        break
+
+        crawler = threading.Thread(target=crawl)
+        crawler.start()
+        try:
+            _, _, page = ask(served, f"/pair?{urlencode(PAIR)}")
+            form = {**PAIR, "seen": "none", "form_token": token_of(page)}
+            statuses: list[int] = []
+
+            def answer(given: str) -> None:
+                statuses.append(ask(served, "/review", {**form, "answer": given})[0])
+
+            people = [threading.Thread(target=answer, args=(one,)) for one in ("same", "different")]
+            for one in people:
+                one.start()
+            while crawler.is_alive():
+                for path in ("/groups", "/groups?order=date", "/overview", "/reviews"):
+                    assert ask(served, path)[0] == 200
+            for one in people:
+                one.join()
+            assert sorted(statuses) == [303, 409]
+        finally:
+            ended.set()
+            crawler.join()
+        assert len(reviewed(served.store)) == 1
+        shown = "60 groups, 60 pairs"  # a moment later where a slow machine reads for long
+        assert so_within(20, lambda: shown in ask(served, "/groups?site=one.example")[2])
+        assert AGENCY in groups_of(served.store)
