@@ -79,7 +79,7 @@ def fill(url: str, number: int) -> None:
                 insert_rows(connection, pages_table, COLUMNS, [row.values() for row in rows])
                 _insert_texts(connection, rows)
                 if len(reviewed) < REVIEWS:
-                    found = _reviews(rows, originals, max(1, number // REVIEWS // 2))
+                    found = _reviews(rows, originals, max(3, number // REVIEWS // 2))
                     insert = [one for one in found if one["a_key"] != one["b_key"]]
                     connection.execute(reviews.insert(), insert)
                     reviewed += insert

@@ -202,8 +202,8 @@ class PostgresDatabase(
         return int(connection.scalar(_BYTES, {"names": sorted(metadata.tables)}) or 0)
 
     def refuse_writes(self) -> None:
-        """Have sessions begin transactions that only read."""
-        event.listen(self.engine, "connect", _refuse_writes)
+        """Begin no transaction but READ ONLY ones."""
+        self.engine = self.engine.execution_options(postgresql_readonly=True)
 
     def change_mark(self) -> object:
         """Which transactions of the server that write have ended."""
@@ -314,11 +314,6 @@ def _set_up(connection: Any, _record: object) -> None:
             " WHERE current_setting('lock_timeout') = '0'",
             (f"{LOCK_TIMEOUT_SECONDS}s",),
         )
-    connection.commit()
-
-
-def _refuse_writes(connection: Any, _record: object) -> None:
-    connection.execute("SET default_transaction_read_only = on")
     connection.commit()
 
 
