@@ -62,7 +62,7 @@ def expected(store: Store, fulfils: Fulfils, order: str) -> list[tuple[int, int,
                 found[head.id].append(page)
     ranks: dict[str, Callable[[list[StoredPage]], Any]] = {
         "size": lambda pages: -len(pages),
-        "resemblance": lambda pages: min(page.resemblance for page in pages),
+        "resemblance": lambda pages: min(page.resemblance or 0 for page in pages),
         "date": lambda pages: -max(page.last_seen for page in pages).timestamp(),
     }
     rows = [(ranks[order](pages), head, pages) for head, pages in found.items()]
