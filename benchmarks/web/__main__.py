@@ -12,10 +12,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import multiprocessing
 import tempfile
 import time
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
@@ -23,7 +21,6 @@ from urllib.parse import urlencode
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.growth_pages import bare_pages
 from benchmarks.web.stores import described, fill, some_pairs
 from benchmarks.web.times import (
     as_json,
@@ -34,40 +31,11 @@ from benchmarks.web.times import (
     served,
     targets,
 )
+from benchmarks.web.writer import writing
 from shingling import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from multiprocessing.synchronize import Event
-
     from benchmarks.web.times import Timed
-
-_PAGES_PER_BATCH, _BATCHES_PER_SECOND = 16, 5
-_NUMBERS_OF_WRITER = 1 << 40  # of pages that are not stored yet
-
-
-def _write(url: str, ended: Event) -> None:
-    """Store pages at the pace of a crawl until told to end."""
-    number = _NUMBERS_OF_WRITER + int(time.time()) * 1000
-    with Store.open(url) as store:
-        run = store.start_run("writer", {})
-        while not ended.wait(1 / _BATCHES_PER_SECOND):
-            store.check(bare_pages(range(number, number + _PAGES_PER_BATCH), 4), run=run)
-            number += _PAGES_PER_BATCH
-
-
-@contextmanager
-def writing(url: str) -> Iterator[None]:
-    """Have a process store pages meanwhile."""
-    context = multiprocessing.get_context("spawn")
-    ended = context.Event()
-    writer = context.Process(target=_write, args=(url, ended))
-    writer.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        writer.join(30)
 
 
 def measure(options: argparse.Namespace, url: str, folder: Path) -> list[Timed]:

@@ -46,8 +46,8 @@ class Timed:
     cpu: list[float]
 
     def share(self, share: float) -> float:
-        """Quantile of the times to first byte."""
-        ordered = sorted(self.milliseconds)
+        """Quantile of the times to first byte, but that of the first request."""
+        ordered = sorted(self.milliseconds[1:] or self.milliseconds)
         return ordered[min(int(share * len(ordered)), len(ordered) - 1)]
 
     @property
