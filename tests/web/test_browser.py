@@ -215,8 +215,10 @@ def test_reviews_of_an_observed_crawl_hold_in_the_next_one_with_another_threshol
     answers: dict[str, str | Answer] = {path: page(text, path[1:4]) for path, text in texts.items()}
     store = f"sqlite:///{project.folder / 'dedup.db'}"
     with site_serving(answers) as site:
-        given = ("-a", f"site={site.url}", "-a", f"paths={','.join(texts)}", *ONE_BY_ONE)
-        given += ("-s", f"DEDUP_STORE_URL={store}", "-s", "DEDUP_TEMPLATES=False")
+        given = (
+            *("-a", f"site={site.url}", "-a", f"paths={','.join(texts)}", *ONE_BY_ONE),
+            *("-s", f"DEDUP_STORE_URL={store}", "-s", "DEDUP_TEMPLATES=False"),
+        )
         observed = project.crawl(*given, "-s", "DEDUP_ACTION=observe", "-s", "DEDUP_THRESHOLD=0.5")
         assert len(observed.items) == 4, observed.log
         pairs = {page: original for page, original in duplicates(store).items() if original}
