@@ -7,6 +7,7 @@ import gc
 import logging
 from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from scrapy import signals
@@ -180,6 +181,18 @@ class DedupPipeline:
             await self._decider.checker.close_store(reason)
         except ShinglingError as error:
             logger.error("Dedup could not record the end of the run: %s", error)
+        if self._settings.report is not None and not is_parse_command(self._crawler.spider):
+            await self._write_report(self._settings.report)
+
+    async def _write_report(self, file: str) -> None:
+        """Write the report of the store; where that fails, the log says it."""
+        extra = {"spider": self._crawler.spider}
+        try:
+            await asyncio.to_thread(write_report, self._settings.store_url, file)
+        except (ShinglingError, ImportError, OSError) as error:
+            logger.error("Dedup could not write its report: %s", error, extra=extra)
+        else:
+            logger.info("Dedup: wrote the report %s", file, extra=extra)
 
 
 @contextmanager
@@ -198,6 +211,19 @@ def _uncollected() -> Iterator[bool]:
             gc.freeze()
         if was_enabled:
             gc.enable()
+
+
+def write_report(url: str, file: str) -> None:
+    """Write the report of a store, into a folder that is made where it is missing.
+
+    Raises:
+        ShinglingError: the store cannot be read, or the file not be written.
+        OSError: the folder cannot be made.
+    """
+    from shingling.web.report import write_report_of
+
+    Path(file).parent.mkdir(parents=True, exist_ok=True)
+    write_report_of(url, file)
 
 
 def look_at_store(settings: DedupSettings) -> None:

@@ -7,7 +7,9 @@ ValueError, TypeError or a `ShinglingError` if it is not accepted.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shingling.errors import SettingsError
@@ -109,6 +111,24 @@ def number_of_workers(value: Any) -> int:
     if value == "auto":
         return min(usable_cpus(), _MAX_AUTO_WORKERS)
     return whole_number(0, 256)(value)
+
+
+def is_html_file(name: str) -> bool:
+    """Whether a name is one of a local HTML file."""
+    return name.lower().endswith((".html", ".htm")) and "://" not in name and "\0" not in name
+
+
+def html_file(value: Any) -> str | None:
+    """Read the path of an HTML file, from the working directory as those of Scrapy's feeds."""
+    if value in (None, "", "None"):
+        return None
+    name = os.fspath(value)
+    if not isinstance(name, str) or not is_html_file(name):
+        raise ValueError
+    path = Path(name).absolute()
+    if path.is_dir():
+        raise SettingsError("it is a folder")
+    return str(path)
 
 
 def fillable_names(value: Any) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ import difflib
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from shingling.plugin.setting_values import (
     extractor_name,
     field_name,
     fillable_names,
+    html_file,
     megabytes,
     number,
     number_of_workers,
@@ -89,6 +91,7 @@ class DedupSettings:
     on_error: str
     fetch: str
     skip_risk: float
+    report: str | None
 
     @cached_property
     def scheme(self) -> Scheme:
@@ -189,6 +192,10 @@ class DedupSettings:
                 _ = made.rules
             if crawl and made.scheme_parameters:
                 _check_language(made.scheme)
+            if crawl and made.report is not None and find_spec("jinja2") is None:
+                raise SettingsError(
+                    'DEDUP_REPORT needs the extra web: pip install "scrapy-shingling[web]"'
+                )
         except SettingsError:
             raise
         except ShinglingError as error:
@@ -293,6 +300,7 @@ SETTINGS: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
         whole_number(0, 1_000_000),
     ),
     "DEDUP_ON_ERROR": ("keep", "keep or close", choice("keep", "close")),
+    "DEDUP_REPORT": (None, "None, or the path of a .html file", html_file),
     "DEDUP_RESULT_FIELD": ("dedup", "the name of an item's field", field_name),
     "DEDUP_SCHEME": ({}, _SCHEME_ACCEPTS, scheme_dict),
     "DEDUP_SCOPE": ("all", "all, site or spider", choice("all", "site", "spider")),

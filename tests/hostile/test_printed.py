@@ -144,6 +144,10 @@ _CALLS: list[tuple[str, ...]] = [
     ("check",),
     ("forget", "--site", "b.example", "--yes"),
     ("serve", "--host", "\x1b[31m\u202e"),
+    ("report", "{name}.html"),
+    ("report", "-"),
+    ("report", "{name}.none"),
+    ("report", "{name}.absent/report.html"),
     ("status", "\x1b[31m\u202e"),
     ("status", "--stroe=\x1b[31m\u202e"),
 ]

@@ -33,7 +33,7 @@ ROOMS = {
     "tuning": _GROUND | {"text", "sketch", "similarity", "extraction"},
     "bulk": _GROUND | {"text", "sketch", "similarity", "extraction", "store"},
     "web": _GROUND | {"text", "sketch", "similarity", "store", "tuning"},
-    "plugin": _GROUND | {"text", "sketch", "extraction", "urls", "store"},
+    "plugin": _GROUND | {"text", "sketch", "extraction", "urls", "store", "web"},
     "cli": _GROUND
     | {"text", "sketch", "similarity", "extraction", "urls", "store", "tuning", "bulk", "plugin"}
     | {"web"},

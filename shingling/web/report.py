@@ -1,0 +1,109 @@
+"""A report of a store: one HTML file that needs nothing else, for a mail or an archive."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import secrets
+import shutil
+from importlib.resources import files
+from pathlib import Path
+
+from markupsafe import Markup
+
+from shingling.errors import ShinglingError
+from shingling.store import STATUSES
+from shingling.store.admin.looking.groups import GroupFilter, groups
+from shingling.store.admin.looking.least_alike import least_alike
+from shingling.store.session import Session
+from shingling.web.pages.overview import count, values_of
+from shingling.web.shown import environment
+
+GROUPS_SHOWN = 20
+PAIRS_SHOWN = 20
+
+
+def report_page(session: Session) -> str:
+    """Make the HTML of a report.
+
+    Args:
+        session: of the store, which is read and not changed.
+
+    Raises:
+        StoreError: the database failed.
+    """
+    counted = count(session)
+    with session.reading() as connection:
+        largest = groups(connection, GroupFilter(), limit=GROUPS_SHOWN).groups
+        pairs = least_alike(connection, PAIRS_SHOWN)
+    style = files("shingling.web").joinpath("static/app.css").read_text(encoding="utf-8")
+    digest = hashlib.sha256(style.encode()).digest()
+    return (
+        environment()
+        .get_template("report.html")
+        .render(
+            values_of(counted),
+            STATUSES=STATUSES,
+            store_name=session.database.where,
+            largest=largest,
+            pairs=pairs,
+            style=Markup(style),  # noqa: S704 (a file of the package)
+            style_hash=f"sha256-{base64.b64encode(digest).decode()}",
+        )
+    )
+
+
+def write_report_of(url: str, file: str) -> None:
+    """Write the report of the store at a URL, which must exist.
+
+    Raises:
+        StoreError: the store cannot be read.
+        ShinglingError: the file cannot be written.
+    """
+    with Session.open(url, create=False) as session:
+        write_page(report_page(session), file)
+
+
+def check_file(file: str) -> None:
+    """Check that a report can take the place of a file, before the store is read for it.
+
+    Raises:
+        ShinglingError: it is a folder or a device, or is not to be written.
+    """
+    path = Path(os.path.realpath(file))
+    if path.is_dir():
+        raise ShinglingError(f"{file}: is a folder")
+    if path.exists() and not path.is_file():
+        raise ShinglingError(f"{file}: is no ordinary file; - is standard output")
+    if not path.parent.is_dir():
+        raise ShinglingError(f"{file}: the folder does not exist")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise ShinglingError(f"{file}: Permission denied")
+
+
+def write_page(page: str, file: str) -> None:
+    """Write a file whole or not at all; a link is followed.
+
+    Args:
+        page: what it is to hold.
+        file: its name. A file that is there is replaced.
+
+    Raises:
+        ShinglingError: it cannot be written.
+    """
+    check_file(file)
+    path = Path(os.path.realpath(file))
+    part = path.with_name(f".{secrets.token_hex(8)}.part")
+    try:
+        with part.open("xb") as opened:
+            opened.write(page.encode())
+            opened.flush()
+            os.fsync(opened.fileno())
+        if path.exists():
+            shutil.copymode(path, part)
+        part.replace(path)
+    except OSError as error:
+        raise ShinglingError(f"{file}: {error.strerror}") from error
+    finally:
+        part.unlink(missing_ok=True)
