@@ -14,8 +14,7 @@ from markupsafe import Markup
 
 from shingling.errors import ShinglingError
 from shingling.store import STATUSES
-from shingling.store.admin.looking.groups import GroupFilter, groups
-from shingling.store.admin.looking.least_alike import least_alike
+from shingling.store.admin.looking.extremes import largest_groups, least_alike
 from shingling.store.session import Session
 from shingling.web.pages.overview import count, values_of
 from shingling.web.shown import environment
@@ -35,7 +34,7 @@ def report_page(session: Session) -> str:
     """
     counted = count(session)
     with session.reading() as connection:
-        largest = groups(connection, GroupFilter(), limit=GROUPS_SHOWN).groups
+        largest = largest_groups(connection, GROUPS_SHOWN)
         pairs = least_alike(connection, PAIRS_SHOWN)
     style = files("shingling.web").joinpath("static/app.css").read_text(encoding="utf-8")
     digest = hashlib.sha256(style.encode()).digest()
