@@ -3,4 +3,5 @@
 `serving` binds an address and runs the application, which `app` puts together: `guard` refuses
 requests from elsewhere, `pages` and `decisions` answer the others, `store_threads` keeps the
 database off the event loop, and `shown` makes what a page of the web says harmless to look at.
+`report` writes what the overview shows as a file.
 """

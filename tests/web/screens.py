@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from playwright.sync_api import sync_playwright
 
+from shingling.store.session import Session
+from shingling.web.report import report_page
 from tests.support.installed import ROOT
 from tests.web.conftest import serving
 from tests.web.stores import fill_with_editions, fill_with_news
@@ -43,6 +45,10 @@ def main() -> None:
             name: opened.enter_context(serving(folder / name, fill)).address
             for name, fill in STORES.items()
         }
+        written = folder / "report.html"
+        with Session.open(f"sqlite:///{folder / 'news' / 'dedup.db'}", create=False) as session:
+            page = report_page(session).replace(session.database.where, "sqlite:///dedup.db")
+        written.write_text(page, encoding="utf-8")
         for scheme, ending in (("light", ""), ("dark", "-dark")):
             context = browser.new_context(
                 color_scheme="dark" if scheme == "dark" else "light",
@@ -53,6 +59,8 @@ def main() -> None:
                 tab.goto(served[store] + path)
                 tab.evaluate("document.querySelector('.store').textContent = 'dedup.db'")
                 tab.screenshot(path=IMAGES / f"review-{name}{ending}.png")
+            tab.goto(written.as_uri())
+            tab.screenshot(path=IMAGES / f"review-report{ending}.png")
             context.close()
         browser.close()
 

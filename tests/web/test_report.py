@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Page as Tab
 
     from tests.support.commands import Done
 
@@ -72,7 +72,9 @@ def test_a_report_has_the_pictures_their_tables_groups_and_pairs_in_one_file(
     assert numbers[0] == 3
 
     # Nothing is fetched, and the only style is the one that is named by its hash.
-    assert re.findall(r"<(?:script|link|img|iframe|object|form)\b|\bstyle=|@import|url\(", page) == []
+    assert (
+        re.findall(r"<(?:script|link|img|iframe|object|form)\b|\bstyle=|@import|url\(", page) == []
+    )
     style = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(style[0].encode()).digest()).decode()
     assert len(style) == 1
@@ -81,7 +83,11 @@ def test_a_report_has_the_pictures_their_tables_groups_and_pairs_in_one_file(
     printed = report("-")
     assert printed.code == 0
     assert _without_time(printed.out) == _without_time(page)
-    assert sorted(os.listdir(tmp_path)) == ["out.html"]
+    assert names(tmp_path) == ["out.html"]
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(file.name for file in folder.iterdir())
 
 
 def _without_time(page: str) -> str:
@@ -117,7 +123,7 @@ def test_a_report_takes_no_place_but_that_of_an_html_file(
     assert report("-", "--json").code == 2
     assert report().code == 2
     assert (tmp_path / "dedup.db").read_text() == "a store"
-    assert sorted(os.listdir(tmp_path)) == ["dedup.db", "folder.html", "pipe.html"]
+    assert names(tmp_path) == ["dedup.db", "folder.html", "pipe.html"]
 
 
 def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
@@ -131,7 +137,7 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
     write_page("new", str(link))
     assert (file.read_text(), link.is_symlink()) == ("new", True)
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
-    assert sorted(os.listdir(tmp_path)) == ["link.html", "out.html"]
+    assert names(tmp_path) == ["link.html", "out.html"]
     if os.geteuid():  # to root nothing is read-only
         file.chmod(0o440)
         with pytest.raises(ShinglingError, match=r"out\.html: Permission denied"):
@@ -148,7 +154,18 @@ def test_a_missing_extra_is_named(
     done = report("out.html")
     assert done.code == 2
     assert "report needs the extra web: pip install 'scrapy-shingling[web]'" in done.err
-    assert os.listdir(tmp_path) == []
+    assert names(tmp_path) == []
+
+
+def watched(tab: Tab) -> tuple[list[str], list[str]]:
+    """What a page asks for, and what it runs or complains about, from now on."""
+    asked: list[str] = []
+    troubles: list[str] = []
+    tab.on("request", lambda request: asked.append(request.url))
+    tab.on("dialog", lambda dialog: troubles.append(dialog.message))
+    tab.on("console", lambda message: troubles.append(message.text))
+    tab.on("pageerror", lambda error: troubles.append(str(error)))
+    return asked, troubles
 
 
 @pytest.mark.parametrize("name", FILLED)
@@ -161,12 +178,7 @@ def test_a_browser_shows_a_report_asks_for_nothing_and_runs_nothing(
         chosen: Any = scheme
         with browser.new_context(color_scheme=chosen) as context:
             tab = context.new_page()
-            asked: list[str] = []
-            troubles: list[str] = []
-            context.on("request", lambda request, asked=asked: asked.append(request.url))
-            tab.on("dialog", lambda dialog, found=troubles: found.append(dialog.message))
-            tab.on("console", lambda message, found=troubles: found.append(message.text))
-            tab.on("pageerror", lambda error, found=troubles: found.append(str(error)))
+            asked, troubles = watched(tab)
             tab.goto(address)
             assert tab.title() == "Near-duplicates · scrapy dedup"
             assert tab.locator("main").is_visible()

@@ -44,7 +44,7 @@ class NearPair:
 
 
 def largest_groups(connection: Connection, limit: int) -> list[LargeGroup]:
-    """Groups with the most duplicates, the largest first. Every page is read.
+    """Read the groups with the most duplicates, the largest first. Every page is looked at.
 
     Args:
         connection: to the store.
@@ -74,9 +74,9 @@ def largest_groups(connection: Connection, limit: int) -> list[LargeGroup]:
 
 
 def least_alike(connection: Connection, limit: int) -> list[NearPair]:
-    """Near-duplicates with the lowest resemblance to their originals, the lowest first.
+    """Read the near-duplicates that are least like their originals, the least alike first.
 
-    Every page is read.
+    Every page is looked at.
 
     Args:
         connection: to the store.
