@@ -16,7 +16,7 @@ from tests.support.installed import ROOT, install_wheel
 from tests.support.postgres import Database, shared_database
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
 # How long an example takes says more of the machine than of the code.
 settings.register_profile("any machine", deadline=None)
@@ -49,6 +49,16 @@ _MARKERS = {
     ),
 }
 _FIXTURES = {"crawl": {"project", "user_python"}, "data": {"data"}, "postgres": {"postgres"}}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect tests without the garbage collector: next to nothing of it is garbage."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
