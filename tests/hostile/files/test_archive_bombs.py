@@ -125,7 +125,7 @@ RECORD_OF_1_GB = warc_record(b"https://example.com/5", b"", length=b"%d" % GIGAB
 
 BOMBS = {
     # name of the archive, its pieces, number of rows, reasons
-    "PAX header of 3 GB": ("x.tgz", tar_of(b"x", b"pax", 3 * GIGABYTE), 3, ["65,536 bytes"]),
+    "PAX header of 1 GB": ("x.tgz", tar_of(b"x", b"pax", GIGABYTE), 3, ["65,536 bytes"]),
     "long name of 1 GB": ("x.tgz", tar_of(b"L", b"name", GIGABYTE), 3, ["65,536 bytes"]),
     "file of 1 GB": ("x.tgz", tar_of(b"0", b"5", GIGABYTE), 4, []),
     "page of 8 GB by bzip2": (
