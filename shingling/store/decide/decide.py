@@ -9,7 +9,7 @@ from shingling.rules.methods import METHODS
 from shingling.similarity import distance as simhash_distance, nearest
 from shingling.store.decide.alike import are_one, choose, choose_exact, contained
 from shingling.store.decide.decision import Decision
-from shingling.store.decide.groups import follow, leave
+from shingling.store.decide.groups import follow, lead_again, leave
 from shingling.store.model import DAY, Verdict, fetched_at, is_template
 from shingling.store.templates import COPY, MAX_COPIES
 from shingling.text import title_key
@@ -46,15 +46,17 @@ def decide(
     row, former = arrival.row, arrival.former
     if arrival.is_unchanged:
         return _unchanged(arrival, batch)
-    previous = None
+    previous, led = None, ()
     if former is not None:
-        leave(row, batch, former)
+        led = leave(row, batch, former)
         previous = batch.texts.measure(row, former)[0]
 
     # 3. to 5. The same text, candidates, or new.
     met = batch.meet(row)
     _learn(row, former, met, batch)
     decision = place(row, fetched_at(page), batch, met)
+    if decision.original in led:
+        decision = lead_again(row, decision, batch)
     row.last_verdict = decision.status
     if decision.status == "new":
         row.last_verdict = "new" if former is None else "changed"

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from shingling.store.schema.rows import Row
 
 
-def leave(row: Row, batch: Batch, former: Row | None = None, heads: Sequence[Row] = ()) -> None:
+def leave(
+    row: Row, batch: Batch, former: Row | None = None, heads: Sequence[Row] = ()
+) -> Sequence[Row]:
     """Take a page out of its group; it is in none then.
 
     Args:
@@ -27,11 +29,35 @@ def leave(row: Row, batch: Batch, former: Row | None = None, heads: Sequence[Row
         batch: where it is.
         former: the row before its text changed, if it has.
         heads: originals that those it led may follow.
+
+    Returns:
+        Those it led.
     """
     members = batch.members(row) if row.is_original else []
     _promote_exact_copy(former or row, batch, {row.id})
     batch.place(row, Decision("new"))
     regroup(members, batch, {row.id}, heads)
+    return members
+
+
+def lead_again(row: Row, decision: Decision, batch: Batch) -> Decision:
+    """Make a page that has changed the original of one that it led, and would follow now.
+
+    That one was dropped, and perhaps never came out: the page must not be dropped for its sake.
+    Where both change, one after the other, both would be.
+
+    Args:
+        row: the page.
+        decision: by which it follows the other one.
+        batch: where they are.
+    """
+    head = decision.original
+    assert head is not None
+    followers = [head, *batch.members(head)]
+    again = Decision("new", candidates=decision.candidates)
+    batch.place(row, again)
+    regroup([one for one in followers if one is not row], batch, (), [row])
+    return again._replace(template=decision.template)
 
 
 def join(row: Row, head: Row, batch: Batch) -> None:

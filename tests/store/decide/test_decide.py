@@ -265,23 +265,41 @@ def test_the_promoted_duplicate_is_found_by_the_next_page(
     assert one(store, "next far", group["far"]).original == "far"
 
 
-def test_a_changed_original_can_become_near_to_the_promoted_duplicate(
+def test_a_changed_original_is_not_dropped_for_the_sake_of_its_own_duplicate(
     store: Store, group: dict[str, str]
 ) -> None:
     now = text(ending(group["near"].split(), "now", 3))
     verdict = one(store, "original", now)
-    assert (verdict.status, verdict.original) == ("near", "near")
-    assert verdict.resemblance == jaccard(now, group["near"])
+    assert (verdict.status, verdict.original) == ("changed", None)
     assert verdict.previous == jaccard(now, A)
+    assert standing(store)["near"] == ("near", "original")
 
 
-def test_a_changed_original_can_become_a_copy_of_its_own_duplicate(
+def test_a_changed_original_with_the_text_of_its_own_duplicate_leads_it(
     store: Store, group: dict[str, str]
 ) -> None:
     verdict = one(store, "original", group["far"])
-    assert (verdict.status, verdict.original, verdict.resemblance) == ("exact", "far", 1.0)
+    assert (verdict.status, verdict.original) == ("changed", None)
     assert verdict.previous == jaccard(A, group["far"])
+    assert standing(store)["far"] == ("exact", "original")
     assert standing(store)["near"] == ("new", None)
+
+
+@pytest.mark.parametrize("reviewed", [False, True])
+def test_of_two_pages_that_change_alike_one_after_the_other_one_comes_out(
+    store: Store, reviewed: bool
+) -> None:
+    for url in ("a", "b"):
+        one(store, url, A)
+    if reviewed:
+        store.admin.review("a", "b", same=True)
+    now = A
+    for day in range(3):
+        now = text(ending(now.split(), f"day {day}", 4))
+        texts = (now, OTHER if reviewed and day == 1 else now)
+        verdicts = [one(store, url, given) for url, given in zip(("a", "b"), texts, strict=True)]
+        assert (verdicts[0].status, verdicts[0].original) == ("changed", None)
+        assert verdicts[1].original == "a"
 
 
 def test_a_changed_original_that_is_short_now_still_gives_up_its_group(

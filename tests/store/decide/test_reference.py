@@ -143,6 +143,7 @@ class Dictionaries:
         if not main_text:
             return Verdict("skipped", reason="no_main_text")
         known, previous = self.pages.get((page.scope, page.url)), None
+        led: list[Known] = []
         if known is None:
             self.numbers += 1
             known = Known(
@@ -153,9 +154,15 @@ class Dictionaries:
             return self.verdict(known, "unchanged")
         else:
             previous = LIKENESS[known.text, main_text]
+            led = self.members(known)
             self.leave(known, main_text)
             known.title = page.title
         status, reason = self.place(known)
+        if previous is not None and known.head in led:
+            followers = [known.head, *self.members(known.head)]
+            known.head, known.exact = None, False
+            self.regroup([one for one in followers if one is not known], [known])
+            status, reason = "new", None
         if status == "new" and previous is not None:
             status = "changed"
         return self.verdict(known, status, previous, reason)
