@@ -46,7 +46,8 @@ def decide(
     row, former = arrival.row, arrival.former
     if arrival.is_unchanged:
         return _unchanged(arrival, batch)
-    previous, led = None, ()
+    previous: float | None = None
+    led: Sequence[Row] = ()
     if former is not None:
         led = leave(row, batch, former)
         previous = batch.texts.measure(row, former)[0]
