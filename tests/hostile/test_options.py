@@ -222,6 +222,7 @@ def test_a_store_that_cannot_be_used_is_said_with_status_2(
         "import": ["rows.jsonl"],
         "prune": ["--older-than", "1"],
         "rebuild": ["--decide"],
+        "report": ["out.html"],
         "show": ["https://a.example/1"],
         "similar": ["https://a.example/1"],
     }

@@ -138,6 +138,8 @@ class Methods(Dictionaries):
         if verdict.status not in ("near", "new", "changed"):
             return verdict
         known = self.pages[page.scope, page.url]
+        if self.leads_again:
+            return verdict
         if known.head is not None:
             if "simhash" not in self.rules.method:
                 return verdict
@@ -145,6 +147,9 @@ class Methods(Dictionaries):
         if self.rules.containment is None:
             return verdict
         known.head = self.part_of(known, self.scope(known.scope), in_common, whole=True)
+        if known.head in self.led:
+            self.lead_again(known)
+            return replace(verdict, reason=None)
         if known.head is not None:
             return self.verdict(known, "near", verdict.previous, "piece")
         inner = self.part_of(known, self.scope(known.scope), in_common, whole=False)

@@ -137,13 +137,15 @@ class Dictionaries:
     pages: dict[tuple[str, str], Known] = field(default_factory=dict)
     reviews: dict[frozenset[str], bool] = field(default_factory=dict)
     numbers: int = 0
+    led: list[Known] = field(default_factory=list)  # by the page that is decided
+    leads_again: bool = False
 
     def check(self, page: Page) -> Verdict:
         main_text = page.text or ""
         if not main_text:
             return Verdict("skipped", reason="no_main_text")
         known, previous = self.pages.get((page.scope, page.url)), None
-        led: list[Known] = []
+        self.led, self.leads_again = [], False
         if known is None:
             self.numbers += 1
             known = Known(
@@ -154,18 +156,23 @@ class Dictionaries:
             return self.verdict(known, "unchanged")
         else:
             previous = LIKENESS[known.text, main_text]
-            led = self.members(known)
+            self.led = self.members(known)
             self.leave(known, main_text)
             known.title = page.title
         status, reason = self.place(known)
-        if previous is not None and known.head in led:
-            followers = [known.head, *self.members(known.head)]
-            known.head, known.exact = None, False
-            self.regroup([one for one in followers if one is not known], [known])
+        if known.head in self.led:
+            self.lead_again(known)
             status, reason = "new", None
         if status == "new" and previous is not None:
             status = "changed"
         return self.verdict(known, status, previous, reason)
+
+    def lead_again(self, known: Known) -> None:
+        """Lead the page that one would follow, and those that follow it."""
+        assert known.head is not None
+        followers = [known.head, *self.members(known.head)]
+        known.head, known.exact, self.leads_again = None, False, True
+        self.regroup([one for one in followers if one is not known], [known])
 
     def place(self, known: Known) -> tuple[str, str | None]:
         barred = self.barred(known)
