@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-import time
 import threading
+import time
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
