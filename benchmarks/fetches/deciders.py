@@ -44,11 +44,11 @@ class Decider(Protocol):
 class Everything:
     """Makes every request."""
 
-    def skips(self, url: str) -> bool:  # noqa: ARG002
+    def skips(self, url: str) -> bool:  # noqa: ARG002 (as inherited)
         """See `Decider.skips`."""
         return False
 
-    def fetched(self, url: str, requested: Sequence[str], shown: Shown) -> list[str]:  # noqa: ARG002
+    def fetched(self, url: str, requested: Sequence[str], shown: Shown) -> list[str]:  # noqa: ARG002 (as inherited)
         """See `Decider.fetched`."""
         return []
 
@@ -86,7 +86,7 @@ class MaybeDont(Everything):
             return False
         return self._random.random() >= _EXPLORED
 
-    def fetched(self, url: str, requested: Sequence[str], shown: Shown) -> list[str]:  # noqa: ARG002
+    def fetched(self, url: str, requested: Sequence[str], shown: Shown) -> list[str]:  # noqa: ARG002 (as inherited)
         """See `Decider.fetched`."""
         if self._predictor is not None:
             self._predictor.update_model(url, shown.text)

@@ -84,7 +84,8 @@ class WouldSkip:
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
-        self._file = Path(crawler.settings["FETCHES_WOULD_SKIP"]).open("w", encoding="utf-8")  # noqa: SIM115
+        file = Path(crawler.settings["FETCHES_WOULD_SKIP"])
+        self._file = file.open("w", encoding="utf-8")
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:

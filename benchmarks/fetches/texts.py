@@ -72,17 +72,24 @@ def news(folder: Path) -> list[Text]:
 def guide(folder: Path) -> dict[tuple[str, str, str], Text]:
     """Pages of an installation guide, by architecture, language and file name."""
     pages = labelled_pages(folder, "installation-guide")
-    return {tuple(page.file.split("/", 2)): _text_of_page(page) for page in pages}  # type: ignore[misc]
+    texts = {}
+    for page in pages:
+        architecture, language, name = page.file.split("/", 2)
+        texts[architecture, language, name] = _text_of_page(page)
+    return texts
 
 
 @cache
 def releases(folder: Path) -> dict[tuple[str, str], Text]:
     """Pages of five releases of a manual, by release and file name."""
     pages = labelled_pages(folder, "llvm-docs")
-    texts = {
-        tuple(page.file.split("/", 1)): _text_of_page(page, _WORDS_OF_RELEASE) for page in pages
-    }
-    return {key: text for key, text in texts.items() if text.words}  # type: ignore[misc]
+    texts = {}
+    for page in pages:
+        release, name = page.file.split("/", 1)
+        text = _text_of_page(page, _WORDS_OF_RELEASE)
+        if text.words:
+            texts[release, name] = text
+    return texts
 
 
 def _text_of_page(page: LabelledPage, most: int = _WORDS_OF_TEXT) -> Text:

@@ -42,7 +42,7 @@ class Manual(Site):
         path = at.path.removeprefix("/mirror").removesuffix("index.html")
         return str(Address(at.host, path, without(at.query, "print", "from")))
 
-    def show(self, url: str, visit: int) -> Shown:  # noqa: ARG002
+    def show(self, url: str, visit: int) -> Shown:  # noqa: ARG002 (as inherited)
         """See `Site.show`."""
         at = Address.of(url)
         dice = self.rendering(url, 0)  # its links stay the same

@@ -44,7 +44,7 @@ class Versions(Site):
         path = at.path.replace("/latest/", f"/{_LAST}/", 1)
         return str(Address(at.host, path, without(at.query, "highlight", "_sid")))
 
-    def show(self, url: str, visit: int) -> Shown:  # noqa: ARG002
+    def show(self, url: str, visit: int) -> Shown:  # noqa: ARG002 (as inherited)
         """See `Site.show`."""
         at = Address.of(url)
         dice = self.rendering(url, 0)
