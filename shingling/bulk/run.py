@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -45,7 +46,7 @@ WORK_FOLDER = ".bulk"
 
 _SUMMARY = "summary.json"
 _MAX_TEXTS_LOOKED_AT = 100  # for a warning of lost words, with those too short for it
-_WORK_LAYOUT = 1  # version of the work folder's files: runs under another one are not continued
+_WORK_LAYOUT = 2  # version of the work folder's files: runs under another one are not continued
 
 
 def deduplicate(
@@ -116,6 +117,16 @@ class _Run:
         self._options = options
         self._progress = progress
         self._sources = sources_of(inputs, options)
+        plan = {
+            "layout": _WORK_LAYOUT,
+            "inputs": [[source.name, source.identity] for source in self._sources],
+            "options": options.as_dict(),
+        }
+        self._plan = json.dumps(plan)
+        # A worker of a killed run, which outlives it by a second, must not write into a run
+        # with another plan.
+        digest = hashlib.blake2b(self._plan.encode(), digest_size=8).hexdigest()
+        self._signed = self._work / f"signed-{digest}"
         self._keys_of: Banding | Halves | None = None
         if METHODS[options.rules.method].keys is not None:
             self._keys_of = Index.for_rules(options.rules, options.scheme).keys_of
@@ -127,18 +138,13 @@ class _Run:
         Raises:
             BulkError: the folder is another run's, or another process is writing there.
         """
-        plan = {
-            "layout": _WORK_LAYOUT,
-            "inputs": [[source.name, source.identity] for source in self._sources],
-            "options": self._options.as_dict(),
-        }
         self._out.mkdir(parents=True, exist_ok=True)
         file = self._work / "plan.json"
         with _lock(self._out):
             if restart:
                 shutil.rmtree(self._work, ignore_errors=True)
             elif file.exists():
-                if json.loads(file.read_text(encoding="utf-8")) != plan:
+                if file.read_text(encoding="utf-8") != self._plan:
                     raise BulkError(
                         f"{plain_line(str(self._out))}: an interrupted run with other inputs or"
                         " options is there; --restart begins anew"
@@ -150,7 +156,7 @@ class _Run:
             self._work.mkdir(exist_ok=True)
             if not file.exists():
                 part = file.with_suffix(".part")
-                part.write_text(json.dumps(plan), encoding="utf-8")
+                part.write_text(self._plan, encoding="utf-8")
                 part.replace(file)
             yield
 
@@ -160,7 +166,7 @@ class _Run:
         try:
             names = [source.name for source in self._sources]
             chunks = self._sign()
-            signed = SignedRows(self._work / "signed", chunks, names, self._options.fields.text)
+            signed = SignedRows(self._signed, chunks, names, self._options.fields.text)
             with closing(signed):
                 self._look_at_words_left(signed)
                 greedy = self._sort(signed)
@@ -198,14 +204,13 @@ class _Run:
         Returns:
             The number of chunks.
         """
-        folder = self._work / "signed"
         marker = self._work / "signed.json"
         if marker.exists():
             chunks: int = json.loads(marker.read_text(encoding="utf-8"))
             return chunks
-        folder.mkdir(exist_ok=True)
+        self._signed.mkdir(exist_ok=True)
         banding = self._keys_of if isinstance(self._keys_of, Banding) else None
-        chunks = sign_all(self._sources, self._options, banding, folder, self._progress)
+        chunks = sign_all(self._sources, self._options, banding, self._signed, self._progress)
         marker.write_text(json.dumps(chunks), encoding="utf-8")
         return chunks
 

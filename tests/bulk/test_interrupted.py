@@ -16,7 +16,9 @@ from shingling import Rules
 from shingling.bulk import Options, Summary, deduplicate
 from shingling.bulk.greedy import Greedy
 from shingling.bulk.output import Output
+from shingling.bulk.signing.chunks import ChunkHeader, ChunkWriter, read_header
 from shingling.errors import BulkError
+from shingling.sketch import sign
 from tests.support.installed import ROOT
 from tests.support.pages import article
 from tests.support.processes import Fork, run_fork
@@ -42,11 +44,11 @@ def test_a_killed_run_goes_on_and_gives_the_same(tmp_path: Path) -> None:
     rows = [{"id": row["id"], "html": row["text"]} for row in FEW]
     file = write_lines(tmp_path / "rows.jsonl", rows)
     command = ("-c", PROGRAM, str(file), str(tmp_path / "out"))
-    signed, rnd = tmp_path / "out" / ".bulk" / "signed", random.Random(5)
+    work, rnd = tmp_path / "out" / ".bulk", random.Random(5)
     for _ in range(3):
         process = Fork(ROOT, command, {}, (tmp_path / "output", tmp_path / "errors"))
-        before = len([*signed.glob("*")])
-        while process.poll() is None and len([*signed.glob("*")]) <= before:
+        before = len([*work.glob("signed-*/*")])
+        while process.poll() is None and len([*work.glob("signed-*/*")]) <= before:
             time.sleep(0.02)
         time.sleep(0.5 * rnd.random())
         os.killpg(process.pid, signal.SIGKILL)
@@ -56,6 +58,21 @@ def test_a_killed_run_goes_on_and_gives_the_same(tmp_path: Path) -> None:
         write_lines(tmp_path / "plain.jsonl", FEW), tmp_path / "plain"
     )
     assert not (tmp_path / "out" / ".bulk").exists()
+
+
+def test_a_worker_that_outlives_its_run_may_write_the_same_chunk(tmp_path: Path) -> None:
+    for _ in range(2):
+        writer = ChunkWriter(ChunkHeader(0))
+        writer.add(sign("one text of words"), 1, (b"a", bytes(16)), {"id": "a"}, b"{}")
+        writer.write(tmp_path, 12, None)
+    (tmp_path / "00000012-killed.part").mkdir()
+    writer.write(tmp_path, 13, None)
+    names = [path.name for path in sorted(tmp_path.iterdir())]
+    assert names == ["00000012", "00000012-killed.part", "00000013"]
+    assert read_header(tmp_path, 12) == read_header(tmp_path, 13)
+    (tmp_path / "00000014").write_bytes(b"not a folder")
+    with pytest.raises(OSError, match="directory"):
+        writer.write(tmp_path / "00000014", 0, None)
 
 
 class StopError(Exception):

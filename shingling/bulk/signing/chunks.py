@@ -17,6 +17,8 @@ import json
 import shutil
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,8 +26,6 @@ import numpy as np
 from shingling.sketch import FUNCTIONS
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from shingling.sketch import Signature
     from shingling.sketch.banding import Banding
 
@@ -141,6 +141,9 @@ class ChunkWriter:
     def write(self, folder: Path, chunk: int, banding: Banding | None) -> None:
         """Write the chunk under a temporary name, and rename it once it is complete.
 
+        The temporary name is this writer's own: a worker of a killed run may still be writing the
+        same chunk. Whoever is first, the chunk is the same.
+
         Args:
             folder: of all chunks.
             chunk: its number.
@@ -152,9 +155,7 @@ class ChunkWriter:
         header = self.header
         header.rows = len(self._numbers)
         header.types = self._types()
-        part = folder / f"{chunk:08}.part"
-        shutil.rmtree(part, ignore_errors=True)
-        part.mkdir()
+        part = Path(mkdtemp(prefix=f"{chunk:08}-", suffix=".part", dir=folder))
         rows = np.empty(header.rows, ROW_RECORD)
         rows["text"] = np.frombuffer(b"".join(self._text_hashes), "<u8").reshape(-1, 2)
         rows["id"] = np.frombuffer(b"".join(self._id_hashes), "<u8").reshape(-1, 2)
@@ -169,7 +170,13 @@ class ChunkWriter:
         if self._lines:
             (part / "rows.jsonl").write_bytes(b"".join(line + b"\n" for line in self._lines))
         (part / "head.json").write_text(json.dumps(asdict(header)), encoding="utf-8")
-        part.replace(chunk_folder(folder, chunk))
+        complete = chunk_folder(folder, chunk)
+        try:
+            part.replace(complete)
+        except OSError:
+            if not complete.exists():
+                raise
+            shutil.rmtree(part)
 
     def _types(self) -> dict[str, list[str]]:
         types: dict[str, set[str]] = {}

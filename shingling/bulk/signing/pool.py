@@ -100,6 +100,7 @@ class _Lane(threading.Thread):
         self._worker: WatchedWorker | None = None
         if process:
             self._row_file = signer.folder / f"worker-{number}.row"
+            self._row_file.unlink(missing_ok=True)  # a worker of a killed run may still note rows
             work = replace(signer, progress=self._row_file)
             self._worker = WatchedWorker(work, timeout, self._row)
 
