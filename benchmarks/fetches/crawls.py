@@ -66,6 +66,7 @@ class Crawled:
     Args:
         fetches: requests that the server answered.
         contents: unique pages that it sent.
+        links: URLs that were on them.
         saveable: see `Served.saveable`.
         sent: bytes.
         seconds: of the whole process, by the clock.
@@ -75,6 +76,7 @@ class Crawled:
 
     fetches: int
     contents: frozenset[str]
+    links: frozenset[str]
     saveable: int
     sent: int
     seconds: float
@@ -134,6 +136,7 @@ def crawl(site: Site, variant: str, folder: Path, store: Path, max_seconds: floa
     return Crawled(
         len(served.urls),
         frozenset(served.contents),
+        frozenset(served.links),
         served.saveable(),
         served.sent,
         time.monotonic() - began,

@@ -22,6 +22,7 @@ class Served:
     Attributes:
         urls: fetched, in their order; redirects are fetches.
         contents: unique pages that were sent.
+        links: URLs that were on them.
         sent: bytes of the bodies.
     """
 
@@ -29,6 +30,7 @@ class Served:
         self._site = site
         self.urls: list[str] = []
         self.contents: set[str] = set()
+        self.links: set[str] = set()
         self.sent = 0
 
     def answer(self, url: str) -> Reply:
@@ -39,6 +41,7 @@ class Served:
         self.urls.append(url)
         if shown.content is not None:
             self.contents.add(shown.content)
+        self.links.update(shown.links)
         if shown.location is not None:
             return Reply(b"", (("Location", shown.location),), 302)
         body = shown.html().encode()

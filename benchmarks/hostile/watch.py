@@ -106,18 +106,22 @@ class Watch:
                 self._write("trace", items=items, lines=_lines(), types=_types())
 
     async def _look(self) -> None:
-        lags = []
-        while True:
-            due = time.perf_counter() + PAUSE
-            await asyncio.sleep(PAUSE)
-            lags.append(round(1000 * (time.perf_counter() - due), 2))
-            if len(lags) >= _LAGS_AT_ONCE or lags[-1] > 10:
-                self._write("lags", ms=lags)
-                lags = []
+        lags: list[float] = []
+        try:
+            while True:
+                due = time.perf_counter() + PAUSE
+                await asyncio.sleep(PAUSE)
+                lags.append(round(1000 * (time.perf_counter() - due), 2))
+                if len(lags) >= _LAGS_AT_ONCE or lags[-1] > 10:
+                    self._write("lags", ms=lags)
+                    lags = []
+        finally:  # the end of the crawl
+            self._write("lags", ms=lags)
 
-    def _closed(self, reason: str) -> None:
+    async def _closed(self, reason: str) -> None:
         if self._task is not None:
             self._task.cancel()
+            await asyncio.wait([self._task])
         self._write("closed", reason=reason)
 
 

@@ -35,6 +35,10 @@ k < 2, and ten contradictions outweigh a thousand pages.
 and by some page of d others, p is (2 p + c) / (2 + c + d), at most 0.9; not so for segments of
 paths, and for parameters whose names say which page is meant.
 
+**Mirrors.** An exchanged segment says that one part of a site is a copy of another. The releases of
+a manual share most of their pages, and a page that differs among those may be the only one of its
+kind. So a single contradiction shows that there is no mirror, and stops the change on the site.
+
 **One page under every URL.** Where all URLs of a path have shown one and the same page (a form to
 log in), contents say nothing: there, each further URL counts as half a page.
 
@@ -45,7 +49,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shingling.urls.known import is_of_content
+from shingling.urls.known import is_of_content, is_of_mirrors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -97,6 +101,7 @@ class Tree:
         "against",
         "changed",
         "exact_path_only",
+        "is_of_mirrors",
         "nodes",
         "pins",
         "prior",
@@ -108,6 +113,7 @@ class Tree:
         self._told: bool | None = None
         self.prior = belief.prior()
         self.exact_path_only = is_of_content(change)
+        self.is_of_mirrors = is_of_mirrors(change)
         self.nodes: dict[str, Node] = {ROOT: Node()}
         self.pins: dict[str, bool] = {}
         self.changed: set[str] = set()
@@ -129,6 +135,8 @@ class Tree:
             for key in reversed(chain):
                 if key in self.pins:
                     return 0.0 if self.pins[key] else 1.0
+        if self.is_of_mirrors and self.is_contradicted:
+            return 1.0
         prior, rate, least = self.prior, 1 - self.prior, 1.0
         last, siblings = chain[-1], None
         for key in chain:

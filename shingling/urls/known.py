@@ -56,6 +56,11 @@ def is_of_paths(change: Change) -> bool:
     )
 
 
+def is_of_mirrors(change: Change) -> bool:
+    """Whether it takes one part of a site for a copy of another one."""
+    return change.kind == EXCHANGE_SEGMENT
+
+
 def is_trusted(change: Change) -> bool:
     """Whether it is one that hardly ever makes a difference on any site."""
     return prior_of(change) >= _TRACKING_PRIOR

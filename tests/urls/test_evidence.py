@@ -46,6 +46,18 @@ def test_a_contradiction_stops_its_path_and_not_the_others() -> None:
     assert tree.risk(chain_of(["c"])) > 0.01
 
 
+def test_one_page_that_differs_shows_that_a_path_is_no_mirror() -> None:
+    tree = _tree("exchange-segment mips amd64")
+    for path in "ab":
+        for _ in range(1000):
+            tree.agree(chain_of([path]))
+    assert tree.risk(chain_of(["a"])) <= 0.01
+    tree.contradict(chain_of(["b"]))
+    assert tree.risk(chain_of(["a"])) == 1.0
+    tree.pins["/a"] = True
+    assert tree.risk(chain_of(["a"])) == 0.0
+
+
 def test_ten_contradictions_outweigh_a_hundred_thousand_pages() -> None:
     tree = _tree("drop-parameter x")
     tree.load("/", 100_000, 0)
