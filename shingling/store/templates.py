@@ -60,6 +60,7 @@ _MAX_BLOCKS_HELD = 4_000_000  # of all sites: 48 MB
 _SECOND_TITLE = 1 << 63  # added to a block, it is the key of its second title
 _MAX_ROWS = 32  # of a site, from which on some are merged
 _MAX_HOST = 253  # characters
+_MAX_LOOKED_UP = 1 << 16  # blocks, by calls that hold the interpreter
 
 _STAMPS = "SELECT site, count(*), sum(id) FROM site_blocks WHERE site {} GROUP BY site"
 _ROWS = "SELECT site, id, entries FROM site_blocks WHERE site {} ORDER BY site, id"
@@ -112,11 +113,12 @@ class Site:
         self.fresh: dict[int, int] = {}
         self._titles: dict[int, int | None] = {}  # of blocks that were asked for
 
-    def look_up(self, blocks: Iterable[int]) -> None:
+    def look_up(self, blocks: Sequence[int]) -> None:
         """Look up blocks together, before they are asked for."""
-        missing = [*{*blocks}.difference(self._titles)]
-        if missing:
-            self._titles.update(zip(missing, self.known.titles(missing), strict=True))
+        for start in range(0, len(blocks), _MAX_LOOKED_UP):
+            missing = [*{*blocks[start : start + _MAX_LOOKED_UP]}.difference(self._titles)]
+            if missing:
+                self._titles.update(zip(missing, self.known.titles(missing), strict=True))
 
     def learn(
         self, blocks: Sequence[int], title: int, doubtful: Collection[int] = frozenset()

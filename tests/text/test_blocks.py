@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from shingling.text import split_blocks
+from shingling.text.blocks import MAX_BLOCKS
 
 _LINES = st.lists(st.text() | st.text(st.sampled_from(" aß9٣.\t\u2028\x1c\ud800"), max_size=8))
 
@@ -70,3 +71,33 @@ def test_the_key_of_a_block_does_not_depend_on_what_is_around_it(lines: list[str
     found, blocks = split_blocks("\n".join(lines))
     assert found == [line for text in lines for line in text.split("\n") if line.split()]
     assert blocks.tolist() == [key for text in lines for key in keys(text)]
+
+
+def test_a_text_of_very_many_lines_has_a_last_block_of_all_that_is_left() -> None:
+    text = "\n".join(f"line{number}" for number in range(MAX_BLOCKS + 1000))
+    lines, blocks = split_blocks(text)
+    assert len(lines) == len(blocks) == MAX_BLOCKS
+    assert lines[-2:] == [f"line{MAX_BLOCKS - 2}", text[text.index(f"line{MAX_BLOCKS - 1}") :]]
+    assert "\n".join(lines) == text
+
+
+@given(
+    st.lists(st.text(st.sampled_from("aß9٣.\t \n"), min_size=1, max_size=8), max_size=40).map(
+        " ".join
+    )
+)
+@example("word 12 \n" + "\t" * 40 + "1\na 2024-05")
+def test_a_text_that_is_looked_at_in_pieces_has_the_same_blocks(text: str) -> None:
+    lines, blocks = split_blocks(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("shingling.text.blocks._MAX_PIECE", 12)
+        again, same = split_blocks(text)
+    assert again == lines
+    assert same.tolist() == blocks.tolist()
+
+
+def test_words_longer_than_a_piece_have_a_key() -> None:
+    text = "a1b2" * 50_000
+    assert keys(text) == keys(text.upper())
+    assert keys(text) != keys(text + "x")
+    assert keys(f"{text} menu 5") == keys(f"{text}   menu 17")
