@@ -620,7 +620,7 @@ def test_a_page_of_a_hundred_thousand_lines_is_decided(store: Store, file: Path)
     began = time.monotonic()
     verdict = one(store, page(A + "long", long, title="A long table"))
     assert (verdict.status, verdict.template) == ("new", 0.0)
-    verdict = one(store, page(A + "end", article("x"), long[-2000:], title="The end of it"))
+    verdict = one(store, page(A + "part", article("x"), long[63_000:65_000], title="A part of it"))
     assert time.monotonic() - began < 60
     assert verdict.status == "new"
     assert verdict.template
