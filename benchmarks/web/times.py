@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import json
-import subprocess
-import sys
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,7 +11,10 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import psutil
 
+from tests.support.processes import dedup_serve
+
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
@@ -103,17 +103,8 @@ class Application:
 @contextmanager
 def served(store: str, folder: Path, *options: str) -> Iterator[Application]:
     """Serve a store."""
-    command = [sys.executable, "-m", "scrapy", "dedup", "serve", "--port", "0", "--json"]
-    with subprocess.Popen(
-        [*command, "--store", store, *options], stdout=subprocess.PIPE, text=True, cwd=folder
-    ) as process:
-        assert process.stdout is not None
-        printed = "".join(process.stdout.readline() for _ in range(3))
-        try:
-            yield Application(json.loads(printed)["url"].rstrip("/"), process)
-        finally:
-            process.terminate()
-            process.wait(20)
+    with dedup_serve(folder, store, *options) as (process, address):
+        yield Application(address, process)
 
 
 def paths_of_lists(chosen: Sequence[str] | None) -> Iterator[tuple[str, dict[str, str]]]:

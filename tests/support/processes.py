@@ -6,6 +6,7 @@ longer than what most of them do.
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import signal
@@ -13,12 +14,13 @@ import subprocess
 import sys
 import time
 import warnings
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload(["tests.support.preloaded", "tests.support.crawls", "filelock"])
@@ -178,3 +180,21 @@ def so_within(seconds: float, sign: Callable[[], bool]) -> bool:
             return False
         time.sleep(0.05)
     return True
+
+
+@contextmanager
+def dedup_serve(
+    folder: Path, store: str, *options: str
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Run `scrapy dedup serve`, as a user does; its process, and its address without a `/`."""
+    command = [sys.executable, "-m", "scrapy", "dedup", "serve", "--port", "0", "--json"]
+    with subprocess.Popen(
+        [*command, "--store", store, *options], stdout=subprocess.PIPE, text=True, cwd=folder
+    ) as process:
+        assert process.stdout is not None
+        printed = "".join(process.stdout.readline() for _ in range(3))
+        try:
+            yield process, json.loads(printed)["url"].rstrip("/")
+        finally:
+            process.send_signal(signal.SIGINT)
+            assert process.wait(20) == 0

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-import signal
-import subprocess
-import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
@@ -15,6 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 
 from tests.support.installed import ROOT
+from tests.support.processes import dedup_serve
 from tests.web.stores import fill_with_attacks, fill_with_news
 
 if TYPE_CHECKING:
@@ -49,17 +46,8 @@ def serving(
     folder.mkdir(exist_ok=True)
     store = store or f"sqlite:///{folder / 'dedup.db'}"
     fill(store)
-    command = [sys.executable, "-m", "scrapy", "dedup", "serve", "--port", "0", "--json"]
-    with subprocess.Popen(
-        [*command, "--store", store, *options], stdout=subprocess.PIPE, text=True, cwd=folder
-    ) as process:
-        assert process.stdout is not None
-        printed = "".join(process.stdout.readline() for _ in range(3))
-        try:
-            yield Served(store, json.loads(printed)["url"].rstrip("/"))
-        finally:
-            process.send_signal(signal.SIGINT)
-            assert process.wait(20) == 0
+    with dedup_serve(folder, store, *options) as (_, address):
+        yield Served(store, address)
 
 
 @pytest.fixture(scope="module")  # it holds an event loop, which other modules need
