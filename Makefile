@@ -11,15 +11,15 @@ demo: .venv/installed
 	@$(BIN)/python -m crawler.demo
 
 test: .venv/tested browser
-	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 
 # An answer in a minute: all but crawls, PostgreSQL, and what takes long.
 test-fast: .venv/tested
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile -m fast
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --max-worker-restart 0 -m fast
 
 # With the oldest version of everything that pyproject.toml allows.
 test-oldest: .venv/oldest/tested browser
-	.venv/oldest/bin/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --ignore tests/repository/packaging/test_wheel.py
+	.venv/oldest/bin/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --max-worker-restart 0 --ignore tests/repository/packaging/test_wheel.py
 
 test-spark: .venv/spark
 	$(BIN)/python -m pytest tests/bulk/test_spark.py

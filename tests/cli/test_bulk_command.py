@@ -6,13 +6,13 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.support.crawls import run_scrapy
 from tests.support.pages import article, html
+from tests.support.processes import so_within
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -140,8 +140,7 @@ def test_an_interrupted_command_says_that_it_can_go_on(tmp_path: Path) -> None:
         # A shell that runs the tests in the background has the signal ignored.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
-    while not (tmp_path / "out/.bulk/signed").exists():
-        time.sleep(0.05)
+    assert so_within(60, lambda: any(tmp_path.glob("out/.bulk/signed-*")))
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 2

@@ -28,6 +28,9 @@ STORES: dict[str, Callable[[str], None]] = {
 }
 SCREENS = {
     "groups": ("news", "/groups?order=resemblance"),
+    "group": ("news", "/group?url=https://city.example/harbour/terminal"),
+    "many": ("news", "/many?status=near&order=resemblance"),
+    "reviews": ("editions", "/reviews"),
     "pair": ("news", f"/pair?{PAIR}"),
     "threshold": ("editions", "/threshold"),
     "overview": ("news", "/overview"),

@@ -54,7 +54,7 @@ def duplicates(store: str) -> dict[str, str | None]:
         return {page.url: page.original for page in opened.pages()}
 
 
-def test_pairs_are_reviewed_by_keyboard_alone(tmp_path: Path, tab: Tab) -> None:
+def test_pairs_are_reviewed_by_keyboard_alone(tmp_path: Path, tab: Tab, browser: Browser) -> None:
     with serving(tmp_path / "news", fill_with_news) as served:
         keys = tab.keyboard
         tab.goto(served.address)
@@ -101,9 +101,13 @@ def test_pairs_are_reviewed_by_keyboard_alone(tmp_path: Path, tab: Tab) -> None:
         assert tab.locator("a.row").count() == 1
 
         # Another browser answers first: this one is told, and changes nothing.
-        tab.goto(f"{served.address}/pair?a={CITY}&b={COAST}")
-        with Store.open(served.store) as store:
-            store.admin.review(CITY, COAST, same=True)
+        pair = f"{served.address}/pair?a={CITY}&b={COAST}"
+        tab.goto(pair)
+        with browser.new_context() as context:
+            other = context.new_page()
+            other.goto(pair)
+            other.keyboard.press("s")
+            other.wait_for_url("**decided=*")
         with tab.expect_response(lambda response: response.url.endswith("/review")) as answered:
             keys.press("d")
         assert answered.value.status == 409
