@@ -155,9 +155,7 @@ class _Run:
                 )
             self._work.mkdir(exist_ok=True)
             if not file.exists():
-                part = file.with_suffix(".part")
-                part.write_text(self._plan, encoding="utf-8")
-                part.replace(file)
+                _write_at_once(file, self._plan)
             yield
 
     def run(self) -> Summary:
@@ -179,7 +177,7 @@ class _Run:
         summary.stored = stored
         summary.seconds = time.monotonic() - began
         text = json.dumps(summary.as_dict(), ensure_ascii=False, indent=2)
-        (self._out / _SUMMARY).write_text(text + "\n", encoding="utf-8")
+        _write_at_once(self._out / _SUMMARY, text + "\n")
         shutil.rmtree(self._work)
         return summary
 
@@ -211,7 +209,7 @@ class _Run:
         self._signed.mkdir(exist_ok=True)
         banding = self._keys_of if isinstance(self._keys_of, Banding) else None
         chunks = sign_all(self._sources, self._options, banding, self._signed, self._progress)
-        marker.write_text(json.dumps(chunks), encoding="utf-8")
+        _write_at_once(marker, json.dumps(chunks))
         return chunks
 
     def _look_at_words_left(self, signed: SignedRows) -> None:
@@ -272,6 +270,13 @@ class _Run:
             return None
         report = self._report("storing", len(signed))
         return put_into_store(self._store, signed, greedy, self._options, report)
+
+
+def _write_at_once(file: Path, text: str) -> None:
+    """Write a file so that it is whole wherever it exists, though this process be killed."""
+    part = file.with_suffix(".part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(file)
 
 
 @contextmanager
