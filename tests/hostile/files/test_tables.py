@@ -98,7 +98,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _commands(name: str) -> list[list[str]]:
     return [
-        ["bulk", name, "--out", "out", "--restart"],
+        ["bulk", name, "--out", "out", "--restart", "--workers", "0"],
         ["import", name],
         ["tune", name],
         ["compare", name, name],
@@ -114,6 +114,13 @@ def check_commands(folder: Path, name: str, body: bytes) -> None:
             code, said = _run(arguments)
             assert code in (0, 1, 2), (arguments, said)
             assert "Traceback" not in said, (arguments, said)
+
+
+@pytest.mark.parametrize("name", ["a long field", "NULs", "Latin-1"])
+def test_workers_read_odd_csv_as_one_process_does(tmp_path: Path, name: str) -> None:
+    file = tmp_path / "rows.csv"
+    file.write_bytes(CSV[name][0])
+    assert bulk(file, workers=2) == bulk(file)
 
 
 @pytest.mark.parametrize("name", CSV)
@@ -236,7 +243,8 @@ def test_a_small_file_of_much_takes_little_memory(tmp_path: Path, kind: str) -> 
 
     if kind.startswith("Parquet"):
         file = tmp_path / "rows.parquet"
-        texts = ["word " * 400_000] * 300  # 600 MB in a file of some kilobytes
+        # 600 MB in a file of some kilobytes; to sign many words takes long
+        texts = ["many words of a text" + " " * 2_000_000] * 300
         parquet(file, {"id": [*map(str, range(300))], "text": texts}, compression="zstd")
         command = ["bulk", str(file), "--out", str(tmp_path / "out")]
     else:
