@@ -42,7 +42,7 @@ def test_a_crawl_of_items_without_requests_ends_where_the_database_cannot_be_rea
             tmp_path, "-s", f"DEDUP_STORE_URL={url}{query}", "-s", "DEDUP_ACTION=tag"
         )
         assert crawling.wait(60) == 0, crawling.log
-    # Scrapy 2.14 has no more to do before it hears of the error.
+    # Scrapy 2.14 has ended the crawl by then.
     assert stats(crawling.log)["finish_reason"] in ("dedup_error", "finished")
     assert stats(crawling.log)["item_scraped_count"] == "3"
     (line,) = said(crawling.log)
