@@ -1,0 +1,1 @@
+"""How one page is decided: the steps, in their order."""

@@ -1,0 +1,195 @@
+"""Step 4: another page has nearly the same text, within the window and the scope."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from shingling import Page, Rules, Signature, Store, sign
+from shingling.similarity import estimate
+from tests.store.decide.steps.pages import (
+    BASE,
+    DAY,
+    NEAR,
+    A,
+    one,
+)
+from tests.support.invariants import (
+    beginning,
+    containment,
+    ending,
+    jaccard,
+    text,
+    words,
+)
+
+if TYPE_CHECKING:
+    from shingling import Verdict
+
+
+# 4. Near
+
+
+def test_a_near_duplicate_is_measured_on_the_texts(store: Store) -> None:
+    one(store, "a", A)
+    now = text(ending(BASE, "longer", 5) + words("tail", 3))
+    verdict = one(store, "b", now)
+    assert (verdict.status, verdict.original) == ("near", "a")
+    assert verdict.resemblance == jaccard(A, now)
+    assert verdict.containment == containment(A, now)
+    assert verdict.candidates == 1
+
+
+@pytest.mark.parametrize("which", ["neither", "first", "second"])
+def test_a_near_duplicate_is_estimated_from_minima_unless_both_texts_are_stored(
+    store: Store, which: str
+) -> None:
+    one(store, "a", A, Rules(threshold=0.8, store_text=which == "first"))
+    verdict = one(store, "b", NEAR, Rules(threshold=0.8, store_text=which == "second"))
+    likeness = estimate(sign(A), sign(NEAR))
+    assert likeness != jaccard(A, NEAR)
+    assert (verdict.status, verdict.resemblance) == ("near", likeness)
+    assert verdict.containment == pytest.approx(2 * likeness / (1 + likeness))
+
+
+def test_the_best_original_wins(store: Store) -> None:
+    left, right = ending(BASE, "left", 10), beginning(BASE, "right", 6)
+    assert jaccard(text(left), text(right)) < 0.8
+    store.check([Page("left", text(left)), Page("right", text(right))], 0.8)
+    verdict = one(store, "a", A)
+    assert jaccard(A, text(left)) > 0.8
+    assert (verdict.original, verdict.resemblance) == ("right", jaccard(A, text(right)))
+    assert verdict.candidates == 2
+
+
+def differing(places: range) -> Signature:
+    """Return a signature whose minima differ from those of A in these places."""
+    minima = sign(A).minima.copy()
+    minima[places.start : places.stop] += np.uint32(1)
+    return replace(sign(A), minima=minima, text_hash=str(places).encode().ljust(16)[:16])
+
+
+def test_of_two_originals_that_are_as_alike_the_oldest_wins(store: Store) -> None:
+    rules = Rules(threshold=0.8, store_text=False)
+    for url, places in (("old", range(10)), ("young", range(40, 50))):
+        [verdict] = store.check([Page(url, signature=differing(places))], rules=rules)
+        assert verdict.status == "new"
+    verdict = one(store, "a", A, rules)
+    assert (verdict.original, verdict.resemblance, verdict.candidates) == ("old", 74 / 84, 2)
+
+
+@pytest.mark.parametrize(("equal", "status"), [(68, "near"), (67, "new")])
+def test_an_estimate_counts_from_the_threshold_on(store: Store, equal: int, status: str) -> None:
+    rules = Rules(threshold=0.8, store_text=False)
+    assert 67 / 84 < 0.8 < 68 / 84
+    one(store, "a", A, rules)
+    [verdict] = store.check([Page("b", signature=differing(range(84 - equal)))], rules=rules)
+    assert (verdict.status, verdict.candidates) == (status, 1)
+
+
+def around(low: float, high: float, pairs: int) -> list[tuple[str, str, float]]:
+    """Return pairs of texts with their resemblance, low <= resemblance < high."""
+    random_ = random.Random(f"{low} {high}")
+    found: list[tuple[str, str, float]] = []
+    while len(found) < pairs:
+        count = random_.randrange(60, 260)
+        base = words(random_.randrange(1 << 60), count)
+        changed = round((count - 4) * (1 - high) / (1 + high)) + random_.randrange(5)
+        how = random_.choice((ending, beginning))
+        a, b = text(base), text(how(base, random_.randrange(1 << 60), changed))
+        if low <= jaccard(a, b) < high:
+            found.append((a, b, jaccard(a, b)))
+    return found
+
+
+def verdicts_on(store: Store, pairs: list[tuple[str, str, float]]) -> list[Verdict]:
+    store.check([Page(f"a{at}", a) for at, (a, _, _) in enumerate(pairs)], 0.8)
+    return store.check([Page(f"b{at}", b) for at, (_, b, _) in enumerate(pairs)], 0.8)
+
+
+def test_a_pair_just_under_the_threshold_is_never_near(store: Store) -> None:
+    pairs = around(0.78, 0.8, 300)
+    assert max(resemblance for _, _, resemblance in pairs) > 0.798
+    verdicts = verdicts_on(store, pairs)
+    assert {verdict.status for verdict in verdicts} == {"new"}
+    close = [sign(a).minima == sign(b).minima for a, b, _ in pairs]
+    assert sum(equal.mean() >= 0.8 for equal in close) > 50, "estimates alone would err"
+    assert sum(verdict.candidates for verdict in verdicts) > 250
+
+
+def test_of_pairs_at_or_above_the_threshold_at_least_95_percent_are_near(store: Store) -> None:
+    pairs = around(0.8, 0.82, 400)
+    near = 0
+    for at, verdict in enumerate(verdicts_on(store, pairs)):
+        if verdict.status == "near":
+            near += 1
+            assert verdict.original == f"a{at}"
+            assert verdict.resemblance == pairs[at][2]
+        else:
+            assert verdict.status == "new"
+    assert near >= 0.95 * len(pairs)
+
+
+def test_a_pair_exactly_at_the_threshold_is_near(store: Store) -> None:
+    base = words("edge", 184)
+    for place in range(8):  # each pair shares a band with probability 0.986
+        a, b = text([f"p{place}{word}" for word in base]), ""
+        b = text(ending(a.split(), place, 20))
+        assert jaccard(a, b) == 0.8
+        verdicts = store.check([Page(f"a{place}", a), Page(f"b{place}", b)])
+        if verdicts[1].candidates:
+            assert verdicts[1].status == "near"
+            return
+    raise AssertionError("no pair shares a band")
+
+
+def test_the_threshold_argument_goes_before_that_of_the_rules(store: Store) -> None:
+    one(store, "a", A)
+    [verdict] = store.check([Page("b", NEAR)], 0.95, rules=Rules(threshold=0.8))
+    assert verdict.status == "new"
+
+
+# Window, scope
+
+
+def test_an_original_not_seen_within_the_window_does_not_count(store: Store) -> None:
+    rules = Rules(window_days=2)
+    store.check([Page("a", A, fetched=10 * DAY)], rules=rules)
+    inside = Page("b", NEAR, fetched=12 * DAY)
+    outside = Page("c", text(ending(BASE, "c", 4)), fetched=12 * DAY + 1)
+    assert store.check([inside], rules=rules)[0].original == "a"
+    assert store.check([outside], rules=rules)[0].status == "new"
+    copies = [Page("d", A, fetched=12 * DAY), Page("e", A, fetched=20 * DAY)]
+    assert [verdict.status for verdict in store.check(copies, rules=rules)] == ["exact", "new"]
+
+
+def test_seeing_an_original_again_brings_it_back_into_the_window(store: Store) -> None:
+    rules = Rules(window_days=2)
+    store.check([Page("a", A, fetched=10 * DAY)], rules=rules)
+    store.check([Page("a", A, fetched=19 * DAY)], rules=rules)
+    [verdict] = store.check([Page("b", NEAR, fetched=20 * DAY)], rules=rules)
+    assert (verdict.status, verdict.original) == ("near", "a")
+
+
+def test_without_a_window_an_original_counts_for_ever(store: Store) -> None:
+    store.check([Page("a", A, fetched=0)])
+    assert store.check([Page("b", A)])[0].original == "a"
+
+
+@pytest.mark.parametrize("main_text", [A, NEAR])
+def test_pages_of_two_scopes_are_not_compared(store: Store, main_text: str) -> None:
+    store.check([Page("a", A, scope="one")])
+    [other] = store.check([Page("b", main_text, scope="two")])
+    [same] = store.check([Page("c", main_text, scope="one")])
+    assert (other.status, same.original) == ("new", "a")
+
+
+def test_one_url_is_a_page_of_its_own_in_each_scope(store: Store) -> None:
+    verdicts = store.check([Page("a", A, scope="one"), Page("a", NEAR, scope="two")])
+    assert [verdict.status for verdict in verdicts] == ["new", "new"]
+    assert [page.scope for page in store.find("a")] == ["one", "two"]
+    assert store.check([Page("a", A, scope="two")])[0].previous == jaccard(A, NEAR)
