@@ -231,9 +231,9 @@ class Mutator:
             return replace(made, reply=replace(reply, headers=()))
         if kind == 6:
             headers = (html_type, ("Content-Encoding", "gzip"))
-            return replace(made, reply=Reply(gzip.compress(made.body, 1), headers))
+            return replace(made, reply=Reply(gzip.compress(made.body, 1, mtime=0), headers))
         if kind == 7:
-            packed = gzip.compress(made.body, 1)
+            packed = gzip.compress(made.body, 1, mtime=0)
             cut = packed[: chance.randrange(len(packed))]
             headers = (html_type, ("Content-Encoding", chance.choice(("gzip", "gzip", "deflate"))))
             return replace(made, names=("gzip cut",), reply=Reply(cut, headers), may_fail=True)
