@@ -5,11 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shingling import Page, Rules, Store
-from tests.support.invariants import (
-    ending,
-    text,
-    words,
-)
+from tests.support.invariants import ending, text, words
 
 if TYPE_CHECKING:
     from shingling import Verdict

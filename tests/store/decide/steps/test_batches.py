@@ -9,19 +9,8 @@ import numpy as np
 from hypothesis import given, settings, strategies as st
 
 from shingling import Page, Store, sign
-from tests.store.decide.steps.pages import (
-    BASE,
-    NEAR,
-    OTHER,
-    A,
-)
-from tests.support.invariants import (
-    beginning,
-    ending,
-    groups_of,
-    text,
-    verify,
-)
+from tests.store.decide.steps.pages import BASE, NEAR, OTHER, A
+from tests.support.invariants import beginning, ending, groups_of, text, verify
 from tests.support.stores import emptied, url_of
 
 if TYPE_CHECKING:

@@ -8,22 +8,8 @@ import pytest
 
 from shingling import Page, Rules, Store, sign
 from shingling.similarity import estimate
-from tests.store.decide.steps.pages import (
-    BASE,
-    NEAR,
-    OTHER,
-    A,
-    one,
-    standing,
-)
-from tests.support.invariants import (
-    beginning,
-    containment,
-    ending,
-    jaccard,
-    text,
-    words,
-)
+from tests.store.decide.steps.pages import BASE, NEAR, OTHER, A, one, standing
+from tests.support.invariants import beginning, containment, ending, jaccard, text, words
 from tests.support.stores import rows_of
 
 if TYPE_CHECKING:

@@ -11,27 +11,11 @@ import pytest
 
 from shingling import Page, Rules, Signature, Store, sign
 from shingling.similarity import estimate
-from tests.store.decide.steps.pages import (
-    BASE,
-    DAY,
-    NEAR,
-    A,
-    one,
-)
-from tests.support.invariants import (
-    beginning,
-    containment,
-    ending,
-    jaccard,
-    text,
-    words,
-)
+from tests.store.decide.steps.pages import BASE, DAY, NEAR, A, one
+from tests.support.invariants import beginning, containment, ending, jaccard, text, words
 
 if TYPE_CHECKING:
     from shingling import Verdict
-
-
-# 4. Near
 
 
 def test_a_near_duplicate_is_measured_on_the_texts(store: Store) -> None:

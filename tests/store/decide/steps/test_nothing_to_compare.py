@@ -5,17 +5,8 @@ from __future__ import annotations
 import pytest
 
 from shingling import Page, Rules, Store
-from tests.store.decide.steps.pages import (
-    BASE,
-    OTHER,
-    A,
-    one,
-)
-from tests.support.invariants import (
-    ending,
-    jaccard,
-    text,
-)
+from tests.store.decide.steps.pages import BASE, OTHER, A, one
+from tests.support.invariants import ending, jaccard, text
 
 
 @pytest.mark.parametrize("main_text", [None, "", "  \n", "?! … — \u200b"])

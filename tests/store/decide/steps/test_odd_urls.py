@@ -7,11 +7,7 @@ from hypothesis import given, strategies as st
 
 from shingling import Page, Store, sign
 from shingling.store import safe_url
-from tests.store.decide.steps.pages import (
-    NEAR,
-    A,
-    one,
-)
+from tests.store.decide.steps.pages import NEAR, A, one
 
 
 @pytest.mark.parametrize(

@@ -7,20 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from shingling import Page, Rules, Scheme, Store
-from tests.store.decide.steps.pages import (
-    BASE,
-    NEAR,
-    A,
-    one,
-)
-from tests.support.invariants import (
-    beginning,
-    containment,
-    ending,
-    jaccard,
-    text,
-    verify,
-)
+from tests.store.decide.steps.pages import BASE, NEAR, A, one
+from tests.support.invariants import beginning, containment, ending, jaccard, text, verify
 from tests.support.stores import url_of
 
 if TYPE_CHECKING:

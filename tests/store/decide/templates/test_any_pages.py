@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-# Odd input
-
-
 def test_a_page_of_a_hundred_thousand_lines_is_decided(store: Store, file: Path) -> None:
     letters = "abcdefghijklmnopqr"  # 18 ** 4 > 100,000; numbers would not tell lines apart
     long = ["line " + "".join(four) for four in islice(product(letters, repeat=4), 100_000)]

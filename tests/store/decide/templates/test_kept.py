@@ -39,9 +39,6 @@ if TYPE_CHECKING:
     from shingling.store.decide.batch import Batch
 
 
-# What is kept
-
-
 def test_what_was_learned_outlives_the_store_being_closed(file: Path) -> None:
     first, second, third = short_pages(A, 3)
     for checked, is_known in ((first, False), (second, True), (third, True)):

@@ -1,0 +1,133 @@
+"""Main texts of made and of real pages."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import tarfile
+import unicodedata
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+import trafilatura
+
+from shingling import canonical_words, extract
+from shingling.extraction.html import extract_page, sniff_html
+from shingling.extraction.trafilatura import TrafilaturaPage
+from shingling.text import plain_line
+from tests.extraction.reading.pages import CHINESE, ENGLISH, JAPANESE, RUSSIAN, page_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class _DataPage(NamedTuple):
+    html: bytes
+    title: str | None
+
+
+def _data_pages(path: Path, *, count: int, part: str = "") -> list[_DataPage]:
+    """Return the first pages of a folder of DEDUP_DATA whose path contains `part`."""
+    with gzip.open(path / "manifest.jsonl.gz", "rt", encoding="utf-8") as lines:
+        titles = {row["file"]: row.get("title") for row in map(json.loads, lines)}
+    pages: list[_DataPage] = []
+    with tarfile.open(path / "html.tar.xz", "r|xz") as archive:
+        for member in archive:
+            file = archive.extractfile(member)
+            if file and part in member.name:
+                pages.append(_DataPage(file.read(), titles.get(member.name)))
+                if len(pages) == count:
+                    break
+    assert len(pages) == count
+    return pages
+
+
+def test_the_main_text_is_the_article_without_what_surrounds_it() -> None:
+    main = extract_page(page_of(ENGLISH), "https://example.com/bridge")
+
+    assert canonical_words(main.text) == canonical_words("Bridge " + ENGLISH * 6)
+    assert main.title == "Bridge"
+    assert main.language == "en"
+    assert "Home" not in main.text
+    assert "rights" not in main.text
+
+
+def test_extract_gives_the_text_that_trafilatura_finds() -> None:
+    page = extract_page(page_of(ENGLISH), parser=TrafilaturaPage)
+
+    assert extract(page_of(ENGLISH)) == page.text
+    assert extract(page_of(ENGLISH).encode(), "https://example.com/") == extract(page_of(ENGLISH))
+
+
+def test_the_same_page_gives_the_same_text_again_and_after_other_pages() -> None:
+    pages = [page_of(text) for text in (ENGLISH, RUSSIAN, JAPANESE, CHINESE)]
+    first = [extract(page) for page in pages]
+
+    assert None not in first
+    assert len(set(first)) == 4
+    for _ in range(5):
+        assert [extract(page) for page in pages] == first
+        assert [extract(page) for page in reversed(pages)] == first[::-1]
+
+
+@pytest.mark.data
+def test_real_pages_give_the_same_text_again_and_in_another_order(data: Path) -> None:
+    pages = [page.html for page in _data_pages(data / "waddle", count=10)]
+    first = [extract(page) for page in pages]
+
+    assert sum(text is not None for text in first) >= 8
+    assert [extract(page) for page in reversed(pages)] == first[::-1]
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("folder", "language", "script"),
+    [
+        ("de", "de", "LATIN"),
+        ("ru", "ru", "CYRILLIC"),
+        ("el", "el", "GREEK"),
+        ("ja", "ja", "HIRAGANA"),
+        ("ko", "ko", "HANGUL"),
+        ("zh_CN", "zh", "CJK"),
+    ],
+)
+def test_real_pages_of_a_manual_have_its_title_and_script(
+    data: Path, folder: str, language: str, script: str
+) -> None:
+    pages = _data_pages(data / "installation-guide", count=8, part=f"/{folder}/")
+    for page in pages:
+        main = extract_page(page.html)
+        letters = [char for char in main.text if char.isalpha()]
+
+        assert page.title is not None
+        assert main.title == plain_line(page.title)
+        assert main.language in (language, None)
+    assert any(unicodedata.name(char).startswith(script) for char in letters)
+
+
+@pytest.mark.data
+def test_heavy_real_pages_are_sniffed_as_html_and_have_main_text(data: Path) -> None:
+    pages = _data_pages(data / "trafilatura-eval", count=20)
+
+    assert all(sniff_html(page.html) for page in pages)
+    texts = [extract(page.html) for page in pages]
+    assert sum(bool(text and canonical_words(text)) for text in texts) >= 19
+
+
+@pytest.mark.parametrize(("left_out", "asked"), [(30, False), (70, True)])
+def test_other_extractors_are_asked_for_small_pages_only_where_most_words_are_left_out(
+    monkeypatch: pytest.MonkeyPatch, left_out: int, asked: bool
+) -> None:
+    found, taken = " ".join(["found"] * 30), []
+
+    def take(_: object, *, fast: bool = False, **__: object) -> SimpleNamespace:
+        taken.append(fast)
+        return SimpleNamespace(text=found)
+
+    monkeypatch.setattr(trafilatura, "bare_extraction", take)
+    rest = " ".join(["left"] * left_out)
+    script = "<script>" + "no text " * 500 + "</script>"
+    page = f"<html><body><p>{found}</p>{script}<div>{rest}</div></body></html>"
+    assert extract_page(page, parser=TrafilaturaPage).text == found
+    assert taken == [True, True] + [False] * asked

@@ -1,0 +1,1 @@
+"""Options of canonicalisation, and the language packs that some of them need."""

@@ -1,0 +1,1 @@
+"""Settings are recommended from labelled pairs."""

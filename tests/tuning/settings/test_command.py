@@ -1,0 +1,200 @@
+"""`scrapy dedup tune`: its table, its input and its picture."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
+
+import pytest
+
+from shingling.cli.commands.tune import tune
+from shingling.errors import SchemeError, TuningError
+from shingling.sketch import Idf, Scheme
+from shingling.store import Page, Rules, Store
+from shingling.tuning import LabelledPair, Report, plot, tune_on
+from tests.support.pages import article
+from tests.tuning.settings.pairs import DEFAULT, changed, made_pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+def options(**given: Any) -> argparse.Namespace:
+    return argparse.Namespace(
+        **{"pairs": None, "plot": None, "idf": None, "folds": 5, "json": False, **given}
+    )
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(f"sqlite:///{tmp_path / 'dedup.db'}") as opened:
+        pages = []
+        for seed in range(24):
+            text = article(seed, 150)
+            for copy in range(2):
+                own = changed(text, 12 * copy)
+                title = f"Title {seed}"
+                pages.append(Page(f"https://example.com/{seed}/{copy}", own, title=title))
+        opened.check(pages)
+        yield opened
+
+
+def write_pairs(path: Path, pairs: list[LabelledPair]) -> str:
+    rows = [json.dumps({"a": own.a, "b": own.b, "same": own.same}) for own in pairs]
+    path.write_text("\n".join(rows), "utf-8-sig")
+    return str(path)
+
+
+@pytest.mark.usefixtures("without_packs")
+def test_the_table_shows_every_setting_and_the_lines_for_settings_py(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_pairs(tmp_path / "pairs.jsonl", made_pairs(same=12))
+    assert tune(options(pairs=path), None, DEFAULT, Rules()) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("48 pairs: 24 the same, 24 different; 5-fold cross-validation\n")
+    rows = [line for line in shown.splitlines() if "minhash" in line]
+    assert "present settings" in rows[0]
+    (chosen,) = [line for line in rows if line.startswith("*")]
+    assert "5 words" in chosen
+    assert "1.000 ± 0.000" in chosen
+    assert 'DEDUP_METHOD = "minhash"' in shown
+    assert "note: few pairs" in shown
+    assert "\x1b" not in shown
+
+
+@pytest.mark.usefixtures("without_packs")
+def test_pairs_come_from_standard_input_and_the_store_as_well(
+    store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [
+        {"a": f"https://example.com/{seed}/0", "b": f"https://example.com/{other}/1"}
+        for seed in range(8)
+        for other in (seed, seed + 8)
+    ]
+    text = "\n".join(json.dumps({**row, "same": i % 2 == 0}) for i, row in enumerate(rows))
+    monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+    assert tune(options(pairs="-", json=True), store, store.scheme, Rules()) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["pairs"], shown["same"], shown["labels"]) == (16, 8, "file")
+    assert shown["recommended"]["settings"]["DEDUP_THRESHOLD"] < 0.8
+    assert shown["results"][0]["curve"]["threshold"][0] == 0.01
+
+
+@pytest.mark.usefixtures("without_packs")
+def test_without_pairs_the_titles_of_the_store_are_taken_and_that_is_said(
+    store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert tune(options(), store, store.scheme, Rules()) == 0
+    shown = capsys.readouterr().out
+    assert "24 the same" in shown
+    assert "note: the labels are a proxy" in shown
+    tune(options(), store, store.scheme, Rules())
+    assert capsys.readouterr().out == shown
+
+
+def test_a_store_that_pairs_cannot_be_had_from_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(TuningError, match=r"^a store is needed"):
+        tune(options(), None, DEFAULT, Rules())
+    with pytest.raises(TuningError, match=r"^a store is needed"):
+        tune(options(idf=str(tmp_path / "idf.json")), None, DEFAULT, Rules())
+    with Store.open(f"sqlite:///{tmp_path / 'dedup.db'}") as empty:
+        with pytest.raises(TuningError, match="no pages with a title and a text"):
+            tune(options(), empty, DEFAULT, Rules())
+        with pytest.raises(SchemeError, match="no documents"):
+            tune(options(idf=str(tmp_path / "idf.json")), empty, DEFAULT, Rules())
+        assert not (tmp_path / "idf.json").exists()
+        empty.check([Page(f"https://a.example/{i}", article(i), title=f"T {i}") for i in range(9)])
+        with pytest.raises(TuningError, match=r"^by the titles of 9 stored pages: .* 0 the same"):
+            tune(options(), empty, DEFAULT, Rules())
+
+
+def test_document_frequencies_are_learned_from_the_originals_of_a_store(
+    store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store.check([Page("https://example.com/copy", article(0, 150), title="Title 0")])
+    path = tmp_path / "idf.json"
+    assert tune(options(idf=str(path)), store, store.scheme, Rules()) == 0
+    shown = capsys.readouterr().out
+    idf = Idf.from_json(path.read_text("utf-8"))
+    originals = [page for page in store.pages() if page.original is None]
+    texts = [store.text(page) or "" for page in originals]
+    assert idf == Idf.learn([store.scheme.canonical.words(text) for text in texts])
+    assert idf.documents == len(originals) < len(list(store.pages()))
+    assert f"{len(idf):,} words of {idf.documents:,} documents" in shown
+    line = next(line for line in shown.splitlines() if line.startswith("DEDUP_SCHEME"))
+    assert line == (
+        'DEDUP_SCHEME = {"simhash": {"features": "words", "keywords": 128, "idf": '
+        f"{json.dumps(str(path))}}}}}"
+    )
+    assert [own.name for own in tmp_path.iterdir() if own.suffix == ".part"] == []
+    written: dict[str, Any] = {}
+    exec(line, {}, written)  # noqa: S102
+    Scheme.from_dict({"simhash": {**written["DEDUP_SCHEME"]["simhash"], "idf": vars_of(idf)}})
+    with pytest.raises(TuningError, match="there already"):
+        tune(options(idf=str(path)), store, store.scheme, Rules())
+    other = tmp_path / "other.json"
+    tune(options(idf=str(other), json=True), store, store.scheme, Rules())
+    assert json.loads(capsys.readouterr().out)["idf"]["words"] == len(idf)
+
+
+@pytest.mark.parametrize("method", ["simhash", "megashingle", "minhash+simhash"])
+@pytest.mark.usefixtures("without_packs")
+def test_the_present_settings_are_those_of_the_method_in_use(method: str) -> None:
+    found = tune_on(made_pairs(same=1), DEFAULT, 0.6, method=method, distance=5)
+    assert found.present.setting.method == method
+    assert found.present.distance == (5 if "simhash" in method else None)
+    assert found.present.threshold == (0.6 if "minhash" in method else None)
+
+
+def vars_of(idf: Idf) -> dict[str, Any]:
+    return {"documents": idf.documents, "table": idf.table}
+
+
+def test_the_picture_has_the_curves_with_their_names(report: Report, tmp_path: Path) -> None:
+    path = tmp_path / "out.svg"
+    plot(report, path)
+    root = ElementTree.parse(path).getroot()  # noqa: S314
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    words = " ".join(root.itertext())
+    for name in ("precision", "recall", "F1: 9 characters", "resemblance at or above"):
+        assert name in words
+    assert f"recommended: {report.settings['DEDUP_THRESHOLD']:g}" in words
+    first = path.read_bytes()
+    plot(report, path)
+    assert path.read_bytes() == first
+
+
+def test_a_picture_may_be_png_or_pdf_and_of_simhash(report: Report, tmp_path: Path) -> None:
+    plot(report, tmp_path / "out.png")
+    assert (tmp_path / "out.png").read_bytes().startswith(b"\x89PNG")
+    plot(report, tmp_path / "out.PDF")
+    assert (tmp_path / "out.PDF").read_bytes().startswith(b"%PDF")
+    for method in ("simhash", "megashingle"):
+        other = next(own for own in report.results if own.setting.method == method)
+        plot(replace(report, recommended=other), tmp_path / f"{method}.svg")
+        root = ElementTree.parse(tmp_path / f"{method}.svg").getroot()  # noqa: S314
+        assert ("(bits)" in " ".join(root.itertext())) is (method == "simhash")
+
+
+@pytest.mark.parametrize("name", ["out.jpg", "out"])
+def test_a_picture_of_another_kind_is_refused_before_the_work(name: str) -> None:
+    with pytest.raises(TuningError, match=r"^a picture is .svg, .png, .pdf: "):
+        tune(options(pairs="not there", plot=name), None, DEFAULT, Rules())
+
+
+def test_without_matplotlib_the_message_says_what_to_install(
+    report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(TuningError) as error:
+        plot(report, tmp_path / "out.svg")
+    assert str(error.value) == (
+        'the picture needs matplotlib: pip install "scrapy-shingling[plot]"'
+    )

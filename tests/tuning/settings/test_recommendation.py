@@ -1,0 +1,181 @@
+"""What is recommended, and what is warned of."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from shingling.errors import SchemeError, TuningError
+from shingling.sketch import Idf, Scheme, SimhashFeatures
+from shingling.text import Canonicaliser
+from shingling.tuning import LabelledPair, Report, as_python, changed_scheme, tune_on
+from shingling.tuning.settings import IDF_FILE
+from tests.support.pages import article
+from tests.tuning.settings.pairs import DEFAULT, changed, made_pairs
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_a_lower_threshold_is_recommended_where_the_present_one_finds_nothing(
+    report: Report,
+) -> None:
+    assert report.present.quality.recall < 0.2
+    assert report.recommended.quality.f1 == 1
+    assert report.settings["DEDUP_METHOD"] == "minhash"
+    assert report.settings["DEDUP_SHINGLE_SIZE"] == 5
+    assert 0.1 < report.settings["DEDUP_THRESHOLD"] < 0.8
+    assert "DEDUP_SCHEME" not in report.settings
+    assert "F1 rises from" in report.reason
+    assert "to 1.000" in report.reason
+    threshold = report.settings["DEDUP_THRESHOLD"]
+    assert f"DEDUP_THRESHOLD = {threshold}" in report.lines
+    assert any(
+        f"scrapy dedup rebuild --method minhash --threshold {threshold:g}" in own
+        for own in report.warnings
+    )
+    assert any(own.startswith("SimHash would do best at ") for own in report.warnings)
+    assert (report.pairs, report.same, report.unlabelled, report.folds) == (48, 24, 3, 5)
+
+
+@pytest.mark.usefixtures("without_packs")
+def test_the_present_settings_stay_where_nothing_is_better() -> None:
+    found = tune_on(made_pairs(same=1), DEFAULT, 0.6)
+    assert found.recommended is found.present
+    assert found.settings["DEDUP_THRESHOLD"] == 0.6
+    assert "none of the" in found.reason
+
+
+@pytest.mark.usefixtures("without_packs")
+def test_the_present_settings_stay_where_others_are_better_by_chance_only() -> None:
+    pairs = made_pairs(12, same=1)
+    # One pair of 24 is one that the present threshold misses.
+    text = article(50, 200)
+    pairs.append(LabelledPair(text, changed(text, 14), True))
+    found = tune_on(pairs, DEFAULT, 0.8)
+    assert max(result.quality.f1 for result in found.results) > found.present.quality.f1
+    assert found.recommended is found.present
+    assert "small or chance" in found.reason
+
+
+@pytest.mark.usefixtures("without_packs")
+def test_another_scheme_is_recommended_where_only_it_parts_the_pairs() -> None:
+    texts = [article(seed, 200).split() for seed in range(30)]
+    # Every third word differs: no shingle of three words or more is shared.
+    same = [
+        LabelledPair(
+            " ".join(text),
+            " ".join(f"x{i}" if i % 3 == 0 else word for i, word in enumerate(text)),
+            True,
+        )
+        for text in texts
+    ]
+    different = [
+        LabelledPair(pair.a, article(500 + seed, 200), False) for seed, pair in enumerate(same)
+    ]
+    found = tune_on(same + different, DEFAULT, 0.8)
+    assert found.recommended.quality.f1 > 0.95
+    assert found.settings["DEDUP_SHINGLE_SIZE"] <= 2
+    assert any("another scheme" in own for own in found.warnings)
+    assert any("keys a page" in own for own in found.warnings)
+
+
+def test_every_method_and_way_to_read_a_text_is_tried(report: Report) -> None:
+    names = [result.setting.name for result in report.results]
+    assert names[:7] == [
+        *("1 word", "2 words", "3 words", "4 words", "5 words", "7 words", "10 words"),
+    ]
+    assert {"SimHash", "5 words, and SimHash", "5 words, megashingles"} <= set(names)
+    assert {"5 words, unordered", "9 characters"} <= set(names)
+    by_name = {result.setting.name: result for result in report.results}
+    assert 0 <= (by_name["SimHash"].distance or 0) <= 7
+    simhash = by_name["SimHash"].curve
+    assert simhash is not None
+    assert simhash.by == "distance"
+    assert simhash.at == tuple(range(65))
+    assert simhash.recall == tuple(sorted(simhash.recall))
+    assert by_name["5 words, megashingles"].curve is None
+    assert by_name["5 words, and SimHash"].threshold is not None
+
+
+def test_what_needs_a_pack_that_is_not_installed_is_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def require(self: Canonicaliser) -> None:
+        if self.stop_words:
+            raise SchemeError("stopwordsiso is not installed")
+
+    monkeypatch.setattr(Canonicaliser, "require_packs", require)
+    found = tune_on(made_pairs(6), DEFAULT, 0.8)
+    assert found.left_out == ("without stop words: stopwordsiso is not installed",)
+    assert not any("stop words" in result.setting.name for result in found.results)
+
+
+@pytest.mark.usefixtures("without_packs")
+def test_few_pairs_and_labels_by_title_are_warned_of() -> None:
+    found = tune_on(made_pairs(6), DEFAULT, 0.8, by_title=True)
+    assert any("few pairs (12, and 6 of the rarer label)" in own for own in found.warnings)
+    assert any("proxy" in own for own in found.warnings)
+
+
+@pytest.mark.usefixtures("without_packs")
+def test_wrong_pairs_among_those_taken_are_warned_of() -> None:
+    texts = [article(seed, 200) for seed in range(40)]
+    pairs = [LabelledPair(text, changed(text, 4), seed % 2 == 0) for seed, text in enumerate(texts)]
+    found = tune_on(pairs, DEFAULT, 0.8)
+    assert any("are labelled different" in own for own in found.warnings)
+
+
+def test_the_same_pairs_give_the_same_report_in_any_order(report: Report) -> None:
+    again = tune_on(made_pairs(same=12)[::-1], DEFAULT, 0.8, unlabelled=3)
+    assert json.dumps(again.as_dict()) == json.dumps(report.as_dict())
+
+
+@pytest.mark.parametrize("folds", [1, 21, -3])
+def test_a_number_of_folds_that_cannot_be_is_refused(folds: int) -> None:
+    with pytest.raises(TuningError, match=f"^{folds} folds are not accepted: .* 2 to 20$"):
+        tune_on(made_pairs(), DEFAULT, 0.8, folds=folds)
+
+
+@pytest.mark.usefixtures("without_packs")
+def test_texts_without_words_are_the_same_as_nothing() -> None:
+    pairs = [*made_pairs(6), LabelledPair("", "", True), LabelledPair("...", "a b", False)]
+    found = tune_on(pairs, DEFAULT, 0.8)
+    assert all(not result.decided[12] for result in found.results)
+
+
+def test_a_scheme_is_told_by_what_is_not_the_default() -> None:
+    idf = Idf.learn([["a", "b"], ["a"]])
+    features = SimhashFeatures(features="words", keywords=9, idf=idf)
+    scheme = Scheme(shingle_size=3, ordered=False, simhash=features)
+    shown = changed_scheme(scheme)
+    assert shown["ordered"] is False
+    assert shown["simhash"] == {"features": "words", "keywords": 9, "idf": IDF_FILE}
+    assert changed_scheme(DEFAULT) == {}
+    assert (
+        as_python({"a": [True, None, 1.5], "b": 'q"ü'}) == '{"a": [True, None, 1.5], "b": "q\\"ü"}'
+    )
+
+
+@pytest.mark.data
+@pytest.mark.usefixtures("without_packs")
+def test_pairs_graded_by_a_person_give_figures_like_those_measured(data: Path) -> None:
+    pairs = []
+    with gzip.open(data / "copycat" / "pairs.jsonl.gz", "rt", encoding="utf-8") as rows:
+        for line in rows:
+            row = json.loads(line)
+            same = {"3": True, "2": True, "0.5": False}.get(str(row["label"]))
+            if same is not None:
+                pairs.append(LabelledPair(row["a"], row["b"], same))
+    found = tune_on(pairs[::2], DEFAULT, 0.8)
+    assert len(found.left_out) == 2
+    by_name = {result.setting.name: result for result in found.results}
+    five = by_name["5 words"]
+    assert five.auc > 0.88
+    assert 0.7 < five.quality.f1 <= max(five.curve.f1 if five.curve else ()) + 0.01
+    assert 0.8 < found.present.quality.precision < 0.95
+    assert found.recommended.quality.f1 > found.present.quality.f1 + 0.05
+    assert 0.5 < found.settings["DEDUP_THRESHOLD"] < 0.8
