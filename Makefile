@@ -62,19 +62,13 @@ bench: .venv/tested
 	$(BIN)/python -m benchmarks.quality
 	$(BIN)/python -m benchmarks.verdicts
 	$(BIN)/python -m benchmarks.releases
-	$(BIN)/python -m benchmarks.reviewed_threshold
-	$(BIN)/python -m benchmarks.pieces
-	$(BIN)/python -m benchmarks.simhash_index
+	$(BIN)/python -m benchmarks.agreement
 	$(BIN)/python -m benchmarks.store_growth
-	$(BIN)/python -m benchmarks.store_writers
-	$(BIN)/python -m benchmarks.rebuild
-	$(BIN)/python -m benchmarks.races
-	$(BIN)/python -m benchmarks.faults
 	$(BIN)/python -m benchmarks.hostile
 	$(BIN)/python -m benchmarks.bulk
 
 bench-spark: .venv/spark
-	$(BIN)/python -m benchmarks.bulk_spark
+	$(BIN)/python -m benchmarks.bulk --only this,spark --rows 200000
 
 clean:
 	rm -rf .venv build dist demo *.egg-info

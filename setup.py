@@ -1,9 +1,17 @@
-"""What pyproject.toml cannot say yet: the extension, which NumPy stands in for where it fails."""
+"""What pyproject.toml cannot say yet.
 
-from setuptools import Extension, setup
+The extension, which NumPy stands in for where it fails; and the packages: those in `shingling`, and
+the migrations, which stand beside it.
+"""
+
+from setuptools import Extension, find_packages, setup
 
 KERNEL = Extension(
     "shingling.kernel._kernel", sources=["shingling/kernel/_kernel.c"], optional=True
 )
+FOUND = find_packages(include=["shingling*"], exclude=["shingling.migrations*"])
 
-setup(ext_modules=[KERNEL])
+setup(
+    ext_modules=[KERNEL],
+    packages=[*FOUND, "shingling.migrations", "shingling.migrations.versions"],
+)

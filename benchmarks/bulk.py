@@ -1,9 +1,11 @@
-"""A whole collection, from JSON lines to the ids that stay: this, datatrove, a datasketch loop.
+"""A whole collection, from rows to the ids that stay: this, Spark, datatrove, a datasketch loop.
 
 Each gets the same file and all cores, in processes of its own, and looks for near-duplicates of
 resemblance 0.5 and more in shingles of five words:
 
 - this: `shingling.bulk.deduplicate`, every pair measured on its texts, and all its files written;
+- spark: `shingling.bulk.spark` on this machine, from the same rows as Parquet (made before the
+  clock); it must keep the rows that `this` keeps;
 - datatrove: its four MinHash steps, 28 buckets of 3 hashes as ours, from the file cut in two (one
   part a task; before the clock), and a writer of what is kept;
 - datasketch: `MinHash` of 128 permutations in a pool of processes, `MinHashLSH(threshold=0.5)` in
@@ -14,7 +16,7 @@ of each to that row judges: of those from 0.5 on, which are removed (recall), an
 removed that are less alike, or were made of none. Memory is that of the tree of processes, shared
 pages counted once (PSS).
 
-    python -m benchmarks.bulk [--rows 100000] [--only this,datatrove,datasketch] [--data DIR]
+    python -m benchmarks.bulk [--rows 100000] [--only this,spark,datatrove,datasketch] [--data DIR]
         [--folder DIR] [--memory BYTES] [--json FILE]
 """
 
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
 THRESHOLD = 0.5
 SIZE = 5
 _BATCH = 500  # rows
+_SPARK_BYTES = 4 << 30  # of memory, at least
 _LOOK = 0.5  # seconds between two looks at the memory
 _JUDGED = 200_000  # rows of which the exact resemblance is measured
 # Rows, the contestant, a figure, and what it is to be at most or at least.
@@ -67,6 +70,35 @@ def this(file: Path, out: Path, memory: int) -> Iterator[str]:
     summary = deduplicate([str(file)], out, options)
     print(json.dumps(summary.as_dict()))
     return iter(())
+
+
+def spark(file: Path, out: Path, memory: int) -> Iterator[str]:
+    """Write what this keeps on Spark."""
+    from pyspark.sql import SparkSession
+
+    from shingling.bulk.spark import deduplicate_parquet
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    session = (
+        SparkSession.builder.master("local[*]")
+        .config("spark.driver.memory", f"{max(memory, _SPARK_BYTES)}b")
+        .config("spark.ui.enabled", "false")
+        .config("spark.local.dir", str(out.with_suffix(".local")))
+        .getOrCreate()
+    )
+    with session:
+        deduplicate_parquet(session, [str(_parquet(file))], str(out / "result"), Options())
+    return iter(())
+
+
+def _parquet(file: Path) -> Path:
+    """Return the rows as Parquet; they are made of the JSON lines if they are not there yet."""
+    made = file.with_suffix(".parquet")
+    if not made.exists():
+        from pyarrow import json as arrow_json, parquet
+
+        parquet.write_table(arrow_json.read_json(file), made)
+    return made
 
 
 def datasketch(file: Path, out: Path, _: int) -> Iterator[str]:
@@ -103,7 +135,7 @@ def _ids(file: Path) -> Iterator[str]:
             yield json.loads(line)["id"]
 
 
-CONTESTANTS = {"this": this, "datasketch": datasketch}  # and datatrove, elsewhere
+CONTESTANTS = {"this": this, "spark": spark, "datasketch": datasketch}  # and datatrove, elsewhere
 DATATROVE = Path(sys.prefix) / "datatrove" / "bin" / "python"
 
 
@@ -202,12 +234,16 @@ def _compare(options: argparse.Namespace, folder: Path) -> None:
         splicer.write(file, options.rows)
     if "datatrove" in names:
         _cut(file)
+    if "spark" in names:
+        _parquet(file)
     figures: dict[str, dict[str, float]] = {}
     for name in names:
         figures[name] = run(name, file, folder, options.memory)
         figures[name]["rows/s"] = options.rows / figures[name]["seconds"]
         if options.rows <= _JUDGED:
             kept = _kept(name, folder)
+            if name == "spark" and "this" in names and {*kept} != {*_kept("this", folder)}:
+                raise SystemExit("Spark keeps other rows")
             recall, wrong = judge(splicer, options.rows, kept)
             figures[name] |= {"recall": recall, "wrongly removed": wrong, "kept": len(kept)}
     _show(options.rows, file.stat().st_size / options.rows, figures)
@@ -218,6 +254,11 @@ def _compare(options: argparse.Namespace, folder: Path) -> None:
 
 def _kept(name: str, folder: Path) -> list[str]:
     """Return the ids that a contestant keeps."""
+    if name == "spark":
+        from pyarrow import parquet
+
+        kept: list[str] = parquet.read_table(folder / name / "result" / "kept")["id"].to_pylist()
+        return kept
     if name != "datasketch":
         parts = [*(folder / name).glob("kept.jsonl"), *(folder / name).glob("kept/*.jsonl")]
         return [one for part in parts for one in _ids(part)]

@@ -1,9 +1,16 @@
-"""Where the labelled data lies."""
+"""Where the labelled data lies, and how it is read."""
 
 from __future__ import annotations
 
+import gzip
+import json
 import os
+import tarfile
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
 
 
 def data_folder(given: str | None = None) -> Path:
@@ -16,3 +23,31 @@ def data_folder(given: str | None = None) -> Path:
     if not folder.is_dir():
         raise SystemExit(f"no labelled data at {folder}: set DEDUP_DATA, or give --data DIR")
     return folder
+
+
+def rows_of(file: Path) -> list[dict[str, Any]]:
+    """Return the objects of a gzipped file of JSON lines."""
+    with gzip.open(file, "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def bodies_of(archive: Path, wanted: Collection[str]) -> dict[str, bytes]:
+    """Return members of an archive by their names."""
+    found = {}
+    with tarfile.open(archive) as members:
+        for member in members:
+            file = members.extractfile(member) if member.name in wanted else None
+            if file is not None:
+                found[member.name] = file.read()
+    return found
+
+
+def kept(file: Path, make: Callable[[], Any]) -> Any:
+    """Return what a file of gzipped JSON holds; it is made first where it is not there."""
+    if not file.is_file():
+        made = make()
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with gzip.open(file, "wt", encoding="utf-8") as stream:
+            json.dump(made, stream, ensure_ascii=False)
+    with gzip.open(file, "rt", encoding="utf-8") as stream:
+        return json.load(stream)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from dataclasses import asdict, dataclass
-from math import sqrt
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -13,13 +12,10 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from benchmarks.pairs import Pair
 
 Values: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
 Scores: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float64]]
 Flags: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
-
-WORST = 5  # errors of each kind that are named
 
 
 @dataclass(frozen=True)
@@ -166,33 +162,4 @@ def evaluate(scores: Scores, same: Flags, first: Flags, usual: Sequence[float]) 
             "thresholds": list(usual),
             **Figures.of(accepted(scores, usual), same).as_dict(),
         },
-    }
-
-
-def worst(values: Values, pairs: Sequence[Pair]) -> dict[str, Any]:
-    """Return the different pairs that score highest and the same ones that score lowest."""
-    order = np.argsort(values, kind="stable")
-    lowest = [int(place) for place in order if pairs[place].same][:WORST]
-    highest = [int(place) for place in order[::-1] if not pairs[place].same][:WORST]
-    return {
-        kind: [
-            {"id": pairs[p].id, "label": pairs[p].label, "score": float(values[p])} for p in places
-        ]
-        for kind, places in (("same, but lowest", lowest), ("different, but highest", highest))
-    }
-
-
-def estimate_errors(truth: Values, estimated: Values) -> dict[str, Any]:
-    """Return bias and RMSE of estimates, and the RMSE that the theory foretells.
-
-    Only of pairs that resemble each other somewhat: the others leave no room for an error.
-    """
-    inside = (truth > 0) & (truth < 1)
-    errors, expected = (estimated - truth)[inside], (truth * (1 - truth))[inside] / 84
-    count = int(np.sum(inside))
-    return {
-        "pairs": count,
-        "bias": float(np.mean(errors)) if count else None,
-        "rmse": sqrt(np.mean(errors**2)) if count else None,
-        "expected": sqrt(np.mean(expected)) if count else None,
     }

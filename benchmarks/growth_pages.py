@@ -141,26 +141,22 @@ def text_of(number: int, every: int = 0) -> tuple[str, str]:
     return f"{headline} | {site.name}", "\n".join(lines)
 
 
-def text_pages(chosen: Iterable[int], every: int = 0, *, plain: bool = False) -> list[Page]:
+def text_pages(chosen: Iterable[int], every: int = 0) -> list[Page]:
     """Pages of 300 words, signed, of `SITES` sites, each with the template of its site.
 
     Args:
         chosen: numbers of the pages.
         every: each page of which so many are counted is a near-duplicate of an earlier one.
-        plain: give texts as they are, not as a worker prepares them.
     """
     pages = []
     for number in chosen:
         title, text = text_of(number, every)
-        prepared = None
-        if not plain:
-            prepared = PreparedText(text).ready(SCHEME.canonical)
-            prepared = pickle.loads(pickle.dumps(prepared))  # noqa: S301 (as it comes from a worker)
+        prepared = PreparedText(text).ready(SCHEME.canonical)
+        prepared = pickle.loads(pickle.dumps(prepared))  # noqa: S301 (as it comes from a worker)
         page = Page(
             url=f"https://site{number % SITES}.example/articles/{number}/words-of-a-title.html",
             title=title,
             language="en",
-            text=text if plain else None,
             prepared=prepared,
             signature=sign(text, SCHEME),
             fetched=_FIRST_SECOND + number % _SECONDS_OF_YEARS,

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-import json
 import re
-import tarfile
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from heapq import nlargest
@@ -16,6 +13,7 @@ from pathlib import Path
 from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.data import bodies_of, kept, rows_of
 from shingling import canonical_words, extract
 from shingling.sketch import fingerprint_set_of_words
 
@@ -64,12 +62,10 @@ class LabelledSet:
     Args:
         read: takes the folder of the data and that of the cache.
         truth: what `same` means in it.
-        near_duplicates: `same` means near-duplicate pages, which is what a crawl drops.
     """
 
     read: Callable[[Path, Path], list[Pair]]
     truth: str
-    near_duplicates: bool
 
 
 def labelled_pairs(folder: Path, name: str, cache: Path = DEFAULT_CACHE) -> list[Pair]:
@@ -81,11 +77,6 @@ def labelled_pairs(folder: Path, name: str, cache: Path = DEFAULT_CACHE) -> list
         cache: folder for the texts of HTML pages, which take long to extract.
     """
     return SETS[name].read(folder, cache)
-
-
-def _rows(path: Path) -> list[dict[str, Any]]:
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
 
 
 def _order(key: str) -> bytes:
@@ -103,7 +94,7 @@ def _graded(folder: Path, lowest_same: float, left_out: tuple[str, ...]) -> list
             group=row["canonical"],
             label=row["label"],
         )
-        for row in _rows(folder / "copycat" / "pairs.jsonl.gz")
+        for row in rows_of(folder / "copycat" / "pairs.jsonl.gz")
         if row["label"] not in left_out
     ]
 
@@ -117,7 +108,7 @@ def _copycat_strict(folder: Path, _: Path) -> list[Pair]:
 
 
 def _tgcontest(folder: Path, _: Path) -> list[Pair]:
-    rows = _rows(folder / "tgcontest" / "pairs.jsonl.gz")
+    rows = rows_of(folder / "tgcontest" / "pairs.jsonl.gz")
     groups = _components((row["a_url"], row["b_url"]) for row in rows)
     return [
         Pair(
@@ -151,12 +142,12 @@ def _clough_stevenson(folder: Path, _: Path) -> list[Pair]:
             group=row["task"],
             label=row["label"],
         )
-        for row in _rows(folder / "clough-stevenson" / "pairs.jsonl.gz")
+        for row in rows_of(folder / "clough-stevenson" / "pairs.jsonl.gz")
     ]
 
 
 def _mccormick(folder: Path, _: Path) -> list[Pair]:
-    rows = _rows(folder / "mccormick" / "articles_1000.jsonl.gz")
+    rows = rows_of(folder / "mccormick" / "articles_1000.jsonl.gz")
     clusters = sorted({row["cluster"] for row in rows}, key=_order)
     planted = [name for name in clusters if name.startswith("dup")]
     # Both halves of the set get half of the planted pairs, and no article is in both.
@@ -205,7 +196,7 @@ def _hard_and_random(
 
 
 def _installation_guide(folder: Path, cache: Path) -> list[Pair]:
-    rows = _rows(folder / "installation-guide" / "manifest.jsonl.gz")
+    rows = rows_of(folder / "installation-guide" / "manifest.jsonl.gz")
     chosen: dict[str, dict[str, dict[str, Any]]] = {}
     for language in sorted({row["lang"] for row in rows}):
         pages = [row for row in rows if row["lang"] == language]
@@ -253,25 +244,14 @@ def _extracted(archive: Path, files: Sequence[str], cache: Path) -> dict[str, st
     extractor = Path(extract.__code__.co_filename).read_bytes()
     told = "\n".join([version("trafilatura"), str(archive), *files]).encode()
     key = hashlib.blake2b(extractor + told, digest_size=8).hexdigest()
-    kept = cache / f"{archive.parent.name}-{key}.json.gz"
-    if kept.is_file():
-        with gzip.open(kept, "rt", encoding="utf-8") as stream:
-            texts: dict[str, str] = json.load(stream)
-        return texts
-    wanted = set(files)
-    bodies = {}
-    with tarfile.open(archive) as members:
-        for member in members:
-            name = member.name.removeprefix("html/")
-            file = members.extractfile(member) if name in wanted else None
-            if file is not None:
-                bodies[name] = file.read()
-    with ProcessPoolExecutor(PROCESSES) as pool:
-        read = pool.map(_main_text, bodies.values(), chunksize=32)
-        texts = dict(zip(bodies, read, strict=True))
-    cache.mkdir(parents=True, exist_ok=True)
-    with gzip.open(kept, "wt", encoding="utf-8") as stream:
-        json.dump(texts, stream, ensure_ascii=False)
+
+    def extracted() -> dict[str, str]:
+        bodies = bodies_of(archive, {f"html/{file}" for file in files})
+        with ProcessPoolExecutor(PROCESSES) as pool:
+            read = pool.map(_main_text, bodies.values(), chunksize=32)
+            return dict(zip((name.removeprefix("html/") for name in bodies), read, strict=True))
+
+    texts: dict[str, str] = kept(cache / f"{archive.parent.name}-{key}.json.gz", extracted)
     return texts
 
 
@@ -283,34 +263,28 @@ SETS = {
     "copycat": LabelledSet(
         _copycat,
         "web pages of one canonical URL, graded by a person: 3 and 2 the same, 0.5 not, 1 left out",
-        near_duplicates=True,
     ),
     "copycat-strict": LabelledSet(
         _copycat_strict,
         "the same pages: 3 the same, 2, 1 and 0.5 not",
-        near_duplicates=True,
     ),
     "installation-guide": LabelledSet(
         _installation_guide,
         "pages of the Debian guide for two architectures in one of 19 languages:"
         " equal title the same; half of the others are the most alike, half random,"
         " and none has the same file name",
-        near_duplicates=True,
     ),
     "mccormick": LabelledSet(
         _mccormick,
         "1000 articles: 10 planted copies, 500 most alike and 500 random pairs",
-        near_duplicates=True,
     ),
     "clough-stevenson": LabelledSet(
         _clough_stevenson,
         "an answer and the longer article: cut, lightly or heavily revised from it, or not;"
         " derived texts, no near-duplicates: containment is the measure",
-        near_duplicates=False,
     ),
     "tgcontest": LabelledSet(
         _tgcontest,
         "news, mostly Russian, of one event or not; rewritten texts, no near-duplicates",
-        near_duplicates=False,
     ),
 }

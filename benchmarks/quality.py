@@ -6,7 +6,7 @@ other, both ways round, so that each pair is decided once by a threshold that ha
 no document is in both halves. Beside that, the figures at the method's usual threshold. AUC,
 which needs no threshold, is of all pairs.
 
-    python -m benchmarks.quality [--data DIR] [--only copycat,...] [--schemes] [--json FILE]
+    python -m benchmarks.quality [--data DIR] [--only copycat,...] [--json FILE]
 """
 
 from __future__ import annotations
@@ -16,42 +16,29 @@ import json
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from rich.box import SIMPLE
 from rich.console import Console
+from rich.table import Table
 
 from benchmarks import peers
 from benchmarks.data import data_folder
-from benchmarks.figures import Figures, estimate_errors, evaluate, halves, worst
+from benchmarks.figures import evaluate, halves
 from benchmarks.pairs import DEFAULT_CACHE, PROCESSES, SETS, labelled_pairs
-from benchmarks.quality_tables import (
-    cuts_table,
-    errors_table,
-    methods_table,
-    scheme_thresholds_table,
-    schemes_table,
-)
-from shingling import Scheme, canonical_words, compare
-from shingling.errors import SchemeError
-from shingling.similarity import estimate, overlap
-from shingling.sketch import fingerprint_set_of_words, sign_words
-from shingling.text import Canonicaliser
+from shingling import compare
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from benchmarks.figures import Flags
     from benchmarks.pairs import Pair
-    from shingling import Comparison, Signature
-    from shingling.sketch import Fingerprints
+    from shingling import Comparison
 
     Score: TypeAlias = Callable[[str, str], float]
 
-THRESHOLDS = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
-FEWEST_WORDS = (0, 20, 30, 50, 100, 200)
 _LEAST_WIDTH = 160  # of a table, also where the terminal is narrower, or a pipe
 
 
@@ -95,23 +82,8 @@ METHODS = (
     Method("megashingle+simhash", (_supershingles, _likeness), (2, 355 / 384)),
     Method("datasketch, words", (peers.datasketch_words,), (0.8,)),
     Method("datasketch, 5 words", (peers.datasketch_five_words,), (0.8,)),
-    Method("datasketch, 5 characters", (peers.datasketch_five_characters,), (0.8,)),
     Method("simhash package, 3 chars", (peers.simhash_three_characters,), (_three_bits,)),
-    Method("simhash package, 4 chars", (peers.simhash_four_characters,), (_three_bits,)),
 )
-
-
-_NO_STOP_WORDS = Canonicaliser(stop_words="long")
-SCHEMES = {
-    **{f"{size} word{'s' * (size > 1)}": Scheme(size) for size in range(1, 11)},
-    **{f"{size} characters": Scheme(size, unit="characters") for size in (5, 9, 12)},
-    **{f"{size} words, any order": Scheme(size, ordered=False) for size in (3, 5)},
-    "5 words, crc": Scheme(5, family="crc"),
-    **{f"{size} words, no stop words": Scheme(size, canonical=_NO_STOP_WORDS) for size in (3, 5)},
-    "5 words, lemmas": Scheme(5, canonical=Canonicaliser(lemmas="simplemma")),
-}
-"""Those that might be the default."""
-DEFAULT = "5 words"
 
 
 def score(pair: Pair) -> list[list[float]]:
@@ -122,74 +94,39 @@ def score(pair: Pair) -> list[list[float]]:
 def methods_of(pairs: Sequence[Pair], pool: ProcessPoolExecutor) -> dict[str, Any]:
     """Return the figures of every method on the pairs of a set."""
     scored = list(pool.map(score, pairs, chunksize=16))
-    same, first = _answers(pairs)
+    same = np.array([pair.same for pair in pairs], dtype=np.bool_)
+    first = halves([pair.group for pair in pairs])
     found = {}
     for place, method in enumerate(METHODS):
         scores = np.array([row[place] for row in scored])
-        found[method.name] = {
-            **evaluate(scores, same, first, method.usual),
-            "worst": worst(scores[:, 0], pairs),
-        }
+        found[method.name] = evaluate(scores, same, first, method.usual)
     return found
 
 
-def _answers(pairs: Sequence[Pair]) -> tuple[Flags, Flags]:
-    """Return which pairs are the same, and which are in the first half."""
-    same = np.array([pair.same for pair in pairs], dtype=np.bool_)
-    return same, halves([pair.group for pair in pairs])
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
 
 
-@lru_cache(256)
-def _sketched(name: str, text: str) -> tuple[Signature, Fingerprints]:
-    scheme = SCHEMES[name]
-    words = scheme.canonical.words(text)
-    return sign_words(words, scheme), fingerprint_set_of_words(words, scheme)
+def _thresholds(thresholds: Sequence[float]) -> str:
+    return " & ".join(f"{threshold:.3g}" for threshold in thresholds)
 
 
-def score_scheme(name: str, pair: Pair) -> tuple[float, float]:
-    """Return the exact and the estimated resemblance of a pair under one of `SCHEMES`."""
-    (first, own), (second, other) = _sketched(name, pair.a), _sketched(name, pair.b)
-    return overlap(own, other).resemblance, estimate(first, second)
-
-
-def schemes_of(pairs: Sequence[Pair], pool: ProcessPoolExecutor) -> dict[str, Any]:
-    """Return the figures of the resemblance under every scheme, and the estimate's errors."""
-    same, first = _answers(pairs)
-    found = {}
-    for name in SCHEMES:
-        scored = np.array(list(pool.map(partial(score_scheme, name), pairs, chunksize=16)))
-        found[name] = {
-            **evaluate(scored[:, :1], same, first, (0.8,)),
-            "estimate": {
-                **evaluate(scored[:, 1:], same, first, (0.8,)),
-                "errors": estimate_errors(scored[:, 0], scored[:, 1]),
-            },
-        }
-    return found
-
-
-def cuts_of(pairs: Sequence[Pair], pool: ProcessPoolExecutor) -> dict[str, Any]:
-    """Return the figures of the default estimate at several thresholds and fewest words."""
-    scored = np.array(list(pool.map(partial(score_scheme, DEFAULT), pairs, chunksize=16)))
-    same, _ = _answers(pairs)
-    shorter = np.array(
-        [min(len(canonical_words(pair.a)), len(canonical_words(pair.b))) for pair in pairs]
-    )
-    estimated = scored[:, 1]
-    return {
-        "thresholds": {
-            str(cut): Figures.of(estimated >= cut, same).as_dict() for cut in THRESHOLDS
-        },
-        "fewest_words": {
-            str(words): {
-                "pairs": int(np.sum(shorter >= words)),
-                **Figures.of(
-                    (estimated >= 0.8)[shorter >= words], same[shorter >= words]
-                ).as_dict(),
-            }
-            for words in FEWEST_WORDS
-        },
-    }
+def methods_table(name: str, found: dict[str, Any], counts: str) -> Table:
+    """Return the table of one set's methods."""
+    title = f"{name}: {counts}\n{SETS[name].truth}"
+    table = Table(title=title, box=SIMPLE, title_justify="left", pad_edge=False)
+    for column in ("method", "AUC", "tuned to", "P", "R", "F1", "usual", "P", "R", "F1"):
+        table.add_column(column, justify="right" if table.columns else "left", no_wrap=True)
+    for method, figures in found.items():
+        tuned, usual = figures["tuned"], figures["usual"]
+        table.add_row(
+            *(method, _share(figures["auc"])),
+            " / ".join(map(_thresholds, tuned["thresholds"])),
+            *(_share(tuned[share]) for share in ("precision", "recall", "f1")),
+            _thresholds(usual["thresholds"]),
+            *(_share(usual[share]) for share in ("precision", "recall", "f1")),
+        )
+    return table
 
 
 def main() -> None:
@@ -197,19 +134,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--data", help="folder of the labelled data (default: DEDUP_DATA)")
     parser.add_argument("--only", default=",".join(SETS), help="sets, with commas between")
-    parser.add_argument("--schemes", action="store_true", help="compare schemes, too")
     parser.add_argument("--cache", type=Path, default=DEFAULT_CACHE, help="for extracted texts")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     names = options.only.split(",")
     if unknown := sorted(set(names) - set(SETS)):
         parser.error(f"no set {', '.join(unknown)}; known: {', '.join(SETS)}")
-    if options.schemes:
-        try:
-            for scheme in SCHEMES.values():
-                scheme.canonical.require_packs()
-        except SchemeError as error:
-            parser.error(f"--schemes: {error}")
     folder = data_folder(options.data)
     console = Console(width=max(Console().width, _LEAST_WIDTH), highlight=False)
     results: dict[str, dict[str, Any]] = {}
@@ -225,16 +155,6 @@ def main() -> None:
             }
             counts = f"{same} pairs the same, {len(pairs) - same} different"
             console.print(methods_table(name, results[name]["methods"], counts))
-            if options.schemes:
-                results[name]["schemes"] = schemes_of(pairs, pool)
-                results[name]["cuts"] = cuts_of(pairs, pool)
-    if options.schemes:
-        found = {name: result["schemes"] for name, result in results.items()}
-        console.print(schemes_table(found))
-        console.print(scheme_thresholds_table(found))
-        console.print(errors_table(found))
-        for name, result in results.items():
-            console.print(cuts_table(name, result["cuts"]))
     if options.json:
         options.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 

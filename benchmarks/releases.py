@@ -18,10 +18,8 @@ language) is `tune`, on which rules are chosen; the others are `report`.
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
 import re
-import tarfile
 import unicodedata
 from collections import defaultdict
 from concurrent.futures import ProcessPoolExecutor
@@ -34,7 +32,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.data import data_folder
+from benchmarks.data import bodies_of, data_folder, kept, rows_of
 from shingling.errors import ExtractionError
 from shingling.extraction.html import extract_page
 from shingling.store import Page, Store
@@ -96,24 +94,15 @@ def _read(page: tuple[str, bytes]) -> Read:
 
 def readings(folder: Path, name: str, cache: Path) -> list[Read]:
     """Return what is read from the pages of a set; it is kept in the folder `cache`."""
-    kept = cache / f"{name}-trafilatura-{version('trafilatura')}.json.gz"
-    if kept.exists():
-        with gzip.open(kept, "rt", encoding="utf-8") as lines:
-            return [Read(*row) for row in json.load(lines)]
-    with gzip.open(folder / name / "manifest.jsonl.gz", "rt", encoding="utf-8") as lines:
-        files = [json.loads(line)["file"] for line in lines]
-    wanted, bodies = {*files}, {}
-    with tarfile.open(folder / name / "html.tar.xz") as archive:
-        for member in archive:
-            file = archive.extractfile(member) if member.name in wanted else None
-            if file is not None:
-                bodies[member.name] = file.read()
-    with ProcessPoolExecutor() as pool:
-        found = list(pool.map(_read, [(file, bodies[file]) for file in files], chunksize=16))
-    cache.mkdir(parents=True, exist_ok=True)
-    with gzip.open(kept, "wt", encoding="utf-8") as lines:
-        json.dump(found, lines)
-    return found
+
+    def read() -> list[Read]:
+        files = [row["file"] for row in rows_of(folder / name / "manifest.jsonl.gz")]
+        bodies = bodies_of(folder / name / "html.tar.xz", {*files})
+        with ProcessPoolExecutor() as pool:
+            return [*pool.map(_read, [(file, bodies[file]) for file in files], chunksize=16)]
+
+    file = cache / f"{name}-trafilatura-{version('trafilatura')}.json.gz"
+    return [Read(*row) for row in kept(file, read)]
 
 
 def release_of(name: str, file: str) -> str:

@@ -20,9 +20,8 @@ import time
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zlib import crc32
 
-os.environ.setdefault("RAYON_NUM_THREADS", "1")  # of rensa and gaoya, before they are imported
+os.environ.setdefault("RAYON_NUM_THREADS", "1")  # of rensa, before it is imported
 
 from datasketch import MinHash
 from rich.console import Console
@@ -53,13 +52,13 @@ def shingles_of(text: str) -> list[str]:
     return [" ".join(words[at : at + SIZE]) for at in range(max(len(words) - SIZE + 1, 1))]
 
 
-def _datasketch(shingles: Sequence[str], **options: Any) -> object:
-    minhash = MinHash(FUNCTIONS, **options)
+def _datasketch(shingles: Sequence[str]) -> object:
+    minhash = MinHash(FUNCTIONS)
     minhash.update_batch([shingle.encode() for shingle in shingles])
     return minhash.digest()
 
 
-def _rensa() -> dict[str, tuple[Work, Work]]:
+def _rensa() -> tuple[Work, Work]:
     from rensa import RMinHash
 
     def one(shingles: Sequence[str]) -> object:
@@ -67,34 +66,7 @@ def _rensa() -> dict[str, tuple[Work, Work]]:
         minhash.update(shingles)
         return minhash.digest()
 
-    def many(shingles: Sequence[str]) -> object:
-        return RMinHash.digest_matrix_from_token_sets([shingles], FUNCTIONS, 1)
-
-    return {
-        "rensa": (lambda text: one(shingles_of(text)), one),
-        "rensa, in bulk": (lambda text: many(shingles_of(text)), many),
-    }
-
-
-def _gaoya() -> dict[str, tuple[Work, Work]]:
-    from gaoya.minhash import MinHashStringIndex
-
-    def index(text: str) -> object:
-        # It tells its minima to nobody: a text is put into an empty index of 14 bands.
-        made = MinHashStringIndex(
-            hash_size=32,
-            jaccard_threshold=0.8,
-            num_bands=14,
-            band_size=6,
-            num_hashes=FUNCTIONS,
-            analyzer="word",
-            lowercase=True,
-            ngram_range=(SIZE, SIZE),
-        )
-        made.insert_document(0, text)
-        return made
-
-    return {"gaoya": (index, index)}
+    return lambda text: one(shingles_of(text)), one
 
 
 def candidates() -> dict[str, tuple[Work, Work]]:
@@ -106,16 +78,11 @@ def candidates() -> dict[str, tuple[Work, Work]]:
             lambda words: sign_by_numpy(words, scheme),
         ),
         "datasketch": (lambda text: _datasketch(shingles_of(text)), _datasketch),
-        "datasketch, CRC-32": (
-            lambda text: _datasketch(shingles_of(text), hashfunc=crc32),
-            lambda shingles: _datasketch(shingles, hashfunc=crc32),
-        ),
     }
     if COMPILED:
         found = {OURS: (sign, sign_words), **found}
-    for name, make in (("rensa", _rensa), ("gaoya", _gaoya)):
-        if find_spec(name):
-            found.update(make())
+    if find_spec("rensa"):
+        found["rensa"] = _rensa()
     return found
 
 
@@ -138,7 +105,7 @@ def measure(texts: Sequence[str], rounds: int) -> dict[str, dict[str, float]]:
     taken: dict[tuple[str, str], list[float]] = {}
     for _ in range(rounds):
         for name, (from_text, from_ready) in found.items():
-            given: Sequence[Any] = texts if name == "gaoya" else ready[name in (OURS, PURE)]
+            given: Sequence[Any] = ready[name in (OURS, PURE)]
             for what, work, things in (("text", from_text, texts), ("ready", from_ready, given)):
                 began = time.perf_counter()
                 for thing in things:
@@ -165,7 +132,7 @@ def main() -> None:
     fastest = min(one["text"] for one in figures.values())
     table = Table("ms a text", "from text", "/ fastest", "from ready shingles", box=None)
     for name, one in figures.items():
-        ready = "" if name == "gaoya" else f"{one['ready']:.3f}"
+        ready = f"{one['ready']:.3f}"
         table.add_row(name, f"{one['text']:.3f}", f"{one['text'] / fastest:.1f}", ready)
     targets = Table("from text", "ratio", "target", box=None)
     for ours, peer, least in TARGETS:

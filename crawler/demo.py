@@ -99,7 +99,7 @@ def main() -> int:
     )
     console.print(
         f"\nThe store is {FOLDER / 'dedup.db'}. Ask it:"
-        f"\n  scrapy dedup status --store sqlite:///{FOLDER / 'dedup.db'}",
+        f"\n  scrapy dedup status --store {FOLDER / 'dedup.db'}",
         markup=False,
         highlight=False,
         soft_wrap=True,

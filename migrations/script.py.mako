@@ -10,4 +10,5 @@ down_revision = ${repr(down_revision)}
 
 
 def upgrade() -> None:
+    """Say what becomes of the rows that are there."""
     ${upgrades if upgrades else "pass"}

@@ -7,23 +7,34 @@ do with it.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shingling.names import when_used
 
 if TYPE_CHECKING:
+    from shingling.admin.candidates import (
+        CandidatePair as CandidatePair,
+        Candidates as Candidates,
+        DroppedPages as DroppedPages,
+    )
+    from shingling.admin.check import Findings as Findings
+    from shingling.admin.rebuild import Change as Change, Changes as Changes
+    from shingling.admin.store_admin import StoreAdmin as StoreAdmin
     from shingling.errors import ShinglingError as ShinglingError
     from shingling.extraction.extractors import Extracted as Extracted
     from shingling.extraction.html import extract as extract
+    from shingling.fetching.middleware import FetchMiddleware as FetchMiddleware
+    from shingling.fetching.noting import NotingMiddleware as NotingMiddleware
+    from shingling.fetching.repeated import RepeatedPage as RepeatedPage
     from shingling.plugin.addon import Addon as Addon
-    from shingling.plugin.duplicate import DuplicatePage as DuplicatePage
-    from shingling.plugin.fetching.middleware import FetchMiddleware as FetchMiddleware
-    from shingling.plugin.fetching.noting import NotingMiddleware as NotingMiddleware
-    from shingling.plugin.fetching.repeated import RepeatedPage as RepeatedPage
+    from shingling.plugin.drops import DuplicatePage as DuplicatePage
     from shingling.plugin.middleware import (
         SourceMiddleware as SourceMiddleware,
         SourcePipeline as SourcePipeline,
     )
     from shingling.plugin.pipeline import DedupPipeline as DedupPipeline
+    from shingling.rules.rules import Rules as Rules
     from shingling.similarity import (
         Comparison as Comparison,
         DocumentFrequencies as DocumentFrequencies,
@@ -40,22 +51,15 @@ if TYPE_CHECKING:
         sign_many as sign_many,
     )
     from shingling.store import (
-        CandidatePair as CandidatePair,
-        Candidates as Candidates,
-        Change as Change,
-        Changes as Changes,
-        Findings as Findings,
         Group as Group,
         IndexShape as IndexShape,
         Match as Match,
         Page as Page,
         Review as Review,
-        Rules as Rules,
         Run as Run,
         RunRecord as RunRecord,
         SplitText as SplitText,
         Store as Store,
-        StoreAdmin as StoreAdmin,
         StoredPage as StoredPage,
         StoreStatus as StoreStatus,
         Verdict as Verdict,
@@ -69,27 +73,28 @@ if TYPE_CHECKING:
 _MODULE_OF = {
     "Addon": "plugin.addon",
     "Canonicaliser": "text",
-    "Change": "store",
-    "CandidatePair": "store",
-    "Candidates": "store",
-    "Changes": "store",
+    "Change": "admin.rebuild",
+    "CandidatePair": "admin.candidates",
+    "Candidates": "admin.candidates",
+    "Changes": "admin.rebuild",
     "Comparison": "similarity",
     "DedupPipeline": "plugin.pipeline",
     "DocumentFrequencies": "similarity",
-    "DuplicatePage": "plugin.duplicate",
+    "DroppedPages": "admin.candidates",
+    "DuplicatePage": "plugin.drops",
     "Extracted": "extraction.extractors",
-    "FetchMiddleware": "plugin.fetching.middleware",
-    "Findings": "store",
+    "FetchMiddleware": "fetching.middleware",
+    "Findings": "admin.check",
     "Group": "store",
     "Idf": "sketch",
     "IndexShape": "store",
     "Match": "store",
-    "NotingMiddleware": "plugin.fetching.noting",
+    "NotingMiddleware": "fetching.noting",
     "Page": "store",
     "PreparedText": "text",
-    "RepeatedPage": "plugin.fetching.repeated",
+    "RepeatedPage": "fetching.repeated",
     "Review": "store",
-    "Rules": "store",
+    "Rules": "rules.rules",
     "Run": "store",
     "RunRecord": "store",
     "Scheme": "sketch",
@@ -100,7 +105,7 @@ _MODULE_OF = {
     "SourceMiddleware": "plugin.middleware",
     "SourcePipeline": "plugin.middleware",
     "Store": "store",
-    "StoreAdmin": "store",
+    "StoreAdmin": "admin.store_admin",
     "StoreStatus": "store",
     "StoredPage": "store",
     "Verdict": "store",
@@ -113,13 +118,15 @@ _MODULE_OF = {
     "sign_many": "sketch",
 }
 
-__all__ = [*_MODULE_OF]
+_FOLDER = Path(__file__).parent
 
-
-def __getattr__(name: str) -> Any:
-    if name in _MODULE_OF:
-        return getattr(import_module(f"shingling.{_MODULE_OF[name]}"), name)
-    raise AttributeError(f"module 'shingling' has no attribute {name!r}")
+# Names of a room that is not there are left out.
+__all__ = [
+    name
+    for name, module in _MODULE_OF.items()
+    if "." not in module or (_FOLDER / module.partition(".")[0]).is_dir()
+]
+__getattr__ = when_used(__name__, {name: _MODULE_OF[name] for name in __all__})
 
 
 def __dir__() -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
 
 MAX_MESSAGE_CHARACTERS = 2000
 
@@ -76,16 +77,12 @@ class StoreUnavailableError(StoreError):
     """The database is locked or cannot be reached: nothing was stored; a retry may succeed."""
 
 
-class StoreGoneError(StoreError):
-    """The store was deleted, moved or replaced while it was open: nothing was stored there."""
-
-
 class NoStoreError(StoreError):
     """The store does not exist, and was not to be created."""
 
 
 class StoreVersionError(StoreError):
-    """The store was written by a newer version of this package."""
+    """The store was written by another version of this package, and cannot be opened."""
 
 
 class RecordError(StoreError):
@@ -106,3 +103,17 @@ class BulkError(ShinglingError):
 
 class TuningError(ShinglingError, ValueError):
     """Settings cannot be learned from these labelled pairs, or a plot cannot be drawn."""
+
+
+def require(extra: str, what: str, *modules: str, error: type[ShinglingError]) -> None:
+    """Check that modules of packages of an extra can be imported.
+
+    Raises:
+        ShinglingError: of the given class: one cannot; the message says what to install.
+    """
+    for module in modules:
+        try:
+            import_module(module)
+        except ImportError as cause:
+            packages = " ".join(modules)
+            raise error(f"{what} needs {module}: pip install {packages} (extra {extra})") from cause

@@ -42,7 +42,7 @@ _MARKERS = {
         "repository/benchmarks/",
         "store/backends/test_atomic.py",
         "store/backends/test_races.py",
-        "store/admin/test_damage.py",
+        "admin/test_damage.py",
         "store/decide/test_methods_reference.py",
         "store/decide/test_reference.py",
         "web/test_",

@@ -3,20 +3,16 @@
 Each variant is a real crawl of the same simulated site:
 
     none       every request is made
-    courlan    fixed lists: what courlan cleans to the same URL is requested once
-    maybedont  MaybeDont's middleware with the settings of undercrawler
-    observe    DEDUP_FETCH=observe
     skip       DEDUP_FETCH=skip, with an empty store
     again      the same again, on the store that `skip` has left
     changed    the same again, on a site that has changed: a parameter has begun to matter
 
 `saved` is a share of what rules could save (see `benchmarks.fetches.crawls`); it is above 100 %
 where pages are skipped that no right rule skips. Of the pages lost, those are `passed by` to which
-a fetched page has a link. MaybeDont is not installed with the project:
-`pip install MaybeDont==0.1.1 six datasketch`.
+a fetched page has a link.
 
-    python -m benchmarks.fetches [--half seen|unseen|both] [--site forum,shop] [--seeds 1,2,3]
-        [--variant none,skip] [--minutes N] [--offline] [--data DIR] [--json FILE]
+    python -m benchmarks.fetches [--site wiki,shop] [--seeds 1,2,3]
+        [--variant none,skip] [--minutes N] [--data DIR] [--json FILE]
 """
 
 from __future__ import annotations
@@ -24,7 +20,6 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
-import statistics
 import subprocess
 import tempfile
 import time
@@ -35,10 +30,8 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.data import data_folder
-from benchmarks.fetches import offline
 from benchmarks.fetches.crawls import STORES, VARIANTS, Crawled, crawl
-from benchmarks.fetches.deciders import Everything, Learned
-from shingling.plugin.fetching.counting import interval
+from benchmarks.fetches.sites import SITES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,21 +42,6 @@ _MIN_SAVED, _MIN_SAVED_OF_SITE = 0.75, 0.5
 _MAX_LOST, _MAX_LOST_OF_SITE = 0.002, 0.01
 _MIN_SAVED_AGAIN = 0.9
 _MAX_CONTRADICTED = 50
-_MAX_MEDIAN_MS, _MAX_MS = 0.3, 2.0
-
-
-def sites_of(half: str) -> list[type[Site]]:
-    """Sites of a half; the other one is not imported."""
-    found: list[type[Site]] = []
-    if half in ("seen", "both"):
-        from benchmarks.fetches.sites import seen
-
-        found += seen.SITES
-    if half in ("unseen", "both"):
-        from benchmarks.fetches.sites import unseen
-
-        found += unseen.SITES
-    return found
 
 
 def row(site: Site, seed: int, variant: str, plain: Crawled, done: Crawled) -> dict[str, Any]:
@@ -74,7 +52,7 @@ def row(site: Site, seed: int, variant: str, plain: Crawled, done: Crawled) -> d
     """
     lost = plain.contents - done.contents
     linked = {site.show(url, 0).content for url in done.links} if lost else set()
-    figures: dict[str, Any] = {
+    return {
         "site": site.name,
         "seed": seed,
         "variant": variant,
@@ -90,12 +68,6 @@ def row(site: Site, seed: int, variant: str, plain: Crawled, done: Crawled) -> d
         "seconds": round(done.seconds, 1),
         "stats": {name: done.stats[name] for name in done.stats if "/fetch" in name},
     }
-    if variant == "observe":
-        wrong = [
-            site.show(url, 0).content != site.show(page, 0).content for url, page in done.would_skip
-        ]
-        figures |= {"would_skip": len(wrong), "truly_lost": sum(wrong)}
-    return figures
 
 
 def over_http(
@@ -143,36 +115,6 @@ def over_http(
     return rows
 
 
-def in_memory(
-    sites: Sequence[type[Site]], seeds: Sequence[int], data: Path, console: Console
-) -> list[dict[str, Any]]:
-    """Crawl the sites without HTTP and extraction."""
-    rows = []
-    for seed in seeds:
-        for kind in sites:
-            site = kind(seed, data)
-            plain = offline.crawl(site, Everything())
-            done = offline.crawl(site, Learned(seed))
-            rows.append(
-                {
-                    "site": site.name,
-                    "seed": seed,
-                    "variant": "skip",
-                    "fetches": len(done.urls),
-                    "of": len(plain.urls),
-                    "saveable": len(plain.urls) - plain.forms(site),
-                    "saved": len(plain.urls) - len(done.urls),
-                    "contents": len(plain.contents),
-                    "lost": len({*plain.contents} - {*done.contents}),
-                    "first": done.first_skip,
-                    "median_ms": 1000 * statistics.median(done.seconds),
-                    "worst_ms": 1000 * max(done.seconds),
-                }
-            )
-            console.print_json(json.dumps(rows[-1]), indent=None)
-    return rows
-
-
 def judged(rows: Sequence[dict[str, Any]]) -> list[tuple[str, str, bool]]:
     """Targets that the rows can be held against: name, figure, whether it is met."""
     found: list[tuple[str, str, bool]] = []
@@ -205,18 +147,6 @@ def judged(rows: Sequence[dict[str, Any]]) -> list[tuple[str, str, bool]]:
         found.append(("changed: unlearned, <= 50 contradicted", shown, met))
         passed_by = sum(one["passed_by"] for one in changed)
         found.append(("changed: all is fetched that was skipped", str(passed_by), not passed_by))
-    for one in of("observe"):
-        stats = one["stats"]
-        tried = int(stats.get("dedup/fetch/tried", 0))
-        low, high = interval(int(stats.get("dedup/fetch/would_lose", 0)), tried)
-        truth = one["truly_lost"] / one["would_skip"] if one["would_skip"] else 0.0
-        name = f"observe, {one['site']} {one['seed']}: {low:.2%} to {high:.2%} of {tried:,}"
-        share(name, truth, low <= truth <= high)
-    if timed := [one for one in rows if "median_ms" in one]:
-        median = max(one["median_ms"] for one in timed)
-        worst = max(one["worst_ms"] for one in timed)
-        found.append(("ms of a decision, median <= 0.3", f"{median:.3f}", median <= _MAX_MEDIAN_MS))
-        found.append(("ms of a decision, worst <= 2", f"{worst:.2f}", worst <= _MAX_MS))
     return found
 
 
@@ -252,12 +182,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--half", choices=("seen", "unseen", "both"), default="seen")
     parser.add_argument("--site", help="some of the sites, by name")
     parser.add_argument("--seeds", default="1,2,3")
     parser.add_argument("--variant", default=",".join(VARIANTS))
     parser.add_argument("--minutes", type=float, default=240, help="for all crawls over HTTP")
-    parser.add_argument("--offline", action="store_true", help="in memory: no HTTP")
     parser.add_argument("--data", help="folder of the labelled data (default: DEDUP_DATA)")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
@@ -265,18 +193,15 @@ def main() -> None:
     if unknown := {*variants} - {*VARIANTS}:
         parser.error(f"no variant {', '.join(sorted(unknown))}: {', '.join(VARIANTS)}")
     seeds = [int(seed) for seed in options.seeds.split(",")]
-    sites = sites_of(options.half)
+    sites: Sequence[type[Site]] = SITES
     if options.site:
         names = options.site.split(",")
         if unknown := {*names} - {kind.name for kind in sites}:
-            parser.error(f"no site {', '.join(sorted(unknown))} in this half")
+            parser.error(f"no site {', '.join(sorted(unknown))}")
         sites = [kind for kind in sites if kind.name in names]
     data = data_folder(options.data).resolve()
     console = Console(width=120)
-    if options.offline:
-        rows = in_memory(sites, seeds, data, console)
-    else:
-        rows = over_http(sites, seeds, variants, data, options.minutes, console)
+    rows = over_http(sites, seeds, variants, data, options.minutes, console)
     console.print(*tables(rows), sep="\n")
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1), "utf-8")

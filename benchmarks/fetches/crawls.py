@@ -14,11 +14,10 @@ import re
 import subprocess
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.fetches.offline import MAX_FETCHES
 from benchmarks.fetches.served import Served
 from benchmarks.hostile.server import serving
 
@@ -28,29 +27,10 @@ if TYPE_CHECKING:
     from benchmarks.fetches.site import Site
 
 ROOT = Path(__file__).parents[2]
+MAX_FETCHES = 15_000
 _PLUGIN = ("-s", "ADDONS=" + json.dumps({"shingling.Addon": 500}))
-_MAYBEDONT = {"maybedont.scrapy_middleware.AvoidDupContentMiddleware": 200}
-_FIFO = "scrapy.squeues.FifoMemoryQueue"
 VARIANTS: dict[str, Sequence[str]] = {
     "none": (),
-    "courlan": (
-        "-s",
-        "DOWNLOADER_MIDDLEWARES=" + json.dumps({"benchmarks.fetches.spider.CourlanMiddleware": 50}),
-    ),
-    # The settings of undercrawler: breadth first, the defaults of MaybeDont for all else.
-    "maybedont": (
-        *("-s", "DOWNLOADER_MIDDLEWARES=" + json.dumps(_MAYBEDONT)),
-        *("-s", "AVOID_DUP_CONTENT_ENABLED=1", "-s", "DEPTH_PRIORITY=1"),
-        *("-s", f"SCHEDULER_MEMORY_QUEUE={_FIFO}"),
-    ),
-    "observe": (
-        *_PLUGIN,
-        *("-s", "DEDUP_FETCH=observe"),
-        *(
-            "-s",
-            "DOWNLOADER_MIDDLEWARES=" + json.dumps({"benchmarks.fetches.spider.WouldSkip": 999}),
-        ),
-    ),
     "skip": (*_PLUGIN, "-s", "DEDUP_FETCH=skip"),
     "again": (*_PLUGIN, "-s", "DEDUP_FETCH=skip"),
     "changed": (*_PLUGIN, "-s", "DEDUP_FETCH=skip"),
@@ -71,7 +51,6 @@ class Crawled:
         sent: bytes.
         seconds: of the whole process, by the clock.
         stats: of Scrapy.
-        would_skip: URLs that `observe` would have skipped, with the page that each would repeat.
     """
 
     fetches: int
@@ -81,7 +60,6 @@ class Crawled:
     sent: int
     seconds: float
     stats: dict[str, float]
-    would_skip: list[tuple[str, str]] = field(default_factory=list)
 
 
 def crawl(site: Site, variant: str, folder: Path, store: Path, max_seconds: float) -> Crawled:
@@ -98,8 +76,6 @@ def crawl(site: Site, variant: str, folder: Path, store: Path, max_seconds: floa
         SystemExit: the crawl has failed; the message is the end of its log.
     """
     served = Served(site)
-    observed = folder / "would_skip.jsonl"
-    observed.unlink(missing_ok=True)
     began = time.monotonic()
     with serving(served.answer) as proxy:
         done = subprocess.run(
@@ -108,7 +84,7 @@ def crawl(site: Site, variant: str, folder: Path, store: Path, max_seconds: floa
                 *("-a", f"start={site.start}"),
                 *("-s", f"CLOSESPIDER_PAGECOUNT={MAX_FETCHES}"),
                 *("-s", f"DEDUP_STORE_URL=sqlite:///{store}"),
-                *("-s", f"FETCHES_WOULD_SKIP={observed}", *VARIANTS[variant]),
+                *VARIANTS[variant],
             ],
             cwd=folder,
             env={
@@ -132,7 +108,6 @@ def crawl(site: Site, variant: str, folder: Path, store: Path, max_seconds: floa
         raise SystemExit(
             f"{site.name}, {variant}: {failed}\n{done.stdout[-500:]}{done.stderr[-3000:]}"
         )
-    lines = observed.read_text("utf-8").splitlines() if observed.exists() else []
     return Crawled(
         len(served.urls),
         frozenset(served.contents),
@@ -141,5 +116,4 @@ def crawl(site: Site, variant: str, folder: Path, store: Path, max_seconds: floa
         served.sent,
         time.monotonic() - began,
         stats,
-        [tuple(json.loads(line)) for line in lines],
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import re
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -12,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from resiliparse.extract.html2text import extract_plain_text
 
+from benchmarks.data import rows_of
 from benchmarks.verdict_sets import labelled_pages
 
 if TYPE_CHECKING:
@@ -47,15 +46,10 @@ def text_of(whole: str, most: int = _WORDS_OF_TEXT) -> Text:
     return Text(" ".join(words[:7]), tuple(paragraphs))
 
 
-def _rows(file: Path) -> list[dict[str, str]]:
-    with gzip.open(file, "rt", encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
-
-
 @cache
 def articles(folder: Path) -> list[Text]:
     """English articles, all different."""
-    rows = _rows(folder / "mccormick" / "articles_2500.jsonl.gz")
+    rows = rows_of(folder / "mccormick" / "articles_2500.jsonl.gz")
     first = {row["cluster"]: row["text"] for row in rows}
     return [text_of(text) for text in first.values() if len(text.split()) >= _MIN_WORDS]
 
@@ -63,7 +57,7 @@ def articles(folder: Path) -> list[Text]:
 @cache
 def news(folder: Path) -> list[Text]:
     """News articles in English, Polish and Greek, each text once."""
-    rows = _rows(folder / "waddle" / "manifest.jsonl.gz")
+    rows = rows_of(folder / "waddle" / "manifest.jsonl.gz")
     texts = {_TAG.sub(" ", row["gold"]): row for row in rows}
     return [text_of(text) for text in texts if len(text.split()) >= _MIN_WORDS]
 

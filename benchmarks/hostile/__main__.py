@@ -2,10 +2,8 @@
 
     mutated  real pages, mutated: every item comes out, or was dropped rightly
     bombs    pages made to take long, each among ordinary ones: nobody waits for them
-    kills    crawls and workers are killed at random moments: nothing is lost
-    soak     one long crawl: neither memory nor time grow with it
 
-    python -m benchmarks.hostile [--part mutated|bombs|kills|soak] [--pages N] [--data DIR] ...
+    python -m benchmarks.hostile [--part mutated|bombs] [--pages N] [--data DIR] ...
 
 Each part says whether its targets are met. The exit status is 1 if something was lost or wrong.
 """
@@ -22,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.data import data_folder
-from benchmarks.hostile import bombs, kills, mutated, soak
+from benchmarks.hostile import bombs, mutated
 from benchmarks.hostile.mutations import Mutator
 from shingling.rules.defaults import WORKER_MEMORY_BYTES
 
@@ -35,7 +33,6 @@ _VARIANTS = (
     *("quick,auto,drop", "trafilatura,auto,drop", "quick,0,drop", "quick,1,drop"),
     *("quick,2,drop", "trafilatura,0,drop", "quick,auto,tag"),
 )
-_SHOWN = 10  # of what is wrong
 
 
 def _print(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -78,28 +75,9 @@ def _worker_megabytes() -> float:
     return WORKER_MEMORY_BYTES / 1e6
 
 
-def _kills(options: argparse.Namespace, folder: Path) -> list[Target]:
-    found = kills.run(folder, options.pages or 300, options.kills, options.seed)
-    _print(kills.COLUMNS, ((name, *figures.row) for name, figures in found.items()))
-    for name, figures in found.items():
-        for wrong in [*figures.lost, *figures.wrong][:_SHOWN]:
-            print(f"WRONG, kills of {name}: {wrong}")
-    return kills.targets(found)
-
-
-def _soak(options: argparse.Namespace, folder: Path) -> list[Target]:
-    pages = options.pages or 100_000
-    results = soak.run(folder, pages, trace=options.trace)
-    _print(soak.COLUMNS, soak.rows(results, pages))
-    print(*soak.shown(results), sep="\n")
-    return soak.targets(results, pages)
-
-
 _PARTS: dict[str, Callable[[argparse.Namespace, Path], list[Target]]] = {
     "mutated": _mutated,
     "bombs": _bombs,
-    "kills": _kills,
-    "soak": _soak,
 }
 
 
@@ -125,8 +103,6 @@ def main() -> None:
     crawled.add_argument("--extractors", default="quick,trafilatura")
     crawled.add_argument("--workers", default="0,1,2")
     crawled.add_argument("--minutes", type=float, default=90, help="begin no crawl after so many")
-    parser.add_argument("--kills", type=int, default=100, help="of the crawl, and of workers")
-    parser.add_argument("--trace", action="store_true", help="soak: name what takes memory")
     options = parser.parse_args()
     met = True
     with tempfile.TemporaryDirectory() as temporary:

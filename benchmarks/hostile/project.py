@@ -38,17 +38,15 @@ class Target:
     name: str
     measured: float
     limit: float
-    at_least: bool = False
 
     @property
     def met(self) -> bool:
         """Whether it is what it is to be."""
-        return self.measured >= self.limit if self.at_least else self.measured <= self.limit
+        return self.measured <= self.limit
 
     def __str__(self) -> str:
-        sign = ">=" if self.at_least else "<="
         met = "met" if self.met else "MISSED"
-        return f"{met:7}{self.name}: {self.measured:,.2f} (target {sign} {self.limit:g})"
+        return f"{met:7}{self.name}: {self.measured:,.2f} (target <= {self.limit:g})"
 
 
 @dataclass

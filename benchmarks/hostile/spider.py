@@ -38,15 +38,13 @@ class ListSpider(scrapy.Spider):
         urls: file of JSON lines: number, URL and use of a page. The use is `page`; `canonical`,
             where the item has the URL that the page declares; `text` or `html`, where the body
             is that field of the item.
-        filtered: ask for no URL again, also where another page redirects to it.
     """
 
     name = "list"
 
-    def __init__(self, urls: str, filtered: str = "", **kwargs: Any) -> None:
+    def __init__(self, urls: str, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._urls = Path(urls)
-        self._filtered = bool(filtered)
 
     async def start(self) -> AsyncIterator[scrapy.Request]:
         """Yield a request for each URL, no faster than they are crawled."""
@@ -60,7 +58,7 @@ class ListSpider(scrapy.Spider):
                     url,
                     errback=self.failed,
                     cb_kwargs={"number": number, "use": use},
-                    dont_filter=not self._filtered,
+                    dont_filter=True,
                 )
 
     def parse(self, response: Response, number: int, use: str) -> Iterator[PageItem]:

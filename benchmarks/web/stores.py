@@ -21,6 +21,7 @@ from shingling.sketch import FUNCTIONS
 from shingling.store.schema.rows import COLUMNS, Row, url_key
 from shingling.store.schema.statements import insert_rows
 from shingling.store.schema.tables import pages as pages_table, reviews, texts
+from shingling.store.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,7 +70,8 @@ def fill(url: str, number: int) -> None:
         for run in range(RUNS):
             begun = store.start_run(f"spider {run % 4}", {"DEDUP_THRESHOLD": 0.8})
             store.finish_run(begun, "finished")
-        database = store._session.database
+    with Session.open(url) as session:
+        database = session.database
         random = np.random.default_rng(7)
         originals = _Originals()
         reviewed: list[dict[str, Any]] = []
@@ -185,7 +187,7 @@ def _reviews(rows: list[Row], originals: _Originals, every: int) -> Iterator[dic
 
 def some_pairs(url: str, count: int) -> list[tuple[str, str]]:
     """URLs of originals and duplicates whose texts are stored, so many at most."""
-    with Store.open(url) as store, store._session.reading() as connection:
+    with Session.open(url) as session, session.reading() as connection:
         original = pages_table.alias("original")
         query = (
             pages_table.select()

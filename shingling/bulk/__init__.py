@@ -11,28 +11,34 @@
 5. write: `output` writes the files, and `storing` puts the rows into a store.
 
 `spark` does the same on a cluster.
+
+Names in `__all__` are public, and imported when they are used: every crawl asks what `room` offers.
 """
 
-from shingling.bulk.options import (
-    DEFAULT_MEMORY_BYTES,
-    INPUT_FORMATS,
-    OUTPUT_FORMATS,
-    Fields,
-    Options,
-    Problem,
-    Progress,
-    Summary,
-)
-from shingling.bulk.run import deduplicate
+from __future__ import annotations
 
-__all__ = [
-    "DEFAULT_MEMORY_BYTES",
-    "INPUT_FORMATS",
-    "OUTPUT_FORMATS",
-    "Fields",
-    "Options",
-    "Problem",
-    "Progress",
-    "Summary",
-    "deduplicate",
-]
+from typing import TYPE_CHECKING
+
+from shingling.names import when_used
+
+if TYPE_CHECKING:
+    from shingling.bulk.options import (
+        DEFAULT_MEMORY_BYTES as DEFAULT_MEMORY_BYTES,
+        INPUT_FORMATS as INPUT_FORMATS,
+        OUTPUT_FORMATS as OUTPUT_FORMATS,
+        Fields as Fields,
+        Options as Options,
+        Problem as Problem,
+        Progress as Progress,
+        Summary as Summary,
+    )
+    from shingling.bulk.run import deduplicate as deduplicate
+
+_MODULE_OF = {
+    **dict.fromkeys(("DEFAULT_MEMORY_BYTES", "INPUT_FORMATS", "OUTPUT_FORMATS"), "options"),
+    **dict.fromkeys(("Fields", "Options", "Problem", "Progress", "Summary"), "options"),
+    "deduplicate": "run",
+}
+
+__all__ = [*_MODULE_OF]
+__getattr__ = when_used(__name__, _MODULE_OF)

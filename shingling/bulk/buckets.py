@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shingling.bulk.measuring import Pairs, worth_measuring
+from shingling.bulk.measuring import Pairs
 from shingling.rules.methods import METHODS
 from shingling.store import MAX_PAGES_PER_KEY
 
@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shingling.bulk.signed_rows import SignedRows
-    from shingling.store import Ranking, Rules
+    from shingling.similarity.following import Following
 
-_MAX_WINDOW_SIZE = 1 << 22  # numbers of 4 bytes, mapped into memory at once
 _MAX_PAIRS_COMPARED = 1 << 18  # at once, by their signatures
 
 
@@ -41,29 +40,25 @@ class Buckets:
     """
 
     def __init__(self, file: Path, size: int) -> None:
-        self._file = file
+        size += MAX_PAGES_PER_KEY
         with file.open("wb") as made:
-            made.truncate(4 * (size + MAX_PAGES_PER_KEY))
+            made.truncate(4 * size)
             if hasattr(os, "posix_fallocate"):  # or a full disk would end this process
-                os.posix_fallocate(made.fileno(), 0, 4 * (size + MAX_PAGES_PER_KEY))
+                os.posix_fallocate(made.fileno(), 0, 4 * size)
+        self._numbers = np.memmap(file, "<u4", "r+", shape=(size,))
 
     def read(
         self, buckets: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint32]]:
-        """Look up rising buckets.
+        """Look up buckets.
 
         Returns:
             Of each bucket the number of originals, and the place of its first one in the
             originals: int64[n] each; then the originals of all: uint32.
         """
-        counts = np.zeros(len(buckets), np.int64)
-        originals = []
-        for part, window, first in self._windows(buckets, "r"):
-            places = buckets[part] - first
-            counts[part] = window[places]
-            originals.append(window[ranges(places + 1, counts[part])])
-        starts = np.cumsum(counts) - counts
-        return counts, starts, np.concatenate([np.empty(0, np.uint32), *originals])
+        counts = self._numbers[buckets].astype(np.int64)
+        originals = self._numbers[ranges(buckets + 1, counts)]
+        return counts, np.cumsum(counts) - counts, originals
 
     def add(self, buckets: NDArray[np.int64], originals: NDArray[np.int64]) -> None:
         """Add originals; those for which a bucket has no room are dropped.
@@ -72,36 +67,12 @@ class Buckets:
             buckets: of each original, rising: int64[n].
             originals: rising within each bucket: int64[n].
         """
-        distinct, inverse = np.unique(buckets, return_inverse=True)
-        counts = self.read(distinct)[0]
-        is_first = np.ones(len(buckets), bool)
-        is_first[1:] = buckets[1:] != buckets[:-1]
-        firsts = np.flatnonzero(is_first)
-        rank = np.arange(len(buckets)) - firsts[np.cumsum(is_first) - 1]
-        place = counts[inverse] + rank
+        distinct, firsts, sizes = np.unique(buckets, return_index=True, return_counts=True)
+        counts = self._numbers[distinct].astype(np.int64)
+        place = np.arange(len(buckets)) - np.repeat(firsts - counts, sizes)
         has_room = place < MAX_PAGES_PER_KEY
-        buckets, place, originals = buckets[has_room], place[has_room], originals[has_room]
-        for part, window, first in self._windows(buckets, "r+"):
-            at = buckets[part] - first
-            window[at + 1 + place[part]] = originals[part]
-            window[at] = place[part] + 1  # of equal buckets, the last one is written last
-
-    def _windows(
-        self, buckets: NDArray[np.int64], mode: str
-    ) -> Iterator[tuple[slice, NDArray[np.uint32], int]]:
-        """Map parts of the file, one after the other.
-
-        Yields:
-            The rising buckets that lie in a part, the part, and its place in the file.
-        """
-        start = 0
-        while start < len(buckets):
-            first = int(buckets[start])
-            stop = int(np.searchsorted(buckets, first + _MAX_WINDOW_SIZE))
-            shape = int(buckets[stop - 1]) - first + 1 + MAX_PAGES_PER_KEY
-            window = np.memmap(self._file, "<u4", mode, 4 * first, (shape,))  # type: ignore[call-overload]  # stubs want a literal
-            yield slice(start, stop), window, first
-            start = stop
+        self._numbers[(buckets + 1 + place)[has_room]] = originals[has_room]
+        self._numbers[distinct] = np.minimum(counts + sizes, MAX_PAGES_PER_KEY)
 
 
 class Candidates:
@@ -110,17 +81,14 @@ class Candidates:
     Args:
         signed: the rows.
         buckets: with the originals.
-        rules: what decides.
-        ranking: of candidates.
+        following: which original a row follows.
     """
 
-    def __init__(
-        self, signed: SignedRows, buckets: Buckets, rules: Rules, ranking: Ranking
-    ) -> None:
+    def __init__(self, signed: SignedRows, buckets: Buckets, following: Following) -> None:
         self._signed = signed
         self._buckets = buckets
-        self._rules = rules
-        self._ranking = ranking
+        self._rules = following.rules
+        self._following = following
 
     def look_up(
         self, rows: NDArray[np.int64], buckets: NDArray[np.int64]
@@ -177,9 +145,7 @@ class Candidates:
         Returns:
             bool[n], and the number of equal minima of each selected pair: int64.
         """
-        chosen, counts = worth_measuring(
-            equal, simhashes, originals["simhash"], self._rules, self._ranking
-        )
+        chosen, counts = self._following.worth_measuring(equal, simhashes, originals["simhash"])
         chosen &= originals["words"] >= self._rules.min_words
         return chosen, counts[chosen]
 

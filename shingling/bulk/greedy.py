@@ -16,8 +16,9 @@ import numpy as np
 
 from shingling.bulk.buckets import Buckets, Candidates
 from shingling.bulk.measuring import Measurer, MeasuringPool, by_row
-from shingling.bulk.sorting.equal import NO_ROW
-from shingling.store import MAX_PAGES_PER_KEY, Ranking
+from shingling.bulk.sorting import NO_ROW
+from shingling.similarity.following import Following
+from shingling.store import MAX_PAGES_PER_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from shingling.bulk.options import Options
     from shingling.bulk.signed_rows import SignedRows
-    from shingling.bulk.sorting.shared_keys import SharedKeys
+    from shingling.bulk.sorting import SharedKeys
 
 KEPT, EXACT, NEAR, SHORT, REPEATED_ID = range(5)
 """What becomes of a row; one with `REPEATED_ID` has the id of an earlier row, and is bad."""
@@ -69,10 +70,10 @@ class Greedy:
         self._repeated_id = repeated_id
         self._shared = shared
         self._min_words = options.rules.min_words
-        ranking = Ranking.of(options.rules)
+        following = Following.by(options.rules)
         self._buckets = Buckets(folder / "buckets", 0 if shared is None else shared.size)
-        self._candidates = Candidates(signed, self._buckets, options.rules, ranking)
-        self._measurer = Measurer(signed, options.scheme, ranking, options.worker_memory)
+        self._candidates = Candidates(signed, self._buckets, following)
+        self._measurer = Measurer(signed, options.scheme, following, options.worker_memory)
         self._block_rows = min(_MAX_BLOCK_ROWS, max(_MIN_BLOCK_ROWS, len(signed) // _MIN_BLOCKS))
         # Worker processes take a while to start.
         workers = options.workers if len(signed) > _MAX_BLOCK_ROWS else 0
@@ -181,8 +182,7 @@ class Greedy:
         own = np.empty(len(rows), DECISION)
         own["state"] = EXACT
         own["original"] = np.where(is_original, firsts, of_first["original"])
-        for name in ("resemblance", "containment"):
-            own[name] = np.where(is_original, 1.0, of_first[name])
+        own["resemblance"] = own["containment"] = 1.0  # to the earlier row
         decided[rows] = own
 
     def _add_originals(self, start: int, stop: int, decided: NDArray[Any]) -> None:

@@ -15,9 +15,8 @@ import numpy as np
 
 from shingling.extraction.limits import limit_memory
 from shingling.extraction.processes import LastAnswer, Worker
-from shingling.rules.methods import METHODS
 from shingling.similarity import Overlap, overlap
-from shingling.sketch import FUNCTIONS, SUPERSHINGLES, fingerprint_set
+from shingling.sketch import FUNCTIONS, fingerprint_set
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shingling.bulk.signed_rows import SignedRows
+    from shingling.similarity.following import Following
     from shingling.sketch import Fingerprints, Scheme
-    from shingling.store import Ranking, Rules
 
 _FINGERPRINTS_BYTES = 1 << 26  # remembered
 _MIN_PAIRS_FOR_WORKERS = 1 << 8  # fewer are measured sooner than workers are asked
@@ -63,52 +62,22 @@ def by_row(rows: NDArray[np.int64]) -> Iterator[tuple[int, slice]]:
         yield int(rows[first]), slice(first, last)
 
 
-def worth_measuring(
-    equal: NDArray[np.bool_],
-    simhashes: NDArray[np.uint64],
-    others: NDArray[np.uint64],
-    rules: Rules,
-    ranking: Ranking,
-) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Select pairs by their signatures: accepted by the method, and with enough equal minima.
-
-    Args:
-        equal: which minima are equal, bool[n, 84].
-        simhashes: of the rows, uint64[n].
-        others: simhashes of the originals, uint64[n].
-        rules: with the method.
-        ranking: with the least estimate.
-
-    Returns:
-        bool[n], and the number of equal minima of each pair, int64[n].
-    """
-    counts = np.count_nonzero(equal, axis=1)
-    taken: NDArray[np.bool_] = counts / FUNCTIONS >= ranking.worth
-    method = METHODS[rules.method]
-    if method.supershingles:
-        parts = equal.reshape(len(equal), SUPERSHINGLES, FUNCTIONS // SUPERSHINGLES)
-        taken &= parts.all(axis=2).sum(axis=1) >= method.supershingles
-    if method.distance:
-        taken &= np.bitwise_count(simhashes ^ others) <= rules.simhash_distance
-    return taken, counts
-
-
 class Measurer:
     """Chooses originals, and remembers recent measures and fingerprints.
 
     Args:
         signed: the rows.
         scheme: of the fingerprints.
-        ranking: of candidates.
+        following: which original a row follows.
         worker_memory: bytes that a worker process may take; 0 is no limit.
     """
 
     def __init__(
-        self, signed: SignedRows, scheme: Scheme, ranking: Ranking, worker_memory: int = 0
+        self, signed: SignedRows, scheme: Scheme, following: Following, worker_memory: int = 0
     ) -> None:
         self._signed = signed
         self._scheme = scheme
-        self._ranking = ranking
+        self._following = following
         self._worker_memory = worker_memory
         self._measured: dict[tuple[int, int], Overlap] = {}
         self._fingerprints: OrderedDict[int, Fingerprints] = OrderedDict()
@@ -129,20 +98,12 @@ class Measurer:
             originals: in rising order.
             equal: number of minima of each that are equal to those of the row.
         """
-        estimates = np.asarray(equal) / FUNCTIONS
-        best: tuple[int, Overlap] | None = None
-        for place in self._ranking.order(estimates):
-            if best is not None and self._ranking.is_beaten(
-                float(estimates[place]), best[1].resemblance
-            ):
-                break
-            other = originals[place]
-            both = self._overlap(row, other)
-            if both.resemblance < self._ranking.least:
-                continue
-            if best is None or (both.resemblance, -other) > (best[1].resemblance, -best[0]):
-                best = other, both
-        return best
+        best = self._following.best(
+            self._following.ranked(np.asarray(equal) / FUNCTIONS),
+            originals,
+            lambda place: self._overlap(row, originals[place]),
+        )
+        return None if best is None else (originals[best[0]], best[1])
 
     def measure(self, pairs: Pairs) -> NDArray[np.int64]:
         """Measure all pairs that choosing the originals of their rows needs.

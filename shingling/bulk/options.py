@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from shingling.errors import BulkError
 from shingling.rules.defaults import DEFAULT_EXTRACTOR, MAX_BYTES, WORKER_MEMORY_BYTES
+from shingling.rules.rules import Rules
 from shingling.sketch import Scheme
-from shingling.store import Rules
 
 INPUT_FORMATS = ("jsonl", "csv", "parquet", "warc", "html", "sql")
 OUTPUT_FORMATS = ("jsonl", "parquet")
@@ -50,7 +50,7 @@ class Options:
             JSON, or None.
         output: format of the files that are written, one of `OUTPUT_FORMATS`.
         workers: number of processes that read, sign and measure; 0 uses a thread of this one.
-        memory: bytes that sorting may use in this process.
+        memory: bytes that sorting keys and hashes may use in this process.
         max_bytes: largest row or page; larger ones are bad rows.
         timeout: seconds that a row may take in a worker process; slower ones are bad rows.
         worker_memory: bytes that a worker process may take; a row that needs more to be signed is

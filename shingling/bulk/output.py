@@ -13,7 +13,7 @@ import numpy as np
 from shingling.bulk.files.payloads import to_json
 from shingling.bulk.greedy import EXACT, NEAR, REPEATED_ID, SHORT
 from shingling.bulk.options import OUTPUT_FORMATS, Problem, Summary
-from shingling.bulk.sorting.equal import NO_ROW
+from shingling.bulk.sorting import NO_ROW
 from shingling.errors import BulkError
 from shingling.rules.methods import METHODS
 
@@ -31,7 +31,7 @@ REPEATED_ID_REASON = "the id of an earlier row"
 _FILES = ("bad", "kept", "removed", "groups")
 _STATUSES = {EXACT: "exact", NEAR: "near"}
 _REMOVED_ROWS_AT_ONCE = 1 << 18  # in memory, to be written
-_GROUPED_ROWS_AT_ONCE = 1 << 22  # in memory, to be grouped
+_GROUPS_AT_ONCE = 1 << 16  # whose ids are in memory
 _ROWS_PER_PARQUET_GROUP = 10_000
 _REMOVED_FIELDS = ("id", "original", "status", "resemblance", "containment", "file", "line")
 
@@ -172,50 +172,30 @@ class Output:
 
     def _write_groups(self) -> None:
         """Write each original that has duplicates with them, in the order of the originals."""
+        originals, rows = self._duplicates()
+        starts = np.flatnonzero(np.diff(originals, prepend=-1))
+        stops = np.append(starts[1:], len(rows))
         with self._writer("groups", self._form, _GROUP_TYPES) as writer:
-            for first, last in self._original_ranges():
-                originals, rows = self._duplicates_of(first, last)
-                starts = np.flatnonzero(np.r_[True, originals[1:] != originals[:-1]])
-                original_ids = self._signed.ids(originals[starts])
-                rising, inverse = np.unique(rows, return_inverse=True)
+            for at in range(0, len(starts), _GROUPS_AT_ONCE):
+                groups = slice(at, at + _GROUPS_AT_ONCE)
+                first, last = int(starts[at]), int(stops[groups][-1])
+                rising, inverse = np.unique(rows[first:last], return_inverse=True)
                 row_ids = self._signed.ids(rising)
-                duplicates = [row_ids[place] for place in inverse.tolist()]
-                stops = [*starts[1:].tolist(), len(originals)]
-                for original, start, stop in zip(original_ids, starts.tolist(), stops, strict=True):
-                    writer.write({"original": original, "duplicates": duplicates[start:stop]})
+                ids = [row_ids[place] for place in inverse.tolist()]
+                original_ids = self._signed.ids(originals[starts[groups]])
+                bounds = zip(starts[groups].tolist(), stops[groups].tolist(), strict=True)
+                for original, (start, stop) in zip(original_ids, bounds, strict=True):
+                    duplicates = ids[start - first : stop - first]
+                    writer.write({"original": original, "duplicates": duplicates})
 
-    def _original_ranges(self) -> Iterator[tuple[int, int]]:
-        """Yield ranges of originals that have about `_GROUPED_ROWS_AT_ONCE` duplicates each."""
-        counts = np.zeros(len(self._signed.headers) + 1, np.int64)  # of duplicates, by chunk
-        bounds = self._signed.bounds
+    def _duplicates(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """All originals, rising and repeated for each of their duplicates, and the duplicates."""
+        found, rows = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         for _, start, stop in self._signed.chunks():
             originals = self._decided(start, stop)["original"]
-            originals = originals[originals != NO_ROW]
-            places = np.searchsorted(bounds, originals, side="right") - 1
-            counts[: len(bounds)] += np.bincount(places, minlength=len(bounds))[: len(counts)]
-        first, waiting = 0, 0
-        for chunk, count in enumerate(counts.tolist()[: len(bounds) - 1]):
-            if waiting and waiting + count > _GROUPED_ROWS_AT_ONCE:
-                yield first, int(bounds[chunk])
-                first, waiting = int(bounds[chunk]), 0
-            waiting += count
-        if waiting:
-            yield first, int(bounds[-1])
-
-    def _duplicates_of(
-        self, first: int, last: int
-    ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-        """Duplicates of the originals from `first` to before `last`.
-
-        Returns:
-            The originals, rising and repeated for each of their duplicates, and the duplicates.
-        """
-        found, rows = [np.empty(0, np.uint32)], [np.empty(0, np.uint32)]
-        for _, start, stop in self._signed.chunks(first):
-            originals = self._decided(start, stop)["original"]
-            chosen = (originals >= first) & (originals < last)
-            found.append(originals[chosen])
-            rows.append(np.arange(start, stop, dtype=np.uint32)[chosen])
+            places = np.flatnonzero(originals != NO_ROW)
+            found.append(originals[places].astype(np.int64))
+            rows.append(places + start)
         all_originals, all_rows = np.concatenate(found), np.concatenate(rows)
         order = np.argsort(all_originals, kind="stable")
         return all_originals[order], all_rows[order]

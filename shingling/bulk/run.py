@@ -8,7 +8,6 @@ import os
 import shutil
 import time
 from contextlib import closing, contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,9 +19,12 @@ from shingling.bulk.options import Options, Progress, Summary
 from shingling.bulk.output import REPEATED_ID_REASON, Output
 from shingling.bulk.signed_rows import SignedRows
 from shingling.bulk.signing.inputs import sign_all
-from shingling.bulk.sorting.bands import find_shared_keys
-from shingling.bulk.sorting.equal import NO_ROW, first_of_equal
-from shingling.bulk.sorting.halves import find_shared_halves
+from shingling.bulk.sorting import (
+    NO_ROW,
+    find_shared_halves,
+    find_shared_keys,
+    first_of_equal,
+)
 from shingling.bulk.storing import put_into_store
 from shingling.errors import BulkError
 from shingling.rules.methods import METHODS
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from shingling.bulk.sorting.shared_keys import SharedKeys
+    from shingling.bulk.sorting import SharedKeys
     from shingling.sketch import Halves
     from shingling.store import Store
 
@@ -89,8 +91,6 @@ def deduplicate(
     options = options or Options()
     if store is not None:
         store.require(options.rules)
-        if options.scheme.equals_ignoring_version(store.scheme):
-            options = replace(options, scheme=store.scheme)
     run = _Run([*inputs], Path(out), options, store, progress or (lambda _: None))
     try:
         with run.locked(restart):
@@ -263,7 +263,7 @@ class _Run:
         memory, distance = self._options.memory, self._options.rules.simhash_distance
         if isinstance(keys_of, Banding):
             return find_shared_keys(signed, compared, keys_of.bands, folder, memory, report)
-        return find_shared_halves(signed, compared, keys_of, distance, folder, memory, report)
+        return find_shared_halves(signed, compared, keys_of, distance, folder, report)
 
     def _put_into_store(self, signed: SignedRows, greedy: Greedy) -> Counter[str] | None:
         if self._store is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from typing import TYPE_CHECKING
 
 from scrapy.commands import ScrapyCommand
@@ -10,9 +11,7 @@ from scrapy.exceptions import UsageError
 from shingling.errors import message_line
 
 if TYPE_CHECKING:
-    import argparse
-
-    from shingling.cli.subcommand import Subcommand
+    from shingling.console.subcommand import Subcommand
 
 
 class Command(ScrapyCommand):
@@ -40,17 +39,37 @@ class Command(ScrapyCommand):
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
-        """Add the sub-commands."""
+        """Add the sub-commands, each with Scrapy's own options as well."""
         # Only here: Scrapy calls this when it is `scrapy dedup` that runs.
-        from shingling.cli.commands import all_commands
+        from shingling.cli.all_commands import all_commands
 
-        super().add_options(parser)
         commands = parser.add_subparsers(
-            dest="dedup_command", metavar="<command>", prog="scrapy dedup"
+            dest="dedup_command",
+            metavar="<command>",
+            prog="scrapy dedup",
+            help=argparse.SUPPRESS,  # the groups list them
         )
         self._commands = all_commands()
+        groups: dict[str, argparse._ArgumentGroup] = {}
         for command in self._commands.values():
-            command.add_parser(commands)
+            self._add_scrapys_options(command.add_parser(commands))
+            group = groups.get(command.group) or parser.add_argument_group(command.group)
+            groups[command.group] = group
+            group._group_actions.append(commands._choices_actions[-1])
+        super().add_options(parser)
+
+    def _add_scrapys_options(self, parser: argparse.ArgumentParser) -> None:
+        super().add_options(parser)
+        for option in parser._action_groups[-1]._group_actions:
+            option.default = argparse.SUPPRESS  # it would replace what is given before the command
+            if option.dest == "set":
+                option.dest = "set_after"
+
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Read Scrapy's own options, given before the sub-command or after it."""
+        given = [*opts.set, *getattr(opts, "set_after", ())]
+        opts.set = list(map(str, given))  # argparse makes a list of `--set=--`
+        super().process_options(args, opts)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Run the sub-command.

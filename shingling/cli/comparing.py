@@ -13,7 +13,8 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from shingling.cli.output import (
+from shingling.cli.texts import files_named, texts_of_file
+from shingling.console.output import (
     FOUND,
     NOT_FOUND,
     counted,
@@ -21,7 +22,6 @@ from shingling.cli.output import (
     print_lines,
     print_table,
 )
-from shingling.cli.texts import files_named, texts_of_file
 from shingling.errors import ShinglingError, message_line, printable
 from shingling.extraction.cpus import usable_cpus
 from shingling.rules.measures import UNIQUE_FROM, UNIQUENESS

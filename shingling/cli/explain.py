@@ -3,61 +3,123 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.console import Console
 from rich.text import Text
 
-from shingling.cli.output import print_lines
-from shingling.similarity import overlap, word_diff, written_words
-from shingling.sketch import fingerprint_set
+from shingling.console.output import print_lines
+from shingling.similarity import word_diff, written_words
+from shingling.sketch import sign
+from shingling.store.decided import Known, pair_decision
 from shingling.text import plain_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shingling.similarity import Change
+    from shingling.similarity import Change, Overlap
     from shingling.sketch import Scheme
-    from shingling.store import SplitText
+    from shingling.store import SplitText, Store, StoredPage
+    from shingling.store.decided import PairDecision
 
 _CONTEXT_WORDS = 8  # shown around what differs
 _MAX_BLOCKS_SHOWN = 10  # of those left out, of each page
 _MAX_LINE_CHARACTERS = 100
 
 
-def explained(a: SplitText, b: SplitText, scheme: Scheme) -> dict[str, Any]:
-    """Measures of two pages without the templates of their sites, and passages, as JSON."""
-    both = overlap(*(fingerprint_set(one.compared, scheme) for one in (a, b)))
+class Explained(NamedTuple):
+    """Two texts, and what decided on them.
+
+    Args:
+        a, b: the texts.
+        decision: on two stored pages; None where neither was decided by the other.
+        fields: own fields of items in which the one that was decided differs.
+        are_stored: whether both are stored pages.
+    """
+
+    a: SplitText
+    b: SplitText
+    decision: PairDecision | None = None
+    fields: Sequence[str] = ()
+    are_stored: bool = False
+
+    @classmethod
+    def of_pages(
+        cls, store: Store, a: StoredPage, b: StoredPage, texts: tuple[SplitText, SplitText]
+    ) -> Explained:
+        """Look up what decided on two stored pages."""
+        decision = pair_decision(a, b, store.find)
+        page = max(a, b, key=lambda one: one.id) if decision is None else decision.page
+        other = b if page is a else a
+        return cls(*texts, decision, store.differing_fields(page, other), are_stored=True)
+
+    def known(self, scheme: Scheme) -> Known:
+        """Measure the texts."""
+        signatures = (sign(self.a.whole, scheme), sign(self.b.whole, scheme))
+        return Known.of(self.a, self.b, signatures, scheme)
+
+    def as_dict(self, scheme: Scheme) -> dict[str, Any]:
+        """Show what decided, what is known besides, and passages, as JSON."""
+        a, b, known = self.a, self.b, self.known(scheme)
+        return {
+            "decided": None if self.decision is None else self.decision.as_dict(),
+            "differing_fields": list(self.fields),
+            "measured_now": _measures(known.left),
+            "whole_texts": _measures(known.whole),
+            "estimate": {
+                "resemblance": round(known.estimate, 4),
+                "standard_error": round(known.standard_error, 4),
+            },
+            "template": {"a": round(a.template_share, 4), "b": round(b.template_share, 4)},
+            "left_out": {"a": list(a.template), "b": list(b.template)},
+            "passages": [change._asdict() for change in word_diff(a.compared, b.compared)],
+        }
+
+    def print_decision(self) -> None:
+        """Print what decided, of stored pages."""
+        if self.decision is not None:
+            print_lines(f"Decided: {self.decision}.")
+        elif self.are_stored:
+            print_lines("Neither page was decided by the other one: all of this is measured now.")
+        if self.fields and (self.decision is None or self.decision.page.fields != self.fields):
+            print_lines(f"Own fields that differ: {', '.join(self.fields)}.")
+
+    def print_texts(self, scheme: Scheme) -> None:
+        """Print what is known besides, passages that both have or not, and what was left out."""
+        a, b, known = self.a, self.b, self.known(scheme)
+        print_lines(
+            f"Left out as template of their sites, as known now: {a.template_share:.0%} of A,"
+            f" {b.template_share:.0%} of B.",
+            f"Measured now on what is left: {_said(known.left)}.",
+            f"Whole texts: {_said(known.whole)}; estimated from their minima: resemblance"
+            f" {known.estimate:.3f} ± {known.standard_error:.3f}.",
+            "",
+        )
+        print_diff(word_diff(a.compared, b.compared))
+        for name, one in (("A", a), ("B", b)):
+            if not one.template:
+                continue
+            print_lines("", f"Template in {name}:")
+            for line in one.template[:_MAX_BLOCKS_SHOWN]:
+                plain = plain_line(line)
+                cut = "…" if len(plain) > _MAX_LINE_CHARACTERS else ""
+                print_lines(f"  {plain[:_MAX_LINE_CHARACTERS]}{cut}")
+            if len(one.template) > _MAX_BLOCKS_SHOWN:
+                print_lines(f"  and {len(one.template) - _MAX_BLOCKS_SHOWN:,} more")
+
+
+def _measures(both: Overlap | None) -> dict[str, float] | None:
+    if both is None:
+        return None
     return {
         "resemblance": round(both.resemblance, 4),
         "containment": round(both.containment, 4),
-        "template": {"a": round(a.template_share, 4), "b": round(b.template_share, 4)},
-        "left_out": {"a": list(a.template), "b": list(b.template)},
-        "passages": [change._asdict() for change in word_diff(a.compared, b.compared)],
     }
 
 
-def print_explained(a: SplitText, b: SplitText, scheme: Scheme) -> None:
-    """Print what is measured, the shared and the differing passages, and what was left out."""
-    shown = explained(a, b, scheme)
-    print_lines(
-        f"Left out as template of their sites: {a.template_share:.0%} of A,"
-        f" {b.template_share:.0%} of B.",
-        f"What is left: resemblance {shown['resemblance']:.3f},"
-        f" containment {shown['containment']:.3f}.",
-        "",
-    )
-    print_diff(word_diff(a.compared, b.compared))
-    for name, one in (("A", a), ("B", b)):
-        if not one.template:
-            continue
-        print_lines("", f"Template in {name}:")
-        for line in one.template[:_MAX_BLOCKS_SHOWN]:
-            plain = plain_line(line)
-            cut = "…" if len(plain) > _MAX_LINE_CHARACTERS else ""
-            print_lines(f"  {plain[:_MAX_LINE_CHARACTERS]}{cut}")
-        if len(one.template) > _MAX_BLOCKS_SHOWN:
-            print_lines(f"  and {len(one.template) - _MAX_BLOCKS_SHOWN:,} more")
+def _said(both: Overlap | None) -> str:
+    assert both is not None  # both texts are there
+    return f"resemblance {both.resemblance:.3f}, containment {both.containment:.3f}"
 
 
 def print_diff(changes: Sequence[Change]) -> None:

@@ -9,9 +9,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from shingling.bulk.files.lines import json_lines, json_object
 from shingling.errors import ExtractionError, ShinglingError
 from shingling.extraction.html import decode, extract_page, sniff_html
+from shingling.extraction.lines import json_lines, json_object
 from shingling.rules.defaults import MAX_FILE_BYTES
 
 if TYPE_CHECKING:

@@ -83,8 +83,7 @@ class Extractor:
                 import_module(module)
         except ImportError as error:
             raise SettingsError(
-                f"{self.name} is not installed ({error}):"
-                f' pip install "scrapy-shingling[{self.name}]"'
+                f"{self.name} is not installed ({error}): pip install {self.name}"
             ) from error
         if self.function is None:
             return None

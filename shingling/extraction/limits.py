@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import signal
 from pathlib import Path
+from typing import Any
 
 from shingling.errors import ExtractionError
 
@@ -88,6 +90,26 @@ def limit_memory(size: int) -> None:
     if hard != resource.RLIM_INFINITY:
         size = min(size, hard)
     resource.setrlimit(resource.RLIMIT_DATA, (size, hard))
+
+
+def limit_time(seconds: int) -> None:
+    """Limit the CPU time that this process may take from now on; a TimeoutError is raised then.
+
+    There is no such limit on Windows.
+    """
+    if resource is None:
+        return
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    limit = round(used.ru_utime + used.ru_stime) + seconds
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+
+    def stop(*_: Any) -> None:
+        resource.setrlimit(resource.RLIMIT_CPU, (hard, hard))
+        raise TimeoutError(f"it takes more than {seconds:,} seconds")
+
+    signal.signal(signal.SIGXCPU, stop)
+    soft = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+    resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
 
 
 def has_grown() -> bool:

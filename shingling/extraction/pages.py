@@ -97,14 +97,18 @@ class PageExtractor:
     worker_memory: int = WORKER_MEMORY_BYTES
 
     def prepare(self) -> Callable[[tuple[str, Fetched]], Answer]:
-        """Make a worker process ready, so that its first page takes no longer than others."""
+        """Make a worker process ready."""
         limit_memory(self.worker_memory)
-        self.extractor.load_parser()
-        self.extractor.load()
-        sign("é", self.scheme)
+        self.warm_up()
         if hasattr(os, "nice"):  # not sooner: the first page of a crawl waits for all this
             os.nice(_NICE)
         return self.answer
+
+    def warm_up(self) -> None:
+        """Load parser, extractor and dictionaries: the first page takes no longer than others."""
+        self.extractor.load_parser()
+        self.extractor.load()
+        sign("é", self.scheme)
 
     def answer(self, question: tuple[str, Fetched]) -> Answer:
         """Do what a pool asks for: `extract`, `head` or `main_text`."""

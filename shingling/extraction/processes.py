@@ -229,13 +229,6 @@ class WatchedWorker:
                 self._took_too_long = True
                 self._worker.kill()
 
-    def interrupt(self) -> None:
-        """End the process in the middle of an answer: whoever waits for it hears of a time-out."""
-        with self._lock:
-            if self._asked is not None and self._worker is not None:
-                self._took_too_long = True
-                self._worker.kill()
-
     def kill(self) -> None:
         """End the process for good, also one that is just being started."""
         with self._lock:

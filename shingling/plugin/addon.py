@@ -14,8 +14,6 @@ logger = logging.getLogger(__name__)
 
 PIPELINE_ORDER = 250  # before pipelines that write or replace items
 SOURCE_ORDER = -1_000_000  # before all pipelines
-FETCH_ORDER = 120  # behind those that refuse requests: off-site, robots.txt
-NOTING_ORDER = 950  # nearest to the spider: it sees all that a callback asks for
 MIDDLEWARE_ORDER = 10  # the last to see an item before the pipelines
 _FALSE_VALUES = ("0", "false", "no", "off")
 
@@ -35,6 +33,7 @@ class Addon:
         from shingling.plugin.middleware import SourceMiddleware, SourcePipeline
         from shingling.plugin.pipeline import DedupPipeline
         from shingling.plugin.settings import DedupSettings
+        from shingling.rooms import offered
 
         try:
             dedup = DedupSettings.from_settings(settings)
@@ -46,14 +45,5 @@ class Addon:
         settings.setdefault_in_component_priority_dict(
             "SPIDER_MIDDLEWARES", SourceMiddleware, MIDDLEWARE_ORDER
         )
-        if dedup.fetch == "all":
-            return
-        from shingling.plugin.fetching.middleware import FetchMiddleware
-        from shingling.plugin.fetching.noting import NotingMiddleware
-
-        settings.setdefault_in_component_priority_dict(
-            "DOWNLOADER_MIDDLEWARES", FetchMiddleware, FETCH_ORDER
-        )
-        settings.setdefault_in_component_priority_dict(
-            "SPIDER_MIDDLEWARES", NotingMiddleware, NOTING_ORDER
-        )
+        for update in offered("update_settings"):
+            update(settings, dedup)

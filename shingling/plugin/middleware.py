@@ -10,11 +10,14 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from contextvars import ContextVar
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from weakref import WeakKeyDictionary
 
 from scrapy import Request
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
+
+from shingling.plugin.items.carried import Carried
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
@@ -23,7 +26,12 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
+_MAX_GONE = 10_000  # URLs that the store has not been told of
 _MAX_ITEMS_OF_START = 1000  # of `Spider.start()`, on their way to the pipelines
+_LOOK_SECONDS = 0.05
+
+CLOSE_REASON = "dedup_error"
+"""Why a spider is closed that cannot be deduplicated."""
 
 
 class Source(NamedTuple):
@@ -32,10 +40,12 @@ class Source(NamedTuple):
     Args:
         response: that its callback was called with; None for an item of `Spider.start()`.
         is_only_item: whether the callback yielded no other item.
+        carried: objects that the request of the response carried; None where there were none.
     """
 
     response: Response | None
     is_only_item: bool
+    carried: Carried | None = None
 
 
 _current: ContextVar[Source | None] = ContextVar("source", default=None)
@@ -51,6 +61,10 @@ class SourceMiddleware(BaseSpiderMiddleware):
 
     To know whether an item is the only one of its response, it holds the first one back until the
     next item, or the end of the callback. Requests pass at once.
+
+    Attributes:
+        gone: URLs of responses with status 404 or 410.
+        is_closing: whether `Spider.start()` yields no more items.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -58,14 +72,31 @@ class SourceMiddleware(BaseSpiderMiddleware):
         # Scrapy holds a response until all its items have left the pipelines, so that nothing is
         # kept for longer of items that never reach them.
         self._items: WeakKeyDictionary[Response, list[tuple[Any, bool]]] = WeakKeyDictionary()
+        self._carried: WeakKeyDictionary[Response, Carried] = WeakKeyDictionary()
         self._without_response: deque[Any] = deque(maxlen=_MAX_ITEMS_OF_START)
+        self.gone: deque[str] = deque(maxlen=_MAX_GONE)
+        self.is_closing = False
         self._parsed: Response | None = None  # by `scrapy parse`
         self._parsed_items = 0
 
     def process_spider_input(self, response: Response) -> None:
-        """Remember the response of `scrapy parse`, which hands its items to pipelines itself."""
-        if is_parse_command(self.crawler.spider):
+        """Look at what the request has carried, before the callback changes it."""
+        carried = None if response.request is None else Carried.by(response.request)
+        if carried is not None:
+            self._carried[response] = carried
+        if response.status in (HTTPStatus.NOT_FOUND, HTTPStatus.GONE):
+            self.gone.append(response.url)
+            if response.request is not None and response.request.url != response.url:
+                self.gone.append(response.request.url)
+        if is_parse_command(self.crawler.spider):  # it hands its items to pipelines itself
             self._parsed = response
+
+    async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        """Pass on what `Spider.start()` yields, until the spider is being closed."""
+        async for one in super().process_start(start):
+            if self.is_closing:
+                return
+            yield one
 
     def process_spider_output(
         self,
@@ -119,7 +150,7 @@ class SourceMiddleware(BaseSpiderMiddleware):
                     del noted[place]
                     if not noted:
                         del self._items[response]
-                    return Source(response, is_only_item)
+                    return Source(response, is_only_item, self._carried.get(response))
         for place, one in enumerate(self._without_response):
             if one is item:
                 del self._without_response[place]
@@ -132,7 +163,8 @@ class SourceMiddleware(BaseSpiderMiddleware):
             return None
         self._parsed_items += 1
         await asyncio.sleep(0)  # the command hands in all its items at the same moment
-        return Source(self._parsed, is_only_item=self._parsed_items == 1)
+        carried = self._carried.get(self._parsed)
+        return Source(self._parsed, self._parsed_items == 1, carried)
 
 
 class _Held:
@@ -188,3 +220,22 @@ def is_parse_command(spider: Spider | None) -> bool:
     """Whether `scrapy parse` runs the spider: it puts a `start` of its own in its place."""
     start = getattr(type(spider), "start", None)
     return getattr(start, "__module__", None) == "scrapy.commands.parse"
+
+
+async def close_spider(crawler: Crawler) -> None:
+    """Close the spider of a crawl that cannot be deduplicated.
+
+    Scrapy waits for the items that are in the pipelines, but hears only of the end of those that
+    come from responses. So the engine is paused, and closed when all items are through.
+    """
+    engine = crawler.engine
+    middleware = crawler.get_spider_middleware(SourceMiddleware)
+    if engine is None or engine.spider is None:
+        return
+    if middleware is not None:
+        middleware.is_closing = True
+    engine.pause()
+    while (slot := engine.scraper.slot) is not None and not slot.is_idle():
+        await asyncio.sleep(_LOOK_SECONDS)
+    if engine.spider is not None:
+        await engine.close_spider_async(reason=CLOSE_REASON)

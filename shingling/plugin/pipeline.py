@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
-from contextlib import contextmanager
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from scrapy import signals
@@ -16,13 +13,18 @@ from scrapy.utils.asyncio import is_asyncio_available
 
 from shingling.errors import SettingsError, ShinglingError
 from shingling.extraction.pool import start_worker
-from shingling.plugin.closing import close_spider
-from shingling.plugin.middleware import SourceMiddleware, current_source, is_parse_command
+from shingling.plugin.middleware import (
+    SourceMiddleware,
+    close_spider,
+    current_source,
+    is_parse_command,
+)
 from shingling.plugin.report import Report
 from shingling.plugin.settings import DedupSettings
+from shingling.rooms import offered
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Awaitable, Callable
 
     from scrapy.crawler import Crawler
 
@@ -35,8 +37,8 @@ logger = logging.getLogger(__name__)
 class DedupPipeline:
     """Drops or tags items by the verdicts of the signature store on their documents.
 
-    Nothing is opened, started or imported for it before the first item comes, unless fewer pages
-    are to be fetched (`DEDUP_FETCH`).
+    Nothing is opened, started or imported for it before the first item comes, unless a room asks
+    for it (`loaded`).
 
     Attributes:
         before_close: is awaited when the crawl ends, while the store is still open.
@@ -52,7 +54,6 @@ class DedupPipeline:
         self._closing: asyncio.Task[None] | None = None
         self._items_under_way = 0
         self._idle: asyncio.Future[None] | None = None
-        self._has_frozen = False  # objects, for the garbage collector
         self.before_close: Callable[[], Awaitable[None]] | None = None
 
     @classmethod
@@ -100,10 +101,10 @@ class DedupPipeline:
 
     async def _close_if_unusable(self, look: asyncio.Task[ShinglingError | None]) -> None:
         """End a crawl that cannot use its store before it has gone far."""
-        error, engine = await look, self._crawler.engine
-        if error is not None and engine is not None and engine.spider is not None:
+        error = await look
+        if error is not None and self._crawler.spider is not None:
             self._report.error_once(str(error))
-            await close_spider(engine)
+            await close_spider(self._crawler)
 
     async def process_item(self, item: Any) -> Any:
         """Drop or tag an item by the verdict on its document.
@@ -136,8 +137,7 @@ class DedupPipeline:
         """Import what takes long beside the event loop, while the first worker starts."""
         first = start_worker() if self._settings.workers else None
         try:
-            with _uncollected() as self._has_frozen:
-                module = await asyncio.to_thread(import_module, "shingling.plugin.items.decider")
+            module = await asyncio.to_thread(import_module, "shingling.plugin.items.decider")
         except BaseException:
             if first is not None:
                 first.end()
@@ -169,8 +169,6 @@ class DedupPipeline:
             await self.before_close()
         if self._decider is not None:
             await self._decider.checker.close()
-        if self._has_frozen:  # another crawl of this process must not keep what is left of this one
-            gc.unfreeze()
         self._report.end()
 
     async def _spider_closed(self, reason: str) -> None:
@@ -181,57 +179,17 @@ class DedupPipeline:
             await self._decider.checker.close_store(reason)
         except ShinglingError as error:
             logger.error("Dedup could not record the end of the run: %s", error)
-        if self._settings.report is not None and not is_parse_command(self._crawler.spider):
-            await self._write_report(self._settings.report)
-
-    async def _write_report(self, file: str) -> None:
-        """Write the report of the store; where that fails, the log says it."""
-        extra = {"spider": self._crawler.spider}
-        try:
-            await asyncio.to_thread(write_report, self._settings.store_url, file)
-        except (ShinglingError, ImportError, OSError) as error:
-            logger.error("Dedup could not write its report: %s", error, extra=extra)
-        else:
-            logger.info("Dedup: wrote the report %s", file, extra=extra)
-
-
-@contextmanager
-def _uncollected() -> Iterator[bool]:
-    """Have the garbage collector not look at what is imported, neither now nor later.
-
-    It stops the event loop for as long as it looks at all objects: 100 ms each time, for modules,
-    classes and functions that stay anyway. Yields whether `gc.unfreeze` is to follow.
-    """
-    was_enabled, freeze = gc.isenabled(), not gc.get_freeze_count()
-    gc.disable()
-    try:
-        yield freeze
-    finally:
-        if freeze:
-            gc.freeze()
-        if was_enabled:
-            gc.enable()
-
-
-def write_report(url: str, file: str) -> None:
-    """Write the report of a store, into a folder that is made where it is missing.
-
-    Raises:
-        ShinglingError: the store cannot be read, or the file not be written.
-        OSError: the folder cannot be made.
-    """
-    from shingling.web.report import write_report_of
-
-    Path(file).parent.mkdir(parents=True, exist_ok=True)
-    write_report_of(url, file)
+        if not is_parse_command(self._crawler.spider):
+            for finish in offered("finish_crawl"):
+                await asyncio.to_thread(finish, self._settings, self._crawler.spider)
 
 
 def look_at_store(settings: DedupSettings) -> None:
     """Check that the store can be used; importing what does this takes some time.
 
     Raises:
-        StoreError, SchemeError, BandingError: it cannot.
+        StoreError, SchemeError: it cannot.
     """
     from shingling.store import look_at_store as look
 
-    look(settings.store_url, settings.scheme, settings.rules)
+    look(settings.store_url, settings.scheme)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from shingling.errors import PageError, StoreError
+from shingling.errors import PageError, StoreError, printable
 from shingling.kernel import COMPILED
-from shingling.plugin.duplicate import describe_duplicate
+from shingling.plugin.drops import Drops, describe_duplicate
 from shingling.rules.defaults import MIN_WORDS_FOR_SIMHASH
 from shingling.rules.methods import METHODS
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_MAX_NAMES = 10  # of fields, in one line
 _KEPT_STATUSES = ("new", "unchanged", "changed")
 _WARN_ABOVE_FRACTION = 0.5  # of the items of a crawl, skipped for the same reason
 
@@ -28,6 +30,8 @@ ADVICE = {
     "data_in_scripts": "their pages have little text, and data for scripts: give the items a text"
     " of their own (DEDUP_TEXT_FIELD)",
     "extraction_failed": "look at the log and at DEDUP_EXTRACTOR",
+    "http_status": "the status of their responses is not 2xx, and error pages say nothing of items;"
+    " where they are what the spider looks for, set DEDUP_ENABLED = False",
     "needs_worker": "a thread does not extract pages that could hold up the crawl: set"
     " DEDUP_WORKERS to 1 or more",
     "no_content": "name the field that holds their text or HTML in DEDUP_TEXT_FIELD or"
@@ -36,8 +40,9 @@ ADVICE = {
     "no_url": "name the field that holds their URL in DEDUP_URL_FIELD",
     "not_html": "their responses are not HTML: name the field that holds their text in"
     " DEDUP_TEXT_FIELD",
-    "not_its_page": "they have the URL of another page than the one that they were yielded from:"
-    " give them a text of their own (DEDUP_TEXT_FIELD)",
+    "not_its_page": "they have the URL of another page than the one that they were yielded from, or"
+    " were begun elsewhere and carried to it by its request, without its URL: where it is their"
+    " own page, give them its URL (DEDUP_URL_FIELD), else a text of their own (DEDUP_TEXT_FIELD)",
     "short": "their texts have fewer words than DEDUP_MIN_WORDS, and are compared only with the"
     " same text under the same title",
     "template": "their texts are what other pages of their site have as well: give them a text of"
@@ -57,14 +62,21 @@ class Report:
     Args:
         crawler: whose stats and log.
         settings: of the crawl.
+
+    Attributes:
+        began: when the crawl began, seconds since 1970.
     """
 
     def __init__(self, crawler: Crawler, settings: DedupSettings) -> None:
+        self.began = time.time()
         self._crawler = crawler
         self._settings = settings
         self._items: Counter[str] = Counter()  # by status, "dropped" and "error"
         self._skipped: Counter[str] = Counter()  # items by reason
         self._dropped: Counter[str] = Counter()  # items by status
+        self._kept_for: Counter[str] = Counter()  # items by reason
+        self._fields: Counter[str] = Counter()  # items by the names of fields that kept them
+        self._drops = Drops()
         self._logged: set[str] = set()
         self._store_error = ""  # of the last page, unless one has been decided since
 
@@ -107,6 +119,8 @@ class Report:
             stats.inc_value("dedup/pieces")
         if verdict.contains is not None:
             stats.inc_value("dedup/contains")
+        if verdict.reason == "original_gone" or _says_more(verdict):
+            stats.inc_value(f"dedup/{verdict.reason}")
         stats.inc_value("dedup/candidates", verdict.candidates)
         if (
             words is not None
@@ -123,6 +137,11 @@ class Report:
 
     def kept(self, verdict: Verdict) -> None:
         """Count an item that goes on."""
+        self._kept_for[str(verdict.reason)] += 1
+        if _says_more(verdict):
+            self._items["kept"] += 1
+            self._fields.update(verdict.fields)
+            return
         self._items[verdict.status] += 1
         if verdict.status == "skipped":
             self._skipped[str(verdict.reason)] += 1
@@ -144,6 +163,7 @@ class Report:
             )
         self._items["dropped"] += 1
         self._dropped[verdict.status] += 1
+        self._drops.add(verdict, url)
         self._crawler.stats.inc_value("dedup/dropped")
 
     def failed(self, error: Exception) -> str | None:
@@ -187,15 +207,43 @@ class Report:
         duplicates = self._items["exact"] + self._items["near"]
         if duplicates:
             parts.append(f"{duplicates} duplicates kept")
+        if self._items["kept"]:
+            parts.append(f"{self._items['kept']} kept since their fields differ")
         parts.append(f"{self._items['skipped']} skipped{_listed(self._skipped)}")
         parts.append(f"{self._items['error']} errors")
         logger.info("Dedup: %d items: %s", total, ", ".join(parts), extra=self._extra)
+        if self._items["kept"]:
+            logger.info(
+                "Dedup: %d near-duplicates were kept since their fields differ: %s; name the fields"
+                " that count in DEDUP_FIELDS",
+                self._items["kept"],
+                _names(self._fields),
+                extra=self._extra,
+            )
+        if gone := self._kept_for["original_gone"]:
+            logger.info(
+                "Dedup: %d known duplicates came out, since their originals are no longer met",
+                gone,
+                extra=self._extra,
+            )
+        if warning := self._drops.warning(total):
+            logger.warning("%s", warning, extra=self._extra)
         for reason, number in self._skipped.most_common(1):
             if number > _WARN_ABOVE_FRACTION * total and reason in ADVICE:
                 self.warn_once(
                     f"most {reason}",
                     f"Dedup did not compare {number} of {total} items ({reason}): {ADVICE[reason]}",
                 )
+
+
+def _says_more(verdict: Verdict) -> bool:
+    """Whether a page is kept for its item's own fields, which were not known before."""
+    return verdict.reason == "other_fields" and verdict.status != "unchanged"
+
+
+def _names(counter: Counter[str]) -> str:
+    shown = [f"{printable(name)} ({number})" for name, number in counter.most_common(_MAX_NAMES)]
+    return ", ".join(shown) + (", …" if len(counter) > _MAX_NAMES else "")
 
 
 def _listed(counter: Counter[str]) -> str:

@@ -131,10 +131,20 @@ def html_file(value: Any) -> str | None:
     return str(path)
 
 
+def auto_or_names(value: Any) -> str | tuple[str, ...]:
+    """Read `auto`, or names of fields."""
+    return "auto" if value == "auto" else _names(value)
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    """Read names: a list, or with commas in between as Scrapy's command line has them."""
+    names = value.split(",") if isinstance(value, str) else list(value)
+    return tuple(field_name(name).strip() for name in names if name != "" and str(name).strip())
+
+
 def fillable_names(value: Any) -> tuple[str, ...]:
     """Read some of the names in `FILLABLE`."""
-    names = value.split(",") if isinstance(value, str) else list(value)
-    chosen = tuple(str(name).strip() for name in names if str(name).strip())
+    chosen = _names(value)
     if not set(chosen) <= set(FILLABLE):
         raise ValueError
     return chosen

@@ -9,7 +9,7 @@ import difflib
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib.util import find_spec
+from os.path import splitdrive
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +19,12 @@ from shingling.errors import SettingsError, ShinglingError, StoreError
 from shingling.extraction.extractors import BUILT_IN
 from shingling.plugin.setting_values import (
     FILLABLE,
+    auto_or_names,
     boolean,
     choice,
     extractor_name,
     field_name,
     fillable_names,
-    html_file,
     megabytes,
     number,
     number_of_workers,
@@ -32,12 +32,12 @@ from shingling.plugin.setting_values import (
     scheme_dict,
     whole_number,
 )
+from shingling.rooms import offered
 from shingling.rules.defaults import (
     DEFAULT_EXTRACTOR,
     DEFAULT_MIN_WORDS,
     DEFAULT_SHINGLE_SIZE,
     DEFAULT_SIMHASH_DISTANCE,
-    DEFAULT_SKIP_RISK,
     DEFAULT_THRESHOLD,
     MAX_BYTES,
     MAX_SIMHASH_DISTANCE,
@@ -46,12 +46,14 @@ from shingling.rules.defaults import (
 from shingling.rules.methods import DEFAULT_METHOD, METHODS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from scrapy.settings import BaseSettings
 
+    from shingling.rules.rules import Rules
     from shingling.sketch import Scheme
-    from shingling.store import Rules
+
+    Setting = tuple[Any, str, Callable[[Any], Any]]
 
 _PLAIN_SQLITE = re.compile(r"sqlite:///([\w./ -]+)")  # as SQLAlchemy would read it
 _ATTRIBUTES = {"DEDUP_SCHEME": "scheme_parameters"}  # that are not named as their setting
@@ -89,9 +91,8 @@ class DedupSettings:
     result_field: str
     fill_fields: tuple[str, ...]
     on_error: str
-    fetch: str
-    skip_risk: float
-    report: str | None
+    fields: str | tuple[str, ...]
+    of_rooms: Mapping[str, Any]  # by their names
 
     @cached_property
     def scheme(self) -> Scheme:
@@ -139,13 +140,16 @@ class DedupSettings:
 
     def for_run(self) -> dict[str, Any]:
         """Take the settings that pages are decided by, which the store keeps with a run."""
-        names = ("threshold", "method", "simhash_distance", "containment", "min_words", "scope")
-        return {name: getattr(self, name) for name in (*names, "templates", "extractor")}
+        names = (
+            *("threshold", "method", "simhash_distance", "containment", "min_words", "scope"),
+            *("templates", "fields", "extractor"),
+        )
+        return {name: getattr(self, name) for name in names}
 
     @cached_property
     def rules(self) -> Rules:
         """How a page is decided."""
-        from shingling.store import Rules
+        from shingling.rules.rules import Rules
 
         return Rules(
             threshold=self.threshold,
@@ -156,6 +160,7 @@ class DedupSettings:
             window_days=self.window_days,
             store_text=self.store_text,
             templates=self.templates,
+            fields=self.fields,
         )
 
     @classmethod
@@ -169,14 +174,20 @@ class DedupSettings:
         Raises:
             SettingsError: an unknown `DEDUP_*` name, or a value that is not accepted.
         """
+        of_rooms = settings_of_rooms()
+        known = SETTINGS | of_rooms
         for name in settings:
-            if isinstance(name, str) and name.startswith("DEDUP_") and name not in SETTINGS:
-                raise SettingsError(_unknown(name))
-        values = {}
-        for name, (default, accepted, parse) in SETTINGS.items():
+            if isinstance(name, str) and name.startswith("DEDUP_") and name not in known:
+                raise SettingsError(_unknown(name, known))
+        values: dict[str, Any] = {"of_rooms": {}}
+        for name, (default, accepted, parse) in known.items():
             value = settings.get(name, default)
             try:
-                values[_ATTRIBUTES.get(name, name.removeprefix("DEDUP_").lower())] = parse(value)
+                if name in of_rooms:
+                    values["of_rooms"][name] = parse(value)
+                else:
+                    attribute = _ATTRIBUTES.get(name, name.removeprefix("DEDUP_").lower())
+                    values[attribute] = parse(value)
             except (ValueError, TypeError, StoreError) as error:
                 # A database URL may hold a password: it is not repeated.
                 shown = "" if name == "DEDUP_STORE_URL" else f" = {value!r}"[:100]
@@ -188,19 +199,34 @@ class DedupSettings:
         if not made.enabled and crawl:
             return made
         try:
+            _check_fields(made)
             if made.containment is not None:  # the only one that may contradict others
                 _ = made.rules
             if crawl and made.scheme_parameters:
                 _check_language(made.scheme)
-            if crawl and made.report is not None and find_spec("jinja2") is None:
-                raise SettingsError(
-                    'DEDUP_REPORT needs the extra web: pip install "scrapy-shingling[web]"'
-                )
+            if crawl:
+                for check in offered("check_settings"):
+                    check(made)
         except SettingsError:
             raise
         except ShinglingError as error:
             raise SettingsError(f"DEDUP_SCHEME: {error}") from None
         return made
+
+
+def settings_of_rooms() -> dict[str, Setting]:
+    """Every setting of a room, likewise."""
+    return {name: one for settings in offered("settings") for name, one in settings().items()}
+
+
+def _check_fields(settings: DedupSettings) -> None:
+    compared = {settings.url_field, settings.html_field, settings.text_field, settings.title_field}
+    wrong = {*settings.fields} & {*compared, settings.result_field}
+    if settings.fields != "auto" and wrong:
+        raise SettingsError(
+            f"DEDUP_FIELDS: {', '.join(sorted(wrong))} is no field of its own: URL, HTML, text and"
+            " title are compared in their own way, and the result is made by dedup"
+        )
 
 
 def _read_file(name: str, hint: str) -> str:
@@ -225,9 +251,9 @@ def _check_language(scheme: Scheme) -> None:
         )
 
 
-def _unknown(name: str) -> str:
-    close = difflib.get_close_matches(name, SETTINGS, n=1)
-    hint = f"did you mean {close[0]}?" if close else f"accepted: {', '.join(SETTINGS)}"
+def _unknown(name: str, known: Mapping[str, Setting]) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"accepted: {', '.join(sorted(known))}"
     return f"{name} is not a setting of scrapy-shingling; {hint}"
 
 
@@ -235,6 +261,11 @@ def project_folder() -> Path:
     """Folder of the nearest `scrapy.cfg`, or the working directory."""
     config = closest_scrapy_cfg()
     return Path(config).parent.absolute() if config else Path.cwd()
+
+
+def is_file_name(value: str) -> bool:
+    """Whether a store is named by the path of a file; with a colon, it may be half a URL."""
+    return ":" not in splitdrive(value)[1]
 
 
 def store_url(value: Any) -> str:
@@ -251,6 +282,8 @@ def store_url(value: Any) -> str:
         made = f"sqlite:///{project_folder() / plain[1]}"
         if _PLAIN_SQLITE.fullmatch(made):
             return made
+    if is_file_name(value):
+        raise StoreError(f"a file is written sqlite:///{value}")
     from shingling.store import file_of, parse_url
 
     url = parse_url(value)
@@ -262,7 +295,7 @@ def store_url(value: Any) -> str:
 
 _SCHEME_ACCEPTS = "a dict (or JSON) of unit, ordered, family, canonical = {...} and simhash = {...}"
 
-SETTINGS: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
+SETTINGS: dict[str, Setting] = {
     "DEDUP_ACTION": (
         "drop",
         "drop, tag or observe",
@@ -280,7 +313,11 @@ SETTINGS: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
         f"{', '.join(BUILT_IN)}, a name offered by a package, or the import path of a function",
         extractor_name,
     ),
-    "DEDUP_FETCH": ("all", "all, observe or skip", choice("all", "observe", "skip")),
+    "DEDUP_FIELDS": (
+        "auto",
+        '"auto", or a list of names of fields, which may be empty',
+        auto_or_names,
+    ),
     "DEDUP_FILL_FIELDS": (
         (),
         f"a list of names among {', '.join(FILLABLE)}",
@@ -300,7 +337,6 @@ SETTINGS: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
         whole_number(0, 1_000_000),
     ),
     "DEDUP_ON_ERROR": ("keep", "keep or close", choice("keep", "close")),
-    "DEDUP_REPORT": (None, "None, or the path of a .html file", html_file),
     "DEDUP_RESULT_FIELD": ("dedup", "the name of an item's field", field_name),
     "DEDUP_SCHEME": ({}, _SCHEME_ACCEPTS, scheme_dict),
     "DEDUP_SCOPE": ("all", "all, site or spider", choice("all", "site", "spider")),
@@ -313,11 +349,6 @@ SETTINGS: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
         DEFAULT_SIMHASH_DISTANCE,
         f"a whole number of bits, 0 to {MAX_SIMHASH_DISTANCE}",
         whole_number(0, MAX_SIMHASH_DISTANCE),
-    ),
-    "DEDUP_SKIP_RISK": (
-        DEFAULT_SKIP_RISK,
-        "a number above 0, at most 1",
-        number(0, 1, above=True),
     ),
     "DEDUP_STORE_TEXT": (True, "True or False", boolean),
     "DEDUP_STORE_URL": (
@@ -355,4 +386,4 @@ SETTINGS: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
         megabytes(256, 1_000_000),
     ),
 }
-"""Every setting: its default, what it accepts, and what reads a value of it."""
+"""Every setting of the core: its default, what it accepts, and what reads a value of it."""

@@ -11,9 +11,6 @@ DEFAULT_MIN_WORDS = 20
 DEFAULT_SIMHASH_DISTANCE = 3
 """Bits in which the SimHashes of near-duplicates differ at most."""
 
-DEFAULT_SKIP_RISK = 0.01
-"""Probability of losing something new up to which a request is skipped, where any are."""
-
 MAX_SIMHASH_DISTANCE = 7
 """Bits that an index of SimHashes can look for at most."""
 

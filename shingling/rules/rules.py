@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import asdict, dataclass
 from typing import TypedDict
 
 from shingling.errors import SettingsError
@@ -31,6 +32,9 @@ class Rules:
         store_text: keep the texts, which lets verdicts be measured exactly.
         templates: measure texts without what the pages of their sites have in common; without
             `store_text` it has no effect.
+        fields: own fields of items that duplicates have in common: "auto", on one site, all that
+            say something; or names of fields, which must be equal on every site. An empty tuple:
+            none.
 
     Raises:
         SettingsError: a value that is not accepted, or values that contradict each other.
@@ -44,6 +48,7 @@ class Rules:
     simhash_distance: int = DEFAULT_SIMHASH_DISTANCE
     containment: float | None = None
     templates: bool = True
+    fields: str | tuple[str, ...] = "auto"
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -58,6 +63,7 @@ class Rules:
         days = self.window_days
         if days is not None and not (_is_number(days) and days > 0):
             raise _not_accepted("window_days", days, "a number above 0, or None")
+        object.__setattr__(self, "fields", _fields(self.fields))
         for name in ("store_text", "templates"):
             if not isinstance(getattr(self, name), bool):
                 raise _not_accepted(name, getattr(self, name), "True or False")
@@ -74,6 +80,18 @@ class Rules:
             raise SettingsError(
                 f"containment (DEDUP_CONTAINMENT) needs a method other than {self.method}"
             )
+
+    @property
+    def least_resemblance(self) -> float | None:
+        """Threshold, or None where the method does not ask for it."""
+        return self.threshold if METHODS[self.method].threshold else None
+
+    @property
+    def deciding(self) -> str:
+        """What decides, as JSON: pages that were decided by something else are decided again."""
+        values = asdict(self)
+        del values["store_text"]
+        return json.dumps(values, sort_keys=True)
 
     @classmethod
     def given(cls, rules: Rules | None, single: RuleValues) -> Rules | None:
@@ -100,6 +118,15 @@ class RuleValues(TypedDict, total=False):
     simhash_distance: int
     containment: float | None
     templates: bool
+    fields: str | tuple[str, ...]
+
+
+def _fields(value: object) -> str | tuple[str, ...]:
+    if value == "auto":
+        return "auto"
+    if isinstance(value, (list, tuple)) and all(isinstance(one, str) and one for one in value):
+        return tuple(value)
+    raise _not_accepted("fields", value, '"auto", or a tuple of names of fields')
 
 
 def _is_number(value: object) -> bool:

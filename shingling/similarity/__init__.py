@@ -1,52 +1,81 @@
 """How alike two signatures, or two texts, are."""
 
-from shingling.similarity.classic import (
-    ClassicOverlap,
-    classic_overlap,
-    shingles,
-)
-from shingling.similarity.collection import Collection, Document, Pair
-from shingling.similarity.common_runs import Alignment, align, longest_common_run
-from shingling.similarity.comparison import Comparison, compare
-from shingling.similarity.cosine import DocumentFrequencies, Weighting, cosine
-from shingling.similarity.diff import Change, word_diff, written_words
-from shingling.similarity.measures import (
-    Counts,
-    Overlap,
-    distance,
-    equal_supershingles,
-    estimate,
-    measure_sets,
-    nearest,
-    overlap,
-    standard_error,
-)
+from __future__ import annotations
 
-__all__ = [
-    "Alignment",
-    "Change",
-    "ClassicOverlap",
-    "Collection",
-    "Comparison",
-    "Counts",
-    "Document",
-    "DocumentFrequencies",
-    "Overlap",
-    "Pair",
-    "Weighting",
-    "align",
-    "classic_overlap",
-    "compare",
-    "cosine",
-    "distance",
-    "equal_supershingles",
-    "estimate",
-    "longest_common_run",
-    "measure_sets",
-    "nearest",
-    "overlap",
-    "shingles",
-    "standard_error",
-    "word_diff",
-    "written_words",
-]
+from typing import TYPE_CHECKING
+
+from shingling.names import when_used
+
+if TYPE_CHECKING:
+    from shingling.similarity.classic import (
+        ClassicOverlap as ClassicOverlap,
+        classic_overlap as classic_overlap,
+        shingles as shingles,
+    )
+    from shingling.similarity.collection import (
+        Collection as Collection,
+        Document as Document,
+        Pair as Pair,
+    )
+    from shingling.similarity.common_runs import (
+        Alignment as Alignment,
+        align as align,
+        longest_common_run as longest_common_run,
+    )
+    from shingling.similarity.comparison import (
+        Comparison as Comparison,
+        compare as compare,
+    )
+    from shingling.similarity.cosines import (
+        DocumentFrequencies as DocumentFrequencies,
+        Weighting as Weighting,
+        cosine as cosine,
+    )
+    from shingling.similarity.diff import (
+        Change as Change,
+        word_diff as word_diff,
+        written_words as written_words,
+    )
+    from shingling.similarity.measures import (
+        Counts as Counts,
+        Overlap as Overlap,
+        distance as distance,
+        equal_supershingles as equal_supershingles,
+        estimate as estimate,
+        measure_sets as measure_sets,
+        nearest as nearest,
+        overlap as overlap,
+        standard_error as standard_error,
+    )
+
+_MODULE_OF = {
+    "Alignment": "common_runs",
+    "Change": "diff",
+    "ClassicOverlap": "classic",
+    "Collection": "collection",
+    "Comparison": "comparison",
+    "Counts": "measures",
+    "Document": "collection",
+    "DocumentFrequencies": "cosines",
+    "Overlap": "measures",
+    "Pair": "collection",
+    "Weighting": "cosines",
+    "align": "common_runs",
+    "classic_overlap": "classic",
+    "compare": "comparison",
+    "cosine": "cosines",
+    "distance": "measures",
+    "equal_supershingles": "measures",
+    "estimate": "measures",
+    "longest_common_run": "common_runs",
+    "measure_sets": "measures",
+    "nearest": "measures",
+    "overlap": "measures",
+    "shingles": "classic",
+    "standard_error": "measures",
+    "word_diff": "diff",
+    "written_words": "diff",
+}
+
+__all__ = [*_MODULE_OF]
+__getattr__ = when_used(__name__, _MODULE_OF)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from shingling.similarity.cosine import DocumentFrequencies, Weighting, count_features
-from shingling.similarity.measures import Counts, measure_sets
+from shingling.similarity.cosines import DocumentFrequencies, Weighting, count_features
+from shingling.similarity.measures import Counts, Values, measure_sets
 from shingling.sketch import Fingerprints, Scheme, fingerprint_set_of_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from shingling.similarity.cosine import Weights
-
-Values: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
+    from shingling.similarity.cosines import Weights
 
 _MAX_GATHERED_POSTINGS = 1 << 22  # at a time
 

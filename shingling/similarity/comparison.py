@@ -7,7 +7,7 @@ from typing import Any
 
 from shingling.rules.defaults import MIN_WORDS_FOR_SIMHASH
 from shingling.similarity.common_runs import align, longest_common_run
-from shingling.similarity.cosine import DocumentFrequencies, Weighting, cosine
+from shingling.similarity.cosines import DocumentFrequencies, Weighting, cosine
 from shingling.similarity.measures import (
     distance,
     equal_supershingles,
@@ -40,7 +40,7 @@ class Comparison:
         longest_subsequence: words of the longest common subsequence; None where rapidfuzz is not
             installed, or for very long texts (more than 10^10 pairs of words).
         edit_distance: words to insert, delete or replace; None likewise.
-        exact: the texts are the same (by a scheme of version 1, their canonical words).
+        exact: the texts are the same.
     """
 
     words_a: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -12,21 +12,33 @@ from shingling.errors import SchemeError
 from shingling.sketch import FUNCTIONS, SUPERSHINGLES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from shingling.sketch import Fingerprints, Minima, Signature
+
+Values: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
+Number: TypeAlias = float | Values
 
 
 class Counts(NamedTuple):
     """Shingles and words of two texts; those of b may be arrays, of many texts."""
 
-    a: Any
-    b: Any
-    words_a: Any
-    words_b: Any
+    a: Number
+    b: Number
+    words_a: Number
+    words_b: Number
 
 
-def measure_sets(measure: str, shared: Any, counts: Counts) -> Any:
+# What the shared shingles are a share of.
+_WHOLES: dict[str, Callable[[Number, Counts], Number]] = {
+    "resemblance": lambda shared, counts: counts.a + counts.b - shared,
+    "dice": lambda _, counts: (counts.a + counts.b) / 2,
+    "share": lambda _, counts: np.minimum(counts.words_a, counts.words_b),
+    "containment": lambda _, counts: np.minimum(counts.a, counts.b),
+}
+
+
+def measure_sets(measure: str, shared: Number, counts: Counts) -> Values:
     """One of `shingling.rules.measures.SET_MEASURES`, from 0 to 1; 0 where there is nothing.
 
     Args:
@@ -34,15 +46,11 @@ def measure_sets(measure: str, shared: Any, counts: Counts) -> Any:
             (shared / words of the text with fewer) or "containment" (shared / the smaller set).
         shared: shingles that both have.
         counts: of both texts.
+
+    Returns:
+        float64[n] for arrays of n texts, else float64[].
     """
-    if measure == "resemblance":
-        return shared / np.maximum(counts.a + counts.b - shared, 1)
-    if measure == "dice":
-        return 2 * shared / np.maximum(counts.a + counts.b, 1)
-    if measure == "share":
-        return shared / np.maximum(np.minimum(counts.words_a, counts.words_b), 1)
-    assert measure == "containment"
-    return shared / np.maximum(np.minimum(counts.a, counts.b), 1)
+    return np.asarray(shared / np.maximum(_WHOLES[measure](shared, counts), 1))
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,6 @@ and `exact` make the parts of a `signature`; `signing` makes signatures of texts
 `banding` and `halves` make the keys of an index.
 """
 
-import warnings
-from typing import Any
-
 from shingling.sketch.banding import SUPERSHINGLES, Banding, Keys
 from shingling.sketch.exact import exact_hash
 from shingling.sketch.halves import Halves
@@ -55,14 +52,3 @@ __all__ = [
     "word_hashes",
     "word_weights",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name != "fingerprints_of":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    warnings.warn(
-        f"{__name__}.fingerprints_of is now {__name__}.fingerprint_set_of_words",
-        DeprecationWarning,
-        stacklevel=2,
-    )
-    return fingerprint_set_of_words

@@ -52,6 +52,11 @@ class Banding:
         """Probability that two pages of this resemblance share a band, 0 to 1."""
         return float(1 - (1 - resemblance**self.rows) ** self.bands)
 
+    @property
+    def reach(self) -> float:
+        """Least resemblance at which 95 % of the pairs share a band."""
+        return float((1 - (1 - MIN_RECALL) ** (1 / self.bands)) ** (1 / self.rows))
+
     def finds(self, threshold: float) -> bool:
         """Whether at least 95 % of the pairs at a threshold share a band."""
         return self.recall(threshold) >= MIN_RECALL

@@ -15,16 +15,11 @@ from shingling.text import nfkc_casefold
 _HASH_BYTES = 16
 
 
-def hash_bytes(raw: bytes) -> bytes:
-    """BLAKE2b-128 of bytes (RFC 7693): 16 bytes."""
-    return hashlib.blake2b(raw, digest_size=_HASH_BYTES).digest()
-
-
 def exact_hash(text: str) -> bytes:
-    """Exact hash of a text, 16 bytes, under every scheme of version 2.
+    """Exact hash of a text, 16 bytes, under every scheme.
 
-    BLAKE2b-128 of the text in UTF-8, in NFKC_Casefold (Unicode Standard, section 3.13), with one
-    blank for each run of white space and none at the ends. Case, line breaks and invisible
+    BLAKE2b-128 (RFC 7693) of the text in UTF-8, in NFKC_Casefold (Unicode Standard, section 3.13),
+    with one blank for each run of white space and none at the ends. Case, line breaks and invisible
     characters do not count; every letter, digit, symbol and punctuation mark does.
     """
     return hash_folded(nfkc_casefold(text))
@@ -40,4 +35,4 @@ def hash_folded(folded: str) -> bytes:
         kept = np.ones(len(codes), bool)  # all but blanks after a blank
         np.logical_not(blank[1:] & blank[:-1], out=kept[1:])
         raw = codes[kept].tobytes()
-    return hash_bytes(raw.strip())
+    return hashlib.blake2b(raw.strip(), digest_size=_HASH_BYTES).digest()

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from shingling.sketch.affine import MULTIPLIERS, OFFSETS
-from shingling.sketch.crc import crc_values
 
 if TYPE_CHECKING:
     from shingling.sketch.shingles import Fingerprints
@@ -54,6 +53,8 @@ def _affine_minima(fingerprints: Fingerprints) -> Minima:
 
 
 def _crc_minima(fingerprints: Fingerprints) -> Minima:
+    from shingling.sketch.crc import crc_values  # few schemes have this family
+
     smallest = np.full(FUNCTIONS, 0xFFFFFFFF, dtype=np.uint32)
     for start in range(0, len(fingerprints), _CHUNK_FINGERPRINTS):
         part = crc_values(fingerprints[start : start + _CHUNK_FINGERPRINTS])

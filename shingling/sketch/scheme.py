@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MAX_SHINGLE_SIZE = 100  # words or characters
-VERSIONS = (1, 2, 3)
-BY_OPTIONS = 0
-"""Version of a scheme that is to be chosen by its options."""
+VERSION = 2
+"""Of the way from text to signature: another one has another id, and is refused."""
 _MIN_COMPARABLE_WORDS = 5  # at most, with shingles of characters
 _T = TypeVar("_T")
 
@@ -40,10 +39,6 @@ class Scheme:
 
     Args:
         shingle_size: units in a shingle, 1 to 100.
-        version: of the algorithm; without it, the lowest of 2 and 3 under which the options mean
-            what this release says. Before 3, the stop words `True` are the long list, and keywords
-            of a SimHash may be function words. Under 1, as in stores of older releases, the exact
-            hash is that of the canonical words, and not that of the whole text.
         unit: of a shingle, "words" or "characters".
         ordered: the order of the units within a shingle counts.
         family: of the 84 hash functions of MinHash, "affine" or "crc".
@@ -55,7 +50,6 @@ class Scheme:
     """
 
     shingle_size: int = 5
-    version: int = BY_OPTIONS
     unit: str = "words"
     ordered: bool = True
     family: str = "affine"
@@ -63,10 +57,6 @@ class Scheme:
     simhash: SimhashFeatures = field(default_factory=SimhashFeatures)
 
     def __post_init__(self) -> None:
-        version: object = self.version
-        if type(version) is not int or version not in (BY_OPTIONS, *VERSIONS):
-            accepted = ", ".join(map(str, VERSIONS))
-            raise SchemeError(f"scheme version {version!r} is not known; accepted: {accepted}")
         size = self.shingle_size
         if type(size) is not int or not 1 <= size <= MAX_SHINGLE_SIZE:
             raise SchemeError(
@@ -84,17 +74,6 @@ class Scheme:
             )
         if not isinstance(self.simhash, SimhashFeatures):
             raise SchemeError(f"simhash {self.simhash!r} is not accepted: a dict of its options")
-        if version == BY_OPTIONS:
-            is_new = self.canonical.stop_words is True or self.simhash.keywords > 0
-            object.__setattr__(self, "version", 3 if is_new else 2)
-        elif version < 3 and self.canonical.stop_words is True:
-            long = replace(self.canonical, stop_words="long")
-            object.__setattr__(self, "canonical", long)
-
-    @property
-    def keywords_are_content_words(self) -> bool:
-        """Whether function words are no keywords of the SimHash."""
-        return self.version >= 3 and self.simhash.keywords > 0
 
     @property
     def min_comparable_words(self) -> int:
@@ -112,19 +91,12 @@ class Scheme:
         """Identifier of the scheme, 16 hexadecimal digits: BLAKE2b-64 of its JSON form."""
         return hashlib.blake2b(self.to_json().encode(), digest_size=8).hexdigest()
 
-    def equals_ignoring_version(self, other: Scheme) -> bool:
-        """Whether this scheme, in the version of another one, is equal to that."""
-        return replace(self, version=other.version) == other
-
     def as_dict(self) -> dict[str, Any]:
         """Shingle size and version, and every other parameter that is not the default.
 
         `from_dict` makes the scheme of it again.
         """
-        changed = _changed_fields(self)
-        if self.version < 3 and self.canonical.stop_words == "long":
-            changed["canonical"]["stop_words"] = True  # as older releases wrote it
-        return {"shingle_size": self.shingle_size, **changed, "version": self.version}
+        return {"shingle_size": self.shingle_size, **_changed_fields(self), "version": VERSION}
 
     def describe(self) -> dict[str, Any]:
         """`as_dict` for people: stop words by their list, a table of frequencies by its size."""
@@ -144,9 +116,13 @@ class Scheme:
         """Make the scheme of these parameters; those that are left out have their defaults.
 
         Raises:
-            SchemeError: a parameter is not known, or its value is not accepted.
+            SchemeError: a parameter is not known, its value is not accepted, or they are of
+                another version.
         """
         values = dict(parameters)
+        version = values.pop("version", VERSION)
+        if type(version) is not int or version != VERSION:
+            raise SchemeError(f"scheme version {version!r} is not known; accepted: {VERSION}")
         if isinstance(values.get("canonical"), dict):
             values["canonical"] = _construct(Canonicaliser, values["canonical"], "canonical.")
         if isinstance(values.get("simhash"), dict):

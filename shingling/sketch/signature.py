@@ -31,8 +31,7 @@ class Signature:
     Args:
         minima: uint32[84].
         simhash: 32 or 64 bits as an int.
-        text_hash: the exact hash, 16 bytes: of the text, or under a scheme of version 1 of its
-            canonical words.
+        text_hash: the exact hash of the text, 16 bytes.
         words: number of canonical words.
         scheme: id of the scheme that it was made under, 16 hexadecimal digits.
     """

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shingling import kernel
-from shingling.sketch.exact import exact_hash, hash_bytes, hash_folded
+from shingling.sketch.exact import exact_hash, hash_folded
 from shingling.sketch.minhash import AFFINE, minima
 from shingling.sketch.scheme import Scheme
 from shingling.sketch.shingles import fingerprints, unit_hashes, word_hashes
@@ -45,9 +45,6 @@ def sign(text: str, scheme: Scheme = _DEFAULT) -> Signature:
     canonical = scheme.canonical
     if not (_kernel_signs(scheme) and is_plain(canonical)):
         return sign_words(canonical.words(text), scheme, text)
-    if scheme.version == 1:
-        joined = join_plain_words(canonical, text)
-        return sign_by_kernel(joined, scheme, hash_bytes(joined))
     folded = nfkc_casefold(text)  # once, for words and exact hash
     joined = join_plain_words(canonical, text) if canonical.markup else join_folded_words(folded)
     return sign_by_kernel(joined, scheme, hash_folded(folded))
@@ -89,7 +86,9 @@ def sign_words(
         joined = " ".join(words)
         # The kernel splits at blanks: no word may be empty or contain one.
         if joined.count(" ") == len(words) - 1 and "" not in words:
-            return sign_by_kernel(joined.encode(), scheme, _text_hash(joined, scheme, text))
+            return sign_by_kernel(
+                joined.encode(), scheme, exact_hash(joined if text is None else text)
+            )
     return sign_by_numpy(words, scheme, text)
 
 
@@ -117,14 +116,14 @@ def sign_by_numpy(
     units = hashes if scheme.unit == "words" else unit_hashes(words, scheme.unit)
     shingles = fingerprints(units, scheme.shingle_size, ordered=scheme.ordered)
     weighed = words
-    if text is not None and scheme.keywords_are_content_words:
+    if text is not None and scheme.simhash.keywords:
         weighed = scheme.canonical.content_words(text, [*words])
     return Signature(
         minima=minima(shingles, scheme.family),
         simhash=simhash_of_words(
             weighed, hashes if weighed is words else word_hashes(weighed), scheme.simhash
         ),
-        text_hash=_text_hash(" ".join(words), scheme, text),
+        text_hash=exact_hash(" ".join(words) if text is None else text),
         words=len(words),
         scheme=scheme.id,
     )
@@ -171,9 +170,3 @@ def _kernel_signs(scheme: Scheme) -> bool:
         and scheme.family == "affine"
         and tf_shingle_sizes(scheme.simhash) is not None
     )
-
-
-def _text_hash(joined: str, scheme: Scheme, text: str | None) -> bytes:
-    if scheme.version == 1:
-        return hash_bytes(joined.encode())
-    return exact_hash(joined if text is None else text)

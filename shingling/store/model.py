@@ -12,10 +12,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from shingling.errors import PageError
+from shingling.rules.own_fields import OwnFields, own_fields
 from shingling.store.urls import safe_url
 from shingling.text import PreparedText, clean
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shingling.rules.rules import Rules
     from shingling.sketch import Scheme, Signature
     from shingling.text import Canonicaliser
 
@@ -47,6 +51,9 @@ class Page:
         source: URL of the page that it is an item of; documents of one page are never
             duplicates of each other, nor of the page. None for a page.
         prepared: the main text as another process has prepared it, in place of `text`.
+        fields: what else an item says of the page, by name: on one site, a page whose fields
+            differ is not dropped. Their digests are kept, not their values.
+        teaches: whether its site's template is learned from it: an API adds none to its texts.
 
     Raises:
         PageError: `fetched` is not in the years 1 to 9999, or `scope` is too long.
@@ -63,6 +70,8 @@ class Page:
     body_key: bytes | None = None
     source: str | None = None
     prepared: PreparedText | None = field(default=None, compare=False, repr=False)
+    fields: Mapping[str, Any] | None = field(default=None, repr=False)
+    teaches: bool = True
 
     def __post_init__(self) -> None:
         cleaned = {
@@ -74,6 +83,9 @@ class Page:
         }
         for name, value in cleaned.items():
             object.__setattr__(self, name, value)
+        if self.fields is not None and not isinstance(self.fields, OwnFields):
+            digests = own_fields(self.fields.items(), [self.url])
+            object.__setattr__(self, "fields", digests)
         if self.fetched is not None and not FIRST_SECOND <= self.fetched <= LAST_SECOND:
             raise PageError(f"{self.url}: fetched is {self.fetched}, not in the years 1 to 9999")
         if len(self.scope) > MAX_SCOPE_CHARACTERS:
@@ -101,6 +113,11 @@ class SplitText:
     def has_template(self) -> bool:
         """Whether some blocks are template."""
         return self._gone is not None
+
+    @property
+    def whole(self) -> str:
+        """Whole text."""
+        return self._text.text
 
     @cached_property
     def compared(self) -> str:
@@ -137,20 +154,30 @@ class Verdict:
 
     Args:
         status: one of `STATUSES`.
-        original: URL of the original that the page is a duplicate of, or None.
-        resemblance: to the original; for `changed` pages without one, to what the page was.
+        original: URL of the original that the page is a duplicate of, or None; with the reason
+            `other_fields`, that it would be a duplicate of.
+        resemblance: to the page that decided; for `changed` pages without an original, to what
+            the page was.
         containment: shared shingles / shingles of the smaller of the two pages.
         page_id: the page's row in the store, or None where it is not stored.
         reason: why it was skipped (`template`: its text is what its site has on every page);
             `piece` where a near-duplicate is a piece of its original,
-            `review` where a review decided; `other_title` where a page would be a
-            duplicate of another one of its site, but for its title.
+            `review` where a review decided; `other_title` and `other_fields` where a page would
+            be a duplicate of another one of its site, but for its title or its item's own fields;
+            `original_gone` where a known duplicate takes the place of its original, which is no
+            longer met.
         previous: resemblance to what the page was, where its text changed.
         distance: of the SimHashes of page and original, for methods that compare them.
         contains: URL of a stored original that is a piece of this page.
         template: share of the text, by characters, that was left out as its site's template, or
             None where it was not looked at.
+        compared_with: URL of the page that decided, if that is not the original: an exact duplicate
+            may equal another duplicate.
+        fields: names of the own fields in which its item says something else than that of the
+            original; with the reason `other_fields`, those that count.
         candidates: stored pages that were looked at.
+        threshold: resemblance that a near-duplicate has at least; None where the method asks for
+            none.
     """
 
     status: str
@@ -162,21 +189,21 @@ class Verdict:
     previous: float | None = None
     distance: int | None = None
     contains: str | None = None
+    compared_with: str | None = None
+    fields: tuple[str, ...] = ()
     template: float | None = field(default=None, compare=False)
+    threshold: float | None = field(default=None, compare=False)
     candidates: int = field(default=0, compare=False)
 
     @property
     def is_duplicate(self) -> bool:
-        """Whether the page is a duplicate of another page."""
-        return self.original is not None
+        """Whether the page is a duplicate of another page, and says nothing else than it."""
+        return self.original is not None and self.reason != "other_fields"
 
     def as_dict(self) -> dict[str, Any]:
         """Verdict as the result field of an item shows it."""
-        shown = asdict(self)
+        shown = _rounded(asdict(self))
         del shown["candidates"]
-        for name in ("resemblance", "containment", "previous", "template"):
-            if shown[name] is not None:
-                shown[name] = round(shown[name], 4)
         return shown
 
 
@@ -185,7 +212,9 @@ class StoredPage:
     """A page as the store knows it.
 
     `original` is a URL, or None for an original; `source` is the URL of the page that it is an item
-    of, or None for a page.
+    of, or None for a page. `resemblance` and `containment` are to the page that decided: the
+    original, or that of the URL `compared_with`. `fields` are the names of those that differ, with
+    the reason `other_fields`. `rules` are those that decided; None where they are not known.
     """
 
     id: int
@@ -204,10 +233,26 @@ class StoredPage:
     last_seen: datetime
     run: int | None
     source: str | None
+    reason: str | None = None
+    compared_with: str | None = None
+    last_run: int | None = None
+    fields: tuple[str, ...] = ()
+    rules: Rules | None = field(default=None, repr=False)
+
+    @property
+    def threshold(self) -> float | None:
+        """Resemblance that the rules ask for; None where they ask for none, or are not known."""
+        return None if self.rules is None else self.rules.least_resemblance
+
+    @property
+    def decided_by(self) -> str | None:
+        """URL of the page that `resemblance` and `containment` are to."""
+        return self.compared_with or self.original
 
     def as_dict(self) -> dict[str, Any]:
-        """Page with times in ISO 8601."""
-        shown = asdict(self)
+        """Page with times in ISO 8601, and otherwise with the values of `Verdict.as_dict`."""
+        shown = _rounded({**asdict(self), "threshold": self.threshold})
+        del shown["rules"]
         for name in ("first_seen", "last_seen"):
             shown[name] = shown[name].isoformat()
         return shown
@@ -235,34 +280,6 @@ class Group:
 
     original: StoredPage
     duplicates: tuple[StoredPage, ...]
-
-
-@dataclass(frozen=True)
-class RunRecord:
-    """A crawl or an import, as the store keeps it.
-
-    Args:
-        id: its number.
-        spider: name of the spider; `import` and `bulk` for those commands.
-        started, finished: None where it has not ended.
-        outcome: why it ended.
-        counts: verdicts by their status, `full_keys` that were met, items that were not compared by
-            their reason (`skipped_short`), requests that were not made (`fetch_skipped`).
-        settings: those that it ran with.
-    """
-
-    id: int
-    spider: str
-    started: datetime
-    finished: datetime | None
-    outcome: str | None
-    counts: dict[str, int]
-    settings: dict[str, Any]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Run with times in ISO 8601."""
-        finished = None if self.finished is None else self.finished.isoformat()
-        return {**asdict(self), "started": self.started.isoformat(), "finished": finished}
 
 
 class IndexShape(NamedTuple):
@@ -299,7 +316,6 @@ class StoreStatus:
         full_keys: keys that more originals share than are looked at.
         rebuilding: whether a rebuild has begun and not ended.
         scheme: of the signatures.
-        exact_means: what two exact duplicates have in common here.
         index: what the originals are found by.
         extractors: names of those that the texts are by, the last one last; none if not known.
         revision: of the tables.
@@ -319,7 +335,6 @@ class StoreStatus:
     full_keys: int
     rebuilding: bool
     scheme: Scheme
-    exact_means: str
     index: IndexShape
     extractors: tuple[str, ...]
     revision: str
@@ -349,6 +364,14 @@ class Review:
     def as_dict(self) -> dict[str, Any]:
         """Review with its time in ISO 8601."""
         return {**asdict(self), "created": self.created.isoformat()}
+
+
+def _rounded(shown: dict[str, Any]) -> dict[str, Any]:
+    """Values of a verdict or a page as JSON has them."""
+    for name in ("resemblance", "containment", "previous", "template"):
+        if shown.get(name) is not None:
+            shown[name] = round(shown[name], 4)
+    return {**shown, "fields": list(shown["fields"]) or None}
 
 
 def from_seconds(seconds: int) -> datetime:

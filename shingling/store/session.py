@@ -24,7 +24,8 @@ from shingling.sketch import Scheme
 from shingling.store.backends.base import AgainError, Trouble
 from shingling.store.backends.engine import database_of, file_of, parse_url
 from shingling.store.index.keys import Index
-from shingling.store.schema.migrate import HEAD, current_revision, refuse_newer, upgrade
+from shingling.store.runs import add_rules, find_rules
+from shingling.store.schema.migrate import HEAD, current_revision, require_known, upgrade
 from shingling.store.schema.tables import LIVE, scheme as scheme_table
 from shingling.store.templates import SiteCache
 from shingling.text.words_left import WordsLeft
@@ -76,6 +77,7 @@ class Session:
         self.rules = rules or Rules()
         self.site_cache = SiteCache()
         self._given_rules = rules
+        self._numbers: dict[Rules, int] = {}
         self.words_left = WordsLeft(scheme.canonical)
 
     @classmethod
@@ -91,7 +93,7 @@ class Session:
         """Open a store; create it, or bring its tables up to date, where needed.
 
         Arguments and errors are those of `Store.open`. With `read_only`, the database itself
-        refuses every change, and a store of an older release is not opened.
+        refuses every change, and a store of an earlier release is not opened.
         """
         database = database_of(parse_url(url))
         if read_only:
@@ -115,15 +117,14 @@ class Session:
             stored = database.read(_read_current)
             if stored is None and read_only:
                 raise StoreVersionError(
-                    f"{where}: it is of an older release, and cannot be brought up to date while it"
-                    " is opened read only"
+                    f"{where}: it is of an earlier release, and cannot be brought up to date while"
+                    " it is opened read only"
                 )
             if stored is None:
                 stored = database.write(make, alone=True)
             _check_scheme(scheme, stored[0], where)
             if scheme is not None:  # it is going to sign
                 _check_packs(database, stored[0])
-                _check_options(scheme, stored[0], where)
         except BaseException:
             database.close()
             raise
@@ -169,6 +170,17 @@ class Session:
 
         return self.database.write(with_index, alone=alone)
 
+    def number_of(self, rules: Rules, *, dry_run: bool = False) -> int | None:
+        """Find the number under which the store keeps rules; new ones get one, but in a dry run."""
+        if rules not in self._numbers:
+            number = self.database.read(lambda connection: find_rules(connection, rules))
+            if number is None and not dry_run:
+                number = self.database.write(lambda connection: add_rules(connection, rules))
+            if number is None:
+                return None
+            self._numbers[rules] = number
+        return self._numbers[rules]
+
     def extractors(self) -> list[str]:
         """Names of the extractors that the texts are by, the last one last; none if unknown."""
         return self.database.read(read_extractors)
@@ -208,16 +220,15 @@ class Session:
         return self.database.postings(connection, LIVE.bands)
 
 
-def look_at_store(url: str, scheme: Scheme, rules: Rules) -> None:
+def look_at_store(url: str, scheme: Scheme) -> None:
     """See whether the store in a SQLite file can be used; nothing is changed, or made.
 
     One that is not there will be made; a server is not asked, since it may come back.
 
     Raises:
         StoreError: it cannot be opened.
-        StoreVersionError: it was written by a newer release.
+        StoreVersionError: another release has written it, and this one does not know its revision.
         SchemeError: its signatures were made under another scheme.
-        BandingError: its index does not find what the rules look for.
     """
     parsed = parse_url(url)
     if file_of(parsed) is None:
@@ -225,13 +236,9 @@ def look_at_store(url: str, scheme: Scheme, rules: Rules) -> None:
     database = database_of(parsed)
 
     def look(connection: Connection) -> None:
-        revision = current_revision(connection)
-        if revision is not None:
-            refuse_newer(revision)
-        stored = read_scheme(connection) if revision == HEAD else None
-        if stored is not None:  # an older one is brought up to date when it is opened
+        stored = _read_current(connection)
+        if stored is not None:
             _check_scheme(scheme, stored[0], database.where)
-            stored[1].require(rules)
 
     try:
         if database.is_there():
@@ -241,8 +248,15 @@ def look_at_store(url: str, scheme: Scheme, rules: Rules) -> None:
 
 
 def _read_current(connection: Connection) -> tuple[Scheme, Index] | None:
-    """Scheme and index of a store; None if its tables are not those of this release."""
-    return read_scheme(connection) if current_revision(connection) == HEAD else None
+    """Scheme and index of a store; None if it is to be made, or brought up to date.
+
+    Raises:
+        StoreVersionError: another release has written it, and this one does not know its revision.
+    """
+    revision = current_revision(connection)
+    if revision is not None:
+        require_known(revision)
+    return read_scheme(connection) if revision == HEAD else None
 
 
 def read_scheme(connection: Connection) -> tuple[Scheme, Index] | None:
@@ -315,30 +329,12 @@ def _write_scheme(connection: Connection, scheme: Scheme, index: Index) -> tuple
 
 
 def _check_scheme(asked: Scheme | None, stored: Scheme, where: str) -> None:
-    """Refuse another scheme than the store's; of the version, the store's own holds."""
-    if asked is not None and not asked.equals_ignoring_version(stored):
+    """Refuse another scheme than the store's."""
+    if asked is not None and asked != stored:
         raise SchemeError(
             f"{where}: its signatures were made with {_shown(stored)}, asked for is"
-            f" {_shown(asked)}; set them to the former, or use another DEDUP_STORE_URL"
-        )
-
-
-def _check_options(asked: Scheme, stored: Scheme, where: str) -> None:
-    """Warn where the version of a store has options mean something else than they do now."""
-    if stored.version >= asked.version:
-        return
-    if asked.canonical.stop_words is True:
-        logger.warning(
-            "%s: its signatures were made without the stop words of the long list, with content"
-            " words and negations, and so are those of new pages; `scrapy dedup rebuild --scheme`"
-            ' goes over to the short list, and stop_words = "long" keeps this one',
-            where,
-        )
-    if asked.keywords_are_content_words:
-        logger.warning(
-            "%s: function words are among the keywords of its SimHashes;"
-            " `scrapy dedup rebuild --scheme` leaves them out",
-            where,
+            f" {_shown(asked)}; set them to the former, sign its texts again (`scrapy dedup rebuild"
+            " --scheme`), or use another DEDUP_STORE_URL"
         )
 
 

@@ -3,41 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from sqlalchemy import select
 
 from shingling.errors import StoreError
+from shingling.rooms import offered
 from shingling.rules.rules import Rules
-from shingling.store.admin import queries, similar
-from shingling.store.admin.events import Measured, event_groups
-from shingling.store.admin.rebuild import read_plan
-from shingling.store.admin.store_admin import StoreAdmin
+from shingling.store import queries, similar
 from shingling.store.decide.check import check_batch, require_scheme
 from shingling.store.decide.texts import read_text
-from shingling.store.model import Match, Page, RunRecord, StoreStatus, Verdict
-from shingling.store.runs import end_run, insert_run
-from shingling.store.schema.migrate import HEAD
+from shingling.store.events import Measured, event_groups
+from shingling.store.model import Match, Page, Verdict
+from shingling.store.runs import RunRecord, end_run, insert_run
 from shingling.store.schema.tables import pages
-from shingling.store.session import Session, read_extractors
+from shingling.store.session import Session
+from shingling.store.status import status_of
 from shingling.store.templates import split_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from sqlalchemy import Connection
-
+    from shingling.admin.store_admin import StoreAdmin
     from shingling.rules.rules import RuleValues
     from shingling.sketch import Scheme, Signature
-    from shingling.store.model import Group, SplitText, StoredPage
-    from shingling.store.runs import Run
+    from shingling.store.model import Group, SplitText, StoredPage, StoreStatus
+    from shingling.store.runs import Run, RunRecord
 
     Progress = Callable[[int, int], None]
-
-_EXACT_MEANS = {
-    1: "same words (made by an older release without all texts; new stores compare whole texts)",
-    2: "same text",
-}
 
 
 class Store:
@@ -45,14 +39,17 @@ class Store:
 
     Open one with `Store.open`; use it as a context manager, or call `close`. Only one thread at a
     time may use an instance. Any number of processes may use the same store.
-
-    Attributes:
-        admin: removes pages, reviews pairs of pages, rebuilds and vacuums.
     """
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self.admin = StoreAdmin(session)
+
+    @cached_property
+    def admin(self) -> StoreAdmin:
+        """What removes pages, reviews pairs of pages, rebuilds and vacuums."""
+        (administer,) = offered("administer")
+        admin: StoreAdmin = administer(self._session)
+        return admin
 
     @classmethod
     def open(
@@ -82,7 +79,8 @@ class Store:
 
         Raises:
             StoreError: it cannot be opened, or does not exist; the file is not changed.
-            StoreVersionError: a newer release has written it.
+            StoreVersionError: another release has written it, and this one does not know its
+                revision.
             SchemeError: its signatures have another scheme.
             SettingsError: a rule has a value that is not accepted, or `rules` was given too.
         """
@@ -264,8 +262,16 @@ class Store:
     def find(self, url: str) -> list[StoredPage]:
         """Find the pages that are stored under a URL, one a scope."""
         with self._session.reading() as connection:
-            damage = self._session.database.damage
-            return [queries.stored_page(row, damage) for row in queries.find_url(connection, url)]
+            return [
+                queries.stored_page(row, connection) for row in queries.find_url(connection, url)
+            ]
+
+    def differing_fields(self, page: StoredPage, other: StoredPage) -> tuple[str, ...]:
+        """Name the own fields in which the item of a page says what another's does not."""
+        with self._session.reading() as connection:
+            return queries.differing_fields(
+                connection, page.id, other.id, page.rules, all_of_them=True
+            )
 
     def text(self, page: StoredPage) -> str | None:
         """Read the main text of a stored page; None if texts are not kept."""
@@ -338,7 +344,8 @@ class Store:
         """Group originals that resemble each other a little, largest groups first.
 
         Nothing is changed: these are no duplicates, but articles on one event, say. Each
-        original joins the earlier one that it resembles most, if that leads a group.
+        original joins the earlier one that it resembles most, if that leads a group, and brings
+        its duplicates along.
 
         Args:
             threshold: least resemblance, estimated from the minima, or `measure`; above 0.
@@ -362,32 +369,27 @@ class Store:
     def status(self) -> StoreStatus:
         """Count what is stored, and say how: scheme, index, size."""
         with self._session.reading() as connection:
-            plan = read_plan(connection)
-            return StoreStatus(
-                url=self.url,
-                bytes=self._session.database.bytes(connection),
-                rebuilding=plan is not None and not plan.dry_run,
-                scheme=self.scheme,
-                exact_means=_EXACT_MEANS[min(self.scheme.version, 2)],
-                index=self._session.index.shape,
-                extractors=tuple(read_extractors(connection)),
-                revision=HEAD,
-                **queries.counts(connection),
-            )
+            return status_of(self._session, connection)
 
     def runs(self, limit: int = 10) -> list[RunRecord]:
         """Last runs, newest first."""
         with self._session.reading() as connection:
             return queries.list_runs(connection, limit)
 
-    def start_run(self, spider: str, settings: dict[str, Any] | None = None) -> Run:
-        """Record that a crawl or import has begun."""
+    def start_run(
+        self, spider: str, settings: dict[str, Any] | None = None, *, is_crawl: bool = False
+    ) -> Run:
+        """Record that a crawl or import has begun.
 
-        def begin(connection: Connection) -> Run:
-            return insert_run(connection, spider, settings or {})
-
+        Args:
+            spider: its name; `import` and `bulk` for those commands.
+            settings: that it runs with.
+            is_crawl: whether known duplicates take the place of originals that neither this crawl
+                has met nor the spider's last one that has finished.
+        """
+        begin = partial(insert_run, spider=spider, settings=settings or {}, is_crawl=is_crawl)
         return self._session.write(begin)
 
     def finish_run(self, run: Run, outcome: str) -> None:
         """Record that a run has ended, and why."""
-        self._session.database.write(lambda connection: end_run(connection, run, outcome))
+        self._session.database.write(partial(end_run, run=run, outcome=outcome))

@@ -34,8 +34,15 @@ from shingling.store.schema.site_entries import (
 )
 from shingling.store.schema.statements import select_in
 from shingling.store.schema.tables import site_blocks
-from shingling.store.urls import site_of
-from shingling.text import has_same_headline, title_key, title_parts
+from shingling.store.urls import end_alike, folders_of, site_of
+from shingling.text import (
+    has_same_headline,
+    number_parts,
+    respelled,
+    split_numbering,
+    title_key,
+    title_parts,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -266,7 +273,9 @@ class Templates:
             other = others[at]
             if title_key(other.title or "") == key:
                 shared.update(blocks_of(other))
-            elif has_same_headline(parts, site.title_parts(other.title or "")):
+            elif has_same_headline(parts, site.title_parts(other.title or "")) or are_renamed(
+                row, other, site.title_parts
+            ):
                 shared.update(blocks_of(other))
                 is_copy = True
             elif estimate >= LIKELY_COPY and min(row.words, other.words) >= LONG_TEXT:
@@ -346,6 +355,22 @@ def _first_to_merge(rows: Sequence[tuple[int, int]]) -> int:
         first -= 1
         size += rows[first][1]
     return first
+
+
+def are_renamed(a: Row, b: Row, parts_of: Callable[[str], dict[int, int]]) -> bool:
+    """Whether two pages of a site differ in numbering and spelling of their titles only.
+
+    And their URLs end alike. A number that the URL has as well says which page it is:
+    `/lesson-1/quiz` and `/lesson-2/quiz`. `parts_of` gives the keys of the parts of a title.
+    """
+    if not end_alike(a.url, b.url):
+        return False
+    first, second = split_numbering(a.title or ""), split_numbering(b.title or "")
+    own, others = first.number - second.number, second.number - first.number
+    if own & number_parts(folders_of(a.url)) and others & number_parts(folders_of(b.url)):
+        return False
+    title = respelled(second.title, first.title)
+    return has_same_headline(parts_of(first.title), parts_of(title))
 
 
 def split_page(connection: Connection, site: str, text: PreparedText) -> SplitText:

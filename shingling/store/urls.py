@@ -20,6 +20,9 @@ _CREDENTIALS = re.compile(
 )
 _REMOVED_BY_BROWSERS = str.maketrans(dict.fromkeys("\t\r\n"))
 
+_PATH = re.compile(r"(?:[a-z][a-z0-9+.-]*+://[^/?#]*+)?([^?#]*+)(.*)", re.IGNORECASE | re.DOTALL)
+_INDEX = re.compile(r"(?:index|default)\.\w{1,5}", re.IGNORECASE)
+
 MAX_URL_CHARS = 8192
 """Characters of a URL that are kept."""
 
@@ -67,3 +70,27 @@ def site_of(url: str) -> str:
     except ValueError:
         return ""
     return host.removeprefix("www.")[:_MAX_HOST_CHARS]
+
+
+def end_alike(a: str, b: str) -> bool:
+    """Whether two URLs have the same last part: `/1_80/units.html` and `/1_81/units.html`."""
+    last = _split_path(a)[1]
+    return bool(last) and last == _split_path(b)[1]
+
+
+def folders_of(url: str) -> str:
+    """Path of a URL but for its last part."""
+    return _split_path(url)[0]
+
+
+def _split_path(url: str) -> tuple[str, str]:
+    """Split a URL's path into its folders and its last part, with what follows it.
+
+    `index.html` is no part of it. The last part is "" where there is none.
+    """
+    found = _PATH.match(url)
+    assert found is not None  # it matches everything
+    *folders, last = ["", *filter(None, found[1].split("/"))]
+    if _INDEX.fullmatch(last):
+        *folders, last = folders
+    return "/".join(folders), last and last + found[2]

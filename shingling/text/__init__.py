@@ -1,13 +1,14 @@
 """Main text to canonical words, blocks and title keys.
 
-A text is bounded (`bounding`), folded (`folding`), cut into words by the class of each character
-(`characters`, `words`), and changed by options (`canonical`, with `markup` and `languages`).
+A text is bounded (`bounding`, which also makes it fit for a database or a terminal), folded
+(`folding`), cut into words by the class of each character (`characters`, `words`), and changed by
+options (`canonical`, with `markup` and `languages`).
 `blocks` and `titles` hash lines and titles; `prepared` has a text in the forms that the store
-needs; `cleaning` makes text fit for a database or a terminal.
+needs.
 """
 
 from shingling.text.blocks import BlockKeys, split_blocks
-from shingling.text.bounding import bounded, nfc
+from shingling.text.bounding import bounded, clean, nfc, plain_line
 from shingling.text.canonical import (
     PARTS_OF_SPEECH,
     Canonicaliser,
@@ -15,12 +16,14 @@ from shingling.text.canonical import (
     join_plain_words,
 )
 from shingling.text.characters import UNSPACED
-from shingling.text.cleaning import clean, plain_line
 from shingling.text.folding import nfkc_casefold
 from shingling.text.prepared import PreparedText, pack, unpack
 from shingling.text.titles import (
     differ_in_numbers_only,
     has_same_headline,
+    number_parts,
+    respelled,
+    split_numbering,
     title_key,
     title_parts,
 )
@@ -42,9 +45,12 @@ __all__ = [
     "join_plain_words",
     "nfc",
     "nfkc_casefold",
+    "number_parts",
     "pack",
     "plain_line",
+    "respelled",
     "split_blocks",
+    "split_numbering",
     "title_key",
     "title_parts",
     "unpack",

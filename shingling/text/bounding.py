@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shingling.errors import printable
 from shingling.text.characters import (
     IGNORABLE,
     class_table,
@@ -124,3 +125,18 @@ def _properties() -> CharClasses:
         if len(decomposed) > _MAX_CHARS_OF_SHORT:
             table[code] |= _IS_LONG
     return table
+
+
+def clean(text: str) -> str:
+    """Remove NUL from a text, and replace lone surrogates by question marks."""
+    text = text.replace("\0", "")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode()
+    return text
+
+
+def plain_line(text: str) -> str:
+    """Put a text on one line, without control, format or surrogate characters."""
+    return " ".join(printable(text).split())

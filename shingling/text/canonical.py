@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shingling.errors import SchemeError
+from shingling.text import languages
 from shingling.text.bounding import nfkc
 from shingling.text.characters import MARK, SEGMENTED, SEPARATOR, SINGLE, class_table
 from shingling.text.folding import fold
-from shingling.text.languages import packs as language_packs
 from shingling.text.languages.stop_words import (
     depend_on_language,
     read_stop_words,
@@ -116,7 +116,8 @@ class Canonicaliser:
         Raises:
             SchemeError: one is not; the message has the line that installs it.
         """
-        language_packs.require(self._packs())
+        if packs := self._packs():
+            languages.require(packs)
 
     def options_without_effect(self) -> list[str]:
         """List the options that have no effect in the language that is named.
@@ -132,9 +133,9 @@ class Canonicaliser:
         found = []
         if self.stop_words and not self._stop_words(self.language):
             found.append("stop_words")
-        if self.stem and not language_packs.has_stems(self.language):
+        if self.stem and not languages.has_stems(self.language):
             found.append("stem")
-        if self.lemmas != "none" and not language_packs.has_lemmas(self.language, self.lemmas):
+        if self.lemmas != "none" and not languages.has_lemmas(self.language, self.lemmas):
             found.append("lemmas")
         if self.language not in _TAGGERS:
             found += [option for option in ("nouns", "drop") if getattr(self, option)]
@@ -149,9 +150,9 @@ class Canonicaliser:
         Raises:
             SchemeError: one is not installed.
         """
+        self.require_packs()
         packs = self._packs()
-        language_packs.require(packs)
-        return language_packs.versions(packs)
+        return languages.versions(packs) if packs else {}
 
     def words(self, text: str) -> list[str]:
         """Cut a text into canonical words.
@@ -219,7 +220,7 @@ class Canonicaliser:
         """Language of a text; "" where it is not named, and no option depends on it."""
         if self.language != "auto":
             return self.language
-        return language_packs.detect(text) if self._depends_on_language() else ""
+        return languages.detect(text) if self._depends_on_language() else ""
 
     def _stop_words(self, language: str) -> frozenset[str]:
         # A Chinese or Japanese word that is a letter may be a part of any other word.
@@ -288,7 +289,7 @@ class Canonicaliser:
         words = cut_by_class(text, classes, _nfkc_with_case if cased else fold)
         if not segmented:
             return words
-        segment = language_packs.segmenter(pack)
+        segment = languages.segmenter(pack)
         class_of = classes.data
         pieces = []
         for word in words:
@@ -305,21 +306,21 @@ class Canonicaliser:
     def _form(self, word: str, language: str, stopped: frozenset[str]) -> str:
         """Form of a word that counts; "" where it is dropped."""
         if (self.nouns or self.drop) and language in _TAGGERS:
-            analysis = language_packs.analyse(word, language)
+            analysis = languages.analyse(word, language)
             if analysis.part in self.drop:
                 return ""
             if self.nouns:
                 word = analysis.noun
         if self.lemmas == "pymorphy3" and language == "ru":
-            word = language_packs.analyse(word, language).lemma
+            word = languages.analyse(word, language).lemma
         elif self.lemmas != "none":
             # Without case, a heading in capitals has the lemmas of the same words in a sentence.
-            word = language_packs.lemma(word if self.keep_case else word.lower(), language)
+            word = languages.lemma(word if self.keep_case else word.lower(), language)
         folded = word.lower() if word.isascii() else _fold_word(word)
         if folded in stopped:
             return ""
         word = word if self.keep_case else folded
-        return language_packs.stem(word, language) if self.stem else word
+        return languages.stem(word, language) if self.stem else word
 
 
 def _not_accepted(option: str, value: object, accepted: str) -> SchemeError:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from shingling.tuning.pairs import LabelledPair
 
 Flags: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
-Folds: TypeAlias = np.ndarray[tuple[int], np.dtype[np.int64]]
+Integers: TypeAlias = np.ndarray[tuple[int], np.dtype[np.int64]]
+Curves: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float64]]
 
 _F1_TOLERANCE = 0.002  # a cutoff that loses no more is as good as the best
 _BOOTSTRAP_RESAMPLES = 2000
@@ -50,7 +51,7 @@ class Scoring:
     cutoffs: Scores
     choosable: int | None = None
 
-    def curve(self, same: Flags) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    def curve(self, same: Flags) -> Curves:
         """Compute precision, recall and F1 at every cutoff: float64[3, m]."""
         size = len(self.cutoffs)
         passed = np.searchsorted(self.cutoffs, self.scores, side="right")
@@ -101,7 +102,7 @@ def _widest(f1: Scores) -> tuple[int, int]:
     return -start + (width - 1) // 2, width
 
 
-def folds_of(pairs: Sequence[LabelledPair], number: int) -> Folds:
+def folds_of(pairs: Sequence[LabelledPair], number: int) -> Integers:
     """Assign each pair a fold, stratified by label, by a hash of its texts: int64[n]."""
     folds = np.zeros(len(pairs), dtype=np.int64)
     hashes = [
@@ -114,7 +115,7 @@ def folds_of(pairs: Sequence[LabelledPair], number: int) -> Folds:
     return folds
 
 
-def cross_validated(scorings: Sequence[Scoring], same: Flags, folds: Folds) -> Flags:
+def cross_validated(scorings: Sequence[Scoring], same: Flags, folds: Integers) -> Flags:
     """Decide each pair by a cutoff that is chosen on the other folds (Kohavi 1995): bool[n]."""
     decided = np.zeros(len(same), dtype=np.bool_)
     for fold in np.unique(folds):
@@ -131,11 +132,7 @@ def quality(decided: Flags, same: Flags) -> Quality:
     return Quality(precision, recall, f1)
 
 
-def _quality(
-    found: np.ndarray[tuple[int], np.dtype[np.int64]],
-    wrong: np.ndarray[tuple[int], np.dtype[np.int64]],
-    missed: np.ndarray[tuple[int], np.dtype[np.int64]],
-) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+def _quality(found: Integers, wrong: Integers, missed: Integers) -> Curves:
     return np.stack(
         [
             found / np.maximum(found + wrong, 1),

@@ -11,7 +11,7 @@ from shingling.similarity import distance, equal_supershingles, overlap
 from shingling.sketch import fingerprint_set_of_words, sign_words
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from shingling.sketch import Scheme, Signature
     from shingling.text import Canonicaliser
@@ -47,24 +47,19 @@ class Measures:
 
     def distances(self, scheme: Scheme) -> Scores:
         """SimHash distance of each pair in bits, all bits if a text is empty: float64[n]."""
-        signed = self._signatures(scheme)
-        found = (
-            distance(signed[a].simhash, signed[b].simhash)
-            if signed[a].words and signed[b].words
-            else scheme.simhash.bits
-            for a, b in self._pairs
-        )
-        return np.fromiter(found, np.float64, len(self._pairs))
+        bits = scheme.simhash.bits
+        return self._compared(scheme, lambda a, b: distance(a.simhash, b.simhash), bits)
 
     def supershingles(self, scheme: Scheme) -> Scores:
         """Count the equal supershingles of each pair, 0 to 6, 0 if a text is empty: float64[n]."""
+        return self._compared(scheme, lambda a, b: equal_supershingles(a.minima, b.minima), 0)
+
+    def _compared(
+        self, scheme: Scheme, measure: Callable[[Signature, Signature], int], empty: int
+    ) -> Scores:
         signed = self._signatures(scheme)
-        found = (
-            equal_supershingles(signed[a].minima, signed[b].minima)
-            if signed[a].words and signed[b].words
-            else 0
-            for a, b in self._pairs
-        )
+        pairs = ((signed[a], signed[b]) for a, b in self._pairs)
+        found = (measure(a, b) if a.words and b.words else empty for a, b in pairs)
         return np.fromiter(found, np.float64, len(self._pairs))
 
     def _words_of(self, canonical: Canonicaliser) -> list[list[str]]:

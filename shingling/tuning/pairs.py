@@ -10,13 +10,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from shingling.errors import ExtractionError, TuningError
 from shingling.extraction.html import extract_page, sniff_html
 from shingling.rules.defaults import MAX_FILE_BYTES
-from shingling.text import clean, plain_line
+from shingling.text import canonical_words, clean, plain_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from shingling.store import Store
+
 MIN_PAIRS = 10
 MIN_PAIRS_PER_LABEL = 2
+MAX_REVIEWS_READ = 1000
+"""Reviews that are taken, the newest ones."""
+
 _URL = re.compile(r"https?://\S+", re.IGNORECASE)
 _MAX_VALUE_CHARACTERS = 80  # in a message
 
@@ -37,15 +42,17 @@ class LabelledPair:
 
 
 class LabelledPairs(NamedTuple):
-    """The pairs of a file.
+    """Pairs, and where their labels are from.
 
     Args:
         pairs: those with a label.
         unlabelled: number of pairs without one.
+        labels: `file`, `reviews` or `titles`.
     """
 
     pairs: tuple[LabelledPair, ...]
     unlabelled: int = 0
+    labels: str = "file"
 
 
 def read_pairs(lines: Iterable[str], look_up: Callable[[str], str | None]) -> LabelledPairs:
@@ -75,6 +82,25 @@ def read_pairs(lines: Iterable[str], look_up: Callable[[str], str | None]) -> La
         pairs.append(LabelledPair(a, b, fields["same"]))
     require_pairs(pairs)
     return LabelledPairs(tuple(pairs), unlabelled)
+
+
+def reviewed_pairs(store: Store) -> list[LabelledPair]:
+    """Take the pairs of stored pages that a person has reviewed.
+
+    Their texts are without the templates of their sites, as they are compared. Left out are pairs
+    whose texts are not kept, have no words, or do not differ: no threshold decides on them.
+    """
+    texts: dict[str, str] = {}
+    pairs = []
+    for review in store.admin.reviews()[:MAX_REVIEWS_READ]:
+        for url in (review.a, review.b):
+            if url not in texts:
+                split = map(store.split_text, store.find(url))
+                texts[url] = next((one.compared for one in split if one is not None), "")
+        a, b = (canonical_words(texts[url]) for url in (review.a, review.b))
+        if a and b and a != b:
+            pairs.append(LabelledPair(texts[review.a], texts[review.b], review.same))
+    return pairs
 
 
 def require_pairs(pairs: Sequence[LabelledPair]) -> None:

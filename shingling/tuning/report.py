@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shingling.errors import TuningError
-from shingling.rules.defaults import MAX_SIMHASH_DISTANCE
 from shingling.rules.methods import DEFAULT_METHOD, METHODS
 from shingling.sketch import Banding
 from shingling.tuning.evaluation import Flags, folds_of, gap_error
@@ -23,6 +22,7 @@ from shingling.tuning.settings import (
     changed_scheme,
     evaluate,
     methods,
+    size_name,
     sizes,
     variants,
 )
@@ -50,7 +50,7 @@ class Report:
         pairs: number of labelled pairs.
         same: number of those that are the same.
         unlabelled: number of pairs of the file without a label.
-        by_title: the labels come from titles, not from a person.
+        labels: where they are from: `file`, `reviews`, or `titles`, which are no person's.
         folds: of the cross-validation.
         present: result of the present settings.
         results: of all settings tried, the shingle sizes first.
@@ -63,7 +63,7 @@ class Report:
     pairs: int
     same: int
     unlabelled: int
-    by_title: bool
+    labels: str
     folds: int
     present: Result
     results: tuple[Result, ...]
@@ -100,7 +100,7 @@ class Report:
             "pairs": self.pairs,
             "same": self.same,
             "unlabelled": self.unlabelled,
-            "labels": "titles" if self.by_title else "file",
+            "labels": self.labels,
             "folds": self.folds,
             "present": self.present.as_dict(),
             "results": [result.as_dict() for result in self.results],
@@ -123,7 +123,8 @@ def tune_on(
     distance: int = 3,
     folds: int = 5,
     unlabelled: int = 0,
-    by_title: bool = False,
+    labels: str = "file",
+    threshold_only: bool = False,
 ) -> Report:
     """Try methods, shingle sizes and ways to take words from a text on labelled pairs.
 
@@ -135,7 +136,8 @@ def tune_on(
         distance: SimHash distance in use, in bits.
         folds: of the cross-validation, 2 to 20.
         unlabelled: number of pairs without a label, for the report.
-        by_title: the labels come from `pairs_from`.
+        labels: where they are from: `file`, `reviews`, or `titles` (by `pairs_from`).
+        threshold_only: whether only other thresholds are tried.
 
     Raises:
         TuningError: there are too few pairs, or the number of folds is not accepted.
@@ -149,27 +151,26 @@ def tune_on(
     measures = Measures(pairs)
     setting = Setting("present settings", present, method)
     now = at_present(setting, threshold, distance, measures, same)
-    results = [evaluate(size, measures, same, fold_of_pair) for size in sizes(present)]
-    best = _smallest_change(now, results, same).setting.scheme
-    others = [*methods(present, best)]
-    other_readings, left_out = variants(best, [pair.a for pair in pairs])
-    others += other_readings
-    results += [evaluate(other, measures, same, fold_of_pair) for other in others]
+    tried = [Setting(size_name(present), present, method)] if threshold_only else sizes(present)
+    results = [evaluate(one, measures, same, fold_of_pair) for one in tried]
+    left_out: list[str] = []
+    if not threshold_only:
+        best = _smallest_change(now, results, same).setting.scheme
+        readings, left_out = variants(best, [pair.a for pair in pairs])
+        others = [*methods(present, best), *readings]
+        results += [evaluate(other, measures, same, fold_of_pair) for other in others]
     recommended, reason = _recommend(now, results, same)
     return Report(
         pairs=len(pairs),
         same=int(same.sum()),
         unlabelled=unlabelled,
-        by_title=by_title,
+        labels=labels,
         folds=folds,
         present=now,
         results=tuple(results),
         recommended=recommended,
         reason=reason,
-        warnings=(
-            *_warnings(same, now, recommended, by_title=by_title),
-            *_out_of_reach(results),
-        ),
+        warnings=tuple(_warnings(same, now, recommended, by_title=labels == "titles")),
         left_out=tuple(left_out),
     )
 
@@ -179,18 +180,22 @@ def _recommend(present: Result, results: Sequence[Result], same: Flags) -> tuple
     best = _best(results)
     chosen = _smallest_change(present, results, same)
     number = len(results)
+    the_best, none, it_is = (
+        f"The best of the {number} settings tried, {_named(best)}",
+        f"none of the {number} settings tried",
+        f" It is the best of the {number} settings tried.",
+    )
+    if number == 1:
+        the_best, none, it_is = f"The best threshold, {best.threshold}", "no other threshold", ""
     if chosen is present:
         if best.quality.f1 <= present.quality.f1:
             return present, (
-                f"The present settings reach F1 {_figure(present)}, and none of the {number}"
-                " settings tried does better on pairs that it was not chosen on."
+                f"The present settings reach F1 {_figure(present)}, and {none} does better on"
+                " pairs that it was not chosen on."
             )
-        gap = best.quality.f1 - present.quality.f1
-        error = gap_error(best.decided, present.decided, same)
         return present, (
-            f"The present settings reach F1 {_figure(present)}. The best of the {number} settings"
-            f" tried, {_named(best)}, reaches {_figure(best)}: {gap:.3f} ± {error:.3f} more, which"
-            " is small or chance."
+            f"The present settings stay, at F1 {_figure(present)}. {the_best}, reaches"
+            f" {_figure(best)}: {_too_little(best, present, same)}."
         )
     gain = chosen.quality.f1 - present.quality.f1
     error = gap_error(chosen.decided, present.decided, same)
@@ -203,10 +208,23 @@ def _recommend(present: Result, results: Sequence[Result], same: Flags) -> tuple
     )
     if best is not chosen:
         return chosen, (
-            f"{reason} The best of the {number} settings tried, {_named(best)}, reaches"
-            f" {_figure(best)}: a greater change, for a gain that is small or chance."
+            f"{reason} {the_best}, reaches {_figure(best)}: a greater change, for a gain that is"
+            " small or chance."
         )
-    return chosen, f"{reason} It is the best of the {number} settings tried."
+    return chosen, f"{reason}{it_is}"
+
+
+def _too_little(best: Result, present: Result, same: Flags) -> str:
+    """Say why a gain does not count: see `_smallest_change`."""
+    gap = best.quality.f1 - present.quality.f1
+    error = gap_error(best.decided, present.decided, same)
+    gain = f"{gap:.3f} ± {error:.3f} more"
+    if gap <= _MIN_F1_GAIN:
+        return f"{gain}, and {_MIN_F1_GAIN:g} or less does not count"
+    return (
+        f"{gain}, which may be chance: by these {len(same)} pairs, a gain counts from"
+        f" {_MIN_GAIN_ERRORS * error:.3f} on ({_MIN_GAIN_ERRORS:g} standard errors)"
+    )
 
 
 def _best(results: Sequence[Result]) -> Result:
@@ -308,19 +326,3 @@ def _warnings(same: Flags, present: Result, recommended: Result, *, by_title: bo
         options += "" if threshold is None else f" --threshold {threshold:g}"
         found.append(f"a store with another index needs `scrapy dedup rebuild{options}` once")
     return found
-
-
-def _out_of_reach(results: Sequence[Result]) -> list[str]:
-    """Warn if SimHash would do best at more bits than a store looks up."""
-    for result in results:
-        if result.curve is None or result.curve.by != "distance":
-            continue
-        f1 = result.curve.f1
-        best = max(f1)
-        if best > max(f1[: MAX_SIMHASH_DISTANCE + 1]) + _MIN_F1_GAIN:
-            warning = (
-                f"SimHash would do best at {f1.index(best)} bits (F1 {best:.3f} on all pairs), but"
-                f" a store finds pairs of at most {MAX_SIMHASH_DISTANCE}"
-            )
-            return [warning]
-    return []

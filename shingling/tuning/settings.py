@@ -12,11 +12,10 @@ import numpy as np
 from shingling.errors import SchemeError
 from shingling.rules.defaults import MAX_SIMHASH_DISTANCE
 from shingling.rules.methods import DEFAULT_METHOD, METHODS
-from shingling.sketch.scheme import BY_OPTIONS
 from shingling.tuning.evaluation import (
     Choice,
     Flags,
-    Folds,
+    Integers,
     Quality,
     Scoring,
     area_under_curve,
@@ -130,8 +129,6 @@ def changed_scheme(scheme: Scheme) -> dict[str, Any]:
     shown = scheme.as_dict()
     for name in ("shingle_size", "version"):
         del shown[name]
-    if scheme.canonical.stop_words == "long":  # a store of older releases has it as true
-        shown["canonical"]["stop_words"] = "long"
     if "idf" in shown.get("simhash", {}):
         shown["simhash"]["idf"] = IDF_FILE
     return shown
@@ -195,7 +192,7 @@ def variants(best: Scheme, texts: Sequence[str]) -> tuple[list[Setting], list[st
         except SchemeError as error:
             left_out.append(f"{name}: {error}")
             continue
-        scheme = replace(best, canonical=changed, version=BY_OPTIONS)
+        scheme = replace(best, canonical=changed)
         found.append(Setting(f"{size_name(best)}, {name}", scheme))
     others = [replace(best, ordered=False)] if best.shingle_size > 1 else []
     others.append(
@@ -205,7 +202,7 @@ def variants(best: Scheme, texts: Sequence[str]) -> tuple[list[Setting], list[st
     return found, left_out
 
 
-def evaluate(setting: Setting, measures: Measures, same: Flags, folds: Folds) -> Result:
+def evaluate(setting: Setting, measures: Measures, same: Flags, folds: Integers) -> Result:
     """Evaluate a setting: its cutoff on all pairs, its quality by cross-validation."""
     scorings = _scorings(setting, measures)
     decided = cross_validated(scorings, same, folds)

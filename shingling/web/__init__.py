@@ -5,3 +5,5 @@ requests from elsewhere, `pages` and `decisions` answer the others, `store_threa
 database off the event loop, and `shown` makes what a page of the web says harmless to look at.
 `report` writes what the overview shows as a file.
 """
+
+STANDS_ON = ("admin", "tuning")

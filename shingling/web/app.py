@@ -11,17 +11,16 @@ from starlette.responses import HTMLResponse, RedirectResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from shingling.admin.reviews import Answer
 from shingling.errors import ShinglingError, StoreUnavailableError
-from shingling.store import STATUSES
-from shingling.store.admin.looking.groups import CursorError
-from shingling.store.admin.reviews import Answer
+from shingling.store import STATUSES, Store
 from shingling.web.decisions import Decisions
+from shingling.web.groups import show_group, show_groups, show_pair, show_reviews
 from shingling.web.guard import Guard
-from shingling.web.pages import groups
-from shingling.web.pages.many import review_many, show_many
-from shingling.web.pages.overview import Overviews, show_overview
-from shingling.web.pages.sampled import SampledPairs
-from shingling.web.pages.threshold import show_threshold
+from shingling.web.lists import CursorError
+from shingling.web.many import review_many, show_many
+from shingling.web.overview import count_all
+from shingling.web.pairs import stored_page
 from shingling.web.requests import (
     FILTER_FIELDS,
     GUIDED_FIELDS,
@@ -35,6 +34,8 @@ from shingling.web.requests import (
     whole_number,
 )
 from shingling.web.shown import environment, link
+from shingling.web.store_threads import Kept
+from shingling.web.threshold import ThresholdPage
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 
     _Show = Callable[[Session, Mapping[str, str]], dict[str, Any]]
 
+_FOLLOWING = "/pair?", "/threshold", "/groups"
 _ANSWERS = {"same": True, "different": False, "none": None}
 _HEADINGS = {
     400: "This cannot be answered",
@@ -71,7 +73,7 @@ class _Application:
         self._stores = stores
         self._access = access
         self._read_only = read_only
-        self._decisions = Decisions(stores.kept)
+        self._decisions = Decisions()
         self._templates = environment()
         self._templates.globals.update(
             STATUSES=STATUSES,
@@ -82,14 +84,15 @@ class _Application:
 
     def routes(self) -> list[Route | Mount]:
         """Addresses of all pages and files."""
+        threshold, counted = ThresholdPage(), Kept(count_all)
         shown: dict[str, _Show] = {
-            "groups": partial(groups.show_groups, self._stores.kept),
-            "group": groups.show_group,
-            "pair": partial(groups.show_pair, self._stores.kept),
-            "many": partial(show_many, self._stores.kept),
-            "reviews": groups.show_reviews,
-            "overview": partial(show_overview, Overviews()),
-            "threshold": partial(show_threshold, SampledPairs()),
+            "groups": show_groups,
+            "group": show_group,
+            "pair": partial(show_pair, threshold),
+            "many": show_many,
+            "reviews": show_reviews,
+            "overview": lambda session, _: counted.get(session),
+            "threshold": threshold.show,
         }
         return [
             Route("/", self._begin),
@@ -142,15 +145,16 @@ class _Application:
             form.get("a", ""), form.get("b", ""), same, form.get("note", "").strip() or None
         )
 
-        def write(session: Session) -> tuple[int, str | None]:
-            following = groups.next_pair(self._stores.kept, session, form)
-            decision = self._decisions.review(session, answer, form.get("seen", ""))
-            return decision.number, following
+        following = form.get("next") or _list_of(form)
+        if not following.startswith(_FOLLOWING):
+            raise RequestError("the form is not one that these pages make")
 
-        number, following = await self._stores.run(write)
-        if following is None:
-            following = link("/groups", asked_of(form).pairs)
-        return _see(following, number)
+        def write(session: Session) -> int:
+            for url in answer[:2]:
+                stored_page(Store(session), url)
+            return self._decisions.review(session, [answer], form.get("seen", "")).number
+
+        return _see(following, await self._stores.run(write))
 
     async def _review_many(self, request: Request) -> Response:
         form = await self._form(request)

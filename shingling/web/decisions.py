@@ -9,9 +9,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
 
-from shingling.store import Store
-from shingling.store.admin.reviews import Answer, Reviewed, review_pairs
-from shingling.web.pairs import stored_page
+from shingling.admin.reviews import Answer, Reviewed, review_pairs
 from shingling.web.requests import RequestError
 from shingling.web.shown import count as counted
 
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from shingling.store import Review
-    from shingling.store.admin.looking.kept_pairs import KeptPairs
     from shingling.store.session import Session
 
 _MAX_REMEMBERED = 1000  # the last decisions, which can be undone
@@ -50,14 +47,9 @@ class Decision:
 
 
 class Decisions:
-    """Reviews that were made since the application began, of which the last can be undone.
+    """Reviews that were made since the application began, of which the last can be undone."""
 
-    Args:
-        kept: pairs of the store, which follow them at once.
-    """
-
-    def __init__(self, kept: KeptPairs) -> None:
-        self._kept = kept
+    def __init__(self) -> None:
         self._made: OrderedDict[int, Decision] = OrderedDict()
         self._numbers = count(1)
         self._deciding = threading.Lock()
@@ -66,24 +58,12 @@ class Decisions:
         """Decision of a number, where it is remembered."""
         return None if number is None else self._made.get(number)
 
-    def review(self, session: Session, answer: Answer, seen: str) -> Decision:
-        """Write the review of a pair.
-
-        Args:
-            session: of the store.
-            answer: URLs of stored pages, and the review.
-            seen: `version` of the review that was shown.
-
-        Raises:
-            RequestError: it is not the review of the pair any more, or a page is not stored.
-        """
-        for url in (answer.a, answer.b):
-            stored_page(Store(session), url)
-        done = "Removed the review" if answer.same is None else f"Reviewed as {_named(answer.same)}"
-        return self._write(session, [answer], seen, lambda _: done)
-
-    def review_many(
-        self, session: Session, answers: Sequence[Answer], seen: str, formerly: Mapping[int, int]
+    def review(
+        self,
+        session: Session,
+        answers: Sequence[Answer],
+        seen: str,
+        formerly: Mapping[int, int] | None = None,
     ) -> Decision:
         """Write the reviews of some pairs: all of them, or none.
 
@@ -91,17 +71,18 @@ class Decisions:
             session: of the store.
             answers: URLs of stored pages, and one and the same review of all of them.
             seen: `version` of the reviews that were shown.
-            formerly: ids of the originals of the duplicates, by theirs.
+            formerly: ids of the originals of many duplicates, by theirs; None for a single pair.
 
         Raises:
             RequestError: one of them is not the review of its pair any more.
         """
-        same, pairs = answers[0].same, counted(len(answers), "pair")
-        begun = (
-            f"Removed the reviews of {pairs}"
-            if same is None
-            else f"Reviewed {pairs} as {_named(same)}"
-        )
+        same = answers[0].same
+        if formerly is None:
+            told = "Removed the review" if same is None else f"Reviewed as {_named(same)}"
+            return self._write(session, answers, seen, lambda _: told)
+        pairs = counted(len(answers), "pair")
+        many = f"Reviewed {pairs} as {_named(bool(same))}"
+        begun = f"Removed the reviews of {pairs}" if same is None else many
         return self._write(
             session, answers, seen, lambda done: f"{begun}. {_moved(done, formerly)}"
         )
@@ -138,7 +119,6 @@ class Decisions:
 
         with self._deciding:
             done = review_pairs(session, answers, session.fitting_rules, require)
-            self._kept.changed(session, done.originals.keys())
             decision = Decision(next(self._numbers), answers, done, told(done), is_undo)
             self._made[decision.number] = decision
             if len(self._made) > _MAX_REMEMBERED:

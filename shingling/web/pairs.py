@@ -5,18 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from shingling.rules.methods import METHODS
-from shingling.similarity import distance, estimate, overlap, standard_error
-from shingling.sketch import fingerprint_set
 from shingling.store import Store
+from shingling.store.decided import (
+    Known,
+    Step,
+    deciding_reason,
+    deciding_step,
+    deciding_value,
+    pair_decision,
+    why,
+)
 from shingling.web.aligned import AlignedRow, aligned_rows
 from shingling.web.requests import RequestError
-from shingling.web.shown import cut
+from shingling.web.shown import cut, measure
 
 if TYPE_CHECKING:
-    from shingling.rules.rules import Rules
-    from shingling.sketch import Scheme, Signature
+    from shingling.sketch import Scheme
     from shingling.store import Review, SplitText, StoredPage
+    from shingling.store.decided import PairDecision
     from shingling.store.session import Session
 
 
@@ -43,7 +49,7 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Step:
+class Asked:
     """One of the steps by which a page is decided, and whether it decides this one."""
 
     question: str
@@ -59,16 +65,20 @@ class Pair:
         left: the older one, as a rule the original.
         right: the other one.
         rows: of both texts; None where a text is not kept.
-        measures: of the two.
-        steps: why the second page stands as it does; none where the two are not in one group.
+        decision: on the two; None where neither was decided by the other.
+        fields: own fields of items in which the one that was decided differs.
+        measures: of the two; first what decided.
+        steps: why the second page stands as it does.
         review: that a person made of them.
     """
 
     left: Side
     right: Side
     rows: list[AlignedRow] | None
+    decision: PairDecision | None
+    fields: tuple[str, ...]
     measures: list[Measured]
-    steps: list[Step]
+    steps: list[Asked]
     review: Review | None
 
     @property
@@ -76,6 +86,15 @@ class Pair:
         """Whether the store has them in one group now."""
         heads = {side.page.original or side.page.url for side in (self.left, self.right)}
         return len(heads) == 1
+
+    @property
+    def standing(self) -> str:
+        """What the second page is, as a clause."""
+        page = self.right.page
+        if page.original is None:
+            return "B is no duplicate" if page.status == "skipped" else "B is an original"
+        other = "A" if page.original == self.left.page.url else "another page"
+        return f"B is a duplicate of {other}"
 
 
 def read_pair(session: Session, first: str, second: str) -> Pair:
@@ -86,25 +105,27 @@ def read_pair(session: Session, first: str, second: str) -> Pair:
         StoreError: one has just been removed.
     """
     store = Store(session)
-    pages = sorted((stored_page(store, url) for url in (first, second)), key=lambda page: page.id)
-    if pages[0].id == pages[1].id:
+    pages = (stored_page(store, url) for url in (first, second))
+    older, younger = sorted(pages, key=lambda page: page.id)
+    if older.id == younger.id:
         raise RequestError("a page is always the same as itself: name two URLs")
-    left, right = (Side(page, store.split_text(page)) for page in pages)
-    if pages[0].original == pages[1].url:
-        left, right = right, left
+    decision = pair_decision(older, younger, store.find)
+    if decision is not None and decision.page is older:
+        older, younger = younger, older
+    left, right = (Side(page, store.split_text(page)) for page in (older, younger))
     signatures = store.signature(left.page), store.signature(right.page)
+    known = Known.of(left.text, right.text, signatures, store.scheme)
     review = find_review(store, left.page.url, right.page.url)
-    same_text = signatures[0].text_hash == signatures[1].text_hash
     return Pair(
         left,
         right,
         rows=None
         if left.text is None or right.text is None
         else aligned_rows(left.text.compared, right.text.compared),
-        measures=[*_measures(store, left, right), *_estimates(*signatures)],
-        steps=_steps(right, review, store.scheme, session.fitting_rules, same_text=same_text)
-        if right.page.original == left.page.url
-        else [],
+        decision=decision,
+        fields=store.differing_fields(right.page, left.page),
+        measures=[*_decided(decision), *_measures(known)],
+        steps=steps(right, review, store.scheme),
         review=review,
     )
 
@@ -127,65 +148,65 @@ def stored_page(store: Store, url: str) -> StoredPage:
     return found[0]
 
 
-def _estimates(left: Signature, right: Signature) -> list[Measured]:
-    likely = estimate(left, right)
-    return [
-        Measured(
-            "Resemblance, estimated",
-            f"{likely:.3f} ± {standard_error(likely):.3f}",
-            "of the whole texts, with its standard error",
-        ),
-        Measured(
-            "SimHash distance",
-            f"{distance(left.simhash, right.simhash)} bits",
-            "of the whole texts",
-        ),
-    ]
-
-
-def _measures(store: Store, left: Side, right: Side) -> list[Measured]:
-    if left.text is None or right.text is None:
+def _decided(decision: PairDecision | None) -> list[Measured]:
+    if decision is None:
         return []
-    texts = left.text.compared, right.text.compared
-    both = overlap(*(fingerprint_set(text, store.scheme) for text in texts))
-    shown = [
-        ("Resemblance, measured", both.resemblance, "without template: shared / all shingles"),
-        ("Containment", both.containment, "shared / shingles of the smaller text"),
-    ]
-    return [Measured(name, f"{value:.3f}", explained) for name, value, explained in shown]
+    value = deciding_value(decision.page)
+    asked = ", ".join(filter(None, (value.measure, value.asked)))
+    said = deciding_reason(decision.page), asked, decision.of_equal
+    return [Measured("Decided", measure(value.value), "; ".join(filter(None, said)))]
 
 
-def _steps(
-    duplicate: Side, review: Review | None, scheme: Scheme, rules: Rules, *, same_text: bool
-) -> list[Step]:
-    """Go through the steps of docs/explanation/deciding.md with what is stored of a duplicate."""
-    page = duplicate.page
-    words = page.words
-    if duplicate.text is not None:
-        words = duplicate.text.words_left(page.words, scheme.canonical)
-    by_review = review is not None and review.same
-    measured = "not measured" if page.resemblance is None else f"resemblance {page.resemblance:.3f}"
-    asked = f"threshold {rules.threshold}" if METHODS[rules.method].threshold else rules.method
+def _measures(known: Known) -> list[Measured]:
+    """Measures of what is known now, besides what decided."""
+    shown = []
+    if known.left is not None and known.whole is not None:
+        now = "without templates, as known now"
+        shown = [
+            Measured("Resemblance now", f"{known.left.resemblance:.3f}", now),
+            Measured("Containment now", f"{known.left.containment:.3f}", now),
+            Measured("Whole texts", f"{known.whole.resemblance:.3f}", "resemblance"),
+        ]
     return [
-        Step(
-            "Did a person review it?",
-            "no" if review is None else f"yes: {'same' if review.same else 'different'}",
-            decides=by_review,
+        *shown,
+        Measured(
+            "Estimate",
+            f"{known.estimate:.3f} ± {known.standard_error:.3f}",
+            "by the minima of the whole texts, with its standard error",
         ),
-        Step(
-            "1. Is the URL known?",
-            f"first seen {page.first_seen:%Y-%m-%d %H:%M}, last verdict: {page.last_verdict}",
-        ),
-        Step("2. Is enough text left?", f"{words:,} of {page.words:,} words, without template"),
-        Step(
-            "3. Does another page have the same text?",
-            "yes" if same_text else "no",
-            decides=page.status == "exact" and not by_review,
-        ),
-        Step(
-            "4. Is another page nearly the same?",
-            f"{measured}; {asked}",
-            decides=page.status == "near" and not by_review,
-        ),
-        Step("5. Otherwise it is new.", "it is a duplicate"),
+        Measured("SimHash distance", f"{known.distance} bits", "of the whole texts"),
     ]
+
+
+def steps(side: Side, review: Review | None, scheme: Scheme) -> list[Asked]:
+    """Go through the steps of docs/explanation/deciding.md with what is stored of a page.
+
+    Args:
+        side: the page.
+        review: of the pair that it is shown in.
+        scheme: by which words are counted.
+    """
+    page, decided = side.page, deciding_step(side.page)
+    words = page.words
+    if side.text is not None:
+        words = side.text.words_left(page.words, scheme.canonical)
+    reviewed = "yes, of another pair" if decided is Step.REVIEW else "no"
+    if review is not None:
+        reviewed = f"yes: {'same' if review.same else 'different'}"
+    answers = {
+        Step.REVIEW: reviewed,
+        Step.URL: f"first seen {page.first_seen:%Y-%m-%d %H:%M}, last verdict: {page.last_verdict}",
+        Step.ENOUGH: f"{words:,} of {page.words:,} words, without template as known now",
+    }
+    if page.reason in ("other_title", "other_fields"):
+        answers |= dict.fromkeys((Step.SAME, Step.NEAR), "none that counts")
+    # What is skipped was compared before.
+    last = Step.NEW if page.status == "skipped" else decided
+    shown, is_asked = [], True
+    for step in Step:
+        answer = answers.get(step, "no" if is_asked else "not asked")
+        if step is decided:
+            answer = f"{answer}; {why(page)}" if step in answers else why(page)
+        shown.append(Asked(step.value, answer, step is decided))
+        is_asked = is_asked and step is not last
+    return shown

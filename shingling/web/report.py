@@ -14,9 +14,9 @@ from markupsafe import Markup
 
 from shingling.errors import ShinglingError
 from shingling.store import STATUSES
-from shingling.store.admin.looking.extremes import largest_groups, least_alike
 from shingling.store.session import Session
-from shingling.web.pages.overview import count, values_of
+from shingling.web.lists import GroupFilter, groups, least_alike
+from shingling.web.overview import count_all
 from shingling.web.shown import environment
 
 GROUPS_SHOWN = 20
@@ -32,9 +32,9 @@ def report_page(session: Session) -> str:
     Raises:
         StoreError: the database failed.
     """
-    counted = count(session)
+    counted = count_all(session)
     with session.reading() as connection:
-        largest = largest_groups(connection, GROUPS_SHOWN)
+        largest = groups(connection, GroupFilter(), limit=GROUPS_SHOWN).groups
         pairs = least_alike(connection, PAIRS_SHOWN)
     style = files("shingling.web").joinpath("static/app.css").read_text(encoding="utf-8")
     digest = hashlib.sha256(style.encode()).digest()
@@ -42,7 +42,7 @@ def report_page(session: Session) -> str:
         environment()
         .get_template("report.html")
         .render(
-            values_of(counted),
+            counted,
             STATUSES=STATUSES,
             store_name=session.database.where,
             largest=largest,
@@ -54,12 +54,14 @@ def report_page(session: Session) -> str:
 
 
 def write_report_of(url: str, file: str) -> None:
-    """Write the report of the store at a URL, which must exist.
+    """Write the report of the store at a URL, into a folder that is made where it is missing.
 
     Raises:
-        StoreError: the store cannot be read.
+        StoreError: the store cannot be read, or is not there.
         ShinglingError: the file cannot be written.
+        OSError: the folder cannot be made.
     """
+    Path(file).parent.mkdir(parents=True, exist_ok=True)
     with Session.open(url, create=False) as session:
         write_page(report_page(session), file)
 

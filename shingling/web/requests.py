@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
 from shingling.errors import ShinglingError
-from shingling.store.admin.looking.groups import ORDERS, GroupFilter
+from shingling.web.lists import ORDERS, GroupFilter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from starlette.requests import Request
 
-MAX_FORM_BYTES = 200_000  # two URLs of 8,192 characters, each of them escaped, and a note
+MAX_FORM_BYTES = 600_000  # URLs of 8,192 characters of two pairs, escaped twice, and a note
 _MAX_FIELDS = 40
 MAX_NOTE_CHARACTERS = 2000
 _LARGEST_NUMBER = 2**31 - 1
@@ -24,7 +24,7 @@ FILTER_FIELDS = (
     "site", "status", "low", "high", "run", "since", "until", "reviewed", "words", "order",
 )  # fmt: skip
 GUIDED_FIELDS = ("sample", "threshold")
-"""Fields that a guided sample goes on by, and where it ends."""
+"""Fields that a sample of pairs goes on by, and where it ends."""
 
 
 class RequestError(ShinglingError):
@@ -47,7 +47,7 @@ class Asked:
     Args:
         filter: the groups.
         values: of the fields of the form, as they were given; those that say nothing are left out.
-        guided: fields of a guided sample, as they were given.
+        guided: fields of a sample of pairs, as they were given.
     """
 
     filter: GroupFilter
@@ -60,7 +60,7 @@ class Asked:
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        """Fields and values, for a link that keeps the filter and the guided sample."""
+        """Fields and values, for a link that keeps the filter and the sample of pairs."""
         return [*self.values.items(), *self.guided.items()]
 
 

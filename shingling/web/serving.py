@@ -64,7 +64,6 @@ def serve(serving: Serving, announce: Callable[[str], None]) -> None:
         port = listening.getsockname()[1]
         access = access_at(serving.host, port)
         stores = StoreThreads(serving.url, serving.rules, read_only=serving.read_only)
-        stores.kept.begin()  # of a million pages, that takes two seconds
         app = make_app(stores, access, serving.store_name, read_only=serving.read_only)
         config = uvicorn.Config(
             app,

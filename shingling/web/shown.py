@@ -8,6 +8,8 @@ from urllib.parse import urlencode, urlsplit
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from shingling.store.decided import why
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -82,7 +84,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    for shown in (visible, visible_text, cut, web_link, measure, count):
+    for shown in (visible, visible_text, cut, web_link, measure, count, why):
         made.filters[shown.__name__] = shown
     made.globals.update(link=link, MAX_WHOLE_CHARACTERS=MAX_WHOLE_CHARACTERS)
     return made

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from shingling.store.admin.looking.kept_pairs import KeptPairs
 from shingling.store.session import Session
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 THREADS = 2  # a list that takes long does not hold up a pair
+_KEPT_TIMES_READING = 20  # so that reading takes no more than a twentieth of the time
 
 
 class StoreThreads:
@@ -28,16 +29,12 @@ class StoreThreads:
         rules: by which pages that leave their group are decided again; None for those that the
             store is indexed for.
         read_only: whether the database is to refuse all changes.
-
-    Attributes:
-        kept: pairs of the store.
     """
 
     def __init__(self, url: str, rules: Rules | None, *, read_only: bool = False) -> None:
         self._url = url
         self._rules = rules
         self._read_only = read_only
-        self.kept = KeptPairs(self._open)
         self._opened: list[Session] = []
         self._own = threading.local()
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="dedup-store")
@@ -53,16 +50,44 @@ class StoreThreads:
     def _act(self, action: Callable[[Session], _T]) -> _T:
         session: Session | None = getattr(self._own, "session", None)
         if session is None:
-            session = self._own.session = self._open()
+            session = self._own.session = Session.open(
+                self._url, rules=self._rules, create=False, read_only=self._read_only
+            )
             self._opened.append(session)
         return action(session)
-
-    def _open(self) -> Session:
-        return Session.open(self._url, rules=self._rules, create=False, read_only=self._read_only)
 
     def close(self) -> None:
         """Wait for what is under way, and close the store."""
         self._pool.shutdown()
-        self.kept.close()
         for session in self._opened:
             session.close()
+
+
+class Kept(Generic[_T]):
+    """What takes long to read from a large store, and is kept for a while.
+
+    Args:
+        read: reads it.
+    """
+
+    def __init__(self, read: Callable[[Session], _T]) -> None:
+        self._read = read
+        self._reading = threading.Lock()
+        self._kept: _T | None = None
+        self._good_until = 0.0
+
+    def get(self, session: Session) -> _T:
+        """Read it, or take what was read a short while ago."""
+        kept = self._kept
+        # One thread reads; others take what there is.
+        if not self._reading.acquire(blocking=kept is None) and kept is not None:
+            return kept
+        try:
+            begun = time.monotonic()
+            if self._kept is None or begun > self._good_until:
+                self._kept = self._read(session)
+                ended = time.monotonic()
+                self._good_until = ended + _KEPT_TIMES_READING * (ended - begun)
+            return self._kept
+        finally:
+            self._reading.release()

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from shingling.bulk import Fields, Options, Summary, deduplicate
-from shingling.bulk.files.ids import BadRowError, id_of
 from shingling.errors import BulkError
+from shingling.store.ids import BadRowError, id_of
 from tests.support.pages import article, html
 
 from .collections import read_lines, result_of, warc_record, write_lines

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
+import sys
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -154,8 +154,8 @@ def test_what_cannot_be_read_is_said(
 def test_pymongo_is_named_where_it_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shingling.bulk.files.mongo.find_spec", lambda name: None)
-    with pytest.raises(BulkError, match=re.escape('pip install "scrapy-shingling[mongo]"')):
+    monkeypatch.setitem(sys.modules, "pymongo", None)
+    with pytest.raises(BulkError, match=r"MongoDB needs pymongo: pip install pymongo"):
         deduplicate(["mongodb://127.0.0.1/a.b"], tmp_path, Options(workers=0))
 
 

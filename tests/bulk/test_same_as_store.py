@@ -16,8 +16,7 @@ import pytest
 import shingling.bulk.buckets
 import shingling.bulk.greedy
 import shingling.bulk.measuring
-import shingling.bulk.sorting.halves
-import shingling.bulk.sorting.shared_keys
+import shingling.bulk.sorting
 import shingling.store.index.lookup
 import shingling.store.index.postings
 import shingling.store.index.recent
@@ -25,7 +24,7 @@ from shingling import Rules, Scheme, SimhashFeatures, Store
 from shingling.bulk import Options, Progress, deduplicate
 from shingling.bulk.measuring import Measurer, Pairs
 from shingling.bulk.signing.chunks import ROW_RECORD
-from shingling.bulk.sorting.halves import find_shared_halves
+from shingling.bulk.sorting import find_shared_halves
 from shingling.extraction.processes import Worker
 from shingling.rules.defaults import MAX_SIMHASH_DISTANCE
 from shingling.sketch import Halves
@@ -81,15 +80,14 @@ def test_a_scheme_of_characters_decides_as_the_store_does(tmp_path: Path) -> Non
 @pytest.fixture
 def low_limits(request: pytest.FixtureRequest) -> Iterator[None]:
     """Lower all limits of what is done at once."""
-    block, window, pairs, most = request.param
+    block, pairs, most = request.param
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shingling.bulk.greedy, "_MAX_BLOCK_ROWS", block)
-        patch.setattr(shingling.bulk.buckets, "_MAX_WINDOW_SIZE", window)
         patch.setattr(shingling.bulk.buckets, "_MAX_PAIRS_COMPARED", pairs)
         for module in (
             shingling.bulk.greedy,
             shingling.bulk.buckets,
-            shingling.bulk.sorting.shared_keys,
+            shingling.bulk.sorting,
             shingling.store.index.lookup,
             shingling.store.index.postings,
             shingling.store.index.recent,
@@ -101,7 +99,7 @@ def low_limits(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.mark.parametrize(
     "low_limits",
-    [(64, 50, 100, 128), (17, 10, 7, 3), (100, 4000, 1000, 2), (7, 1000, 10, 1)],
+    [(64, 100, 128), (17, 7, 3), (100, 1000, 2), (7, 10, 1)],
     indirect=True,
 )
 @pytest.mark.usefixtures("low_limits")
@@ -129,25 +127,20 @@ class Simhashes:
 
 
 @pytest.mark.parametrize(
-    ("low_limits", "bits", "distance", "memory"),
-    [
-        ((64, 50, 100, 128), 64, 3, 9_000),
-        ((17, 10, 7, 3), 32, 3, 500),
-        ((100, 4000, 1000, 2), 32, 6, 999),
-        ((7, 1000, 10, 1), 64, 3, 9_000),
-    ],
+    ("low_limits", "bits", "distance"),
+    [((64, 100, 128), 64, 3), ((17, 7, 3), 32, 3), ((100, 1000, 2), 32, 6), ((7, 10, 1), 64, 3)],
     indirect=["low_limits"],
 )
 @pytest.mark.usefixtures("low_limits")
-def test_simhashes_in_ranges_of_halves_and_with_full_keys_decide_as_the_store_does(
-    bits: int, distance: int, memory: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_simhashes_with_full_keys_decide_as_the_store_does(
+    bits: int, distance: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shingling.bulk.sorting.halves, "_MIN_ROWS_LOOKED_UP", 50)
+    monkeypatch.setattr(shingling.bulk.sorting, "_ROWS_LOOKED_UP", 50)
     scheme = Scheme(simhash=SimhashFeatures(bits=bits, features="words"))
     rules = Rules(method="simhash", simhash_distance=distance, min_words=9)
     rows = families(5, 600, random_texts(3, 9, 80), 80, max_replaced=3)
     file = write_lines(tmp_path / "rows.jsonl", rows)
-    found = bulk(file, tmp_path / "out", memory=memory, rules=rules, scheme=scheme)
+    found = bulk(file, tmp_path / "out", rules=rules, scheme=scheme)
     assert found == one_by_one(rows, tmp_path / "dedup.db", rules, scheme)
     assert sum(status == "near" for _, status, *_ in found.removed.values()) > 30
 
@@ -165,7 +158,7 @@ def test_every_pair_of_simhashes_within_the_distance_is_found(tmp_path: Path) ->
         folder = tmp_path / str(distance)
         folder.mkdir()
         shared = find_shared_halves(
-            signed, np.ones(800, bool), Halves(64), distance, folder, 5_000, lambda _: None
+            signed, np.ones(800, bool), Halves(64), distance, folder, lambda _: None
         )
         members: dict[int, set[int]] = {}
         for row, bucket in np.transpose(shared.of_originals(0, 800)).tolist():

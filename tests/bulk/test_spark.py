@@ -16,13 +16,14 @@ import pytest
 
 import shingling.bulk.buckets
 import shingling.bulk.greedy
-import shingling.bulk.sorting.shared_keys
+import shingling.bulk.sorting
 import shingling.store.decide.alike
 from shingling import Rules, Scheme, Store, sign
+from shingling.admin.transfer import export
 from shingling.bulk import Fields, Options, deduplicate
 from shingling.errors import BulkError
-from shingling.store import MAX_PAGES_PER_KEY, Ranking
-from shingling.store.admin.transfer import export
+from shingling.similarity.following import Following
+from shingling.store import MAX_PAGES_PER_KEY
 
 from .collections import families, random_texts, read_lines, result_of, write_lines
 
@@ -130,8 +131,8 @@ def measures(rows: Iterable[dict[str, Any]]) -> dict[str, tuple[Any, ...]]:
 
 def write_export(file: Path, rows: list[dict[str, Any]]) -> None:
     """Write rows as a store exports its pages, the last one first, and a template behind them."""
-    from shingling.cli.formats.parquet import write_parquet
-    from shingling.store import Record
+    from shingling.admin.formats.parquet import write_parquet
+    from shingling.admin.records import Record
 
     with Store.open(f"sqlite:///{file.with_suffix('.db')}") as store:
         header, end = export(store._session)
@@ -221,11 +222,12 @@ def test_full_keys_few_pivots_and_many_tasks_change_nothing(
     for module in (
         shingling.bulk.buckets,
         shingling.bulk.greedy,
-        shingling.bulk.sorting.shared_keys,
+        shingling.bulk.sorting,
         shingling.bulk.spark.deduplicate,
     ):
         monkeypatch.setattr(module, "MAX_PAGES_PER_KEY", 4)
     monkeypatch.setattr(shingling.store.decide.alike, "MAX_CANDIDATES_MEASURED", 3)
+    monkeypatch.setattr(shingling.similarity.following, "MAX_CANDIDATES_MEASURED", 3)
     monkeypatch.setattr(shingling.bulk.spark.deduplicate, "MAX_CANDIDATES_MEASURED", 3)
     changed = {
         "FIRST_PIVOTS": 1,
@@ -292,7 +294,7 @@ def candidates_one_by_one(
 ) -> set[tuple[Any, ...]]:
     """Find the candidates by looking at all pairs of rows of a key."""
     found: set[tuple[Any, ...]] = set()
-    worth = Ranking.of(rules).worth
+    worth = Following.by(rules).worth
     for key, row, _, undecided, _, simhash, raw in rows:
         if not undecided:
             continue
@@ -328,7 +330,7 @@ def test_candidates_under_a_key_are_found_in_batches_of_any_size(
 ) -> None:
     rnd = random.Random(most)
     rules = Rules(0.6, 20, method, simhash_distance=7)
-    deciding = candidates.Deciding(Scheme(), Ranking.of(rules), rules, most, 32)
+    deciding = candidates.Deciding(Scheme(), Following.by(rules), most, 32)
     rows = members(rnd, stored=0.7 if method == "simhash" else 1.0)
     names = "key", "row", "stored", "undecided", "words", "simhash", "minima"
     whole = pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))

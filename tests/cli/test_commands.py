@@ -5,10 +5,9 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
-from importlib import import_module
-from pkgutil import iter_modules
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +16,8 @@ from scrapy.cmdline import execute
 from scrapy.settings import Settings
 
 from shingling import Page, Rules, Store, sign
-from shingling.cli import commands
-from shingling.cli.commands import all_commands
-from shingling.errors import BandingError
+from shingling.cli.all_commands import all_commands
+from shingling.console.subcommand import HelpGroup
 from shingling.store.schema.migrate import HEAD
 from tests.support.pages import article, html
 
@@ -126,18 +124,6 @@ def test_similar_takes_a_url_a_file_or_standard_input(
     assert [page["url"] for page in by_input] == ["https://a.example/1"]
 
 
-def test_compare_measures_stored_pages_and_files(dedup: Any, tmp_path: Path) -> None:
-    file = tmp_path / "text.txt"
-    file.write_text(EDITED, encoding="utf-8")
-    measures = loaded(dedup("compare", "https://a.example/1", str(file), "--json"))
-    assert measures["shared"] == 291
-    assert measures["resemblance"] == pytest.approx(291 / 301)
-    assert measures["exact"] is False
-    code, out, _ = dedup("compare", "https://a.example/1", "https://b.example/3")
-    assert code == 0
-    assert "1.000 ± 0.000" in out
-
-
 def test_groups_show_originals_with_their_duplicates(dedup: Any) -> None:
     (group,) = loaded(dedup("groups", "--json"))
     assert group["original"]["url"] == "https://a.example/1"
@@ -174,23 +160,14 @@ def test_forget_asks_and_promotes_the_oldest_duplicate(
         "nothing was forgotten\n",
         "Remove 1 page from the store? [y/N] ",
     )
+    tried = dedup("forget", "https://a.example/1", "--dry-run")
+    assert tried == (0, "1 page would be forgotten: nothing was changed (--dry-run)\n", "")
     monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
     assert dedup("forget", "https://a.example/1")[1].endswith("1 page forgotten\n")
     (group,) = loaded(dedup("groups", "--json"))
     assert group["original"]["url"] == "https://www.b.example/2"
     assert loaded(dedup("forget", "--run", "1", "--yes", "--json")) == {"forgotten": 3}
     assert loaded(dedup("status", "--json"))["pages"] == 0
-
-
-def test_rebuild_lets_a_lower_threshold_find_pairs(dedup: Any, store_url: str) -> None:
-    assert loaded(dedup("rebuild", "--threshold", "0.5", "--json"))["bands"] == 28
-    words = TEXT.split()
-    for place in range(20, 300, 21):
-        words[place] = f"edit{place}"
-    with Store.open(store_url) as store:
-        (verdict,) = store.check([Page("https://c.example/", " ".join(words))], 0.5)
-    assert verdict.status == "near"
-    assert 0.5 <= (verdict.resemblance or 0) < 0.8
 
 
 def test_upgrade_says_that_the_store_is_up_to_date(dedup: Any) -> None:
@@ -233,7 +210,7 @@ def test_a_store_that_is_not_there_is_named_and_not_made(
     "statement",
     [
         "import shingling.cli.command",
-        "from shingling.cli.commands import all_commands; all_commands()",
+        "from shingling.cli.all_commands import all_commands; all_commands()",
     ],
 )
 def test_the_command_and_the_declarations_of_all_commands_import_nothing_heavy(
@@ -251,14 +228,15 @@ def test_the_command_and_the_declarations_of_all_commands_import_nothing_heavy(
     assert done.stdout == "[]\n"
 
 
-def test_no_two_commands_have_one_name_or_place() -> None:
-    modules = (
-        import_module(f"shingling.cli.commands.{module.name}")
-        for module in iter_modules(commands.__path__)
-    )
-    declared = [command for module in modules for command in module.COMMANDS]
-    assert len({command.name for command in declared}) == len(declared) == len(all_commands())
-    assert len({command.order for command in declared}) == len(declared)
+def test_the_help_lists_the_commands_in_groups(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        execute(["scrapy", "dedup", "-h"], settings=Settings())
+    assert stop.value.code == 0
+    shown = re.split(r"\n([^\n]+)\n={4,}\n", capsys.readouterr().out)
+    groups = dict(zip(shown[1::2], shown[2::2], strict=True))
+    for title in HelpGroup:
+        names = [name for name, command in all_commands().items() if command.group is title]
+        assert re.findall(r"^  (\w+) {2}", groups[title.title()], re.MULTILINE) == names != []
 
 
 @pytest.mark.parametrize("name", all_commands())
@@ -290,42 +268,6 @@ def test_compare_warns_of_measures_that_say_little(dedup: Any, tmp_path: Path) -
     assert "per word" in out
 
 
-def test_a_difference_shows_page_content_without_control_characters(
-    dedup: Any, tmp_path: Path
-) -> None:
-    (tmp_path / "a.txt").write_text("one \x1b[31mtwo", encoding="utf-8")
-    (tmp_path / "b.txt").write_text("one [bold]three[/bold]", encoding="utf-8")
-    _, out, _ = dedup("compare", str(tmp_path / "a.txt"), str(tmp_path / "b.txt"), "--diff")
-    assert "\x1b" not in out
-    assert "[bold]three[/bold]" in out
-
-
-def test_similar_by_simhash_takes_a_distance(dedup: Any) -> None:
-    found = loaded(dedup("similar", "https://a.example/1", "--distance", "6", "--json"))
-    assert [page["url"] for page in found] == ["https://b.example/3", "https://www.b.example/2"]
-    assert found[0]["similarity"]["distance"] == 0
-    assert found[1]["similarity"]["distance"] <= 6
-    assert found[1]["similarity"]["resemblance"] < 1
-    code, out, _ = dedup("similar", "https://b.example/4", "--distance", "3")
-    assert (code, out) == (1, "no stored page has a SimHash within 3 bits\n")
-
-
-def test_groups_by_event_take_what_is_a_little_alike(
-    dedup: Any, store_url: str, tmp_path: Path
-) -> None:
-    assert dedup("groups", "--by", "event")[0] == 1
-    mixed = " ".join([*TEXT.split()[:120], *article(5).split()[:150]])
-    with Store.open(store_url) as store:
-        store.check([Page("https://c.example/1", mixed, title="Retold", fetched=1.3e9)])
-    [group] = loaded(dedup("groups", "--by", "event", "--threshold", "0.1", "--json"))
-    assert group["original"]["url"] == "https://a.example/1"
-    assert [page["url"] for page in group["duplicates"]] == ["https://c.example/1"]
-    assert dedup("groups", "--by", "event", "--days", "30")[0] == 1
-    code, out, _ = dedup("groups", "--by", "event")
-    assert code == 0
-    assert "Retold" in out
-
-
 def test_a_rebuild_for_another_method_says_what_it_finds(dedup: Any, store_url: str) -> None:
     assert "SimHashes" in dedup("rebuild", "--method", "simhash")[1]
     assert "equal megashingle" in dedup("rebuild", "--method", "megashingle")[1]
@@ -336,31 +278,6 @@ def test_a_rebuild_for_another_method_says_what_it_finds(dedup: Any, store_url: 
     _, out, _ = dedup("rebuild", "--threshold", "0.8", "--no-containment")
     assert out.startswith("14 x 6 minima, which find")
     assert "28 x 3" not in dedup("status")[1]
-
-
-def test_tune_measures_settings_on_pairs(dedup: Any, tmp_path: Path) -> None:
-    pairs = tmp_path / "pairs.jsonl"
-    lines = []
-    for number in range(12):
-        words = article(number + 10).split()
-        words[number] = "edited"
-        lines.append({"a": article(number + 10), "b": " ".join(words), "same": True})
-        lines.append({"a": article(number + 10), "b": article(number + 50), "same": False})
-    pairs.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    shown = loaded(dedup("tune", str(pairs), "--json"))
-    assert shown["pairs"] == 24
-    assert shown["recommended"]["settings"]["DEDUP_METHOD"] == "minhash"
-    picture = tmp_path / "curve.svg"
-    code, out, _ = dedup("tune", str(pairs), "--plot", str(picture))
-    assert code == 0
-    assert "DEDUP_THRESHOLD = " in out
-    assert picture.read_text(encoding="utf-8").startswith("<?xml")
-    code, _, err = dedup("tune", str(pairs), "--folds", "1")
-    assert code == 2
-    assert "2 to 20" in err
-    code, _, err = dedup("tune", str(tmp_path / "none.jsonl"))
-    assert code == 2
-    assert "none.jsonl" in err
 
 
 def test_tune_learns_how_rare_words_are(dedup: Any, tmp_path: Path) -> None:
@@ -380,6 +297,11 @@ def test_tune_learns_how_rare_words_are(dedup: Any, tmp_path: Path) -> None:
         (["similar", "https://a.example/1", "--distance", "65"], "0 to 64 bits"),
         (["rebuild"], "--threshold, --method, --containment, --decide or --scheme"),
         (["rebuild", "--method", "exact"], "invalid choice"),
+        (["list", "--limit", "0"], "above 0"),
+        (
+            ["similar", "https://a.example/1", "--distance", "3", "--threshold", "0.5"],
+            "not both",
+        ),
     ],
 )
 def test_new_options_are_checked(dedup: Any, arguments: list[str], message: str) -> None:
@@ -402,15 +324,6 @@ def test_a_page_with_the_same_words_is_similar_though_its_original_is_not(
         assert match.page.url == "https://c.example/piece"
 
 
-def test_samples_cannot_be_taken_of_a_store_without_texts(tmp_path: Path, capsys: Any) -> None:
-    url = f"sqlite:///{tmp_path / 'none.db'}"
-    with Store.open(url) as store:
-        store.check([Page("https://a.example/1", TEXT)], rules=Rules(store_text=False))
-        with pytest.raises(BandingError, match="keeps no texts"):
-            store.admin.rebuild(rules=Rules(containment=0.9))
-        assert not store._session.index.sampled
-
-
 def test_texts_are_read_from_pipes_and_in_old_encodings(dedup: Any, tmp_path: Path) -> None:
     words = "Вчера в городе открыли новый мост через реку и три станции метро " * 5
     (tmp_path / "a.txt").write_bytes(words.encode("cp1251"))
@@ -428,12 +341,3 @@ def test_texts_are_read_from_pipes_and_in_old_encodings(dedup: Any, tmp_path: Pa
     (tmp_path / "empty.txt").write_text("")
     code, _, err = dedup("similar", str(tmp_path / "empty.txt"))
     assert (code, "a text without words" in err) == (2, True)
-
-
-def test_a_limit_below_one_is_refused(dedup: Any) -> None:
-    for command in ("groups", "list", "similar"):
-        what = ["https://a.example/1"] if command == "similar" else []
-        code, _, err = dedup(command, *what, "--limit", "0")
-        assert (code, "above 0" in err) == (2, True)
-    code, _, err = dedup("similar", "https://a.example/1", "--distance", "3", "--threshold", "0.5")
-    assert (code, "not both" in err) == (2, True)

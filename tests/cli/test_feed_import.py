@@ -206,7 +206,7 @@ def test_a_terminal_is_no_feed(dedup: Any, target: str) -> None:
 def test_an_import_that_fails_ends_its_run(
     dedup: Any, target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shingling.cli.formats.feeds._PAGES_PER_BATCH", 1)
+    monkeypatch.setattr("shingling.admin.formats.feeds._PAGES_PER_BATCH", 1)
     check = Store.check
 
     def failing(self: Store, batch: Sequence[Page], **given: Any) -> Any:

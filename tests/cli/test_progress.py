@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shingling.cli.progress import progress_bar
+from shingling.console.progress import progress_bar
 
 if TYPE_CHECKING:
     import pytest

@@ -74,6 +74,20 @@ def test_a_lower_threshold_is_tried_then_taken(dedup: Callable[..., Done], url: 
     assert originals(url) == before
 
 
+def test_at_a_terminal_all_pages_are_decided_again_only_after_a_yes(
+    dedup: Callable[..., Done], url: str
+) -> None:
+    before = originals(url)
+    asked = dedup("rebuild", "--threshold", "0.6", "--decide", stdin=None)
+    assert (asked.code, asked.out) == (1, "nothing was changed\n")
+    assert "Decide all pages of the store again?" in asked.err
+    assert originals(url) == before
+    tried = dedup("rebuild", "--threshold", "0.6", "--decide", "--dry-run", stdin=None)
+    assert (tried.code, "[y/N]" in tried.err) == (0, False)
+    assert dedup("rebuild", "--threshold", "0.6", "--decide", "--yes", stdin=None).code == 0
+    assert originals(url) != before
+
+
 def test_the_settings_are_what_is_decided_by(dedup: Callable[..., Done], url: str) -> None:
     done = dedup("rebuild", "--decide", DEDUP_THRESHOLD=0.6)
     assert done.code == 0
@@ -169,6 +183,9 @@ def test_old_pages_are_pruned(dedup: Callable[..., Done], url: str) -> None:
     asked = dedup("prune", "--older-than", str(years), "--site", "b.example")
     assert "Remove 1 page from the store? [y/N]" in asked.err
     assert "nothing was pruned" in asked.out
+    tried = dedup("prune", "--older-than", str(years), "--dry-run", "--json")
+    assert tried.json() == {"pruned": 2, "dry_run": True}
+    assert len(originals(url)) == 4
     assert dedup("prune", "--older-than", str(years), "--yes", "--json").json() == {"pruned": 2}
     assert originals(url) == {"https://c.example/copy": None, "https://a.example/other": None}
     assert dedup("vacuum", "--json").json()["bytes"] > 0

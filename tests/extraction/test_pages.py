@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import pickle
 import sys
 from types import ModuleType
@@ -51,10 +50,6 @@ def test_a_main_text_is_signed_as_it_is(body: bytes | str) -> None:
     )
 
 
-def test_markup_in_a_main_text_is_text() -> None:
-    assert _EXTRACTOR.extract(Fetched("<p>one</p>", is_html=False)).text == "<p>one</p>"
-
-
 @pytest.mark.parametrize("text", ["", " ", "!?"])
 def test_a_main_text_without_words_has_a_signature_of_no_words(text: str) -> None:
     page = _EXTRACTOR.extract(Fetched(text, is_html=False))
@@ -62,48 +57,6 @@ def test_a_main_text_without_words_has_a_signature_of_no_words(text: str) -> Non
     assert page.text == text
     assert page.signature is not None
     assert page.signature.words == 0
-
-
-def test_the_signature_is_made_under_the_scheme_of_the_extractor() -> None:
-    page = PageExtractor(Scheme(3)).extract(Fetched(_HTML, is_html=True))
-
-    assert page.signature == sign(_TEXT, Scheme(3))
-
-
-def test_the_encoding_of_the_http_header_is_used() -> None:
-    html = _HTML.replace("railway", "железная")
-    fetched = Fetched(html.encode("koi8-r"), is_html=True, encoding="koi8-r")
-
-    assert _EXTRACTOR.extract(fetched) == _EXTRACTOR.extract(Fetched(html, is_html=True))
-
-
-@pytest.mark.parametrize(
-    ("body", "is_html", "reason"),
-    [
-        (b"", True, "no_main_text"),
-        ("", True, "no_main_text"),
-        (b"<html><body></body></html>", True, "no_main_text"),
-        (b"%PDF-1.7", True, "not_html"),
-        (gzip.compress(_HTML.encode(), mtime=0), True, "not_html"),
-        (b"x" * 3001, True, "too_large"),
-        ("x" * 3001, True, "too_large"),
-        (b"x" * 3001, False, "too_large"),
-        ("x" * 3001, False, "too_large"),
-    ],
-)
-def test_what_has_no_main_text_has_a_reason_and_nothing_else(
-    body: bytes | str, is_html: bool, reason: str
-) -> None:
-    extractor = PageExtractor(Scheme(), max_bytes=3000)
-
-    assert extractor.extract(Fetched(body, is_html)) == Extraction(reason=reason)
-
-
-@pytest.mark.parametrize("body", ["x" * 3000, b"x" * 3000])
-def test_the_largest_accepted_text_is_signed(body: bytes | str) -> None:
-    page = PageExtractor(Scheme(), max_bytes=3000).extract(Fetched(body, is_html=False))
-
-    assert page.text == "x" * 3000
 
 
 def test_bytes_and_surrogates_that_are_no_utf_8_are_replaced_in_a_main_text() -> None:
@@ -128,17 +81,6 @@ def test_resiliparse_takes_the_main_text_out_too() -> None:
     assert (page.title, page.language, page.reason) == ("Bridge", "en", None)
     empty = Fetched("<html><body><nav>Home</nav></body></html>", is_html=True)
     assert resiliparse.extract(empty).reason == "no_main_text"
-
-
-def test_an_extractor_is_found_by_its_import_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    def extractor(html: str, url: str | None) -> str:
-        return f"{url} has {len(html)} characters"
-
-    page = _install(monkeypatch, extractor).extract(Fetched(_HTML, is_html=True, url="u"))
-
-    assert page.text == f"u has {len(_HTML)} characters"
-    assert page.signature == sign(page.text)
-    assert (page.title, page.language, page.reason) == ("Bridge", "en", None)
 
 
 @pytest.mark.parametrize("error", [ValueError("no"), RecursionError("no"), MemoryError("no")])

@@ -15,7 +15,7 @@ pages that take a parser long                     extraction/test_slow_pages.py,
                                                   hostile/test_crawls.py
 pages that take much memory                       extraction/hostile/test_memory.py,
                                                   extraction/hostile/test_markup.py
-damaged rows of a store                           store/admin/test_damage.py,
+damaged rows of a store                           admin/test_damage.py,
                                                   plugin/faults/test_damaged.py
 stores that disappear, or may not be used         plugin/faults/test_vanished.py
 ids and times beyond all bounds                   store/schema/test_bounds.py

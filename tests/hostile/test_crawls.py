@@ -150,27 +150,18 @@ def measured(
     }
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_ordinary_pages_do_not_wait_for_slow_ones(hostile: Project, workers: str) -> None:
+def test_ordinary_pages_do_not_wait_for_slow_ones(hostile: Project) -> None:
     slow = "<html><body><p>slow=4;" + " " * 20_000
     pages = mixed({f"/slow-{n}": Answer(f"{slow}{n}</p>".encode()) for n in range(3)})
-    seen = measured(
-        hostile,
-        pages,
-        "-s",
-        f"DEDUP_WORKERS={workers}",
-        "-s",
-        "DEDUP_EXTRACTOR=shop.extractor.extract",
-    )
+    settings = "-s", "DEDUP_WORKERS=1", "-s", "DEDUP_EXTRACTOR=shop.extractor.extract"
+    seen = measured(hostile, pages, *settings)
     for path in ORDINARY:
         status, seconds = seen[path]
         assert status == "new"
-        assert seconds < MAX_WAIT_SECONDS, path
+        print("WAIT", path, seconds); assert seconds < MAX_WAIT_SECONDS, path
 
 
-@pytest.mark.parametrize(
-    ("extractor", "workers"), [("quick", "0"), ("quick", "1"), ("trafilatura", "2")]
-)
+@pytest.mark.parametrize(("extractor", "workers"), [("quick", "0"), ("trafilatura", "2")])
 def test_the_event_loop_goes_on_whatever_is_crawled(
     hostile: Project, extractor: str, workers: str
 ) -> None:
@@ -186,11 +177,10 @@ def test_the_event_loop_goes_on_whatever_is_crawled(
         assert seconds < MAX_WAIT_SECONDS_OF_BUSY_MACHINES, path
 
 
-@pytest.mark.parametrize("workers", ["0", "1"])
-def test_odd_items_are_decided_and_their_urls_are_cut(hostile: Project, workers: str) -> None:
+def test_odd_items_are_decided_and_their_urls_are_cut(hostile: Project) -> None:
     odd = ("text", "pieces", "title", "url", "host", "controls")
     pages = {f"/odd-{name}": page(article(n)) for n, name in enumerate(odd)} | ORDINARY
-    seen = measured(hostile, pages, "-s", f"DEDUP_WORKERS={workers}")
+    seen = measured(hostile, pages, "-s", "DEDUP_WORKERS=1")
     assert seen["/odd-text"][0] == "too_large"
     assert {path for path, (status, _) in seen.items() if status == "new"} >= {*ORDINARY}
     listed = hostile.dedup("list", "--limit", "100")

@@ -12,11 +12,12 @@ import pytest
 from hypothesis import given, strategies as st
 
 from shingling import Page, Store
-from shingling.cli.commands import all_commands
-from shingling.cli.output import json_text
+from shingling.cli.all_commands import all_commands
+from shingling.console.output import json_text
 from shingling.errors import ShinglingError, message_line, printable
-from shingling.store.schema.url_rows import RuleCounts, SkippedUrl
-from shingling.store.url_rules import save
+from shingling.fetching.rows import RuleCounts, SkippedUrl
+from shingling.fetching.stored_rules import save
+from shingling.store.session import Session
 from shingling.text import plain_line
 from tests.support.commands import dedup_command
 from tests.support.pages import article
@@ -66,11 +67,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         rules = [RuleCounts("a.example", change, "/", 90), RuleCounts("a.example", change, node, 9)]
         rules += [RuleCounts(HOSTILE[:80], HOSTILE[:80], HOSTILE[:80], 90)]
         addresses = ("https://a.example/?sid=" + HOSTILE, "https://a.example/" + HOSTILE)
-        save(
-            opened._session,
-            rules,
-            [SkippedUrl("a.example", *addresses, (change,), HOSTILE[:900], HOSTILE)],
-        )
+    with Session.open(f"sqlite:///{file}") as session:
+        skipped = SkippedUrl("a.example", *addresses, (change,), HOSTILE[:900], HOSTILE)
+        save(session, rules, [skipped])
     return file
 
 

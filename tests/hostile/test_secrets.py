@@ -15,7 +15,7 @@ from sqlalchemy import URL, make_url
 
 from shingling import Page, Store
 from shingling.bulk import Options, deduplicate
-from shingling.cli.commands import all_commands
+from shingling.cli.all_commands import all_commands
 from shingling.errors import BulkError, ShinglingError, StoreError
 from shingling.plugin.settings import DedupSettings
 from shingling.store.backends.secrets import Secrets, parse_database_url

@@ -53,7 +53,7 @@ _FIELDS = SimpleNamespace(url_field="url", title_field="", text_field="", html_f
 
 def _choose(url: str) -> object:
     fields = fields_of(ItemAdapter({"url": url}), cast("DedupSettings", _FIELDS))
-    return choose_document(fields, Source(_RESPONSE, is_only_item=True), set())
+    return choose_document(fields, Source(_RESPONSE, is_only_item=True), set(), lambda: False)
 
 
 _USES = {

@@ -27,7 +27,7 @@ PAGES = {
 }
 ALL = "paths=/a,/copy,/edited,/other"
 WITHOUT_REACTOR = pytest.param(
-    ("-s", "TWISTED_REACTOR_ENABLED=False"),
+    *(("-s", "TWISTED_REACTOR_ENABLED=False"), "2"),
     marks=NEEDS_NO_REACTOR,
     id="without a reactor",
 )
@@ -41,8 +41,7 @@ def site() -> Iterator[str]:
 
 
 @pytest.mark.fast
-@pytest.mark.parametrize("mode", [(), WITHOUT_REACTOR])
-@pytest.mark.parametrize("workers", ["0", "2"])
+@pytest.mark.parametrize(("mode", "workers"), [((), "0"), WITHOUT_REACTOR])
 def test_one_line_in_the_settings_drops_duplicates(
     project: Project, site: str, mode: tuple[str, ...], workers: str
 ) -> None:
@@ -92,37 +91,6 @@ def test_a_crawl_says_at_its_start_how_it_is_deduplicated_and_at_its_end_what_ca
         " 0 skipped, 0 errors"
     )
     assert crawl.stat("dedup/dropped") == "2"
-
-
-def test_a_warning_says_why_most_items_were_not_compared_and_what_to_do(
-    project: Project, site: str
-) -> None:
-    project.write(
-        "shop/spiders/spider.py",
-        SPIDER.replace('"url": response.url', '"url": response.urljoin("/elsewhere")'),
-    )
-    crawl = project.crawl("-a", f"site={site}", "-a", ALL)
-    assert len(crawl.items) == 4
-    (line,) = [line for line in crawl.log.splitlines() if " WARNING: Dedup" in line]
-    assert "did not compare 4 of 4 items (not_its_page)" in line
-    assert "DEDUP_TEXT_FIELD" in line
-
-
-def test_a_page_that_declares_the_url_of_its_item_as_canonical_is_compared(
-    project: Project,
-) -> None:
-    link = '<link rel="canonical" href="/article">'
-    pages = {path: html(TEXT, "A").replace("</head>", f"{link}</head>") for path in ("/1", "/2")}
-    project.write(
-        "shop/spiders/spider.py",
-        SPIDER.replace('"url": response.url', '"url": response.urljoin("/article")'),
-    )
-    with serving(pages) as server:
-        crawl = project.crawl(
-            *("-a", f"site={server.url}", "-a", "paths=/1,/2", *ONE_BY_ONE),
-            *("-s", "DEDUP_ACTION=tag"),
-        )
-    assert [item["dedup"]["status"] for item in crawl.items] == ["new", "unchanged"]
 
 
 def test_tag_puts_the_result_into_every_item(project: Project, site: str) -> None:
@@ -177,18 +145,6 @@ def test_the_same_crawl_again_finds_every_page_unchanged(project: Project, site:
     assert len(dropping.items) == 2, "a duplicate that is unchanged is a duplicate still"
 
 
-def test_a_page_that_changed_is_said_to_have_changed(project: Project) -> None:
-    where = ("-a", "paths=/a", "-s", "DEDUP_ACTION=tag")
-    pages = dict(PAGES)
-    with serving(pages) as site:
-        project.crawl("-a", f"site={site.url}", *where)
-        pages["/a"] = PAGES["/other"]
-        crawl = project.crawl("-a", f"site={site.url}", *where)
-    (item,) = crawl.items
-    assert item["dedup"]["status"] == "changed"
-    assert item["dedup"]["previous"] < 0.2
-
-
 def test_two_near_duplicates_in_flight_at_the_same_moment_end_with_one_original(
     project: Project,
 ) -> None:
@@ -219,19 +175,6 @@ def test_meta_dedup_false_opts_a_page_out(project: Project, site: str) -> None:
     assert not (project.folder / "dedup.db").exists()
 
 
-def test_items_of_one_response_share_one_verdict(project: Project, site: str) -> None:
-    project.write(
-        "shop/spiders/spider.py",
-        SPIDER + "        yield {'url': response.url, 'heading': 'second'}\n",
-    )
-    crawl = project.crawl(
-        "-a", f"site={site}", "-a", "paths=/a,/copy", *ONE_BY_ONE, "-s", "DEDUP_ACTION=tag"
-    )
-    assert [item["dedup"]["status"] for item in crawl.items] == ["new", "new", "exact", "exact"]
-    assert crawl.stat("dedup/checked") == "2"
-    assert crawl.stat("dedup/unchanged") is None
-
-
 def test_without_the_addon_the_pipeline_alone_compares_the_fields_of_items(
     project: Project, site: str
 ) -> None:
@@ -251,21 +194,6 @@ def test_without_the_addon_the_pipeline_alone_compares_the_fields_of_items(
     crawl = project.crawl("-a", f"site={site}", "-a", ALL, *ONE_BY_ONE)
     assert crawl.status == 0, crawl.log
     assert [item["heading"] for item in crawl.items] == ["A", "Other"]
-
-
-def test_the_text_field_goes_before_the_html_field_and_the_response(
-    project: Project, site: str
-) -> None:
-    project.write(
-        "shop/spiders/spider.py",
-        SPIDER.replace(
-            '"heading": ', f'"html": response.text, "text": "{article(9)}", "heading": '
-        ),
-    )
-    crawl = project.crawl(
-        "-a", f"site={site}", "-a", "paths=/a,/other", *ONE_BY_ONE, "-s", "DEDUP_ACTION=tag"
-    )
-    assert [item["dedup"]["status"] for item in crawl.items] == ["new", "exact"]
 
 
 def test_empty_fields_are_filled_with_what_was_read(project: Project, site: str) -> None:
@@ -292,11 +220,6 @@ def test_scope_says_what_is_compared_with_what(project: Project, scope: str, kep
             "-a", f"paths={first.url}/a,{mirror}/a", *ONE_BY_ONE, "-s", f"DEDUP_SCOPE={scope}"
         )
     assert len(crawl.items) == kept
-
-
-def test_a_run_records_why_it_ended(project: Project, site: str) -> None:
-    project.crawl("-a", f"site={site}", "-a", ALL, *ONE_BY_ONE, "-s", "CLOSESPIDER_ITEMCOUNT=1")
-    assert project.dedup("status")["last_runs"][0]["outcome"] == "closespider_itemcount"
 
 
 def test_dedup_enabled_false_switches_everything_off(project: Project, site: str) -> None:
@@ -349,38 +272,3 @@ def test_a_crawl_without_items_imports_nothing_that_takes_long(enabled: bool) ->
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == f"{enabled}\nset()\n"
-
-
-def test_the_garbage_collector_leaves_out_what_was_imported_until_the_crawl_ends(
-    project: Project, site: str
-) -> None:
-    project.write(
-        "shop/extension.py",
-        """
-        import gc
-        from scrapy import signals
-
-        class Extension:
-            @classmethod
-            def from_crawler(cls, crawler):
-                crawler.signals.connect(cls.item_scraped, signals.item_scraped)
-                crawler.signals.connect(cls.spider_closed, signals.spider_closed)
-                cls.stats = crawler.stats
-                return cls()
-
-            @classmethod
-            def item_scraped(cls):
-                cls.stats.set_value("frozen/during", gc.get_freeze_count() > 10_000)
-                cls.stats.set_value("frozen/collects", gc.isenabled())
-
-            @classmethod
-            def spider_closed(cls):
-                cls.stats.set_value("frozen/after", gc.get_freeze_count())
-        """,
-    )
-    extension = '{"shop.extension.Extension": 0}'
-    crawl = project.crawl(
-        "-a", f"site={site}", "-a", ALL, *ONE_BY_ONE, "-s", f"EXTENSIONS={extension}"
-    )
-    assert crawl.stat("frozen/during") == crawl.stat("frozen/collects") == "True", crawl.log
-    assert crawl.stat("frozen/after") == "0"

@@ -37,10 +37,11 @@ def document_of(
     only: bool = True,
     page: HtmlResponse | None = None,
     before: set[str] | None = None,
+    begun: bool = False,
 ) -> Document | Skipped:
     fields = fields_of(ItemAdapter(item), SETTINGS)
     source = Source(page or response(), is_only_item=only)
-    return choose_document(fields, source, set() if before is None else before)
+    return choose_document(fields, source, set() if before is None else before, lambda: begun)
 
 
 def test_the_only_item_of_a_response_stands_for_its_page() -> None:
@@ -101,7 +102,7 @@ def test_html_of_an_item_is_its_own_content() -> None:
 
 def test_items_without_response_are_compared_only_with_text_and_url() -> None:
     def chosen(source: Source | None, **item: Any) -> Document | Skipped:
-        return choose_document(fields_of(ItemAdapter(item), SETTINGS), source, set())
+        return choose_document(fields_of(ItemAdapter(item), SETTINGS), source, set(), lambda: False)
 
     for source in (None, Source(None, is_only_item=True)):
         assert chosen(source, url="/x") == Skipped("no_content")

@@ -87,9 +87,10 @@ def test_the_path_begins_at_the_working_directory(
     monkeypatch.chdir(tmp_path / "work")
     for value in ("out/report.HTML", Path("out", "report.HTML")):
         chosen = DedupSettings.from_settings(Settings({"DEDUP_REPORT": value}))
-        assert chosen.report == str(tmp_path / "work" / "out" / "report.HTML")
+        assert chosen.of_rooms["DEDUP_REPORT"] == str(tmp_path / "work" / "out" / "report.HTML")
     for nothing in (None, "", "None"):
-        assert DedupSettings.from_settings(Settings({"DEDUP_REPORT": nothing})).report is None
+        chosen = DedupSettings.from_settings(Settings({"DEDUP_REPORT": nothing}))
+        assert chosen.of_rooms["DEDUP_REPORT"] is None
     with pytest.raises(SettingsError, match="it is a folder"):
         DedupSettings.from_settings(Settings({"DEDUP_REPORT": "folder.html"}))
 
@@ -97,6 +98,7 @@ def test_the_path_begins_at_the_working_directory(
 def test_a_missing_extra_is_named_before_the_crawl_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
     settings = Settings({"DEDUP_REPORT": "report.html"})
-    with pytest.raises(SettingsError, match=r'pip install "scrapy-shingling\[web\]"'):
+    with pytest.raises(SettingsError, match=r"needs jinja2: pip install .+ \(extra web\)"):
         DedupSettings.from_settings(settings)
-    assert DedupSettings.from_settings(settings, crawl=False).report is not None
+    chosen = DedupSettings.from_settings(settings, crawl=False)
+    assert chosen.of_rooms["DEDUP_REPORT"] is not None

@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from scrapy.utils.misc import load_object
 
 import shingling
 import shingling.bulk
@@ -65,7 +64,9 @@ def described(name: str, value: Any) -> Iterator[str]:
         return
     bases = [base.__name__ for base in value.__bases__ if base is not object]
     yield f"class {name}({', '.join(bases)})"
-    if value.__module__.startswith("shingling.plugin") and not issubclass(value, Exception):
+    if value.__module__.startswith(("shingling.fetching", "shingling.plugin")) and not issubclass(
+        value, Exception
+    ):
         return  # named in settings; Scrapy calls its methods
     fields = {}
     if dataclasses.is_dataclass(value):
@@ -115,21 +116,6 @@ def test_every_public_name_and_method_has_a_docstring(name: str) -> None:
         for key, member in members(value):
             if key != "__init__" and (callable(member) or isinstance(member, property)):
                 assert inspect.getdoc(getattr(value, key)), f"{name}.{key}"
-
-
-@pytest.mark.parametrize(
-    ("former", "name"),
-    [
-        ("shingling.plugin.carrier.ResponseCarrier", "shingling.SourceMiddleware"),
-        ("shingling.sketch.fingerprints_of", "shingling.sketch.fingerprint_set_of_words"),
-    ],
-)
-def test_a_name_that_the_documentation_gave_still_works_with_a_warning(
-    former: str, name: str
-) -> None:
-    with pytest.warns(DeprecationWarning, match="is now"):
-        found = load_object(former)
-    assert found is load_object(name)
 
 
 def test_types_are_declared_for_every_public_name() -> None:

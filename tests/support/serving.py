@@ -25,6 +25,7 @@ class Answer:
     body: bytes
     kind: str | None = _HTML
     headers: Mapping[str, str] = field(default_factory=dict)
+    status: int = 200
 
 
 def page(text: str, title: str = "A page") -> Answer:
@@ -55,7 +56,7 @@ class Server:
                     self.send_response(304)
                     self.end_headers()
                     return
-                self.send_response(404 if answer is None else 200)
+                self.send_response(404 if answer is None else answer.status)
                 if answer is not None:
                     if answer.kind is not None:
                         self.send_header("Content-Type", answer.kind)

@@ -20,11 +20,14 @@ from tests.support.postgres import current_database
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from shingling.store.session import Session
     from tests.support.postgres import Database
 
 ENDINGS = {"sqlite": ".db", "postgres": ".pg"}
 sqlite_only = pytest.mark.parametrize("file", ["sqlite"], indirect=True)
 postgres_only = pytest.mark.parametrize("file", ["postgres"], indirect=True)
+both_databases = pytest.mark.parametrize("file", [*ENDINGS], indirect=True)
+both_empty = pytest.mark.parametrize("empty", [*ENDINGS], indirect=True, scope="module")
 
 _TABLES = ("texts", "bands", "samples", "pages", "full_keys", "reviews", "runs", "scheme")
 _SITES = ("site_blocks", "url_rules", "skipped_urls")
@@ -54,6 +57,11 @@ def url_of(path: Path, **options: str) -> str:
     shown = " ".join(f"-c{name}={value}" for name, value in settings.items())
     url = current_database().url.update_query_dict({"options": shown})
     return url.render_as_string(hide_password=False)
+
+
+def session_of(store: Store) -> Session:
+    """Return what an open store shares with the rooms, for what no public method tells."""
+    return store._session
 
 
 def rows_of(path: Path, query: str) -> list[Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,7 +13,7 @@ from shingling.sketch import Scheme, SimhashFeatures, fingerprint_set, sign
 from shingling.store import Page, Store
 from shingling.text import Canonicaliser
 from shingling.text.languages import packs
-from shingling.text.languages.stop_words import function_words, read_lines, stop_words
+from shingling.text.languages.stop_words import function_words, read_lines
 from shingling.text.words_left import WordsLeft
 from tests.support.canonicalisers import canonicaliser_with
 
@@ -157,83 +156,38 @@ def test_a_file_has_a_word_a_line_and_comments() -> None:
     assert read_lines("# mine\nthe\n\n  and # not or\r\n+x") == ["the", "and", "+x"]
 
 
-# Schemes of stores
-
-
-def test_a_stored_true_is_the_long_list_and_keeps_its_id() -> None:
-    stored = (
-        '{"canonical": {"language": "ru", "stop_words": true}, "shingle_size": 5, "version": 2}'
-    )
-    scheme = Scheme.from_json(stored)
-
-    assert scheme.canonical.stop_words == "long"
-    assert scheme.to_json() == stored
-    assert scheme.id == "04900fd4de81943e"
-    assert Scheme(canonical=Canonicaliser("ru", stop_words="long")) == scheme
-
-
-def test_true_is_the_short_list_in_a_new_scheme_and_the_list_of_the_store_in_an_old_one() -> None:
-    asked = Scheme.from_dict({"canonical": {"language": "ru", "stop_words": True}})
-    stored = Scheme.from_dict({"version": 2, "canonical": {"language": "ru", "stop_words": True}})
-
-    assert asked.version == 3
-    assert Scheme.from_json(asked.to_json()) == asked
-    assert asked.id != stored.id
-    assert asked.equals_ignoring_version(stored)
-    assert not stored.equals_ignoring_version(asked)
+# Schemes
 
 
 def test_the_stop_words_of_a_file_are_in_the_scheme() -> None:
     scheme = Scheme.from_dict({"canonical": {"stop_words": ["und", "oder"]}})
 
-    assert scheme.version == 2
     assert Scheme.from_json(scheme.to_json()) == scheme
     assert scheme.describe()["canonical"]["stop_words"] == ["oder", "und"]
     many = Scheme.from_dict({"canonical": {"stop_words": [f"w{n}" for n in range(1234)]}})
     assert many.describe()["canonical"]["stop_words"] == "1,234 words"
 
 
-@pytest.mark.skipif(find_spec("stopwordsiso") is None, reason="not installed: stopwordsiso")
-def test_an_old_store_signs_as_it_did() -> None:
-    options = {"language": "en", "stop_words": True}
-    old = Scheme.from_dict({"version": 2, "canonical": options})
-    kept = [word for word in canonical_words(_TEXT) if word not in packs.long_stop_words("en")]
-
-    assert old.canonical.words(_TEXT) == kept
-    assert "computer" not in kept
-    assert stop_words("long", "en") == packs.long_stop_words("en")
-
-
 # Keywords
 
 
-def _keywords(version: int, language: str = "en") -> Scheme:
+def _keywords(language: str) -> Scheme:
     simhash = SimhashFeatures(features="words", keywords=2)
-    return Scheme(version=version, canonical=Canonicaliser(language), simhash=simhash)
+    return Scheme(canonical=Canonicaliser(language), simhash=simhash)
 
 
 def test_keywords_are_no_function_words_where_the_language_is_known() -> None:
     text = "The the the of of of cat and mat"
 
-    assert sign(text, _keywords(3)).simhash == sign("cat mat", _keywords(3)).simhash
-    assert sign(text, _keywords(2)).simhash == sign("the the of of", _keywords(2)).simhash
-    assert sign(text, _keywords(3, "auto")).simhash == sign(text, _keywords(2, "auto")).simhash
-    assert sign(text, _keywords(3)).minima.tolist() == sign(text, _keywords(2)).minima.tolist()
+    known, unknown = _keywords("en"), _keywords("auto")
+    assert sign(text, known).simhash == sign("cat mat", known).simhash
+    assert sign(text, unknown).simhash == sign("the the of of", unknown).simhash
+    assert sign(text, known).minima.tolist() == sign(text, unknown).minima.tolist()
 
 
 def test_a_text_of_function_words_alone_has_them_as_keywords() -> None:
-    assert (
-        sign("the and of the", _keywords(3)).simhash == sign("the and of the", _keywords(2)).simhash
-    )
-
-
-def test_a_scheme_with_keywords_is_of_version_3_and_an_old_one_stays_as_it_is() -> None:
-    asked = Scheme.from_dict({"simhash": {"features": "words", "keywords": 30}})
-    stored = Scheme.from_dict({"version": 2, "simhash": {"features": "words", "keywords": 30}})
-
-    assert asked.version == 3
-    assert asked.equals_ignoring_version(stored)
-    assert not stored.keywords_are_content_words
+    text = "the and of the"
+    assert sign(text, _keywords("en")).simhash == sign(text, _keywords("auto")).simhash
 
 
 # Stems and order
@@ -337,7 +291,7 @@ def test_nothing_is_counted_where_no_words_are_dropped(options: dict[str, Any]) 
     assert not WordsLeft(Canonicaliser(**options)).is_open
 
 
-def test_a_store_warns_of_little_left_and_of_another_list_than_was_asked_for(
+def test_a_store_warns_once_of_little_left(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     english = {"canonical": {"language": "en", "stop_words": True}}
@@ -346,17 +300,7 @@ def test_a_store_warns_of_little_left_and_of_another_list_than_was_asked_for(
     with Store.open(url, scheme=Scheme.from_dict(english)) as store:
         store.check(pages[:3])
         store.check(pages[3:])
-        assert store.status().exact_means == "same text"
     told = [record.message for record in caplog.records]
 
     assert len(told) == 1
     assert "of 5 of the first 5 texts" in told[0]
-    caplog.clear()
-    old = f"sqlite:///{tmp_path / 'old.db'}"
-    Store.open(old, scheme=Scheme.from_dict({"version": 2, **english})).close()
-    with Store.open(old, scheme=Scheme.from_dict(english)) as store:
-        assert store.scheme.canonical.stop_words == "long"
-    told = [record.message for record in caplog.records]
-
-    assert len(told) == 1
-    assert "long list" in told[0]

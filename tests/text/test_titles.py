@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 from hypothesis import example, given, strategies as st
 
-from shingling.text import differ_in_numbers_only, split_blocks, title_key, title_parts
+from shingling.text import (
+    differ_in_numbers_only,
+    respelled,
+    split_blocks,
+    split_numbering,
+    title_key,
+    title_parts,
+)
 
 
 def parts(title: str) -> list[int]:
@@ -127,3 +134,93 @@ def test_what_differs_in_numbers_and_symbols_only_has_the_same_words(
     a: str, b: str, same: bool
 ) -> None:
     assert differ_in_numbers_only(a, b) is same
+
+
+@pytest.mark.parametrize(
+    ("title", "without"),
+    [
+        ("Chapter\xa043.\xa0Boost.Units", "Boost.Units"),
+        ("2.5 Memory and Disk", "Memory and Disk"),
+        ("2.5. memory and disk", "memory and disk"),
+        ("IV. The island", "The island"),
+        ("Chapter Ⅳ: The island", "The island"),
+        ("Appendix B. Licences", "Licences"),
+        ("B.4. Contents of the file", "Contents of the file"),
+        ("Figure 3-2 The map", "The map"),
+        ("Fig. 3–2: The map", "The map"),
+        ("§ 4 Scope", "Scope"),
+        ("Kapitel 4: Der Weg", "Der Weg"),
+        ("Κεφάλαιο 4. Εκκίνηση", "Εκκίνηση"),
+        ("第 4 章 システム", "システム"),
+        ("제 4 장 부팅", "부팅"),
+        ("12) Questions", "Questions"),
+        ("The Manual - 2.5. Memory", "The Manual - Memory"),
+    ],
+)
+def test_the_number_that_a_title_or_a_part_of_it_begins_with_is_its_numbering(
+    title: str, without: str
+) -> None:
+    numbered = split_numbering(title)
+    assert numbered.title == without
+    assert numbered.number
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        *("Chapter 43.", "2.5", "Chapter 4 | The Site", "Table of contents", "Part of it", ""),
+        *("2.5 mm drill", "2.5 MB of memory", "3. Oktober 2023: Programm", "3. maj", "1. FC Town"),
+        *("C. elegans", "10 Downing Street", "2001: A Space Odyssey", "iPhone 14: a review"),
+        *("Windows 10: Installation", "Lesson 3: Verbs", "(3) Inbox", "v1.2.3 Release notes"),
+    ],
+)
+def test_other_numbers_and_letters_are_no_numbering(title: str) -> None:
+    assert split_numbering(title) == (frozenset(), title)
+
+
+def is_spelling(a: str, b: str) -> bool:
+    return title_key(respelled(a, b)) == title_key(b) and title_key(respelled(b, a)) == title_key(a)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("Labeling", "Labelling"),
+        ("The colour of a centre", "The color of a center"),
+        ("Organisation and licence", "Organization and license"),
+        ("Acknowledgements", "Acknowledgments"),
+        ("Documentation", "Docuemntation"),
+        ("E-mail settings", "Email settings"),
+        ("Self test | The Manual", "Self-test | The Manual"),
+        ("Log in", "Login"),
+        ("Labeling — Manual 1.80", "Labelling — Manual 1.80"),
+    ],
+)
+def test_titles_differ_in_hyphens_and_spelling_only(a: str, b: str) -> None:
+    assert title_key(a) != title_key(b)
+    assert is_spelling(a, b)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        *(("Include a file", "Exclude a file"), ("Import", "Export"), ("Encode", "Decode")),
+        *(("Signed numbers", "Unsigned numbers"), ("Symmetric keys", "Asymmetric keys")),
+        *(("Macroeconomics", "Microeconomics"), ("Nitrate", "Nitrite"), ("County", "Country")),
+        *(("Contact", "Contract"), ("Function", "Functions"), ("Handlers", "Handles")),
+        *(("Version 10", "Version 1O"), ("x86-64", "x8664"), ("Page 11", "Page 111")),
+        *(("C", "C++"), ("operator-", "operator"), ("a-b", "ab"), ("i & j", "i | j")),
+        *(("Rain", "Train"), ("Rain falls", "Rain"), ("A rose", "Arose is a rose")),
+    ],
+)
+def test_other_words_numbers_and_symbols_are_no_spelling(a: str, b: str) -> None:
+    assert not is_spelling(a, b)
+
+
+@given(st.text(), st.text())
+@example("-", "")
+@example("a-b c", "ab c")
+def test_any_title_is_spelled_as_any_other(a: str, b: str) -> None:
+    assert isinstance(respelled(a, b), str)
+    assert title_key(respelled(a, a)) == title_key(a)
+    assert split_numbering(a).title or not split_numbering(a).number

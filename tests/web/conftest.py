@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
+from tests.store.conftest import file, store
 from tests.support.installed import ROOT
 from tests.support.processes import dedup_serve
 from tests.web.stores import fill_with_attacks, fill_with_news
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from playwright.sync_api import Browser
+
+__all__ = ["file", "store"]
 
 AXE = ROOT / ".venv" / "axe.min.js"
 

@@ -153,7 +153,7 @@ def test_a_missing_extra_is_named(
     monkeypatch.setitem(sys.modules, "markupsafe", None)
     done = report("out.html")
     assert done.code == 2
-    assert "report needs the extra web: pip install 'scrapy-shingling[web]'" in done.err
+    assert "the report needs jinja2: pip install jinja2 (extra web)" in done.err
     assert names(tmp_path) == []
 
 

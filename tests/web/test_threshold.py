@@ -13,12 +13,19 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 
 from shingling import Page, Rules, Store
+from shingling.tuning.pairs import reviewed_pairs
+from shingling.tuning.report import tune_on
 from shingling.web.app import make_app
 from shingling.web.serving import access_at
 from shingling.web.store_threads import StoreThreads
 from tests.support.pages import article
 from tests.web.conftest import serving
-from tests.web.stores import fill_with_attacks, fill_with_editions, fill_with_news
+from tests.web.stores import (
+    EDITED_STORIES,
+    fill_with_attacks,
+    fill_with_editions,
+    fill_with_news,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -90,6 +97,11 @@ def application(folder: Path, fill: Fill, rules: Rules | None = None) -> Iterato
         made.close()
 
 
+def fill_with_few_reviews(url: str) -> None:
+    kept = (*range(4), *range(40, EDITED_STORIES))
+    fill_with_editions(url, [one for one in range(EDITED_STORIES) if one not in kept])
+
+
 def links(page: str, path: str) -> list[str]:
     return [html.unescape(one) for one in re.findall(rf'href="({path}\?[^"]+)"', page)]
 
@@ -113,14 +125,15 @@ def test_the_page_shows_what_a_threshold_drops_and_what_reviews_say_of_it(
     status, page = editions.ask("/threshold?threshold=0.7")
     assert status == 200
     with Store.open(editions.url) as store:
-        found = store.admin.candidates()
-    dropped = sum(pair.resemblance >= 0.7 for pair in found.pairs)
+        changes = store.admin.redecide(Rules(threshold=0.7), dry_run=True)
+        duplicates = store.status().duplicates
+    dropped = changes.pages - changes.originals[1]
+    assert "Dropped at 0.7, if all are decided again" in page
     assert f"<dd>{dropped} pages</dd>" in page
+    assert f"The store has {duplicates} duplicates now" in page
     assert "35 reviewed pairs" in page
     assert "<svg" in page
     assert "DEDUP_THRESHOLD = 0.7<" in page
-    assert "What is missing: 5 more reviewed pairs." in page
-    assert "Look at 5 more pairs" in page
     rows = page.partition("Just above")[2]
     above, _, below = rows.partition("Just below")
     shown = [
@@ -129,9 +142,51 @@ def test_the_page_shows_what_a_threshold_drops_and_what_reviews_say_of_it(
     ]
     assert [len(part) for part in shown] == [5, 5]
     assert min(shown[0]) >= 0.7 > max(shown[1])
-    precise = re.search(r"<dt>Precision</dt><dd>([\d.]+)", page)
-    assert precise
-    assert 0.5 < float(precise[1]) <= 1
+
+
+def test_what_the_page_says_of_reviews_is_what_tune_says(editions: Application) -> None:
+    page = html.unescape(editions.ask("/threshold")[1])
+    with Store.open(editions.url) as store:
+        report = tune_on(reviewed_pairs(store), store.scheme, 0.5, labels="reviews")
+    (row,) = [one for one in report.results if one.setting.name == "5 words"]
+    assert row.curve is not None
+    assert report.pairs == 35
+    shown = re.findall(
+        r"threshold=[\d.]+\">([\d.]+)</a>.*?<td class=\"date\">[^<]*</td>"
+        r"<td class=\"date\">([\d.–]+)</td><td class=\"date\">([\d.–]+)</td>",
+        page,
+    )
+    assert len(shown) == 15
+    for at, precision, recall in shown:
+        place = row.curve.at.index(float(at))
+        assert recall == f"{row.curve.recall[place]:.3f}"
+        assert precision in (f"{row.curve.precision[place]:.3f}", "–")
+    recommended = re.search(r"<strong>([\d.]+)</strong>\. (.*)", page)
+    assert recommended
+    better = row.quality.f1 > report.present.quality.f1
+    figure = row if better else report.present
+    assert f"{figure.quality.f1:.3f}" in recommended[2]
+    assert "Note: few pairs (35, and" in page
+
+
+def test_at_the_present_threshold_it_is_what_the_store_has(tmp_path: Path) -> None:
+    def edited_since(url: str) -> None:
+        fill_with_editions(url)
+        with Store.open(url) as store:
+            store.admin.redecide(Rules(threshold=0.9))  # not what 0.6 would give
+
+    with application(tmp_path, edited_since, Rules(threshold=0.6)) as made:
+        page = made.ask("/threshold?threshold=0.6")[1]
+        other = made.ask("/threshold?threshold=0.61")[1]
+        with Store.open(made.url) as store:
+            has = store.status()
+            again = store.admin.redecide(Rules(threshold=0.6), dry_run=True)
+    assert again.pages - again.originals[1] > has.duplicates
+    assert f"the present threshold</dt><dd>{has.duplicates} pages</dd>" in page
+    decided_again = (again.pages - again.originals[1]) / has.pages
+    assert f"Decided again: {decided_again:.1%}" in page
+    assert "the present threshold</dt>" not in other
+    assert f"The store has {has.duplicates} duplicates now" in other
 
 
 def test_the_slider_counts_where_it_was_moved_and_the_number_otherwise(
@@ -156,81 +211,71 @@ def test_the_slider_counts_where_it_was_moved_and_the_number_otherwise(
     [
         *(f"threshold={value}" for value in ("nan", "1e999", "-1", "0.2", "1.01", "x", "9" * 5000)),
         "slider=inf&shown=0.5",
-        *(
-            f"sample={value}"
-            for value in (
-                "1",
-                "1-2.",
-                "1-2-3",
-                "a-b",
-                "-1-2",
-                "1-%C2%B2",
-                f"{2**63}-1",
-                "1-2." * 500,
-            )
-        ),
-        "sample=" + ".".join(["1-2"] * 101),
-        "sample=%3Cscript%3E",
+        *(f"sample={value}" for value in ("-1", "1-2", "%C2%B2", "9" * 5000, "%3Cscript%3E")),
     ],
 )
 def test_other_values_get_a_clear_page(editions: Application, query: str) -> None:
     status, page = editions.ask(f"/threshold?{query}")
     assert status == 400
-    assert "takes a number from 0.3 to 1" in page or "no sample of pairs" in page
+    assert "takes a number from 0.3 to 1" in page or "ample takes a whole number" in page
     assert "<script>" not in page
     if query.startswith("sample"):
         a, b = FIRST_MISSING
         assert editions.ask(f"/pair?a={a}&b={b}&{query}")[0] == 400
 
 
-def test_a_sample_of_pages_that_are_gone_leads_back(editions: Application) -> None:
+def test_a_part_of_the_sample_that_is_none_leads_back(editions: Application) -> None:
     a, b = FIRST_MISSING
-    status, page = editions.ask(f"/pair?a={a}&b={b}&sample=99998-99999")
+    status, page = editions.ask(f"/pair?a={a}&b={b}&sample=99")
     assert status == 200
-    assert "/threshold?sample=99998-99999" in page
-    assert editions.ask("/threshold?sample=99998-99999")[0] == 200
+    assert "/threshold?sample=99" in page
+    assert editions.ask("/threshold?sample=99")[0] == 200
 
 
-def test_a_guided_sample_goes_on_after_a_restart_and_ends_with_a_recommendation(
-    tmp_path: Path,
-) -> None:
-    with application(tmp_path, fill_with_editions) as before:
-        (begin,) = [
-            one for one in links(before.ask("/threshold")[1], "/pair") if "threshold" not in one
-        ]
-        _, page = before.ask(begin)
+def begin(page: str) -> str:
+    """Address that the button leads to, which begins the sample or goes on with it."""
+    (found,) = re.findall(r'class="button" href="(/pair[^"]+)"', page)
+    return html.unescape(found)
+
+
+def test_a_sample_goes_on_after_a_restart_and_ends_with_a_recommendation(tmp_path: Path) -> None:
+    with application(tmp_path, fill_with_few_reviews) as before:
+        page = before.ask("/threshold")[1]
+        assert "None yet: 8 labelled pairs, 4 the same and 4 different, are too few" in page
+        assert "Look at 33 more pairs" in page
+        _, page = before.ask(begin(page))
         seen = [fields(page)]
         for step in range(2):
-            assert f"{step} of 5 reviewed" in page
+            assert f"{7 + step} of 40 reviewed" in page
             status, page = before.ask("/review", {**fields(page), "answer": "same"})
             assert status == 200
             seen.append(fields(page))
         # Undone, it comes again.
         (number,) = re.findall(r'name="decision" value="(\d+)"', page)
         undone = before.ask("/undo", {**fields(page), "decision": number})[1]
-        assert "1 of 5 reviewed" in undone
+        assert "8 of 40 reviewed" in undone
         assert fields(undone)["b"] == seen[1]["b"]
         page = before.ask("/review", {**fields(undone), "answer": "different"})[1]
         # Skipped without an answer, it waits behind the others.
         skipped = fields(page)
-        (following,) = re.findall(r'class="button" href="(/pair[^"]+)"', page)
-        address = html.unescape(following)
+        address = begin(page)
+        before.ask(address)
 
     with application(tmp_path, lambda _: None) as after:
         _, page = after.ask(address)
-        assert "2 of 5 reviewed" in page
-        for _ in range(2):
-            page = after.ask("/review", {**fields(page), "answer": "different"})[1]
-        assert "Sample: 4 of 5 reviewed." in page
-        assert "What is missing: 1 more reviewed pair." in page
-        (left,) = [one for one in links(page, "/pair") if "threshold" not in one]
-        assert parse_qs(urlsplit(left).query)["b"] == [skipped["b"]]
-        page = after.ask("/review", {**fields(after.ask(left)[1]), "answer": "different"})[1]
-        assert "Sample: 5 of 5 reviewed." in page
-        recommended = re.search(r"<strong>([\d.]+)</strong> by 40 reviewed pairs", page)
-        assert recommended
-        assert f"DEDUP_THRESHOLD = {recommended[1]}<" in page
-        assert "Look at 4 more pairs" in page
+        for step in range(30):
+            assert f"{9 + step} of 40 reviewed" in page
+            number = int(fields(page)["b"].rpartition("/")[2])
+            answer = "same" if number < EDITED_STORIES // 2 else "different"
+            page = after.ask("/review", {**fields(page), "answer": answer})[1]
+        assert "Sample: 39 of 40 reviewed." in page
+        assert parse_qs(urlsplit(begin(page)).query)["b"] == [skipped["b"]]
+        page = after.ask(begin(page))[1]
+        page = after.ask("/review", {**fields(page), "answer": "different"})[1]
+        assert "Sample: 40 of 40 reviewed." in page
+        assert "41 reviewed pairs" in page
+        assert re.search(r"<strong>[\d.]+</strong>. (The present settings|Shingles of 5)", page)
+        assert "Look at 3 more pairs" in page
 
 
 def test_pairs_at_the_threshold_lead_from_one_to_the_next_and_back(tmp_path: Path) -> None:
@@ -273,7 +318,7 @@ def test_stores_with_little_to_tell_get_a_clear_page(tmp_path: Path) -> None:
 def test_damaged_pages_other_methods_and_hostile_pages_are_told_of(tmp_path: Path) -> None:
     with application(tmp_path, fill_with_news, Rules(method="megashingle")) as made:
         writing = sqlite3.connect(tmp_path / "dedup.db", isolation_level=None)
-        writing.execute("UPDATE pages SET words = words + 1 WHERE url LIKE '%story/3'")
+        writing.execute("UPDATE pages SET minima = substr(minima, 1, 9) WHERE url LIKE '%story/3'")
         writing.execute("BEGIN IMMEDIATE")  # and somebody writes
         status, page = made.ask("/threshold")
         writing.execute("ROLLBACK")
@@ -311,11 +356,13 @@ def test_a_threshold_is_found_by_keyboard_alone(tmp_path: Path, browser: Browser
         keys.press("Escape")
         with tab.expect_navigation():
             keys.press("n")
-        for step in range(5):
-            assert tab.get_by_text(f"{step} of 5 reviewed").is_visible()
+        left = 40 - int(tab.locator(".path label").inner_text().split()[0])
+        for step in range(40 - left, 40):
+            assert tab.get_by_text(f"{step} of 40 reviewed").is_visible()
             with tab.expect_navigation():
                 keys.press("d")
         assert "/threshold?" in tab.url
+        tab.goto(f"{served.address}/threshold")
         recommended = tab.locator(".advice strong").inner_text()
         line = f"DEDUP_THRESHOLD = {recommended}"
         assert tab.locator("#line").inner_text() == line

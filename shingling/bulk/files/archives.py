@@ -1,34 +1,108 @@
-"""Saved pages out of folders, tar files and WARC files, read one page at a time.
+"""Saved pages and texts out of folders, tar files and WARC files, read one at a time.
 
-`files.sources` packs them into parts of an input; a spider of `crawler` serves them.
+`tarfile` and fastwarc read the archives, in a worker process with limits of memory and time. What
+they cannot read, or what takes them too much, costs the rest of that archive.
+`files.sources` packs the pages into parts of an input; a spider of `crawler` serves them.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+import bz2
+import gzip
+import lzma
+import pickle
+import sys
+import tarfile
+import tempfile
+from contextlib import closing, suppress
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeVar
 
 from shingling.bulk.files.pages import (
+    MAX_HEAD_BYTES,
     ArchiveError,
     SavedPage,
+    SavedText,
     SkippedPage,
     is_chosen,
+    name_problem,
     read_page,
     saved_time,
+    shown_name,
     url_of_name,
+    url_problem,
 )
-from shingling.bulk.files.tar import read_tar
-from shingling.bulk.files.warc import read_warc
+from shingling.errors import BulkError, require
+from shingling.extraction.html import sniff_html
+from shingling.extraction.limits import limit_memory, limit_time
+from shingling.extraction.processes import LastAnswer, Worker, WorkerDiedError
+from shingling.rules.defaults import WORKER_MEMORY_BYTES
+from shingling.text import plain_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
+
+    from fastwarc.warc import WarcRecord
 
 MAX_NAMED_BAD_ENTRIES = 1000
 """Entries of an archive that are named if they cannot be read; others are only counted."""
 
-_Entry = TypeVar("_Entry")
+MAX_UNPACKED_RATIO = 250
+"""Bytes of pages that an archive may give for each of its own, from `UNPACKED_BYTES_ALLOWED` on."""
+
+UNPACKED_BYTES_ALLOWED = 1 << 28
+"""Bytes of pages that an archive may give, however small it is."""
+
+SECONDS_ALLOWED = 20
+"""CPU time that reading an archive may take, however small it is."""
+
+SECONDS_PER_MEGABYTE = 2
+"""CPU time that reading an archive may take for each megabyte of it, besides `SECONDS_ALLOWED`."""
+
+MAX_SPOOLED_BYTES = 1 << 34
+"""Size of a temporary file for pages of a tar file that are sorted at once."""
+
 _WARC = (".warc", ".warc.gz")
 _TAR = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
+_TEXTS = (".txt", ".md")
+_MAX_PART_PAGES, _MAX_PART_BYTES = 64, 1 << 23  # of an answer of a worker
+
+
+class _Gunzip(gzip.GzipFile):
+    """A file of gzip, of which all that is before damage can be read."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        # By itself, it would lose the bytes that it has when it comes to the damage.
+        return self.read1(-1 if size is None else size)
+
+
+_PACKERS: tuple[tuple[bytes, Any], ...] = (
+    (b"\x1f\x8b", _Gunzip),
+    (b"\xfd7zXZ\0", lzma.open),
+    (b"BZh", bz2.open),
+)
+_Entry = TypeVar("_Entry")
+_BROKEN_HEADERS = tarfile.InvalidHeaderError, tarfile.TruncatedHeaderError  # type: ignore[attr-defined]
+_DECODING_ERRORS = (OSError, ValueError, EOFError)
+_BODY_CODINGS = ("content-encoding", "transfer-encoding")
+
+
+class Archive(NamedTuple):
+    """An archive, and what is read of it.
+
+    Args:
+        path: of the file.
+        only: patterns of file names inside, or of URLs in a WARC file; none: all.
+        base: URL that the names in a tar file are relative to; None gives `file://` URLs.
+        max_bytes: larger pages are skipped.
+    """
+
+    path: Path
+    only: Sequence[str]
+    base: str | None
+    max_bytes: int
 
 
 def read_archive(
@@ -38,7 +112,7 @@ def read_archive(
 
     Files that look like HTML come sorted by name, whatever their suffix; WARC records come in
     their order. An entry that cannot be read is yielded as a `SkippedPage` in its place. Pages of
-    a tar file that is not sorted are put into a temporary file; nothing else is written to disk.
+    a tar file are sorted in a temporary file; nothing else is written to disk.
 
     Args:
         path: of the archive.
@@ -52,59 +126,43 @@ def read_archive(
             further, after the pages before that place. In a folder, such a file is skipped.
         BulkError: the disk is full.
     """
-    return first_named(_read(path, only, base, max_bytes))
-
-
-def _read(
-    path: Path, only: Sequence[str], base: str | None, max_bytes: int
-) -> Iterator[SavedPage | SkippedPage]:
+    archive = Archive(path, only, base, max_bytes)
     if not path.exists():
         raise ArchiveError(f"{path} does not exist")
+    if path.is_dir():
+        pages = (page for page in _files(archive, texts=False) if not isinstance(page, SavedText))
+        yield from first_named(pages)
+        return
     try:
-        if path.is_dir():
-            yield from _read_folder(path, only, base, max_bytes)
-        elif path.name.endswith(_TAR):
-            yield from read_tar(path, only, base, max_bytes)
-        elif path.name.endswith(_WARC):
-            yield from read_warc(path, only, max_bytes)
-        else:
+        if not path.name.endswith(_TAR + _WARC):
             raise ArchiveError(f"it is no folder and no {', '.join(_TAR + _WARC)} file")
+        with closing(_ArchiveWorker()) as worker:
+            yield from first_named(worker.read(archive))
     except (ArchiveError, OSError) as error:
         raise ArchiveError(f"{path} cannot be read any further: {error}") from error
 
 
-def _read_folder(
-    folder: Path, only: Sequence[str], base: str | None, max_bytes: int
-) -> Iterator[SavedPage | SkippedPage]:
-    files = sorted(file for file in folder.rglob("*") if file.is_file() and not file.is_symlink())
-    for file in files:
-        yield from read_file(
-            file, file.relative_to(folder).as_posix(), folder, only, base, max_bytes
-        )
+def read_folder(folder: Path, max_bytes: int) -> Iterator[SavedPage | SavedText | SkippedPage]:
+    """Yield the texts and HTML pages of a folder and of those in it, sorted by name.
 
-
-def read_file(
-    file: Path, name: str, folder: Path, only: Sequence[str], base: str | None, max_bytes: int
-) -> Iterator[SavedPage | SkippedPage]:
-    """Yield the page of a file in a folder, or the pages of a WARC file there.
+    A file that cannot be read is yielded as a `SkippedPage` in its place. So is a link that leaves
+    the folder; other links are left out, as the files that they lead to are read.
 
     Args:
-        file: its path.
-        name: its path in the folder.
-        folder: where it is.
-        only: as for `read_archive`.
-        base: as for `read_archive`.
-        max_bytes: as for `read_archive`.
+        folder: its path.
+        max_bytes: larger files are skipped.
     """
-    try:
-        if file.name.endswith(_WARC):
-            yield from read_warc(file, only, max_bytes)
-        elif is_chosen(name, only):
-            with file.open("rb") as opened:
-                fetched = saved_time(file.stat().st_mtime)
-                yield from read_page(opened, url_of_name(folder, name, base), fetched, max_bytes)
-    except (ArchiveError, OSError) as error:
-        yield SkippedPage(name, f"cannot be read any further: {error}")
+    return first_named(_files(Archive(folder, (), None, max_bytes), texts=True))
+
+
+def require_content(folder: Path, max_bytes: int) -> None:
+    """Check that there is something to read in a folder.
+
+    Raises:
+        BulkError: there is not.
+    """
+    if next(read_folder(folder, max_bytes), None) is None:
+        raise BulkError(f"{plain_line(str(folder))}: no file in it is HTML, .txt, .md or .warc")
 
 
 def first_named(pages: Iterable[_Entry | SkippedPage]) -> Iterator[_Entry | SkippedPage]:
@@ -123,3 +181,317 @@ def first_named(pages: Iterable[_Entry | SkippedPage]) -> Iterator[_Entry | Skip
         yield SkippedPage("further entries", f"{more:,} more cannot be read")
     if broken is not None:
         raise broken
+
+
+def _files(archive: Archive, *, texts: bool) -> Iterator[SavedPage | SavedText | SkippedPage]:
+    """Yield the pages of a folder's files, and its texts if they are asked for."""
+    folder = archive.path
+    with closing(_ArchiveWorker()) as worker:
+        for file in sorted(folder.rglob("*")):
+            name = file.relative_to(folder).as_posix()
+            try:
+                if file.is_symlink():
+                    if not file.resolve(strict=True).is_relative_to(folder.resolve()):
+                        yield SkippedPage(name, "it is a link that leaves the folder")
+                elif not file.is_file():
+                    continue
+                elif file.name.endswith(_WARC):
+                    yield from worker.read(archive._replace(path=file))
+                elif is_chosen(name, archive.only):
+                    yield from _read_file(file, name, archive, texts=texts)
+            except ArchiveError as error:
+                yield SkippedPage(name, f"cannot be read any further: {error}")
+            except (OSError, RuntimeError) as error:  # a link to itself
+                yield SkippedPage(name, f"cannot be read: {error}")
+
+
+def _read_file(
+    file: Path, name: str, archive: Archive, *, texts: bool
+) -> Iterator[SavedPage | SavedText | SkippedPage]:
+    """Yield the page or the text that a file is, if it is one."""
+    fetched = saved_time(file.stat().st_mtime)
+    is_text = texts and file.name.lower().endswith(_TEXTS)
+    with file.open("rb") as opened:
+        if is_text:
+            body = opened.read(archive.max_bytes + 1)
+            is_text = not (file.name.lower().endswith(".txt") and sniff_html(body))
+            opened.seek(0)
+        if not is_text:
+            url = url_of_name(archive.path, name, archive.base)
+            yield from read_page(opened, url, fetched, archive.max_bytes)
+        elif len(body) > archive.max_bytes:
+            yield SkippedPage(name, "too large")
+        else:
+            yield SavedText(shown_name(name), body, fetched)
+
+
+class _ArchiveWorker:
+    """A worker process that reads archives; it is started for the first one."""
+
+    def __init__(self) -> None:
+        self._worker: Worker | None = None
+        # A frozen program cannot start processes.
+        self._own = Reader(is_limited=False) if getattr(sys, "frozen", False) else None
+
+    def read(self, archive: Archive) -> Iterator[SavedPage | SkippedPage]:
+        """Yield the pages of an archive.
+
+        Raises:
+            ArchiveError: it cannot be read any further.
+            BulkError: the disk is full.
+        """
+        part = self._ask(archive)
+        while part:
+            for page in part:
+                if isinstance(page, ArchiveError):
+                    raise page
+                yield page
+            part = self._ask(None)
+
+    def _ask(self, archive: Archive | None) -> list[SavedPage | SkippedPage | ArchiveError]:
+        if self._own is not None:
+            return self._own.answer(archive)
+        try:
+            if self._worker is None:
+                self._worker = Worker()
+                self._worker.start(Reader(is_limited=True))
+            answer: Any = self._worker.ask(archive)
+        except WorkerDiedError:
+            self.close()
+            raise ArchiveError("the process that read it has ended") from None
+        part: list[SavedPage | SkippedPage | ArchiveError]
+        part = answer.answer if isinstance(answer, LastAnswer) else answer
+        return part
+
+    def close(self) -> None:
+        """End the process."""
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.end()
+
+
+class Reader:
+    """Reads archives.
+
+    Args:
+        is_limited: whether the memory and the time of this process are, once it reads.
+    """
+
+    def __init__(self, *, is_limited: bool) -> None:
+        self._is_limited = is_limited
+
+    def prepare(self) -> Callable[[Archive | None], Any]:
+        """Make the process ready, whose memory is limited."""
+        limit_memory(WORKER_MEMORY_BYTES)
+        return self.answer
+
+    def answer(self, archive: Archive | None) -> list[SavedPage | SkippedPage | ArchiveError]:
+        """Give the next pages of an archive; none at its end.
+
+        Args:
+            archive: to begin with; None goes on with the one before.
+
+        Returns:
+            Pages; if it cannot be read any further, the reason is the last one.
+        """
+        if archive is not None:
+            size = archive.path.stat().st_size
+            if self._is_limited:
+                limit_time(SECONDS_ALLOWED + SECONDS_PER_MEGABYTE * size // 10**6)
+            self._pages = _pages_of(archive, max(UNPACKED_BYTES_ALLOWED, size * MAX_UNPACKED_RATIO))
+        part: list[SavedPage | SkippedPage | ArchiveError] = []
+        size = 0
+        for page in self._pages:
+            part.append(page)
+            size += len(page.body) if isinstance(page, SavedPage) else 0
+            if len(part) == _MAX_PART_PAGES or size >= _MAX_PART_BYTES:
+                break
+        return part
+
+
+def _pages_of(archive: Archive, most: int) -> Iterator[SavedPage | SkippedPage | ArchiveError]:
+    """Yield the pages of an archive, up to so many bytes, and what ends it before its end."""
+    given = 0
+    is_tar = archive.path.name.endswith(_TAR)
+    try:
+        for page in _sorted(_read_tar(archive)) if is_tar else _read_warc(archive):
+            given += len(page.body) if isinstance(page, SavedPage) else 0
+            if given > most:
+                raise ArchiveError(f"it gives more than {most:,} bytes, unpacked")
+            yield page
+    except BulkError:
+        raise
+    except ArchiveError as error:
+        yield error
+    except MemoryError:
+        yield ArchiveError(f"it takes more than {WORKER_MEMORY_BYTES:,} bytes of memory")
+    except Exception as error:  # tarfile raises many for what is in an entry
+        yield ArchiveError(plain_line(str(error)) or type(error).__name__)
+
+
+class _Header(tarfile.TarInfo):
+    """The header of an entry; `tarfile` would take a broken one for the end of the archive."""
+
+    @classmethod
+    def fromtarfile(cls, tarfile_: tarfile.TarFile) -> Self:
+        try:
+            return super().fromtarfile(tarfile_)
+        except _BROKEN_HEADERS as error:
+            raise ArchiveError(f"{error}, at byte {tarfile_.offset:,}") from error
+
+
+def _unpacked(path: Path) -> IO[bytes]:
+    """Open a file that may be packed by gzip, bzip2 or xz."""
+    with path.open("rb") as file:
+        start = file.read(6)
+    opener = next((one for magic, one in _PACKERS if start.startswith(magic)), open)
+    opened: IO[bytes] = opener(path, "rb")
+    return opened
+
+
+def _read_tar(archive: Archive) -> Iterator[tuple[str, SavedPage | SkippedPage]]:
+    """Yield the pages of a tar file, and what cannot be read, each with its name there."""
+    with (
+        _unpacked(archive.path) as stream,
+        tarfile.open(
+            fileobj=stream, mode="r|", tarinfo=_Header, encoding="utf-8", errors="surrogateescape"
+        ) as tar,
+    ):
+        while (entry := tar.next()) is not None:
+            tar.members.clear()  # type: ignore[attr-defined]  # it would remember them all
+            if not entry.isreg() or not is_chosen(entry.name, archive.only):
+                continue
+            problem = name_problem(entry.name)
+            if problem:
+                yield entry.name, SkippedPage(entry.name, problem)
+                continue
+            url = url_of_name(archive.path, entry.name, archive.base)
+            data = tar.extractfile(entry)
+            assert data is not None
+            for page in read_page(data, url, saved_time(entry.mtime), archive.max_bytes):
+                yield entry.name, page
+
+
+def _sorted(
+    pages: Iterable[tuple[str, SavedPage | SkippedPage]],
+) -> Iterator[SavedPage | SkippedPage]:
+    """Sort pages by name; very many of them in several runs, one after the other.
+
+    Raises:
+        BulkError: there is no room for them.
+    """
+    places: list[tuple[str, int]] = []
+    broken: Exception | None = None
+    with tempfile.TemporaryFile() as spool:
+        try:
+            for name, page in pages:
+                places.append((name, spool.tell()))
+                _put_aside(page, spool)
+                if spool.tell() >= MAX_SPOOLED_BYTES:
+                    yield from _put_back(places, spool)
+                    places.clear()
+        except BulkError:
+            raise
+        except Exception as error:  # the pages before it come first
+            broken = error
+        yield from _put_back(places, spool)
+    if broken is not None:
+        raise broken
+
+
+def _put_aside(page: SavedPage | SkippedPage, spool: IO[bytes]) -> None:
+    try:
+        pickle.dump(page, spool)
+    except OSError as error:
+        raise BulkError(f"{tempfile.gettempdir()}: {error.strerror}") from error
+
+
+def _put_back(
+    places: Iterable[tuple[str, int]], spool: IO[bytes]
+) -> Iterator[SavedPage | SkippedPage]:
+    """Yield the pages of a temporary file in the order of their names, and empty it."""
+    for _, place in sorted(places):
+        spool.seek(place)
+        yield pickle.load(spool)  # noqa: S301 (written by this process)
+    spool.seek(0)
+    spool.truncate()
+
+
+def _read_warc(archive: Archive) -> Iterator[SavedPage | SkippedPage]:
+    """Yield the pages of a WARC file: its successful responses of HTML.
+
+    Raises:
+        ArchiveError: it ends within a record, or fastwarc is not installed.
+    """
+    require("warc", "WARC", "fastwarc", error=ArchiveError)
+    from fastwarc.warc import ArchiveIterator, WarcRecordType
+
+    # By itself, fastwarc takes a gzip member that is cut off for the end of the file.
+    with _unpacked(archive.path) as file:
+        for record in ArchiveIterator(file, record_types=WarcRecordType.any_type, parse_http=False):
+            if "Content-Length" not in record.headers:
+                raise ArchiveError("it ends in the middle of a record")
+            if record.record_type != WarcRecordType.response:
+                continue
+            wanted = min(record.content_length, archive.max_bytes + MAX_HEAD_BYTES)
+            block = record.reader.read(wanted)
+            if len(block) < wanted or not record.content_length:
+                raise ArchiveError("it ends in the middle of a record")
+            url = (record.headers.get("WARC-Target-URI") or "").removeprefix("<").removesuffix(">")
+            if not url or not record.is_http or not is_chosen(url, archive.only):
+                continue
+            problem = url_problem(url)
+            if problem:
+                yield SkippedPage(url, problem)
+                continue
+            page = _response(block, record.content_length, url, _date(record), archive.max_bytes)
+            if page is not None:
+                yield page
+
+
+def _date(record: WarcRecord) -> datetime:
+    """Time of a record; 1970 if it is not known."""
+    with suppress(ValueError, OverflowError):
+        time = datetime.fromisoformat(record.headers.get("WARC-Date") or "")
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
+    return saved_time(0)
+
+
+def _response(
+    block: bytes, length: int, url: str, fetched: datetime, max_bytes: int
+) -> SavedPage | SkippedPage | None:
+    """Page of a response; None if the response is not a page."""
+    head = body = None
+    start = block[:MAX_HEAD_BYTES]
+    if b"\r\n\r\n" in start or b"\n\n" in start:
+        with suppress(*_DECODING_ERRORS):
+            head = _parsed(block, "none").http_headers
+    if head is None or head.status_code is None:
+        return SkippedPage(url, "its HTTP header is broken")
+    if head.status_code != HTTPStatus.OK:
+        return None
+    codings = [value for name, value in head.items() if name.lower() in _BODY_CODINGS]
+    # Bytes that are packed twice can take any time to unpack, and give nothing.
+    if not any("," in value for value in codings):
+        # Decoding while reading keeps a decompression bomb from filling the memory.
+        with suppress(*_DECODING_ERRORS):
+            body = _parsed(block, "all").reader.read(max_bytes + 1)
+    kind = head.get("Content-Type")
+    if "html" not in (kind or "").lower() and not sniff_html(body or b""):
+        return None
+    if len(block) < length or (body is not None and len(body) > max_bytes):
+        return SkippedPage(url, "too large")
+    if body is None:
+        return SkippedPage(url, "cannot be decoded")
+    return SavedPage(url, body, fetched, kind)
+
+
+def _parsed(block: bytes, decode: Literal["none", "all"]) -> WarcRecord:
+    """Parse a response."""
+    from fastwarc.warc import WarcRecord
+
+    record = WarcRecord()
+    record.is_http = True
+    record.set_bytes_content(block)
+    record.parse_http(auto_decode=decode)
+    return record

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, unquote_plus
 
-from shingling.errors import BulkError
+from shingling.errors import BulkError, require
 from shingling.store.backends.secrets import Secrets
 from shingling.text import plain_line
 
@@ -34,8 +33,7 @@ class MongoCollection:
     """
 
     def __init__(self, url: str, query: str | None) -> None:
-        if find_spec("pymongo") is None:
-            raise BulkError('MongoDB needs pymongo: pip install "scrapy-shingling[mongo]"')
+        require("mongo", "MongoDB", "pymongo", error=BulkError)
         from pymongo.errors import PyMongoError
         from pymongo.uri_parser import parse_uri
 

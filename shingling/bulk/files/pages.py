@@ -1,6 +1,6 @@
 """Saved pages, and what is told about those that cannot be read.
 
-`files.tar`, `files.warc` and `files.archives` make them; `files.payloads` hands them on.
+`files.archives` makes them; `files.payloads` hands them on.
 """
 
 from __future__ import annotations

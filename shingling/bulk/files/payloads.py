@@ -10,20 +10,18 @@ import json
 from datetime import date, datetime, time
 from decimal import Decimal
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from w3lib.encoding import http_content_type_encoding
 
-from shingling.bulk.files.lines import json_object
 from shingling.bulk.files.pages import SavedPage, SavedText, SkippedPage
 from shingling.extraction.html import decode
+from shingling.extraction.lines import BOM, json_object, limited_lines, too_long
 from shingling.extraction.pages import Fetched
 from shingling.text import plain_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-BOM = b"\xef\xbb\xbf"
 
 
 class RawRow(NamedTuple):
@@ -69,11 +67,11 @@ class FileLines(NamedTuple):
             file.seek(at)
             for number, (line, length) in enumerate(limited_lines(file, max_bytes), start=1):
                 if line is None:
-                    yield RawRow(number, _too_long(max_bytes))
+                    yield RawRow(number, too_long(max_bytes))
                 else:
                     skipped = len(BOM) if at == 0 and line.startswith(BOM) else 0
                     own = line[skipped:].rstrip(b"\r\n")
-                    yield RawRow(number, _object(own), at + skipped, len(own))
+                    yield RawRow(number, json_object(own), at + skipped, len(own))
                 at += length
                 if at >= self.stop:
                     return
@@ -89,9 +87,9 @@ class StreamedLines(NamedTuple):
         """Yield the lines."""
         for number, line in enumerate(self.lines, start=1):
             if line is None:
-                yield RawRow(number, _too_long(max_bytes))
+                yield RawRow(number, too_long(max_bytes))
             else:
-                yield RawRow(number, _object(line))
+                yield RawRow(number, json_object(line))
 
 
 class Values(NamedTuple):
@@ -157,16 +155,9 @@ class Pages(NamedTuple):
             yield RawRow(number, {"url": page.url, **values}, page=fetched)
 
 
-class Broken(NamedTuple):
-    """The place where an input breaks off: a bad row after the last one that could be read."""
-
-    reason: str
-    file: str | None = None
-
-    def rows(self, max_bytes: int) -> Iterator[RawRow]:
-        """Yield the bad row."""
-        del max_bytes
-        yield RawRow(1, self.reason)
+def broken(reason: str) -> Values:
+    """Make the part with which an input breaks off: a bad row after the last one that was read."""
+    return Values([(1, f"cannot be read any further: {plain_line(reason)}")])
 
 
 def _arrow_rows(batch: Any) -> list[dict[str, Any] | str]:
@@ -178,22 +169,6 @@ def _arrow_rows(batch: Any) -> list[dict[str, Any] | str]:
             return [f"a value cannot be read: {plain_line(str(error))}"]
         rows = (batch.slice(place, 1) for place in range(batch.num_rows))
         return [values for row in rows for values in _arrow_rows(row)]
-
-
-def limited_lines(file: IO[bytes], max_bytes: int) -> Iterator[tuple[bytes | None, int]]:
-    """Yield lines, each with its length in bytes; None in place of one that is too long."""
-    while line := file.readline(max_bytes + 1):
-        length = len(line)
-        if length <= max_bytes or line.endswith(b"\n"):
-            yield line, length
-            continue
-        while not line.endswith(b"\n") and (line := file.readline(1 << 20)):
-            length += len(line)
-        yield None, length
-
-
-def _object(line: bytes) -> dict[str, Any] | str:
-    return json_object(line) if line.strip() else ""
 
 
 def json_values(values: dict[str, Any]) -> dict[str, Any]:
@@ -225,7 +200,3 @@ def json_value(value: Any) -> Any:
 def to_json(values: dict[str, Any]) -> bytes:
     """Encode a row as a line of JSON, without its end."""
     return json.dumps(values, ensure_ascii=False).encode("utf-8", "replace")
-
-
-def _too_long(max_bytes: int) -> str:
-    return f"longer than {max_bytes:,} bytes"

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
-import gzip
 import io
 import sys
-import zlib
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
+from typing import IO, TYPE_CHECKING, TypeVar
 
-from shingling.bulk.files.archives import read_archive
-from shingling.bulk.files.folders import read_folder, require_content
-from shingling.bulk.files.lines import csv_lines
+from shingling.bulk.files.archives import read_archive, read_folder, require_content
 from shingling.bulk.files.mongo import MongoCollection, is_mongo_url
 from shingling.bulk.files.pages import ArchiveError, SavedPage, SavedText, SkippedPage
 from shingling.bulk.files.payloads import (
-    BOM,
     ArrowRows,
-    Broken,
     FileLines,
     Pages,
     Payload,
     StreamedLines,
     Values,
-    limited_lines,
+    broken,
 )
-from shingling.errors import BulkError
+from shingling.errors import BulkError, require
+from shingling.extraction.lines import BOM, csv_lines, limited_lines, reading_errors, unpacked
 from shingling.text import plain_line
 
 if TYPE_CHECKING:
@@ -48,19 +42,12 @@ _PARQUET_ROWS_AT_ONCE = 16
 _CELL_BYTES = 16  # on the way to a worker, besides its text
 _MAX_PART_BYTES = 1 << 23  # of rows that are sent to workers
 _Item = TypeVar("_Item")
-_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 
 def _reading_errors() -> tuple[type[Exception], ...]:
-    """List what reading raises; Zstandard and Arrow have errors of their own, if in use."""
-    names = {
-        "compression.zstd": "ZstdError",
-        "backports.zstd": "ZstdError",
-        "pyarrow": "ArrowException",
-    }
-    found = [(sys.modules[module], name) for module, name in names.items() if module in sys.modules]
-    own = [getattr(module, name) for module, name in found]
-    return (OSError, EOFError, zlib.error, ArchiveError, *own)
+    """List what reading an input raises; Arrow has an error of its own, if it is in use."""
+    arrow = sys.modules.get("pyarrow")
+    return (*reading_errors(), ArchiveError, *(() if arrow is None else (arrow.ArrowException,)))
 
 
 class Source:
@@ -87,7 +74,7 @@ class Source:
         self._parts = parts
 
     def parts(self) -> Iterator[tuple[Payload, float | None]]:
-        """Yield the parts; an input that breaks off ends with a `Broken` part.
+        """Yield the parts; an input that breaks off ends with a `broken` part.
 
         Raises:
             BulkError: a file cannot be opened.
@@ -98,7 +85,7 @@ class Source:
             if isinstance(error, OSError) and error.filename is not None:
                 raise BulkError(f"{plain_line(self.name)}: {error.strerror}") from error
             reason = error.__cause__ if isinstance(error, ArchiveError) else error
-            yield Broken(f"cannot be read any further: {plain_line(str(reason))}"), None
+            yield broken(str(reason)), None
 
 
 def sources_of(inputs: Iterable[str], options: Options) -> list[Source]:
@@ -144,15 +131,13 @@ def _source(name: str, options: Options) -> Source:
     if form in ("warc", "html"):
         return Source(name, identity, None, lambda: _archive(path, options))
     if form == "parquet":
-        _require("pyarrow", "Parquet files", "parquet")
+        require("parquet", "Parquet", "pyarrow", error=BulkError)
         return Source(name, identity, size, lambda: _parquet(path))
     if form == "sql":
         raise BulkError(f"{plain_line(name)}: a query is asked for by an SQLAlchemy URL")
-    with path.open("rb") as file:
-        magic = file.read(4)
-    if magic == _ZSTD:
-        _zstd()
-    if form == "jsonl" and not magic.startswith((_GZIP, _ZSTD)):
+    with path.open("rb") as raw, unpacked(raw) as file:
+        is_packed = not isinstance(file, io.BufferedReader)
+    if form == "jsonl" and not is_packed:
         return Source(name, identity, size, lambda: _lines(path, size))
     return Source(name, identity, size, lambda: _compressed(path, form, options, size))
 
@@ -189,37 +174,8 @@ def _lines(path: Path, size: int) -> Iterator[tuple[Payload, float | None]]:
 def _compressed(
     path: Path, form: str, options: Options, size: int
 ) -> Iterator[tuple[Payload, float | None]]:
-    with path.open("rb") as raw, _decompressed(raw) as file:
+    with path.open("rb") as raw, unpacked(raw) as file:
         yield from _stream(file, form, options, lambda: raw.tell() / max(size, 1))
-
-
-@contextlib.contextmanager
-def _decompressed(raw: IO[bytes]) -> Iterator[IO[bytes]]:
-    """Open a file that may be compressed by gzip or Zstandard."""
-    magic = raw.read(4)
-    raw.seek(0)
-    if magic.startswith(_GZIP):
-        with gzip.GzipFile(fileobj=raw) as file:
-            yield cast("IO[bytes]", file)
-    elif magic == _ZSTD:
-        with _zstd()(raw) as file:
-            yield file
-    else:
-        yield raw
-
-
-def _zstd() -> Callable[[IO[bytes]], Any]:
-    try:
-        from compression.zstd import ZstdFile  # type: ignore[import-not-found]  # from 3.14 on
-    except ImportError:
-        try:
-            from backports.zstd import ZstdFile
-        except ImportError:
-            raise BulkError(
-                'Zstandard needs backports.zstd: pip install "scrapy-shingling[zstd]"'
-            ) from None
-    opener: Callable[[IO[bytes]], Any] = ZstdFile
-    return opener
 
 
 def _stream(
@@ -251,16 +207,11 @@ def _documents(
 
 
 def _csv(file: IO[bytes], options: Options) -> Iterator[Payload]:
-    buffered = io.BufferedReader(cast("io.RawIOBase", file))
-    lines = csv_lines(cast("IO[bytes]", buffered), options.max_bytes)
-    sized = ((line, _size_of(line.values)) for line in lines)
+    sized = ((line, _size_of(line.values)) for line in csv_lines(file, options.max_bytes))
     before = 0
-    try:
-        for part in _collected(sized, _MAX_PART_ROWS):
-            yield Values([(line.number - before, line.problem or line.values) for line in part])
-            before = part[-1].number
-    finally:
-        buffered.detach()
+    for part in _collected(sized, _MAX_PART_ROWS):
+        yield Values([(line.number - before, line.problem or line.values) for line in part])
+        before = part[-1].number
 
 
 def _size_of(cells: dict[str, str]) -> int:
@@ -276,7 +227,7 @@ def _collected(items: Iterable[tuple[_Item, int]], max_items: int) -> Iterator[l
     """
     waiting: list[_Item] = []
     size = 0
-    broken: Exception | None = None
+    failed: Exception | None = None
     try:
         for item, item_bytes in items:
             waiting.append(item)
@@ -285,11 +236,11 @@ def _collected(items: Iterable[tuple[_Item, int]], max_items: int) -> Iterator[l
                 yield waiting
                 waiting, size = [], 0
     except _reading_errors() as error:
-        broken = error
+        failed = error
     if waiting:
         yield waiting
-    if broken is not None:
-        raise broken
+    if failed is not None:
+        raise failed
 
 
 def _parquet(path: Path) -> Iterator[tuple[Payload, float | None]]:
@@ -309,7 +260,7 @@ def _parquet(path: Path) -> Iterator[tuple[Payload, float | None]]:
                 yield ArrowRows(sink.getvalue().to_pybytes()), done / total
                 done += sum(batch.num_rows for batch in part)
     except pa.ArrowException as error:
-        yield Broken(f"cannot be read any further: {plain_line(str(error))}"), None
+        yield broken(str(error)), None
 
 
 def _archive(path: Path, options: Options) -> Iterator[tuple[Payload, float | None]]:
@@ -366,10 +317,3 @@ def _query(url: str, options: Options) -> Source:
             engine.dispose()
 
     return Source(secrets.shown, None, None, parts)
-
-
-def _require(module: str, what: str, extra: str) -> None:
-    from importlib.util import find_spec
-
-    if find_spec(module) is None:
-        raise BulkError(f'{what} need {module}: pip install "scrapy-shingling[{extra}]"')

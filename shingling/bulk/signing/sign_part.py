@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from shingling.bulk.files.ids import USUAL_ID_FIELDS, BadRowError, id_of
 from shingling.bulk.files.payloads import to_json
 from shingling.bulk.signing.chunks import ChunkHeader, ChunkWriter
 from shingling.extraction.limits import limit_memory
 from shingling.extraction.pages import Fetched, PageExtractor
 from shingling.sketch import sign
+from shingling.store.ids import USUAL_ID_FIELDS, BadRowError, id_of
 from shingling.text import clean
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from shingling.rules.defaults import (
     DEFAULT_THRESHOLD,
 )
 from shingling.rules.methods import DEFAULT_METHOD, METHODS
-from shingling.store import Rules
+from shingling.rules.rules import Rules
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from shingling.bulk.buckets import ranges
-from shingling.bulk.measuring import worth_measuring
 from shingling.bulk.spark.batches import of_columns
 from shingling.sketch import FUNCTIONS
 
@@ -20,8 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from shingling.similarity.following import Following
     from shingling.sketch import Halves, Scheme
-    from shingling.store import Ranking, Rules
 
 NO_CANDIDATE = -1
 """In place of the number of equal minima: the line has only the number of hidden rows."""
@@ -40,16 +39,14 @@ class Deciding(NamedTuple):
 
     Args:
         scheme: of the fingerprints.
-        ranking: of candidates.
-        rules: what decides.
+        following: which original a row follows.
         max_originals: number of originals under a key that are candidates, the oldest.
         max_measured: number of candidates of a row that are measured.
         halves: of SimHashes, under which rows are stored; None if they have other keys.
     """
 
     scheme: Scheme
-    ranking: Ranking
-    rules: Rules
+    following: Following
     max_originals: int
     max_measured: int
     halves: Halves | None = None
@@ -100,7 +97,7 @@ def probe_halves(batches: Iterable[Any], deciding: Deciding) -> Iterator[Any]:
         Batches of the schema `PROBES`.
     """
     assert deciding.halves is not None
-    distance = deciding.rules.simhash_distance
+    distance = deciding.following.rules.simhash_distance
     at_once = max(_MAX_KEYS_AT_ONCE // (2 * len(deciding.halves.masks(distance))), 1)
     for whole in batches:
         for start in range(0, whole.num_rows, at_once):
@@ -170,7 +167,7 @@ class _Finder:
         is_waiting = own.stored & own.undecided & possible
         undecided = before(is_waiting, self._undecided)
         is_candidate = own.stored & possible & (~own.undecided | (undecided < self._pivots))
-        is_candidate &= own.words >= self._deciding.rules.min_words
+        is_candidate &= own.words >= self._deciding.following.rules.min_words
         own = own._replace(sure=originals + undecided < max_originals)
         others = own.take(is_candidate)
         known = 0
@@ -221,13 +218,8 @@ class _Finder:
         self, left: _Members, right: _Members
     ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
         """Select the pairs that are worth measuring, as bulk on one machine does."""
-        deciding = self._deciding
-        chosen, counts = worth_measuring(
-            left.minima == right.minima,
-            left.simhash,
-            right.simhash,
-            deciding.rules,
-            deciding.ranking,
+        chosen, counts = self._deciding.following.worth_measuring(
+            left.minima == right.minima, left.simhash, right.simhash
         )
         chosen &= left.row != right.row  # two of its keys may be equal by chance
         return chosen, counts[chosen]

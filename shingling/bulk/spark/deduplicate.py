@@ -15,7 +15,6 @@ from uuid import uuid4
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession, functions as f
 
-from shingling.bulk.files.ids import USUAL_ID_FIELDS
 from shingling.bulk.options import Fields, Options, Problem, Summary
 from shingling.bulk.output import MAX_PROBLEMS_SHOWN, REPEATED_ID_REASON
 from shingling.bulk.spark.candidates import Deciding
@@ -25,14 +24,11 @@ from shingling.bulk.spark.signing import SIGNED, Signing, sign_rows
 from shingling.bulk.spark.work import Work, hadoop
 from shingling.errors import BulkError
 from shingling.rules.methods import METHODS
+from shingling.similarity.following import MAX_CANDIDATES_MEASURED, Following
 from shingling.sketch.banding import Banding
 from shingling.sketch.halves import Halves
-from shingling.store import (
-    MAX_CANDIDATES_MEASURED,
-    MAX_PAGES_PER_KEY,
-    Index,
-    Ranking,
-)
+from shingling.store import MAX_PAGES_PER_KEY, Index
+from shingling.store.ids import USUAL_ID_FIELDS
 from shingling.text import plain_line
 
 if TYPE_CHECKING:
@@ -276,8 +272,7 @@ def _deciding(options: Options) -> Deciding:
     rules, keys_of = options.rules, _keys_of(options)
     return Deciding(
         options.scheme,
-        Ranking.of(rules),
-        rules,
+        Following.by(rules),
         MAX_PAGES_PER_KEY,
         MAX_CANDIDATES_MEASURED,
         keys_of if isinstance(keys_of, Halves) else None,
@@ -335,7 +330,7 @@ def _outcomes(marked: DataFrame, near: DataFrame, options: Options) -> DataFrame
     followed = same_text.join(near.withColumnRenamed("row", "first"), "first", "left")
     exact = followed.select(
         *("row", f.coalesce("original", "first").alias("original")),
-        *(f.coalesce(name, f.lit(1.0)).alias(name) for name in measures),
+        *(f.lit(1.0).alias(name) for name in measures),
         f.lit("exact").alias("status"),
     )
     repeated = exact.unionByName(near.withColumn("status", f.lit("near")))

@@ -146,7 +146,7 @@ def _decide(
             unlike += 1
             continue
         both = measures.overlap(row.number, row.text, candidate)
-        if both.resemblance < deciding.ranking.least:
+        if both.resemblance < deciding.following.least:
             unlike += 1
             continue
         before = unlike + candidate.ahead
@@ -159,7 +159,7 @@ def _decide(
         return waits
     for candidate in undecided:
         both = measures.overlap(row.number, row.text, candidate)
-        if both.resemblance >= deciding.ranking.least:
+        if both.resemblance >= deciding.following.least:
             return waits
     return ORIGINAL, None, None, None, None
 
@@ -171,23 +171,23 @@ def choose(batches: Iterable[Any], deciding: Deciding) -> Iterator[Any]:
         Batches of the schema `CHOSEN`.
     """
     measures = _Measures(deciding.scheme)
-    ranking = deciding.ranking
     answers = []
     for row in _rows(batches):
-        best: tuple[int, Overlap] | None = None
-        for candidate in row.candidates:
-            estimate = candidate.equal / FUNCTIONS
-            if best is not None and ranking.is_beaten(estimate, best[1].resemblance):
-                break
-            both = measures.overlap(row.number, row.text, candidate)
-            if both.resemblance < ranking.least:
-                continue
-            other = candidate.other
-            if best is None or (both.resemblance, -other) > (best[1].resemblance, -best[0]):
-                best = other, both
-        assert best is not None
-        answers.append((row.number, best[0], best[1].resemblance, best[1].containment))
+        original, both = _chosen(row, measures, deciding)
+        answers.append((row.number, original, both.resemblance, both.containment))
         if len(answers) == _MAX_BATCH_ROWS:
             yield of_rows(answers, CHOSEN)
             answers = []
     yield of_rows(answers, CHOSEN)
+
+
+def _chosen(row: _Row, measures: _Measures, deciding: Deciding) -> tuple[int, Overlap]:
+    """Original of a duplicate, and what both have in common."""
+    ages = [candidate.other for candidate in row.candidates]
+    best = deciding.following.best(
+        ((at, one.equal / FUNCTIONS) for at, one in enumerate(row.candidates)),
+        ages,
+        lambda at: measures.overlap(row.number, row.text, row.candidates[at]),
+    )
+    assert best is not None
+    return ages[best[0]], best[1]

@@ -121,7 +121,7 @@ class Rounds:
         )
         is_later = f.max(f.col("first") < f.col("row"))
         later = shared.groupBy("row").agg(is_later.alias("is_later"))
-        undecided = (f.col("words") >= self._deciding.rules.min_words) & f.col("is_later")
+        undecided = (f.col("words") >= self._deciding.following.rules.min_words) & f.col("is_later")
         rows = comparable.join(later, "row").withColumn("undecided", undecided)
         columns = "row", "undecided", "words", "simhash", "minima"
         return shared.select("key", "row", "stored").join(rows.select(*columns), "row")
@@ -263,7 +263,7 @@ class Rounds:
         of_row = Window.partitionBy("row")
         found = f.min(f.when(f.col("other") == f.col("claimed"), f.col("place"))).over(of_row)
         estimate = f.col("equal") / FUNCTIONS
-        beaten = estimate + self._deciding.ranking.margin < f.col("resemblance")
+        beaten = estimate + self._deciding.following.margin < f.col("resemblance")
         is_behind = f.coalesce(f.col("place") > f.col("found"), f.lit(False))
         pairs = self._work.write(
             self._candidates(_with_undecided(rows), 0)

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from shingling.bulk.files.ids import BadRowError
 from shingling.bulk.files.payloads import json_values
 from shingling.bulk.signing.sign_part import named_row, without_text
 from shingling.bulk.spark.batches import of_rows
 from shingling.sketch import FUNCTIONS, sign
+from shingling.store.ids import BadRowError
 from shingling.text import clean
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy.exceptions import UsageError
 
-from shingling.cli.opening import open_store
-from shingling.cli.option_types import number, text, whole_number
-from shingling.cli.output import FOUND, print_json, print_lines, print_table
-from shingling.cli.subcommand import Subcommand
+from shingling.console.opening import open_store
+from shingling.console.option_types import number, text, whole_number
+from shingling.console.output import FOUND, print_json, print_lines, print_table
+from shingling.console.subcommand import HelpGroup, Subcommand
 from shingling.errors import NoStoreError, ShinglingError
 from shingling.rules.defaults import MAX_FILE_BYTES
 from shingling.rules.measures import CLASSIC_HASHES, MEASURES, UNIQUENESS, WEIGHTINGS
@@ -20,10 +20,11 @@ from shingling.rules.measures import CLASSIC_HASHES, MEASURES, UNIQUENESS, WEIGH
 if TYPE_CHECKING:
     import argparse
 
+    from shingling.cli.explain import Explained
     from shingling.plugin.settings import DedupSettings
     from shingling.similarity import DocumentFrequencies, Weighting
     from shingling.sketch import Fingerprints, Scheme
-    from shingling.store import SplitText
+    from shingling.store import SplitText, StoredPage
 
 _MAX_SHINGLE_SIZE = 100
 _ONLY_FOR_TWO = ("diff", "explain", "hash")
@@ -138,7 +139,7 @@ def _compare_all(options: argparse.Namespace, settings: DedupSettings) -> int:
 
 
 def _compare(options: argparse.Namespace, settings: DedupSettings) -> int:
-    from shingling.cli.explain import explained, print_diff, print_explained
+    from shingling.cli.explain import print_diff
     from shingling.similarity import compare, word_diff
 
     if options.what == ["-", "-"]:
@@ -157,18 +158,21 @@ def _compare(options: argparse.Namespace, settings: DedupSettings) -> int:
         a.text, b.text, scheme, None if usual else replace(weighting, frequencies=frequencies)
     )
     changes = word_diff(a.text, b.text) if options.diff else []
+    explained = _explained(a, b, options, settings) if options.explain else None
     if options.json:
         shown = comparison.as_dict() | {"warnings": comparison.warnings} | _fields(a, b)
         if options.diff:
             shown["diff"] = [change._asdict() for change in changes]
-        if options.explain:
-            shown["explained"] = explained(a.split, b.split, scheme)
+        if explained is not None:
+            shown["explained"] = explained.as_dict(scheme)
         return print_json(shown)
     _print_fields(a, b)
+    if explained is not None:
+        explained.print_decision()
     measures = comparison.as_dict()
     standard_error = measures.pop("standard_error")
     print_table(
-        ["measure", "value"],
+        ["of the whole texts" if options.explain else "measure", "value"],
         [
             (
                 name.replace("_", " "),
@@ -182,9 +186,9 @@ def _compare(options: argparse.Namespace, settings: DedupSettings) -> int:
     if options.diff:
         print_lines("")
         print_diff(changes)
-    if options.explain:
+    if explained is not None:
         print_lines("")
-        print_explained(a.split, b.split, scheme)
+        explained.print_texts(scheme)
     return FOUND
 
 
@@ -274,12 +278,21 @@ def _frequencies(
 
 
 class _Compared(NamedTuple):
-    """One of the two texts; `scheme` is that of the store, `field` that of the JSON it is from."""
+    """One of the two texts.
+
+    Args:
+        text: the whole text.
+        split: the same.
+        scheme: of the store that it is from.
+        field: of the JSON that it is from.
+        page: that it is of.
+    """
 
     text: str
     split: SplitText
-    scheme: Scheme | None
-    field: str | None
+    scheme: Scheme | None = None
+    field: str | None = None
+    page: StoredPage | None = None
 
 
 def _compared(what: str, options: argparse.Namespace, settings: DedupSettings) -> _Compared:
@@ -288,7 +301,7 @@ def _compared(what: str, options: argparse.Namespace, settings: DedupSettings) -
 
     file = text_of_file(what, options.text_field)
     if file is not None:
-        return _Compared(file.text, SplitText(file.text), None, file.field)
+        return _Compared(file.text, SplitText(file.text), field=file.field)
     try:
         store = open_store(options, settings)
     except NoStoreError:
@@ -299,7 +312,18 @@ def _compared(what: str, options: argparse.Namespace, settings: DedupSettings) -
         if own is None:
             raise ShinglingError(f"{what}: its text is not stored (DEDUP_STORE_TEXT)")
         split = store.split_text(page) if options.explain and settings.templates else None
-        return _Compared(own, split or SplitText(own), store.scheme, None)
+        return _Compared(own, split or SplitText(own), store.scheme, page=page)
+
+
+def _explained(
+    a: _Compared, b: _Compared, options: argparse.Namespace, settings: DedupSettings
+) -> Explained:
+    from shingling.cli.explain import Explained
+
+    if a.page is None or b.page is None:
+        return Explained(a.split, b.split)
+    with open_store(options, settings) as store:
+        return Explained.of_pages(store, a.page, b.page, (a.split, b.split))
 
 
 def _fields(a: _Compared, b: _Compared) -> dict[str, Any]:
@@ -316,7 +340,7 @@ def _print_fields(a: _Compared, b: _Compared) -> None:
 def _cell(value: float | bool | None) -> str:
     if value is None:
         if find_spec("rapidfuzz") is None:
-            return 'needs pip install "scrapy-shingling[distances]"'
+            return "needs pip install rapidfuzz (extra distances)"
         return "not computed: the texts are too long"
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -326,10 +350,10 @@ def _cell(value: float | bool | None) -> str:
 COMMANDS = (
     Subcommand(
         name="compare",
+        group=HelpGroup.LOOK,
         summary="measure two texts or pages in every way, or many files",
         example="https://example.com/a https://example.org/b --explain",
         add_options=_add_options,
         run=_run,
-        order=40,
     ),
 )

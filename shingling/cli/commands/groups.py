@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.exceptions import UsageError
 
-from shingling.cli.opening import open_store
-from shingling.cli.option_types import days, share, whole_number
-from shingling.cli.output import FOUND, NOT_FOUND, print_json, print_lines
-from shingling.cli.subcommand import Subcommand
+from shingling.console.opening import open_store
+from shingling.console.option_types import add_limit, days, share
+from shingling.console.output import FOUND, NOT_FOUND, print_json, print_lines, print_more
+from shingling.console.subcommand import HelpGroup, Subcommand
 from shingling.rules.measures import SET_MEASURES
 
 if TYPE_CHECKING:
@@ -23,9 +23,7 @@ _EVENT_THRESHOLD = 0.1
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--limit", type=whole_number(1), default=20, help="maximum number of groups (default: 20)"
-    )
+    add_limit(parser, "groups")
     parser.add_argument(
         "--by",
         choices=["duplicates", "event"],
@@ -52,11 +50,14 @@ def _groups(options: argparse.Namespace, settings: DedupSettings) -> int:
             raise UsageError(f"--{name} goes with --by event", print_help=False)
     threshold = _EVENT_THRESHOLD if options.threshold is None else options.threshold
     with open_store(options, settings) as store:
-        groups = (
-            store.events(threshold, days=options.days, limit=options.limit, measure=options.measure)
+        found = (
+            store.events(
+                threshold, days=options.days, limit=options.limit + 1, measure=options.measure
+            )
             if by_event
-            else list(store.groups(options.limit))
+            else list(store.groups(options.limit + 1))
         )
+    groups = found[: options.limit]
     if options.json:
         print_json(
             [
@@ -71,13 +72,16 @@ def _groups(options: argparse.Namespace, settings: DedupSettings) -> int:
         _print_groups(groups, by_event, is_estimated=by_event and options.measure is None)
     else:
         print_lines(f"no {'originals so alike' if by_event else 'duplicates'} are stored")
+    print_more(found, options)
     return FOUND if groups else NOT_FOUND
 
 
 def _shown(page: StoredPage, measure: str | None) -> dict[str, Any]:
     """Page as JSON, with the measure by which it joined its group."""
     shown = page.as_dict()
-    return shown if measure is None else shown | {"resemblance": None, measure: page.resemblance}
+    if measure is None or page.original is not None:
+        return shown
+    return shown | {"resemblance": None, measure: page.resemblance}
 
 
 def _print_groups(groups: Iterable[Group], by_event: bool, *, is_estimated: bool) -> None:
@@ -85,17 +89,19 @@ def _print_groups(groups: Iterable[Group], by_event: bool, *, is_estimated: bool
         print_lines(f"{group.original.url}  {group.original.title or ''}")
         for page in group.duplicates:
             title = f"  {page.title or ''}" if by_event else ""
-            measured = f"{'~' if is_estimated else ''}{page.resemblance or 0:.3f} "
-            print_lines(f"  {measured}{page.status:<5} {page.url}{title}")
+            estimated = "~" if is_estimated and page.original is None else ""
+            measured = f"{estimated}{page.resemblance or 0:.3f} "
+            equal = f"  (the text of {page.compared_with})" if page.compared_with else ""
+            print_lines(f"  {measured}{page.status:<5} {page.url}{title}{equal}")
 
 
 COMMANDS = (
     Subcommand(
         name="groups",
+        group=HelpGroup.LOOK,
         summary="list originals with their duplicates, or articles on one event",
         example="--by event --threshold 0.1 --days 3",
         add_options=_add_options,
         run=_groups,
-        order=50,
     ),
 )

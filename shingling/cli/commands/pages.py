@@ -5,21 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from shingling.cli.opening import open_store
-from shingling.cli.option_types import text, time, whole_number
-from shingling.cli.output import (
+from shingling.console.opening import open_store
+from shingling.console.option_types import DEFAULT_LIMIT, MAX_WHOLE_NUMBER, add_limit, text, time
+from shingling.console.output import (
     FOUND,
     NOT_FOUND,
     print_json,
     print_lines,
+    print_more,
     print_pages,
     print_table,
 )
-from shingling.cli.subcommand import Subcommand
+from shingling.console.subcommand import HelpGroup, Subcommand
 
 if TYPE_CHECKING:
     import argparse
 
+    from shingling.cli.explain import Explained
     from shingling.plugin.settings import DedupSettings
     from shingling.sketch import Scheme
     from shingling.store import SplitText, Store, StoredPage
@@ -43,7 +45,7 @@ class _Shown:
     duplicates: list[StoredPage]
     text: str | None
     split: SplitText | None
-    original: SplitText | None
+    explained: Explained | None
 
     @property
     def columns(self) -> dict[str, Any]:
@@ -51,29 +53,17 @@ class _Shown:
         return {**self.page.as_dict(), **template}
 
     def as_dict(self, scheme: Scheme, *, with_text: bool) -> dict[str, Any]:
-        from shingling.cli.explain import explained
-
-        page = self.page.as_dict()
-        shown = {**page, "duplicates": [one.as_dict() for one in self.duplicates], **self.columns}
+        shown = {"duplicates": [one.as_dict() for one in self.duplicates], **self.columns}
         if with_text:
             shown["text"] = self.text
-        if self.split is not None and self.original is not None:
-            shown["explained"] = explained(self.split, self.original, scheme)
+        if self.explained is not None:
+            shown["explained"] = self.explained.as_dict(scheme)
         return shown
 
 
 def _show(options: argparse.Namespace, settings: DedupSettings) -> int:
     with open_store(options, settings) as store:
-        found = [
-            _Shown(
-                page,
-                store.duplicates(page),
-                store.text(page) if options.text else None,
-                store.split_text(page),
-                _original_of(page, store) if options.explain else None,
-            )
-            for page in store.find(options.url)
-        ]
+        found = [_shown(page, options, store) for page in store.find(options.url)]
         scheme = store.scheme
     if options.json:
         print_json([one.as_dict(scheme, with_text=options.text) for one in found])
@@ -85,12 +75,41 @@ def _show(options: argparse.Namespace, settings: DedupSettings) -> int:
     return FOUND if found else NOT_FOUND
 
 
-def _print_page(shown: _Shown, scheme: Scheme) -> None:
-    from shingling.cli.explain import print_explained
+def _shown(page: StoredPage, options: argparse.Namespace, store: Store) -> _Shown:
+    split = store.split_text(page)
+    return _Shown(
+        page,
+        store.duplicates(page),
+        store.text(page) if options.text else None,
+        split,
+        None if split is None or not options.explain else _explained(page, split, store),
+    )
 
+
+def _explained(page: StoredPage, split: SplitText, store: Store) -> Explained | None:
+    """Page beside its original, or the one that it would follow; None where it has none."""
+    from shingling.cli.explain import Explained
+
+    url = page.original or page.compared_with
+    found = [] if url is None else store.find(url)
+    other = next((one for one in found if one.scope == page.scope), None)
+    text = None if other is None else store.split_text(other)
+    if other is None or text is None:
+        return None
+    return Explained.of_pages(store, page, other, (split, text))
+
+
+def _print_page(shown: _Shown, scheme: Scheme) -> None:
+    from shingling.store.decided import why
+
+    page = shown.page
+    measured = {"resemblance": page.resemblance, "containment": page.containment}
+    columns = {**shown.columns, **measured, "fields": ", ".join(page.fields), "threshold": None}
+    if page.resemblance is not None or page.reason is not None:
+        columns["decided"] = why(page)
     rows = [
         (name.replace("_", " "), _cell(name, value))
-        for name, value in shown.columns.items()
+        for name, value in columns.items()
         if value not in (None, "")
     ]
     print_table(["", ""], rows, header=False)
@@ -100,9 +119,11 @@ def _print_page(shown: _Shown, scheme: Scheme) -> None:
     if shown.text is not None:
         print_lines("")
         print_lines(*map(str.strip, shown.text.splitlines()))
-    if shown.split is not None and shown.original is not None:
-        print_lines("", f"Beside its original (B), {shown.page.original or ''}:")
-        print_explained(shown.split, shown.original, scheme)
+    if shown.explained is not None:
+        what = "its original" if page.original else "the page that it would follow"
+        print_lines("", f"Beside {what} (B), {page.original or page.compared_with}:")
+        shown.explained.print_decision()
+        shown.explained.print_texts(scheme)
 
 
 def _cell(name: str, value: Any) -> str:
@@ -112,12 +133,6 @@ def _cell(name: str, value: Any) -> str:
     if name in ("first_seen", "last_seen"):
         return str(value).replace("T", " ").removesuffix("+00:00")
     return str(value)
-
-
-def _original_of(page: StoredPage, store: Store) -> SplitText | None:
-    """Text of a page's original, where it has one and its text is stored."""
-    found = store.find(page.original) if page.original is not None else []
-    return next((store.split_text(one) for one in found if one.scope == page.scope), None)
 
 
 def _add_list_options(parser: argparse.ArgumentParser) -> None:
@@ -130,40 +145,47 @@ def _add_list_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--since", metavar="TIME", type=time, help="seen since a date or time in ISO 8601 (UTC)"
     )
-    parser.add_argument("--limit", type=whole_number(1), help="maximum number of pages")
+    add_limit(parser, "pages; all with --json")
+    parser.set_defaults(limit=None)
 
 
 def _list(options: argparse.Namespace, settings: DedupSettings) -> int:
+    options.limit = options.limit or (MAX_WHOLE_NUMBER if options.json else DEFAULT_LIMIT)
     with open_store(options, settings) as store:
-        pages = list(
+        found = list(
             store.pages(
-                status=options.status, site=options.site, since=options.since, limit=options.limit
+                status=options.status,
+                site=options.site,
+                since=options.since,
+                limit=options.limit + 1,
             )
         )
+    pages = found[: options.limit]
     if options.json:
         print_json([page.as_dict() for page in pages])
     elif pages:
         print_pages(pages)
     else:
         print_lines("no such pages are stored")
+    print_more(found, options)
     return FOUND if pages else NOT_FOUND
 
 
 COMMANDS = (
     Subcommand(
-        name="show",
-        summary="show what is stored of a URL",
-        example="https://example.com/article",
-        add_options=_add_show_options,
-        run=_show,
-        order=20,
-    ),
-    Subcommand(
         name="list",
+        group=HelpGroup.LOOK,
         summary="list stored pages",
         example="--status near --site example.com",
         add_options=_add_list_options,
         run=_list,
-        order=60,
+    ),
+    Subcommand(
+        name="show",
+        group=HelpGroup.LOOK,
+        summary="show what is stored of a URL",
+        example="https://example.com/article",
+        add_options=_add_show_options,
+        run=_show,
     ),
 )

@@ -6,10 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.exceptions import UsageError
 
-from shingling.cli.opening import open_store
-from shingling.cli.option_types import number, whole_number
-from shingling.cli.output import FOUND, NOT_FOUND, print_json, print_lines, print_table
-from shingling.cli.subcommand import Subcommand
+from shingling.console.opening import open_store
+from shingling.console.option_types import add_limit, number, whole_number
+from shingling.console.output import (
+    FOUND,
+    NOT_FOUND,
+    print_json,
+    print_lines,
+    print_more,
+    print_table,
+)
+from shingling.console.subcommand import HelpGroup, Subcommand
 from shingling.errors import ShinglingError
 from shingling.rules.measures import SET_MEASURES, UNIQUE_FROM, UNIQUENESS
 
@@ -41,9 +48,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         metavar="BITS",
         help="find pages whose SimHash differs in at most BITS bits, instead of by --threshold",
     )
-    parser.add_argument(
-        "--limit", type=whole_number(1), default=10, help="maximum number of pages (default: 10)"
-    )
+    add_limit(parser, "pages")
 
 
 def _similar(options: argparse.Namespace, settings: DedupSettings) -> int:
@@ -62,11 +67,12 @@ def _similar(options: argparse.Namespace, settings: DedupSettings) -> int:
         if not signature.words:
             raise ShinglingError(f"{options.what}: a text without words")
         found = (
-            store.similar(signature, threshold, options.limit + 1, text=text)
+            store.similar(signature, threshold, options.limit + 2, text=text)
             if options.distance is None
-            else store.within(signature, options.distance, options.limit + 1, text=text)
+            else store.within(signature, options.distance, options.limit + 2, text=text)
         )
-    matches = [match for match in found if match.page.url != url][: options.limit]
+    others = [match for match in found if match.page.url != url]
+    matches = others[: options.limit]
     if options.json:
         print_json([{**match.page.as_dict(), "similarity": _measures(match)} for match in matches])
     elif matches:
@@ -75,6 +81,7 @@ def _similar(options: argparse.Namespace, settings: DedupSettings) -> int:
         print_lines(f"no stored page has a SimHash within {options.distance} bits")
     else:
         print_lines(f"no stored page has a resemblance of {threshold:g} or more")
+    print_more(others, options)
     return FOUND if matches else NOT_FOUND
 
 
@@ -85,17 +92,18 @@ def _similar_by(options: argparse.Namespace, settings: DedupSettings) -> int:
     threshold = usual if options.threshold is None else options.threshold
     with open_store(options, settings) as store:
         text, page = _text(options.what, store)
-        matches, uniqueness = store.measure(
-            text, measure, 0.0 if is_uniqueness else threshold, options.limit, without=page
+        found, uniqueness = store.measure(
+            text, measure, 0.0 if is_uniqueness else threshold, options.limit + 1, without=page
         )
+    matches = found[: options.limit]
     measured = "shared" if is_uniqueness else measure
     if options.json:
         listed = [
             {**match.page.as_dict(), "similarity": {**_measures(match), measured: match.value}}
             for match in matches
         ]
-        found = {UNIQUENESS: uniqueness, "unique": uniqueness >= threshold, "shared_with": listed}
-        print_json(found if is_uniqueness else listed)
+        whole = {UNIQUENESS: uniqueness, "unique": uniqueness >= threshold, "shared_with": listed}
+        print_json(whole if is_uniqueness else listed)
     else:
         if is_uniqueness:
             verdict = "unique" if uniqueness >= threshold else "not unique"
@@ -104,6 +112,7 @@ def _similar_by(options: argparse.Namespace, settings: DedupSettings) -> int:
             _print_matches(matches, measured)
         elif not is_uniqueness:
             print_lines(f"no stored page has a {measure} of {threshold:g} or more")
+    print_more(found, options)
     is_found = uniqueness < threshold if is_uniqueness else bool(matches)
     return FOUND if is_found else NOT_FOUND
 
@@ -170,10 +179,10 @@ def _print_matches(matches: Sequence[Match], first: str | None) -> None:
 COMMANDS = (
     Subcommand(
         name="similar",
+        group=HelpGroup.LOOK,
         summary="find the stored pages most like a page",
         example="article.html --threshold 0.3",
         add_options=_add_options,
         run=_similar,
-        order=30,
     ),
 )

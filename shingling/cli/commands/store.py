@@ -1,13 +1,13 @@
-"""The commands of the store as a whole: `status`, `vacuum` and `upgrade`."""
+"""The commands of the store as a whole: `status` and `upgrade`."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING
 
-from shingling.cli.opening import open_store
-from shingling.cli.output import FOUND, counted, print_json, print_lines, print_table
-from shingling.cli.subcommand import Subcommand
+from shingling.console.opening import open_store
+from shingling.console.output import FOUND, counted, print_json, print_lines, print_table
+from shingling.console.subcommand import HelpGroup, Subcommand
 
 if TYPE_CHECKING:
     import argparse
@@ -46,7 +46,6 @@ def _print_status(status: StoreStatus) -> None:
         ("runs", f"{status.runs:,}"),
         ("scheme", _scheme_line(status.scheme)),
         ("index", str(status.index)),
-        ("exact", status.exact_means),
     ]
     if status.extractors:
         *before, last = status.extractors
@@ -102,15 +101,6 @@ def _scheme_line(used: Scheme) -> str:
     return f"{line}, {json.dumps(others)}" if others else line
 
 
-def _vacuum(options: argparse.Namespace, settings: DedupSettings) -> int:
-    with open_store(options, settings) as store:
-        before, after = store.admin.vacuum()
-    if options.json:
-        return print_json({"bytes_before": before, "bytes": after})
-    print_lines(f"{before / 1e6:,.1f} MB before, {after / 1e6:,.1f} MB now")
-    return FOUND
-
-
 def _upgrade(options: argparse.Namespace, settings: DedupSettings) -> int:
     with open_store(options, settings) as store:  # opening it upgrades it
         revision = store.status().revision
@@ -123,23 +113,16 @@ def _upgrade(options: argparse.Namespace, settings: DedupSettings) -> int:
 COMMANDS = (
     Subcommand(
         name="status",
+        group=HelpGroup.LOOK,
         summary="count pages, originals, duplicates and runs",
         example="--json",
         run=_status,
-        order=10,
-    ),
-    Subcommand(
-        name="vacuum",
-        summary="free the disk space of removed pages",
-        example="",
-        run=_vacuum,
-        order=140,
     ),
     Subcommand(
         name="upgrade",
+        group=HelpGroup.MAINTAIN,
         summary="bring the tables of the store up to date",
         example="",
         run=_upgrade,
-        order=160,
     ),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from shingling.extraction.pages import Extraction
 from shingling.plugin.items.documents import Document, Kind, Skipped
 from shingling.plugin.items.extracting import DocumentExtractor, detached_task
 from shingling.plugin.items.store_thread import StoreThread
-from shingling.plugin.middleware import is_parse_command
+from shingling.plugin.middleware import SourceMiddleware, is_parse_command
 from shingling.store import Verdict
 
 if TYPE_CHECKING:
@@ -65,7 +66,9 @@ class Checker:
         self._settings = settings
         self._report = report
         self._worker = worker
-        self._store = StoreThread(settings)
+        middleware = crawler.get_spider_middleware(SourceMiddleware)
+        gone = deque[str]() if middleware is None else middleware.gone
+        self._store = StoreThread(settings, gone)
         self._extractor: DocumentExtractor | None = None
         self._starting: asyncio.Task[DocumentExtractor] | None = None
         # Outcomes by URL, for the items that stand for the same page.

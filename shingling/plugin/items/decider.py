@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 from weakref import WeakKeyDictionary
 
 from itemadapter import ItemAdapter
 
 from shingling.errors import message_line, printable
-from shingling.plugin.closing import close_spider
-from shingling.plugin.duplicate import DuplicatePage
+from shingling.plugin.drops import DuplicatePage
+from shingling.plugin.items.carried import injected_arguments
 from shingling.plugin.items.checking import Checker, NotStartedError, Outcome
 from shingling.plugin.items.delivery import Deliveries
 from shingling.plugin.items.documents import (
@@ -20,7 +21,9 @@ from shingling.plugin.items.documents import (
     Skipped,
     choose_document,
     fields_of,
+    with_own_fields,
 )
+from shingling.plugin.middleware import close_spider
 from shingling.store import Verdict, safe_url
 
 if TYPE_CHECKING:
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
 
     from shingling.extraction.pages import Extraction
     from shingling.extraction.processes import Worker
+    from shingling.plugin.items.carried import Carried
+    from shingling.plugin.items.documents import Fields
     from shingling.plugin.middleware import Source
     from shingling.plugin.report import Report
     from shingling.plugin.settings import DedupSettings
@@ -89,15 +94,33 @@ class ItemDecider:
         return await self._keep(item, document, outcome, source)
 
     def _document_of(self, item: Any, source: Source | None) -> Document | Skipped:
-        fields = fields_of(ItemAdapter(item), self._settings)
+        adapter = ItemAdapter(item)
+        response = None if source is None else source.response
+        document = self._choose_document(item, fields_of(adapter, self._settings), source)
+        if isinstance(document, Skipped):
+            return document
+        return with_own_fields(document, adapter, response, self._settings, self._report.began)
+
+    def _choose_document(
+        self, item: Any, fields: Fields, source: Source | None
+    ) -> Document | Skipped:
         response = None if source is None else source.response
         if response is None:
             if source is None and not fields.has_content:
                 self._explain_unknown_response(item)
-            return choose_document(fields, source, set())
+            return choose_document(fields, source, set(), lambda: False)
         if response.request is not None and response.meta.get("dedup") is False:
             return Skipped("opted_out")
-        return choose_document(fields, source, self._urls.setdefault(response, set()))
+        assert source is not None
+        begun = partial(self._was_begun_elsewhere, item, response, source.carried)
+        return choose_document(fields, source, self._urls.setdefault(response, set()), begun)
+
+    def _was_begun_elsewhere(self, item: Any, response: Response, carried: Carried | None) -> bool:
+        """Whether an item was begun with what the request of its response has carried."""
+        if carried is None:
+            return False
+        assert response.request is not None
+        return carried.has_begun(item, partial(injected_arguments, self._crawler, response.request))
 
     async def _outcome_of(self, document: Document | Skipped, source: Source | None) -> Outcome:
         """Decide a document; decide it again if the item of its original has been lost."""
@@ -109,7 +132,7 @@ class ItemDecider:
         outcome = await self.checker.check(document, response)
         for _ in range(_MAX_LOST_ORIGINALS):
             original = outcome.verdict.original
-            if original is None or not self._may_drop(document):
+            if original is None or not outcome.verdict.is_duplicate or not self._may_drop(document):
                 break
             if await self._deliveries.comes_out(original):
                 break
@@ -133,7 +156,7 @@ class ItemDecider:
             self._explain_lists(outcome.url)
             result["reason"] = result["reason"] or "list"
         else:
-            if verdict.status in ("new", "changed") and not verdict.is_duplicate:
+            if verdict.status not in ("unchanged", "skipped") and not verdict.is_duplicate:
                 self._deliveries.begin(outcome.url)  # its duplicates wait from now on
             if isinstance(document, Document):
                 await self._fill(item, document, outcome.extraction, source)
@@ -220,10 +243,9 @@ class ItemDecider:
             self._close_crawl()
 
     def _close_crawl(self) -> None:
-        engine = self._crawler.engine
-        if self._closing is None and engine is not None and engine.spider is not None:
+        if self._closing is None:
             # Not awaited: the crawl waits for this very item before it closes.
-            self._closing = asyncio.create_task(close_spider(engine))
+            self._closing = asyncio.create_task(close_spider(self._crawler))
 
 
 def _is_list(document: Document | Skipped) -> bool:

@@ -11,24 +11,33 @@ A verdict is on a *document*, and an item is dropped only for its own document:
 3. Several items of one response without content of their own are tagged with the verdict on the
    page. They are dropped only with `DEDUP_LISTS = "drop"`.
 4. Documents of one response are never duplicates of each other, nor of its page.
+5. An item that its request has carried, without content of its own and without the URL of the
+   response, was begun elsewhere: it is kept, with the reason `not_its_page`.
+6. Items of a response whose status is not 2xx are kept, whatever they have, with the reason
+   `http_status`: the page is not the one that was asked for.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qs, unquote, urldefrag, urljoin, urlsplit
 
+from shingling.rules.own_fields import own_fields
 from shingling.store.urls import MAX_URL_CHARS, safe_url
 from shingling.text import bounded
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from itemadapter import ItemAdapter
     from scrapy.http import Response
 
     from shingling.plugin.middleware import Source
     from shingling.plugin.settings import DedupSettings
+    from shingling.rules.own_fields import OwnFields
 
 _MAX_TITLE_CHARS = 2000
 _DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -77,6 +86,7 @@ class Document:
         html: the item's own HTML; None takes the body of the response.
         canonical: URL that the page must declare as canonical, since nothing else says that it is
             the page's; None where there is no doubt.
+        own_fields: what else the item says; None where it is one of several of a page.
     """
 
     kind: Kind
@@ -86,6 +96,7 @@ class Document:
     text: str | None = None
     html: str | bytes | None = None
     canonical: str | None = None
+    own_fields: OwnFields | None = None
 
 
 class Skipped(NamedTuple):
@@ -102,6 +113,35 @@ def fields_of(adapter: ItemAdapter, settings: DedupSettings) -> Fields:
         text=_text(adapter.get(settings.text_field)),
         html=_html(adapter.get(settings.html_field)),
     )
+
+
+def with_own_fields(
+    document: Document,
+    adapter: ItemAdapter,
+    response: Response | None,
+    settings: DedupSettings,
+    began: float,
+) -> Document:
+    """Document with digests of what else its item says.
+
+    Args:
+        document: of the item.
+        adapter: of the item.
+        response: that it came from; None where there is none.
+        settings: name the fields that are no data of its own.
+        began: when the crawl began, seconds since 1970.
+    """
+    if document.kind is Kind.LIST:
+        return document
+    others = {
+        *(settings.url_field, settings.html_field, settings.text_field),
+        *(settings.title_field, settings.result_field),
+    }
+    values = ((name, adapter[name]) for name in adapter if name not in others)
+    urls = [document.url] if document.url else []
+    if response is not None:
+        urls += _urls_of(response)
+    return replace(document, own_fields=own_fields(values, urls, began=began))
 
 
 def _url(value: Any) -> str | None:
@@ -138,7 +178,10 @@ def _html(value: Any) -> str | bytes | None:
 
 
 def choose_document(
-    fields: Fields, source: Source | None, urls_before: set[str]
+    fields: Fields,
+    source: Source | None,
+    urls_before: set[str],
+    was_begun_elsewhere: Callable[[], bool],
 ) -> Document | Skipped:
     """Choose the document of an item.
 
@@ -146,8 +189,12 @@ def choose_document(
         fields: of the item.
         source: where the item came from; None where that is not known.
         urls_before: URLs that documents of this response have; that of the item is added.
+        was_begun_elsewhere: whether the item was, with what its request has carried; it is asked
+            only where that matters.
     """
     response = None if source is None else source.response
+    if response is not None and not _has_page(response):
+        return Skipped("http_status")
     is_only_item = source is None or source.is_only_item
     url = _joined(response, fields.url)
     if fields.has_content:
@@ -162,11 +209,20 @@ def choose_document(
         return replace(own, url=url if is_new else None, source=response.url)
     if response is None:
         return Skipped("no_content" if url else "no_url")
+    has_its_url = url is not None and _is_url_of(url, response)
+    if not has_its_url and was_begun_elsewhere():
+        return Skipped("not_its_page")
     if not is_only_item:
         return Document(Kind.LIST, response.url)
-    if url is None or _is_url_of(url, response):
+    if url is None or has_its_url:
         return Document(Kind.PAGE, url or response.url)
     return Document(Kind.PAGE, url, canonical=url)
+
+
+def _has_page(response: Response) -> bool:
+    """Whether a response has what was asked for, or says that it has not changed."""
+    status = response.status
+    return 200 <= status < 300 or status == HTTPStatus.NOT_MODIFIED
 
 
 def identity(document: Document, page_url: str, text_hash: bytes) -> str:
@@ -197,10 +253,14 @@ def is_same_page(a: str, b: str) -> bool:
 
 def _is_url_of(url: str, response: Response) -> bool:
     """Whether a URL is that of a response, of its request or of one of its redirects."""
+    return any(is_same_page(url, one) for one in _urls_of(response))
+
+
+def _urls_of(response: Response) -> list[str]:
     urls = [response.url]
     if response.request is not None:
         urls += [response.request.url, *response.meta.get("redirect_urls", ())]
-    return any(is_same_page(url, str(one)) for one in urls)
+    return [*map(str, urls)]
 
 
 def _joined(response: Response | None, url: str | None) -> str | None:

@@ -6,17 +6,19 @@ import asyncio
 from contextlib import suppress
 from contextvars import Context
 from dataclasses import replace
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
+from w3lib.encoding import http_content_type_encoding
+
 from shingling.errors import ExtractionError
 from shingling.extraction.extractors import find_extractor
-from shingling.extraction.html import Head
+from shingling.extraction.html import Head, sniff_html
 from shingling.extraction.pages import Extraction, Fetched, PageExtractor
 from shingling.extraction.pool import ExtractionPool
 from shingling.plugin.items.documents import Document, Kind, Skipped, identity, is_same_page
-from shingling.plugin.items.known_bodies import KnownBodies, extraction_of
-from shingling.plugin.items.responses import NotModified, fetched_for, fetched_page
+from shingling.plugin.items.known_bodies import Body, KnownBodies, extraction_of
 from shingling.rules.defaults import DEFAULT_EXTRACTOR
 from shingling.store import Page, safe_url, site_of
 
@@ -71,12 +73,12 @@ class DocumentExtractor:
         self.bodies = KnownBodies(extractor, self.pool, store if settings.store_text else None)
         self.main_texts = 0  # that trafilatura was asked for
         self.main_texts_missing = 0  # of these, that it did not give
-        # Where pages are noted beside items. Else items of one page share an outcome.
-        self._shared: (
-            WeakKeyDictionary[Response, dict[str, asyncio.Task[tuple[Extraction, bytes | None]]]]
-            | None
-        ) = None if settings.fetch == "all" else WeakKeyDictionary()
+        self._shared: WeakKeyDictionary[Response, dict[str, asyncio.Task[Body]]] | None = None
         self._heads: WeakKeyDictionary[Response, asyncio.Task[Head]] = WeakKeyDictionary()
+
+    def share_texts(self) -> None:
+        """Extract a response once for its items and for `page`."""
+        self._shared = WeakKeyDictionary()
 
     async def extract(
         self, document: Document, response: Response | None
@@ -95,7 +97,8 @@ class DocumentExtractor:
             document.canonical, response
         ):
             return Skipped("not_its_page")
-        extraction, body_key = await self._text(document, response)
+        body = await self._text(document, response)
+        extraction, own = body.extraction, document.own_fields
         if document.kind is Kind.ITEM and response is not None:
             extraction = await self._with_head(extraction, document, response)
         url = document.url
@@ -114,31 +117,29 @@ class DocumentExtractor:
             scope=self._scope(url),
             reason=extraction.reason,
             # What the store knows of a body is what was extracted from it: not the item's title.
-            body_key=body_key if document.title is None else None,
+            body_key=body.new_key if document.title is None else None,
+            fields=own if own is None or body.key is None else own.made_of(body.key),
+            teaches=document.kind is not Kind.ITEM or response is None or sniff_html(response.body),
         )
         return page, extraction
 
-    async def _text(
-        self, document: Document, response: Response | None
-    ) -> tuple[Extraction, bytes | None]:
-        """Extract the text of a document; with the key of its body, if that is to be stored."""
+    async def _text(self, document: Document, response: Response | None) -> Body:
+        """Extract the text of a document."""
         url = document.url or (response.url if response is not None else "")
         scope = self._scope(url)
         fetched = fetched_for(document, response, self._settings.max_bytes)
         if isinstance(fetched, Skipped):
-            return Extraction(reason=fetched.reason), None
+            return Body(Extraction(reason=fetched.reason))
         if isinstance(fetched, NotModified):
             page = await self._store.as_read(url, scope)
             if page is None or page.signature is None:
-                return Extraction(reason="not_modified"), None
-            return extraction_of(page), None
+                return Body(Extraction(reason="not_modified"))
+            return Body(extraction_of(page))
         if self._shared is None or response is None or fetched.body is not response.body:
             return await self.bodies.extract(fetched, safe_url(url), scope)
         return await self._shared_text(fetched, url, response)
 
-    async def _shared_text(
-        self, fetched: Fetched, url: str, response: Response
-    ) -> tuple[Extraction, bytes | None]:
+    async def _shared_text(self, fetched: Fetched, url: str, response: Response) -> Body:
         """Extract the body of a response once, for its item and for what is noted of it."""
         assert self._shared is not None
         tasks = self._shared.setdefault(response, {})
@@ -156,7 +157,7 @@ class DocumentExtractor:
         fetched = fetched_page(response)
         if fetched is None or len(fetched.body) > self._settings.max_bytes:
             return None
-        extraction, _ = await self._shared_text(fetched, response.url, response)
+        extraction = (await self._shared_text(fetched, response.url, response)).extraction
         if b"canonical" not in response.body:
             return extraction, None
         return extraction, (await self._head(response)).canonical
@@ -231,3 +232,43 @@ def detached_task(work: Coroutine[Any, Any, _T]) -> asyncio.Task[_T]:
     A task that is kept for as long as its response would keep the response for good.
     """
     return asyncio.create_task(work, context=Context())
+
+
+class NotModified:
+    """The server says that the page is still what the store has: status 304."""
+
+
+def fetched_for(
+    document: Document, response: Response | None, max_bytes: int
+) -> Fetched | NotModified | Skipped:
+    """Choose what a document is extracted from.
+
+    Args:
+        document: with or without a content of its own.
+        response: that it came from; None where its content is its own.
+        max_bytes: larger bodies are skipped, and longer contents.
+    """
+    for own in (document.text, document.html):
+        if own is not None and len(own) > max_bytes:
+            return Skipped("too_large")
+    if document.text is not None:
+        return Fetched(document.text, is_html=False, url=document.url)
+    if document.html is not None:
+        return Fetched(document.html, is_html=True, url=document.url)
+    assert response is not None
+    if response.status == HTTPStatus.NOT_MODIFIED:
+        return NotModified()
+    if not response.body:
+        return Skipped("no_main_text")
+    if len(response.body) > max_bytes:
+        return Skipped("too_large")
+    return fetched_page(response) or Skipped("not_html")
+
+
+def fetched_page(response: Response) -> Fetched | None:
+    """Body of a response; None where it is not HTML."""
+    header = response.headers.get("Content-Type") or b""
+    if not response.body or not (b"html" in header.lower() or sniff_html(response.body)):
+        return None
+    encoding = http_content_type_encoding(header.decode("latin-1"))
+    return Fetched(response.body, is_html=True, url=response.url, encoding=encoding)

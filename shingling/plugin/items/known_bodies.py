@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from shingling.errors import ExtractionError
 from shingling.extraction.pages import Extraction
@@ -17,6 +17,25 @@ if TYPE_CHECKING:
 
 _MAX_EMPTY_BODIES = 4096  # without a main text, that are remembered
 _MAX_BYTES_HASHED_ON_LOOP = 1 << 20
+
+
+class Body(NamedTuple):
+    """What is in a body.
+
+    Args:
+        extraction: what was extracted from it.
+        key: hash of the body, and of how it is extracted; None where texts are not kept.
+        is_new: whether the store should keep the key with the page.
+    """
+
+    extraction: Extraction
+    key: bytes | None = None
+    is_new: bool = False
+
+    @property
+    def new_key(self) -> bytes | None:
+        """Key that the store should keep with the page."""
+        return self.key if self.is_new else None
 
 
 class KnownBodies:
@@ -41,41 +60,36 @@ class KnownBodies:
         self._empty: OrderedDict[bytes, Extraction] = OrderedDict()
         self.known = 0  # pages that did not have to be extracted
 
-    async def extract(
-        self, fetched: Fetched, url: str, scope: str
-    ) -> tuple[Extraction, bytes | None]:
+    async def extract(self, fetched: Fetched, url: str, scope: str) -> Body:
         """Extract a page, or take what was extracted before.
 
         Args:
             fetched: what was fetched.
             url: that it is stored under.
             scope: that it is stored in.
-
-        Returns:
-            What is in it, and the key of its body if the store should keep that with the page.
         """
         if self._store is None or not fetched.is_html:
-            return await self._extract(fetched), None
+            return Body(await self._extract(fetched))
         if len(fetched.body) < _MAX_BYTES_HASHED_ON_LOOP:
             key = self._extractor.body_key(fetched)
         else:
             key = await asyncio.to_thread(self._extractor.body_key, fetched)
         if key is None:
-            return await self._extract(fetched), None
+            return Body(await self._extract(fetched))
         if key in self._empty:
             self.known += 1
-            return self._empty[key], None
+            return Body(self._empty[key])
         if key not in self._under_way:
             page = await self._store.by_body(key)
             if page is not None and page.signature is not None:
                 self.known += 1
                 is_kept = (page.url, page.scope) == (url, scope)
-                return extraction_of(page), None if is_kept else key
+                return Body(extraction_of(page), key, not is_kept)
         if key in self._under_way:  # since before, or since the store was asked
             self.known += 1
         else:
             self._under_way[key] = asyncio.create_task(self._extract_once(key, fetched))
-        return await asyncio.shield(self._under_way[key]), key
+        return Body(await asyncio.shield(self._under_way[key]), key, is_new=True)
 
     async def _extract_once(self, key: bytes, fetched: Fetched) -> Extraction:
         try:

@@ -9,17 +9,20 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from shingling.errors import NoStoreError, StoreError, StoreGoneError, StoreUnavailableError
-from shingling.store import Store
-from shingling.store.admin.queries import page_by_url, pages_by_body
+from shingling.errors import NoStoreError, StoreError, StoreUnavailableError
+from shingling.plugin.items.former import fit, log_former_rules, warn_of
+from shingling.store.decide.check import check_batch
+from shingling.store.queries import page_by_url, pages_by_body
+from shingling.store.runs import end_run, insert_run
 from shingling.store.session import Session
 
 if TYPE_CHECKING:
+    from collections import deque
     from collections.abc import Awaitable, Callable, Iterator
 
     from shingling.plugin.settings import DedupSettings
     from shingling.sketch import Scheme
-    from shingling.store import Page, Run, Verdict
+    from shingling.store import Index, Page, Run, Verdict
 
 logger = logging.getLogger(__name__)
 
@@ -107,18 +110,21 @@ class _Batches(Generic[_In, _Out]):
 
 
 class StoreThread:
-    """A store, opened, used and closed on one thread, in batches (group commit)."""
+    """A store, opened, used and closed on one thread, in batches (group commit).
 
-    def __init__(self, settings: DedupSettings) -> None:
+    Args:
+        settings: of the crawl.
+        gone: URLs whose pages have answered that they are gone; the store takes them out.
+    """
+
+    def __init__(self, settings: DedupSettings, gone: deque[str]) -> None:
+        self._gone = gone
         self._settings = settings
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="dedup-store")
         self._session: Session | None = None
-        self._store: Store | None = None
+        self._index: Index | None = None  # of the store, as the crawl has last seen it
         self._run: Run | None = None
-        self._shown: tuple[str, dict[str, Any]] = "", {}  # the spider and settings of the run
         self._dry_run = False
-        self._scheme: Scheme | None = None  # that pages are signed under
-        self._gone: StoreGoneError | None = None
         self._checks = _Batches(self._check, lambda: self._expected)
         self._expected = 0
         self._bodies = _Batches(self._by_body)
@@ -146,58 +152,31 @@ class StoreThread:
             The scheme that pages are signed under.
 
         Raises:
-            StoreError, SchemeError, BandingError: the store cannot be used.
+            StoreError, SchemeError: the store cannot be used.
         """
-        self._shown, self._dry_run = (spider, shown), dry_run
-        self._scheme = await self._call(self._open)
-        return self._scheme
+        self._dry_run = dry_run
+        scheme: Scheme = await self._call(self._open, spider, shown)
+        return scheme
 
-    def _open(self, run: Run | None = None) -> Scheme:
-        """Open the store, and begin a run unless there is one."""
+    def _open(self, spider: str, shown: dict[str, Any]) -> Scheme:
         settings, dry_run = self._settings, self._dry_run
-        scheme = self._scheme or settings.scheme
-        open_session = partial(Session.open, scheme=scheme, rules=settings.rules)
+        open_session = partial(Session.open, scheme=settings.scheme, rules=settings.rules)
         try:
             session = open_session(settings.store_url, create=not dry_run)
         except NoStoreError:
             session = open_session("sqlite://")  # in memory
-        store = Store(session)
         try:
-            if self._scheme not in (None, store.scheme):
-                raise StoreError(f"{store.url}: another store, whose signatures are others")
-            store.require(settings.rules)
             session.compare_by(settings.extractor, dry_run=dry_run)
+            log_former_rules(session, settings.rules)
             if not dry_run:
-                self._run = run or store.start_run(*self._shown)
+                begin = partial(insert_run, spider=spider, settings=shown, is_crawl=True)
+                self._run = session.write(begin)
         except BaseException:
-            store.close()
+            session.close()
             raise
-        self._session, self._store = session, store
-        return store.scheme
-
-    def _reopen(self, gone: StoreGoneError) -> None:
-        """Open the store again that was deleted or replaced, or make it again.
-
-        Raises:
-            StoreError: it cannot be made now; the next batch tries again.
-        """
-        old = self._session
-        assert old is not None
-        if self._gone is None:
-            self._gone = gone
-            logger.error("Dedup lost its store: %s", gone)
-        rescued = old.database.rescue()
-        old.close()
-        self._open(self._run if rescued else None)
-        self._gone = None
-        if rescued:
-            logger.warning("%s: written again, with all its pages", old.database.where)
-        else:
-            logger.error(
-                "%s: opened again; pages that were in the former store and are not in this one"
-                " are not known any more",
-                old.database.where,
-            )
+        fit(session, settings.rules, None if self._run is None else self._run.id)
+        self._session, self._index = session, session.index
+        return session.scheme
 
     async def check(self, page: Page) -> Verdict:
         """Decide a page, and wait until it is committed.
@@ -223,8 +202,6 @@ class StoreThread:
         Raises:
             StoreError: the database failed.
         """
-        if self._gone is not None:
-            raise self._gone
         page: Page | None = await self._call(page_by_url, self._session, url, scope)
         return page
 
@@ -234,10 +211,10 @@ class StoreThread:
         Raises:
             StoreError: the database failed.
         """
-        if self._gone is not None:
-            raise self._gone
-        if self._store is not None and not self._dry_run:
-            await self._call(self._store.admin.forget, [url])
+        from shingling.store.forgetting import Chosen, forget  # few crawls need it
+
+        if self._session is not None and not self._dry_run:
+            await self._call(forget, self._session, Chosen([url]))
 
     async def run(self, action: Callable[[Session], _Out]) -> _Out:
         """Do something with the open store, on its thread, and return what comes of it.
@@ -245,7 +222,7 @@ class StoreThread:
         Raises:
             StoreError: the database failed.
         """
-        done: _Out = await self._call(self._surviving, self._with_session, action)
+        done: _Out = await self._call(self._with_session, action)
         return done
 
     def _with_session(self, action: Callable[[Session], _Out]) -> _Out:
@@ -280,58 +257,47 @@ class StoreThread:
             self._executor.shutdown()
 
     def _close(self, outcome: str) -> None:
-        if self._store is None:
+        if self._session is None:
             return
         try:
+            self._note_gone(self._session)
             if self._run is not None:
-                self._finish(self._run, outcome)
+                end = partial(end_run, run=self._run, outcome=outcome)
+                self._session.database.write(end)
         finally:
-            self._store.close()
-
-    def _finish(self, run: Run, outcome: str) -> None:
-        assert self._store is not None
-        gone = self._gone
-        if gone is None:
-            try:
-                self._store.finish_run(run, outcome)
-            except StoreGoneError as error:
-                gone = error
-        if gone is not None:
-            self._reopen(gone)
-            assert self._run is not None
-            self._store.finish_run(self._run, outcome)
+            self._session.close()
 
     async def _check(self, batch: list[Page]) -> list[Verdict]:
         loop = asyncio.get_running_loop()
         began = loop.time()
         try:
-            verdicts: list[Verdict] = await self._call(self._surviving, self._decide_now, batch)
+            verdicts: list[Verdict] = await self._call(self._decide_now, batch)
         finally:
             self.seconds += loop.time() - began
             self.batches += 1
         return verdicts
 
-    def _surviving(self, action: Callable[..., _Out], *args: Any) -> _Out:
-        """Do something; where the store was lost, with the one that is opened or made again."""
-        if self._gone is None:
-            try:
-                return action(*args)
-            except StoreGoneError as gone:
-                if self._settings.on_error == "close":
-                    raise
-                self._reopen(gone)
-        else:
-            self._reopen(self._gone)
-        return action(*args)
-
     def _decide_now(self, batch: list[Page]) -> list[Verdict]:
-        assert self._store is not None
         rules, run = self._settings.rules, self._run
-        return self._store.check(batch, rules=rules, run=run, dry_run=self._dry_run)
+        session, dry_run = self._session, self._dry_run
+        assert session is not None
+        self._note_gone(session)
+        verdicts = check_batch(session, batch, rules, run=run, dry_run=dry_run, any_index=True)
+        if session.index != self._index:
+            self._index = session.index
+            if self._index.shortfall(rules):
+                warn_of(session, rules, "another process has made it during the crawl")
+        return verdicts
+
+    def _note_gone(self, session: Session) -> None:
+        """Have pages that are gone not be met in the crawl before."""
+        urls = [self._gone.popleft() for _ in range(len(self._gone))]
+        if urls and not self._dry_run:
+            from shingling.store.forgetting import note_gone  # few crawls need it
+
+            note_gone(session, urls)
 
     async def _by_body(self, keys: list[bytes]) -> list[Page | None]:
-        if self._gone is not None:
-            raise self._gone
         found: dict[bytes, Page] = await self._call(pages_by_body, self._session, keys)
         return [found.get(key) for key in keys]
 

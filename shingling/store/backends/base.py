@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
 from sqlalchemy.exc import DBAPIError, NoSuchModuleError, SQLAlchemyError
 
-from shingling.errors import StoreError, StoreGoneError, StoreUnavailableError
+from shingling.errors import StoreError, StoreUnavailableError
 from shingling.store.backends.secrets import Secrets
 from shingling.store.index.postings import require_methods
 from shingling.store.schema.damage import Damage, attach_damage
@@ -237,21 +237,6 @@ class Database(ABC):
         """Have a new connection know where damaged rows are noted."""
         attach_damage(record.info, self.damage)
 
-    def rescue(self) -> bool:
-        """Save the content of a store that was deleted while it is open; False where it is lost.
-
-        Connections are closed.
-
-        Raises:
-            StoreError: it failed; connections stay open.
-        """
-        self.engine.dispose()
-        return False
-
-    def is_gone(self, error: DBAPIError) -> bool:  # noqa: ARG002 (for those that can tell)
-        """Whether an error says that the tables of the store are no longer there."""
-        return False
-
     def explained(self, message: str) -> str:
         """Message of the database, with the likely reason where it names none."""
         return message
@@ -365,8 +350,6 @@ class Database(ABC):
             lines = str(error.orig).splitlines() or [type(error.orig).__name__]
             line = f"{self.where}: {self._secrets.hide(self.explained(lines[0]))}"
             cause = self._secrets.cause(error)
-            if self.is_gone(error):
-                raise StoreGoneError(line) from cause
             raise (StoreError(line) if trouble is None else AgainError(line, trouble)) from cause
         except (SQLAlchemyError, NoSuchModuleError, OSError) as error:
             line = self._secrets.hide(str(error).splitlines()[0])

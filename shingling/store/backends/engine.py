@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy.exc import SQLAlchemyError
 
 from shingling.errors import StoreError
-from shingling.store.backends.postgres import PostgresDatabase
 from shingling.store.backends.secrets import Secrets, parse_database_url
-from shingling.store.backends.sqlite import SqliteDatabase
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,10 +17,27 @@ if TYPE_CHECKING:
 
     from shingling.store.backends.base import Database
 
-BACKENDS: dict[str, type[Database]] = {
-    backend.dialect: backend for backend in (SqliteDatabase, PostgresDatabase)
+
+def _sqlite() -> type[Database]:
+    from shingling.store.backends.sqlite import SqliteDatabase
+
+    return SqliteDatabase
+
+
+def _postgresql() -> type[Database]:
+    from shingling.store.backends.postgres import PostgresDatabase
+
+    return PostgresDatabase
+
+
+BACKENDS: dict[str, Callable[[], type[Database]]] = {
+    "sqlite": _sqlite,
+    "postgresql": _postgresql,
 }
-"""Databases that can hold a store, by SQLAlchemy's name of their dialect."""
+"""Databases that can hold a store, by SQLAlchemy's name of their dialect.
+
+Each is imported when a URL names it: a crawl needs one of them.
+"""
 
 
 def parse_url(url: str) -> URL:
@@ -72,8 +87,8 @@ def shown_url(url: str) -> str:
 
 def _backend_of(url: URL) -> type[Database]:
     dialect, _, driver = url.drivername.partition("+")
-    backend = BACKENDS.get(dialect)
+    backend = BACKENDS[dialect]() if dialect in BACKENDS else None
     if backend is None or driver not in ("", backend.driver):
-        expected = " or ".join(one.example_url for one in BACKENDS.values())
+        expected = " or ".join(one().example_url for one in BACKENDS.values())
         raise StoreError(f"database {url.drivername!r} is not supported; expected {expected}")
     return backend

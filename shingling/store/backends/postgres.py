@@ -69,14 +69,13 @@ _NOTE = text(
 _ALLOCATE = text(
     "SELECT nextval(pg_get_serial_sequence('pages', 'id')) FROM generate_series(1, :count)"
 )
-_RESTORED = text(
-    "SELECT setval(pg_get_serial_sequence('pages', 'id'), greatest(max(id), 1), max(id) IS NOT"
-    " NULL) FROM pages"
-)
-_RUNS_RESTORED = text(
-    "SELECT setval(pg_get_serial_sequence('runs', 'id'), greatest(max(id), 1), max(id) IS NOT"
-    " NULL) FROM runs"
-)
+_RESTORED = [
+    text(
+        f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), greatest(max(id), 1),"  # noqa: S608 (ours)
+        f" max(id) IS NOT NULL) FROM {table}"
+    )
+    for table in ("pages", "runs", "rules")
+]
 _BYTES = text(
     "SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c"
     " WHERE c.relnamespace = current_schema()::regnamespace AND c.relname IN :names"
@@ -89,7 +88,6 @@ LOCK_TIMEOUT_SECONDS = 20  # of one statement; then Database.write tries again
 # SQLSTATE codes (PostgreSQL's manual, appendix A).
 _CONFLICT_CODES = {"40001", "40P01"}
 _AWAY_CODES = {"57P01", "57P02", "57P03", "53300", "55P03"}
-_GONE_CODES = {"42P01", "3F000"}
 _OUT_OF_MEMORY_CODE = "53200"
 
 
@@ -110,7 +108,7 @@ class PostgresDatabase(
             self.engine = create_engine(url, isolation_level="READ COMMITTED", pool_pre_ping=True)
         except (ImportError, NoSuchModuleError) as error:
             raise StoreError(
-                'PostgreSQL needs psycopg 3: pip install "scrapy-shingling[postgres]"'
+                'PostgreSQL needs psycopg 3: pip install "psycopg[binary]" (extra postgres)'
             ) from self._secrets.cause(error)
         event.listen(self.engine, "connect", _set_up)
         event.listen(self.engine, "connect", self.note_damage)
@@ -194,8 +192,8 @@ class PostgresDatabase(
 
     def ids_restored(self, connection: Connection) -> None:
         """Set the sequences to the highest ids."""
-        connection.execute(_RESTORED)
-        connection.execute(_RUNS_RESTORED)
+        for restored in _RESTORED:
+            connection.execute(restored)
 
     def bytes(self, connection: Connection) -> int:
         """Size of the tables and their indexes."""
@@ -231,10 +229,6 @@ class PostgresDatabase(
         # psycopg has no SQLSTATE for a server that does not answer.
         no_answer = state is None and type(error.orig).__name__ == "OperationalError"
         return Trouble.AWAY if no_answer and _may_come_back(str(error.orig)) else None
-
-    def is_gone(self, error: DBAPIError) -> bool:
-        """Whether a table, or the schema, is not there."""
-        return getattr(error.orig, "sqlstate", None) in _GONE_CODES
 
     def begin_reading(self) -> Connection:
         """Connect with the isolation level REPEATABLE READ."""

@@ -16,7 +16,6 @@ from sqlalchemy.pool import StaticPool
 
 from shingling.errors import StoreError
 from shingling.store.backends.base import MAX_WAIT_SECONDS, Database, Trouble
-from shingling.store.backends.opened import OpenedFiles
 from shingling.store.index.recent import Recent, RecentPostings
 
 if TYPE_CHECKING:
@@ -40,6 +39,7 @@ _HASHES_PER_STATEMENT = 256
 _VALUES_PER_STATEMENT = (1, 8, 64, 256)
 _SMALLEST_PAGE_BYTES = 512  # of any database
 _FILES = "files"  # of a connection, in what the pool notes of it
+_LOG = ("-wal", "-shm")
 
 
 class SqliteDatabase(
@@ -117,43 +117,9 @@ class SqliteDatabase(
         recent = self._recent.setdefault(table.name, Recent(table.name))
         return RecentPostings(connection, table, recent)
 
-    def rescue(self) -> bool:
-        """Write what is still open to the file: to a new one, where it was deleted.
-
-        Raises:
-            StoreError: it cannot be written.
-        """
-        if self.path is None:
-            return False
-        part = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
-        try:
-            with self._named_errors(), closing(self.engine.raw_connection()) as connection:
-                files: OpenedFiles = connection.info[_FILES]
-                raw = connection.driver_connection
-                assert raw is not None
-                if files.has_database:
-                    (busy, *_) = raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-                elif not self.path.exists():
-                    _check_file(self.path)  # its folder is there
-                    with closing(sqlite3.connect(part)) as copy:
-                        raw.backup(copy)
-            self.engine.dispose()
-            if files.has_database:
-                return not busy
-            files.remove_companions()
-            if part.exists() and not self.path.exists():
-                part.rename(self.path)
-                return True
-        except (OSError, sqlite3.Error) as error:
-            raise StoreError(f"{self.path}: {_explained(str(error))}") from error
-        finally:
-            for suffix in ("", "-wal", "-shm"):
-                part.with_name(part.name + suffix).unlink(missing_ok=True)
-        return False
-
     def _connected(self, connection: sqlite3.Connection, record: ConnectionPoolEntry) -> None:
         if self.path is not None:
-            record.info[_FILES] = OpenedFiles(self.path)
+            record.info[_FILES] = {f"{self.path}": _identity(f"{self.path}")}
         _set_up(connection)
 
     def _rolled_back(self, _: Connection) -> None:
@@ -323,9 +289,34 @@ def _text(raw: bytes) -> str:
 
 
 def _require_files(connection: Connection, *, in_transaction: bool = True) -> None:
-    files = connection.info.get(_FILES)
-    if files is not None:
-        files.require(in_transaction=in_transaction)
+    """Check that the files of a connection are where they were.
+
+    SQLite goes on writing into a file that has been deleted; what is stored there is lost when the
+    last connection is closed.
+
+    Args:
+        connection: to the store.
+        in_transaction: whether it has all of its files open.
+
+    Raises:
+        StoreError: one was deleted, moved or replaced.
+    """
+    files: dict[str, tuple[int, int] | None] = connection.info.get(_FILES, {})
+    if in_transaction and len(files) == 1:
+        logs = {f"{file}{end}": _identity(f"{file}{end}") for file in files for end in _LOG}
+        files.update({file: identity for file, identity in logs.items() if identity})
+    for file, identity in files.items():
+        if _identity(file) != identity:
+            raise StoreError(f"{file}: the file was deleted, moved or replaced while it is open")
+
+
+def _identity(file: str) -> tuple[int, int] | None:
+    """Device and number of a file; None where there is none."""
+    try:
+        found = os.stat(file)  # noqa: PTH116 (some times a batch)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def retried(action: Callable[[], _T]) -> _T:

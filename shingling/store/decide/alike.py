@@ -12,82 +12,53 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 
 from shingling.rules.methods import METHODS
-from shingling.similarity import (
-    distance as simhash_distance,
-    equal_supershingles,
-    nearest,
-    standard_error,
-)
+from shingling.similarity import nearest
+from shingling.similarity.following import MAX_CANDIDATES_MEASURED, Following
 from shingling.store.model import is_template
-from shingling.store.templates import LIKELY_COPY, LONG_TEXT
+from shingling.store.templates import LIKELY_COPY, LONG_TEXT, are_renamed
 from shingling.text import differ_in_numbers_only, has_same_headline, title_key, title_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Sequence
 
     from shingling.rules.rules import Rules
-    from shingling.similarity import Overlap
     from shingling.store.decide.batch import Batch
     from shingling.store.index.keys import Signed
     from shingling.store.schema.rows import Row
 
 _S = TypeVar("_S", bound="Signed")
 
-MAX_CANDIDATES_MEASURED = 32  # the most alike first
-
-_STANDARD_ERRORS = 3.0  # below the threshold at which a candidate is still measured
-_MIN_ESTIMATE_FRACTION = 0.5  # of the threshold: templates may bring copies down to it
+_LEAST_SHARE = 0.25  # of a page on another site that its piece makes up: it claims four at most
 _SAME_PAGE = 0.8  # resemblance of whole texts at which pages of a site with one title are one
 
 
-class Ranking(NamedTuple):
-    """Which candidates are measured, by the estimates from all minima.
+class Original(NamedTuple):
+    """An original that a page may follow.
 
     Args:
-        least: resemblance that is asked for.
-        worth: estimate from which on a candidate is measured.
-        margin: by how much a measure may lie above its estimate.
+        head: the original.
+        resemblance, containment: of the page, to it or the one that it was compared with.
+        compared_with: that one, if it is not the original.
     """
 
-    least: float
-    worth: float
-    margin: float
-
-    @classmethod
-    def of(cls, rules: Rules) -> Ranking:
-        """Ranking of candidates under rules."""
-        return cls(_least(rules), least_estimate(rules), _margin(rules))
-
-    def order(self, estimates: NDArray[np.float64]) -> Iterator[int]:
-        """Yield the places of those that are measured: the most alike first, then the oldest."""
-        for place in np.argsort(-estimates, kind="stable")[:MAX_CANDIDATES_MEASURED].tolist():
-            if estimates[place] < self.worth:
-                return
-            yield place
-
-    def is_beaten(self, estimate: float, best: float) -> bool:
-        """Whether a candidate, and those behind it, lie below one that was measured."""
-        return estimate + self.margin < best
+    head: Row
+    resemblance: float
+    containment: float
+    compared_with: Row | None = None
 
 
 class Choice(NamedTuple):
-    """The original of a page with the measures; whether another was passed over for its title."""
+    """Which original a page follows.
 
-    best: tuple[Row, float, float] | None = None
-    other_title: bool = False
-
-
-class Contained(NamedTuple):
-    """The original that a page is a piece of, or the URL of one that it contains.
-
-    And whether another original was passed over for its title.
+    Args:
+        best: the original.
+        other_title: whether another was passed over for its title.
+        other_fields: one that was passed over, since the item of the page says something else.
     """
 
-    piece: tuple[Row, Overlap] | None = None
-    contains: str | None = None
+    best: Original | None = None
     other_title: bool = False
+    other_fields: Original | None = None
 
 
 def choose_exact(
@@ -104,7 +75,7 @@ def choose_exact(
         only_template: whether too little is left of the page without its site's template.
         batch: where they are.
     """
-    other_title = False
+    other_title, other_fields = False, None
     if row.words < batch.scheme.min_comparable_words:
         return Choice()
     for twin, head in pairs:
@@ -114,61 +85,96 @@ def choose_exact(
             continue
         if row.words < batch.rules.min_words and not _have_one_title(row, twin, batch):
             continue
-        same = head.text_hash == row.text_hash
-        resemblance = 1.0 if same else twin.resemblance or 0.0
-        containment = 1.0 if same else twin.containment or 0.0
-        if are_two(row, twin, 1.0, batch) or are_two(row, head, resemblance, batch):
+        alike = 1.0 if twin is head else twin.resemblance or 0.0
+        if are_two(row, twin, 1.0, batch) or are_two(row, head, alike, batch):
             other_title = True
             continue
-        return Choice((head, resemblance, containment), other_title)
-    return Choice(None, other_title)
+        original = Original(head, 1.0, 1.0, None if twin is head else twin)
+        batch.site_fields.learn_from_copies(row, twin)
+        if not batch.site_fields.differing(row, head):
+            return Choice(original, other_title)
+        other_fields = other_fields or original
+    return Choice(None, other_title, other_fields)
 
 
 def choose(row: Row, candidates: Sequence[Row], batch: Batch) -> Choice:
     """Choose the most alike of the candidates that the method accepts, but for other documents.
 
-    The estimate from all minima picks whom to measure; among equals the oldest wins.
+    It is looked for among those whose items say what that of the page says. Of the others, one
+    tells what the page would be without its fields.
     """
     accepted = _accepted(row, candidates, batch.rules)
-    ranking = Ranking.of(batch.rules)
-    best: tuple[Row, float, float] | None = None
+    apart = [other for other in accepted if batch.site_fields.differing(row, other)]
+    if not apart:
+        return _most_alike(row, accepted, batch)
+    left_out = {*apart}
+    equal = [other for other in accepted if other not in left_out]
+    choice = _most_alike(row, equal, batch)
+    if choice.best is not None:
+        return choice
+    other = _most_alike(row, apart, batch, any_of_them=True)
+    return Choice(None, choice.other_title or other.other_title, other.best)
+
+
+def _most_alike(
+    row: Row, accepted: Sequence[Row], batch: Batch, *, any_of_them: bool = False
+) -> Choice:
+    """Choose the most alike of some originals, or one that is alike enough.
+
+    The estimate from all minima picks whom to measure; among equals the oldest wins.
+    """
+    following = Following.by(batch.rules)
     other_title = False
-    minima = [other.minima for other in accepted]
-    for at, estimate in nearest(row.minima, minima, ranking.worth, MAX_CANDIDATES_MEASURED):
-        if best is not None and ranking.is_beaten(estimate, best[1]):
-            break
+
+    def measure(at: int) -> Original | None:
+        nonlocal other_title
         other = accepted[at]
-        resemblance, containment = _measure(row, other, ranking.least, batch)
-        if resemblance < ranking.least or (not resemblance and _is_template(other, batch)):
-            continue
+        resemblance, containment = _measure(row, other, following.least, batch)
+        if resemblance < following.least or (not resemblance and _is_template(other, batch)):
+            return None
         if are_two(row, other, resemblance, batch):
             other_title = True
-            continue
-        if best is None or (resemblance, -other.id) > (best[1], -best[0].id):
-            best = other, resemblance, containment
-    return Choice(best, other_title)
+            return None
+        return Original(other, resemblance, containment)
+
+    minima = [other.minima for other in accepted]
+    ranked = nearest(row.minima, minima, following.worth, MAX_CANDIDATES_MEASURED)
+    ages = [other.id for other in accepted]
+    best = following.best(ranked, ages, measure, any_of_them=any_of_them)
+    return Choice(None if best is None else best[1], other_title)
 
 
-def contained(row: Row, others: Sequence[Row], least: float, batch: Batch) -> Contained:
+def contained(
+    row: Row, others: Sequence[Row], least: float, batch: Batch
+) -> tuple[Choice, str | None]:
     """Find the original that the row is a piece of, and the URL of one that it contains.
 
     Others come with the likeliest first; among equals it wins. A piece has no more shingles
-    than its whole.
+    than its whole, and on another site at least a quarter of them: a page that collects the
+    articles of a site must not take them all.
     """
-    piece: tuple[Row, Overlap] | None = None
+    piece: Original | None = None
+    other_fields: Original | None = None
     contains: tuple[float, str] | None = None
     other_title = False
     for other in others[:MAX_CANDIDATES_MEASURED]:
         both = batch.texts.overlap(row, other)
         if both is None or both.containment < least:
             continue
-        if both.a <= both.b and are_two(row, other, both.containment, batch):
-            other_title = True
-        elif both.a <= both.b and (piece is None or both.containment > piece[1].containment):
-            piece = other, both
+        if row.site != other.site and both.a < _LEAST_SHARE * both.b:
+            continue
+        if both.a <= both.b:
+            original = Original(other, both.resemblance, both.containment)
+            if are_two(row, other, both.containment, batch):
+                other_title = True
+            elif batch.site_fields.differing(row, other):
+                other_fields = other_fields or original
+            elif piece is None or both.containment > piece.containment:
+                piece = original
         if both.a > both.b and (contains is None or both.containment > contains[0]):
             contains = both.containment, other.url
-    return Contained(piece, contains[1] if contains and piece is None else None, other_title)
+    containing = contains[1] if contains and piece is None else None
+    return Choice(piece, other_title, other_fields), containing
 
 
 def are_two(row: Row, other: Row, alike: float, batch: Batch) -> bool:
@@ -176,7 +182,8 @@ def are_two(row: Row, other: Row, alike: float, batch: Batch) -> bool:
 
     On one site, pages with other titles are one only if both are long, without the site's
     template, and their texts are the same; or nearly so, and neither the texts nor the titles
-    differ in numbers and symbols alone.
+    differ in numbers and symbols alone. Titles that differ in numbering and spelling only are one
+    where the texts are nearly the same, however short they are.
 
     Args:
         row: one of them.
@@ -185,6 +192,8 @@ def are_two(row: Row, other: Row, alike: float, batch: Batch) -> bool:
         batch: where they are.
     """
     if row.site != other.site or _have_one_title(row, other, batch) is not False:
+        return False
+    if alike >= _SAME_PAGE and _are_renamed(row, other, batch):
         return False
     if min(_words_left(row, batch), _words_left(other, batch)) < LONG_TEXT:
         return True
@@ -212,8 +221,16 @@ def _have_one_title(a: Row, b: Row, batch: Batch) -> bool | None:
 
 
 def are_one(a: Row, b: Row, batch: Batch) -> bool:
-    """Whether two pages are of one site and have one title."""
-    return a.site == b.site and _have_one_title(a, b, batch) is True
+    """Whether two pages are of one site and have one title, apart from numbering and spelling."""
+    return a.site == b.site and (_have_one_title(a, b, batch) is True or _are_renamed(a, b, batch))
+
+
+def _are_renamed(a: Row, b: Row, batch: Batch) -> bool:
+    """Whether the titles of two pages of a site differ in numbering and spelling only."""
+    templates = batch.templates
+    return are_renamed(
+        a, b, title_parts if templates is None else templates.site(a.site).title_parts
+    )
 
 
 def _is_template(row: Row, batch: Batch) -> bool:
@@ -226,47 +243,22 @@ def _is_template(row: Row, batch: Batch) -> bool:
 
 def is_measured(page: Signed, others: Sequence[Signed], rules: Rules) -> bool:
     """Whether one of the candidates of a page is alike enough to be measured."""
+    following = Following.by(rules)
     minima = [other.minima for other in _accepted(page, others, rules)]
-    worth = least_estimate(rules)
-    return any(True for _ in nearest(page.minima, minima, worth, MAX_CANDIDATES_MEASURED))
-
-
-def least_estimate(rules: Rules) -> float:
-    """Estimate, from whole texts, from which on two pages are worth measuring.
-
-    What surrounds an article on another site makes it look less alike than it is.
-    """
-    worth = _least(rules) - _margin(rules)
-    return min(worth, _MIN_ESTIMATE_FRACTION * _least(rules)) if rules.templates else worth
-
-
-def _least(rules: Rules) -> float:
-    """Resemblance that a method asks for."""
-    return rules.threshold if METHODS[rules.method].threshold else 0.0
-
-
-def _margin(rules: Rules) -> float:
-    """How far below it an estimate may lie."""
-    return _STANDARD_ERRORS * standard_error(_least(rules) or 0.5)
+    return bool(nearest(page.minima, minima, following.worth, MAX_CANDIDATES_MEASURED))
 
 
 def _accepted(row: Signed, candidates: Sequence[_S], rules: Rules) -> Sequence[_S]:
     """Candidates that a method accepts by their signatures alone."""
     method = METHODS[rules.method]
-    accepted = candidates
-    if method.supershingles:
-        accepted = [
-            other
-            for other in accepted
-            if equal_supershingles(row.minima, other.minima) >= method.supershingles
-        ]
-    if method.distance:
-        accepted = [
-            other
-            for other in accepted
-            if simhash_distance(row.simhash, other.simhash) <= rules.simhash_distance
-        ]
-    return accepted
+    if not candidates or not (method.supershingles or method.distance):
+        return candidates
+    accepted = Following.by(rules).accepts(
+        np.stack([other.minima for other in candidates]) == row.minima,
+        np.array([row.simhash], np.uint64),
+        np.array([other.simhash for other in candidates], np.uint64),
+    )
+    return [other for other, taken in zip(candidates, accepted, strict=True) if taken]
 
 
 def _measure(row: Row, other: Row, least: float, batch: Batch) -> tuple[float, float]:

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from sqlalchemy import bindparam, exists, or_, select
 
 from shingling.rules.methods import METHODS
+from shingling.rules.own_fields import OwnFields
 from shingling.store.backends.base import MustBeAloneError
-from shingling.store.decide.decision import Arrival, Decision, Met
-from shingling.store.decide.queries import ANY_REVIEW, REVIEWS, queries_of
+from shingling.store.decide.site_fields import SiteFields
 from shingling.store.decide.texts import Texts
 from shingling.store.index.lookup import Lookup
 from shingling.store.model import fetched_at
-from shingling.store.schema.rows import COLUMNS, Row, extracted, row_from, row_of, url_key
-from shingling.store.schema.statements import chunked, select_in
-from shingling.store.schema.tables import LIVE
+from shingling.store.schema.rows import COLUMNS, GONE, Row, extracted, row_from, row_of, url_key
+from shingling.store.schema.statements import among, chunked, select_in
+from shingling.store.schema.tables import LIVE, reviews
 from shingling.store.templates import Templates
+from shingling.store.urls import site_of
 from shingling.text import PreparedText, title_key
 
 if TYPE_CHECKING:
@@ -29,9 +32,9 @@ if TYPE_CHECKING:
     from shingling.rules.rules import Rules
     from shingling.sketch import Scheme, Signature
     from shingling.store.backends.base import Database, TextHash
-    from shingling.store.decide.queries import Queries
     from shingling.store.index.keys import Index
     from shingling.store.model import Page
+    from shingling.store.runs import Run
     from shingling.store.schema.tables import Tables
     from shingling.store.session import Session
     from shingling.store.templates import SiteCache
@@ -39,6 +42,83 @@ if TYPE_CHECKING:
 _MAX_SAME_TEXT = 64  # pages of one text that are looked at, the oldest of them
 
 _ID, _SCOPE = COLUMNS.index("id"), COLUMNS.index("scope")
+
+REVIEWS = select(reviews.c.a_key, reviews.c.b_key, reviews.c.same).where(
+    or_(among(reviews.c.a_key), among(reviews.c.b_key))
+)
+ANY_REVIEW = select(exists(select(reviews.c.a_key)))
+
+
+class Queries:
+    """What each batch asks the database; building it anew costs as much as running it."""
+
+    def __init__(self, tables: Tables) -> None:
+        pages = tables.pages
+        columns = ", ".join(f'"{name}"' for name in COLUMNS)
+        self.by_id = f"SELECT {columns} FROM {pages} WHERE id {{}}"  # noqa: S608 (our names)
+        self.by_url = f"SELECT {columns} FROM {pages} WHERE url_key {{}}"  # noqa: S608
+        self.members = select(pages).where(pages.c.original_id == bindparam("original"))
+        self.newest = self.members.order_by(pages.c.id.desc()).limit(bindparam("limit"))
+
+
+queries_of = cache(Queries)
+
+
+class Arrival(NamedTuple):
+    """A page that was entered into a batch.
+
+    Args:
+        row: of its URL.
+        is_unchanged: whether it was stored with the same text.
+        former: the row as it was before the text changed.
+        last_run: that had met the page before.
+    """
+
+    row: Row
+    is_unchanged: bool = False
+    former: Row | None = None
+    last_run: int | None = None
+
+
+class Met(NamedTuple):
+    """What a page, which is in no group, meets in the store.
+
+    Args:
+        reviewed: originals that a review puts it with, oldest first.
+        excluded: ids of originals whose groups hold a page that is different by a review.
+        same_text: pages with the same text, each with its original, oldest first.
+        candidates: originals that may be like it, oldest first.
+    """
+
+    reviewed: Sequence[Row]
+    excluded: Collection[int]
+    same_text: Sequence[tuple[Row, Row]]
+    candidates: Sequence[Row]
+
+
+class Decision(NamedTuple):
+    """What becomes of a page.
+
+    Args:
+        status: as measured: `new`, `exact`, `near` or `skipped`.
+        original: that it is a duplicate of; None makes it one itself.
+        resemblance, containment: to its original, or the page that it was compared with.
+        compared_with: the page that decided, if that is not the original.
+        fields: keys of the fields in which its item says something else.
+        reason, candidates, distance, contains, template: as in `Verdict`.
+    """
+
+    status: str
+    original: Row | None = None
+    resemblance: float | None = None
+    containment: float | None = None
+    compared_with: Row | None = None
+    fields: Sequence[bytes] = ()
+    reason: str | None = None
+    candidates: int = 0
+    distance: int | None = None
+    contains: str | None = None
+    template: float | None = None
 
 
 @dataclass
@@ -55,7 +135,12 @@ class Batch:
         lookup: finds the originals.
         templates: of the sites, which learn from the pages; None where no texts are kept.
         texts: of the pages.
+        site_fields: which own fields of items tell the pages of a site apart.
+        rules_id: number that the store keeps the rules under; None where no page is met.
+        run: that meets the pages; None where they are not crawled or imported.
         touched: rows to be written, by id.
+        decided: rows of pages that were met, and decided.
+        placed: ids of pages whose place in the groups was decided.
     """
 
     database: Database
@@ -66,7 +151,13 @@ class Batch:
     lookup: Lookup
     templates: Templates | None
     texts: Texts
+    site_fields: SiteFields
+    rules_id: int | None = None
+    run: Run | None = None
     touched: dict[int, Row] = field(default_factory=dict)
+    decided: dict[int, Row] = field(default_factory=dict)
+    placed: set[int] = field(default_factory=set)
+    _compared: set[int] = field(default_factory=set)  # with others, that decided
     _rows: dict[int, Row] = field(default_factory=dict)
     _by_url: dict[tuple[str, bytes], int] = field(default_factory=dict)
     _by_text: dict[bytes, set[int]] = field(default_factory=dict)
@@ -78,10 +169,20 @@ class Batch:
     _reviews: dict[bytes, dict[bytes, bool]] = field(default_factory=dict)  # of pairs of URLs
 
     @classmethod
-    def of(cls, session: Session, connection: Connection, rules: Rules) -> Self:
+    def of(
+        cls,
+        session: Session,
+        connection: Connection,
+        rules: Rules,
+        *,
+        rules_id: int | None = None,
+        run: Run | None = None,
+    ) -> Self:
         """Begin a batch within a transaction of an open store."""
+        database, scheme, index = session.database, session.scheme, session.index
+        cache = session.site_cache
         return cls.open(
-            session.database, connection, session.scheme, rules, session.index, session.site_cache
+            database, connection, scheme, rules, index, cache, rules_id=rules_id, run=run
         )
 
     @classmethod
@@ -94,8 +195,13 @@ class Batch:
         index: Index,
         site_cache: SiteCache,
         tables: Tables = LIVE,
+        *,
+        rules_id: int | None = None,
+        run: Run | None = None,
     ) -> Self:
         """Begin a batch on some tables of a store."""
+        if rules.containment is not None and not index.sampled:  # not even within the batch
+            rules = replace(rules, containment=None)
         templates = Templates(connection, site_cache) if rules.store_text else None
         return cls(
             database,
@@ -106,6 +212,9 @@ class Batch:
             Lookup(index, rules, tables, partial(database.postings, connection)),
             templates,
             Texts(connection, scheme, templates if rules.templates else None),
+            SiteFields(connection, None if rules.fields == "auto" else rules.fields),
+            rules_id,
+            run,
         )
 
     def read_for(self, batch: Sequence[tuple[Page, Signature]]) -> None:
@@ -119,10 +228,9 @@ class Batch:
         moving = [
             (page, signature)
             for url, (page, signature) in zip(urls, batch, strict=True)
-            if times[url] > 1
-            or url not in self._by_url
-            or self._rows[self._by_url[url]].text_hash != signature.text_hash
+            if times[url] > 1 or self._is_to_be_decided(url, signature)
         ]
+        self.site_fields.read(site_of(page.url) for page, _ in batch if page.fields is not None)
         if self.templates is not None:
             self.templates.arriving = [page for page, _ in moving]
         self._read_alike(
@@ -134,6 +242,12 @@ class Batch:
         unknown = {*urls} - self._by_url.keys()
         if unknown:  # last: pages that others have stored and this batch has read are older
             self._new_ids = self.database.allocate(self.connection, len(unknown))[::-1]
+
+    def _is_to_be_decided(self, url: tuple[str, bytes], signature: Signature) -> bool:
+        row = self._rows.get(self._by_url.get(url, -1))
+        if row is None or row.text_hash != signature.text_hash:
+            return True
+        return row.rules_id != self.rules_id
 
     def read_again_for(self, rows: Sequence[Row]) -> None:
         """Read all rows that stored pages, which are in no group, can meet."""
@@ -199,7 +313,7 @@ class Batch:
         return [self._rows[read[_ID]] for read in found]
 
     def _load_originals(self) -> None:
-        self.load(self._by_original)
+        self.load(self._by_original.keys() | self._compared)
 
     def _read(
         self, query: str, values: Iterable[Any], scopes: Collection[str] | None = None
@@ -224,6 +338,8 @@ class Batch:
         self._by_text.setdefault(row.text_hash, set()).add(row.id)
         if row.original_id is not None:
             self._by_original.setdefault(row.original_id, set()).add(row.id)
+        if row.compared_id is not None:
+            self._compared.add(row.compared_id)
         if self.templates is not None:
             self.templates.expected.add(row.site)
 
@@ -292,6 +408,13 @@ class Batch:
         self.place(row, Decision("new"))
         return row
 
+    def compared_with(self, row: Row) -> Row | None:
+        """Find the page that decided on another one, if that is not its original."""
+        if row.compared_id is None:
+            return None
+        self.load([row.compared_id])
+        return self._rows.get(row.compared_id)
+
     def members(self, original: Row, newest: int | None = None) -> list[Row]:
         """Duplicates attached to an original, or so many of the newest; oldest first."""
         bound = {"original": original.id}
@@ -317,30 +440,57 @@ class Batch:
         self.load(ids)
         return [self._rows[page_id] for page_id in sorted(ids) if page_id in self._rows]
 
-    def enter(self, page: Page, signature: Signature, run: int | None) -> Arrival:
+    def enter(self, page: Page, signature: Signature) -> Arrival:
         """Enter a page under its URL: make a row, or give the stored one the text it has now."""
+        run = None if self.run is None else self.run.id
         kept_text = page.main_text if self.rules.store_text else None
         page_id = self._by_url.get((page.scope, url_key(page.url)))
         if page_id is None:
             row = Row.of(page, signature, self._new_ids.pop(), run)
             self.admit(row)
             self.texts.put(row, kept_text, page.body_key)
+            if isinstance(page.fields, OwnFields):
+                self.site_fields.note_names(row.site, page.fields)
             return Arrival(row)
         row = self._rows[page_id]
+        last_run, fields = row.last_run_id, row.fields
         row.last_seen = max(row.last_seen, fetched_at(page))
+        row.last_run_id = last_run if run is None else run
         row.source = page.source
         self.touched[row.id] = row
+        if isinstance(page.fields, OwnFields):
+            self.site_fields.note_names(row.site, page.fields)
+            row.fields = page.fields.packed
         if row.text_hash == signature.text_hash:
+            if run is None or last_run != run:  # twice in a crawl: with data from elsewhere
+                self.site_fields.learn(row.site, fields, row.fields)
             if page.body_key and extracted(page) == extracted(row):
                 self.texts.confirm(row, page.main_text, page.body_key)
-            return Arrival(row, is_unchanged=True)
+            return Arrival(row, is_unchanged=True, last_run=last_run)
         former = replace(row, id=-row.id)
         self.lookup.place(row.id, None)
         row.take("extracted", page)
         row.take("signature", signature)
         self.admit(row)
         self.texts.put(row, kept_text, page.body_key, former)
-        return Arrival(row, former=former)
+        return Arrival(row, former=former, last_run=last_run)
+
+    def confirm(self, original: Row) -> None:
+        """Have an original that a page follows by these rules be one by them, as it comes out."""
+        if original.rules_id != self.rules_id:
+            original.rules_id = self.rules_id
+            self.touched[original.id] = original
+
+    def is_gone(self, head: Row, arrival: Arrival) -> bool:
+        """Whether an original is no longer met, or has answered so, while its duplicate is.
+
+        It was met neither in this crawl nor since the one of the spider began that has finished
+        last; the duplicate was met in an earlier crawl.
+        """
+        run, met = self.run, head.last_run_id
+        if run is None or not run.is_crawl or arrival.last_run in (None, run.id) or met is None:
+            return False
+        return met == GONE or (run.previous is not None and met < run.previous)
 
     def meet(self, row: Row) -> Met:
         """Look up what a page, which is in no group, is to be compared with."""
@@ -379,9 +529,13 @@ class Batch:
     def place(self, row: Row, decision: Decision) -> None:
         """Attach a page to its original, or make it one, which later pages of the batch find."""
         original = decision.original
-        row.status = decision.status
+        is_kept = original is None and decision.status != "skipped"
+        row.status = "new" if is_kept else decision.status
         row.resemblance, row.containment = decision.resemblance, decision.containment
+        row.reason = decision.reason
+        row.compared_id = None if decision.compared_with is None else decision.compared_with.id
         self.touched[row.id] = row
+        self.placed.add(row.id)
         if original is not None:
             row.original_id = original.id
             self._by_original.setdefault(original.id, set()).add(row.id)

@@ -34,11 +34,18 @@ class _UndoneError(Exception):
 
 
 def check_batch(
-    session: Session, pages: Sequence[Page], rules: Rules, *, run: Run | None, dry_run: bool
+    session: Session,
+    pages: Sequence[Page],
+    rules: Rules,
+    *,
+    run: Run | None,
+    dry_run: bool,
+    any_index: bool = False,
 ) -> list[Verdict]:
     """Decide pages in order, each against all that is stored, and insert them.
 
-    Arguments and errors are those of `Store.check`.
+    Arguments and errors are those of `Store.check`; with `any_index`, an index that does not serve
+    the rules is no error: pages are decided by what it finds.
     """
     signatures = [_signature(page, session.scheme) for page in pages]
     signed = [
@@ -49,20 +56,23 @@ def check_batch(
     for page, _ in signed:
         if session.words_left.is_open and page.main_text is not None:
             session.words_left.note(page.main_text.text)
-    run_id = None if run is None else run.id
+    rules_id = None  # pages are decided again by an index that finds what the rules look for
+    if not (any_index and session.index.shortfall(rules)):
+        rules_id = session.number_of(rules, dry_run=dry_run)
 
     def decide_all(connection: Connection) -> tuple[list[Verdict], Counter[str], Batch]:
-        session.index.require(rules)
+        if not any_index:
+            session.index.require(rules)
         alone = session.database.alone
         validation = None if alone else Validation(session, connection, signed)
-        batch = Batch.of(session, connection, rules)
+        batch = Batch.of(session, connection, rules, rules_id=rules_id, run=run)
         batch.read_for(signed)
         verdicts = [
-            decide(page, signature, batch, run_id)
+            decide(page, signature, batch)
             for page, signature in zip(pages, signatures, strict=True)
         ]
         if validation is not None:
-            validation.look(batch, verdicts)
+            validation.look(batch)
         write_batch(batch)
         counts = Counter(verdict.status for verdict in verdicts)
         if batch.lookup.full:

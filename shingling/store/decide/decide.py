@@ -8,44 +8,41 @@ from typing import TYPE_CHECKING
 from shingling.rules.methods import METHODS
 from shingling.similarity import distance as simhash_distance, nearest
 from shingling.store.decide.alike import are_one, choose, choose_exact, contained
-from shingling.store.decide.decision import Decision
-from shingling.store.decide.groups import follow, lead_again, leave
+from shingling.store.decide.batch import Decision
+from shingling.store.decide.groups import follow, lead_again, leave, regroup
 from shingling.store.model import DAY, Verdict, fetched_at, is_template
 from shingling.store.templates import COPY, MAX_COPIES
 from shingling.text import title_key
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from shingling.sketch import Signature
-    from shingling.store.decide.batch import Batch
-    from shingling.store.decide.decision import Arrival, Met
+    from shingling.store.decide.alike import Choice
+    from shingling.store.decide.batch import Arrival, Batch, Met
     from shingling.store.model import Page
     from shingling.store.schema.rows import Row
 
 _NEWEST_DUPLICATES = 32  # of one original, that a page may be a copy of
 
 
-def decide(
-    page: Page, signature: Signature | None, batch: Batch, run: int | None = None
-) -> Verdict:
+def decide(page: Page, signature: Signature | None, batch: Batch) -> Verdict:
     """Decide one page against everything stored, and insert or update it.
 
     Args:
         page: what was fetched.
         signature: of its text; None where it has none.
         batch: has read all that the page can meet, within the caller's write transaction.
-        run: that stores it.
     """
     # 1. Nothing to compare: skipped, and not stored.
     if signature is None or not signature.words:
         return Verdict("skipped", reason=page.reason or "no_main_text")
 
     # 2. The URL is known: the same text again, or a page that has changed.
-    arrival = batch.enter(page, signature, run)
+    arrival = batch.enter(page, signature)
     row, former = arrival.row, arrival.former
     if arrival.is_unchanged:
-        return _unchanged(arrival, batch)
+        return _unchanged(arrival, fetched_at(page), batch)
     previous: float | None = None
     led: Sequence[Row] = ()
     if former is not None:
@@ -54,39 +51,97 @@ def decide(
 
     # 3. to 5. The same text, candidates, or new.
     met = batch.meet(row)
-    _learn(row, former, met, batch)
+    if page.teaches:
+        _learn(row, former, met, batch)
     decision = place(row, fetched_at(page), batch, met)
-    if decision.original in led:
+    head = decision.original
+    if head in led:
         decision = lead_again(row, decision, batch)
-    row.last_verdict = decision.status
-    if decision.status == "new":
-        row.last_verdict = "new" if former is None else "changed"
+    elif head is not None and batch.is_gone(head, arrival):
+        decision = lead_again(row, decision, batch, "original_gone")
+    status = decision.status
+    if status == "new":
+        status = "new" if former is None else "changed"
         if batch.templates is not None:
             batch.templates.learn_title(row)
+    return _verdict(row, status, decision, batch, previous)
+
+
+def _unchanged(arrival: Arrival, now: int, batch: Batch) -> Verdict:
+    """Decide a page that has the text that it had: again, where something else has changed."""
+    row = arrival.row
+    head, status = batch.head(row), "unchanged"
+    decision = _standing(row, head, batch)
+    if head is not row and batch.is_gone(head, arrival):
+        decision = lead_again(row, decision, batch, "original_gone")
+    elif row.rules_id != batch.rules_id:
+        led = leave(row, batch)
+        decision = _decide_again(row, head, now, batch)
+        if decision.original is None:
+            regroup(led, batch, (), [row])
+        if decision.original not in (None, head):
+            status = decision.status
+    elif head is not row and row.reason != "review":
+        fields = batch.site_fields.differing(row, head)
+        if fields:  # it says what it did not say before
+            status = row.status
+            decision = decision._replace(reason="other_fields", fields=fields)
+    return _verdict(row, status, decision, batch)
+
+
+def _standing(row: Row, head: Row, batch: Batch) -> Decision:
+    """Decision by which a page stands as it does."""
+    if head is not row:
+        return Decision(row.status, head, row.resemblance, row.containment, reason=row.reason)
+    other = batch.compared_with(row)
+    if other is None:
+        return Decision("new")
+    fields = batch.site_fields.differing(row, batch.head(other))
+    return Decision("new", reason=row.reason, fields=fields)
+
+
+def _decide_again(row: Row, head: Row, now: int, batch: Batch) -> Decision:
+    """Decide a page again that was decided by other rules, as in a store that begins with these.
+
+    What was decided by these rules counts; and if that has no original for it, the one that it had.
+    """
+    decision = place(row, now, batch, counts=lambda other: other.rules_id == batch.rules_id)
+    if decision.original is None and head is not row:
+        decision = place(row, now, batch, counts=lambda other: other is head)
+    return decision
+
+
+def _verdict(
+    row: Row, status: str, decision: Decision, batch: Batch, previous: float | None = None
+) -> Verdict:
+    """Verdict on a page that was met."""
+    row.last_verdict, row.rules_id = status, batch.rules_id
+    if status != "unchanged" or row.id in batch.placed:
+        batch.decided[row.id] = row
+    compared = batch.compared_with(row)
+    original = decision.original
+    if original is not None and decision.reason != "other_fields":
+        batch.confirm(original)
+    if original is None and decision.fields and compared is not None:
+        original = batch.head(compared)
+    differing = decision.fields
+    if original is not None and not differing:
+        differing = batch.site_fields.all_differing(row, original)
     return Verdict(
-        status=row.last_verdict,
-        original=None if decision.original is None else decision.original.url,
-        resemblance=previous if row.last_verdict == "changed" else row.resemblance,
+        status=status,
+        original=None if original is None else original.url,
+        resemblance=previous if status == "changed" else row.resemblance,
         containment=row.containment,
         page_id=row.id,
         reason=decision.reason,
         previous=previous,
         distance=decision.distance,
         contains=decision.contains,
+        compared_with=None if compared is None or compared is original else compared.url,
+        fields=batch.site_fields.named(row.site, differing),
         template=decision.template,
         candidates=decision.candidates,
-    )
-
-
-def _unchanged(arrival: Arrival, batch: Batch) -> Verdict:
-    row = arrival.row
-    row.last_verdict = "unchanged"
-    return Verdict(
-        status="unchanged",
-        original=None if row.is_original else batch.head(row).url,
-        resemblance=row.resemblance,
-        containment=row.containment,
-        page_id=row.id,
+        threshold=batch.rules.least_resemblance,
     )
 
 
@@ -115,6 +170,8 @@ class _Case:
         is_template: whether too little is left of it without its site's template.
         looked_at: originals that it was compared with.
         other_title: whether an original was passed over because of its title.
+        other_fields: decision by which it would follow an original, but for its own fields.
+        counts: which originals count; None: all.
         contains: URL of an original that is a piece of the page.
     """
 
@@ -125,11 +182,30 @@ class _Case:
     is_template: bool
     looked_at: Sequence[Row] = ()
     other_title: bool = False
+    other_fields: Decision | None = None
+    counts: Callable[[Row], bool] | None = None
     contains: str | None = None
+
+    def note(self, choice: Choice, status: str) -> None:
+        """Note why originals were passed over."""
+        self.other_title = self.other_title or choice.other_title
+        apart = choice.other_fields
+        if apart is not None and self.other_fields is None:
+            self.other_fields = Decision(
+                status,
+                None,
+                apart.resemblance,
+                apart.containment,
+                compared_with=apart.compared_with or apart.head,
+                fields=self.batch.site_fields.differing(self.row, apart.head),
+                reason="other_fields",
+            )
 
     def may_follow(self, head: Row) -> bool:
         """Whether an original counts: no review excludes it, and it is in the window."""
         if head is self.row or head.id in self.met.excluded or head.is_of_page_of(self.row):
+            return False
+        if self.counts is not None and not self.counts(head):
             return False
         window = self.batch.rules.window_days
         return window is None or head.last_seen >= self.now - window * DAY
@@ -140,7 +216,13 @@ class _Case:
         return [head for head in originals if head.words >= fewest and self.may_follow(head)]
 
 
-def place(row: Row, now: int, batch: Batch, met: Met | None = None) -> Decision:
+def place(
+    row: Row,
+    now: int,
+    batch: Batch,
+    met: Met | None = None,
+    counts: Callable[[Row], bool] | None = None,
+) -> Decision:
     """Attach a page that is in no group to an original, or make it one.
 
     Args:
@@ -148,6 +230,7 @@ def place(row: Row, now: int, batch: Batch, met: Met | None = None) -> Decision:
         now: seconds since 1970, from which `Rules.window_days` counts back.
         batch: has read all that the page can meet.
         met: what it meets; None looks it up.
+        counts: which originals count; None: all.
     """
     split = batch.texts.split(row)
     # What other pages of its site show too says nothing of a page, except that it is the same as
@@ -155,7 +238,8 @@ def place(row: Row, now: int, batch: Batch, met: Met | None = None) -> Decision:
     only_template = split is not None and is_template(
         split, row.words, batch.rules.min_words, batch.scheme.canonical
     )
-    case = _Case(row, now, batch, met or batch.meet(row), only_template)
+    met = met or batch.meet(row)
+    case = _Case(row, now, batch, met, only_template, counts=counts)
     decision = (
         _reviewed(case)
         or _same_text(case)
@@ -172,7 +256,8 @@ def place(row: Row, now: int, batch: Batch, met: Met | None = None) -> Decision:
 def _reviewed(case: _Case) -> Decision | None:
     """Follow the original that a review names: it goes before every measure."""
     for head in case.met.reviewed:
-        if head is not case.row and head.id not in case.met.excluded:
+        counts = case.counts is None or case.counts(head)
+        if counts and head is not case.row and head.id not in case.met.excluded:
             return follow(case.row, head, case.batch)
     return None
 
@@ -183,7 +268,7 @@ def _same_text(case: _Case) -> Decision | None:
         return None
     pairs = [(twin, head) for twin, head in case.met.same_text if case.may_follow(head)]
     choice = choose_exact(case.row, pairs, case.is_template, case.batch)
-    case.other_title = choice.other_title
+    case.note(choice, "exact")
     return None if choice.best is None else Decision("exact", *choice.best)
 
 
@@ -205,15 +290,14 @@ def _nearest_candidate(case: _Case) -> Decision | None:
     if case.is_template:
         case.looked_at = [other for other in case.looked_at if are_one(row, other, batch)]
     choice = choose(row, case.looked_at, batch)
-    case.other_title = case.other_title or choice.other_title
+    case.note(choice, "near")
     if choice.best is None:
         return None
-    head, resemblance, containment = choice.best
     distance = None
     if METHODS[batch.rules.method].distance:
-        distance = simhash_distance(row.simhash, head.simhash)
+        distance = simhash_distance(row.simhash, choice.best.head.simhash)
     count = len(case.looked_at)
-    return Decision("near", head, resemblance, containment, candidates=count, distance=distance)
+    return Decision("near", *choice.best, candidates=count, distance=distance)
 
 
 def _nothing_but_template(case: _Case) -> Decision | None:
@@ -230,19 +314,18 @@ def _piece(case: _Case) -> Decision | None:
         return None
     wholes = case.to_measure(batch.likely_wholes(row))
     case.looked_at = [*{other.id: other for other in (*case.looked_at, *wholes)}.values()]
-    piece, case.contains, other_title = contained(row, wholes, batch.rules.containment, batch)
-    case.other_title = case.other_title or other_title
-    if piece is None:
+    choice, case.contains = contained(row, wholes, batch.rules.containment, batch)
+    case.note(choice, "near")
+    if choice.best is None:
         return None
-    head, both = piece
     count = len(case.looked_at)
-    return Decision(
-        "near", head, both.resemblance, both.containment, reason="piece", candidates=count
-    )
+    return Decision("near", *choice.best, reason="piece", candidates=count)
 
 
 def _new(case: _Case) -> Decision:
     """5. It is like no other page: an original."""
     reason = "other_title" if case.other_title else None
     count = len(case.looked_at)
+    if case.other_fields is not None:
+        return case.other_fields._replace(candidates=count, contains=case.contains)
     return Decision("new", reason=reason, candidates=count, contains=case.contains)

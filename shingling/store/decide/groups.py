@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shingling.rules.methods import METHODS
+from shingling.similarity.following import Following
 from shingling.sketch import FUNCTIONS
-from shingling.store.decide.alike import are_two, choose, contained, least_estimate
-from shingling.store.decide.decision import Decision
+from shingling.store.decide.alike import are_two, choose, contained
+from shingling.store.decide.batch import Decision
 from shingling.store.decide.write import delete_rows, write_batch
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from shingling.store.decide.alike import Original
     from shingling.store.decide.batch import Batch
     from shingling.store.schema.rows import Row
 
@@ -40,21 +42,22 @@ def leave(
     return members
 
 
-def lead_again(row: Row, decision: Decision, batch: Batch) -> Decision:
-    """Make a page that has changed the original of one that it led, and would follow now.
+def lead_again(row: Row, decision: Decision, batch: Batch, reason: str | None = None) -> Decision:
+    """Make a page the original of one that it follows now.
 
-    That one was dropped, and perhaps never came out: the page must not be dropped for its sake.
-    Where both change, one after the other, both would be.
+    It led that one before it changed: that one was dropped, and perhaps never came out. Where both
+    change, one after the other, both would be dropped. Or that one is gone from the web.
 
     Args:
         row: the page.
         decision: by which it follows the other one.
         batch: where they are.
+        reason: why it leads.
     """
     head = decision.original
     assert head is not None
     followers = [head, *batch.members(head)]
-    again = Decision("new", candidates=decision.candidates)
+    again = Decision("new", reason=reason, candidates=decision.candidates)
     batch.place(row, again)
     regroup([one for one in followers if one is not row], batch, (), [row])
     return again._replace(template=decision.template)
@@ -104,8 +107,12 @@ def _promote_exact_copy(row: Row, batch: Batch, leaving: Collection[int]) -> Non
         if other.id not in leaving and other is not row
     ]
     if copies and all(other.status == "exact" for other in copies):
-        copies[0].status = "near"
-        batch.touched[copies[0].id] = copies[0]
+        heir = copies[0]
+        heir.status, heir.reason, heir.compared_id = "near", row.reason, None
+        heir.resemblance, heir.containment = row.resemblance, row.containment
+        for other in copies[1:]:
+            other.compared_id = heir.id
+        batch.touched.update((other.id, other) for other in copies)
 
 
 def regroup(
@@ -158,7 +165,9 @@ def _follow_one(
             return follow(row, head, batch)
     for head in heads:
         is_other = head.text_hash != row.text_hash or head.id in excluded
-        if not is_other and not are_two(row, head, 1.0, batch):
+        if is_other or are_two(row, head, 1.0, batch):
+            continue
+        if not batch.site_fields.differing(row, head):
             return Decision("exact", head, 1.0, 1.0)
     near = _nearest(row, heads, minima, excluded, batch)
     if near is not None:
@@ -172,12 +181,12 @@ def _nearest(
     minima: np.ndarray[tuple[int, int], np.dtype[np.uint32]],
     excluded: Collection[int],
     batch: Batch,
-) -> tuple[Row, float, float] | None:
+) -> Original | None:
     rules = batch.rules
     if METHODS[rules.method].keys is None or not heads:
         return None
     estimates = (minima[: len(heads)] == row.minima).mean(axis=1)
-    likely = np.flatnonzero(estimates >= least_estimate(rules)).tolist()
+    likely = np.flatnonzero(estimates >= Following.by(rules).worth).tolist()
 
     def eligible(chosen: Sequence[Row]) -> list[Row]:
         return [
@@ -187,8 +196,6 @@ def _nearest(
     best = choose(row, eligible([heads[at] for at in likely]), batch).best
     if best is None and rules.containment is not None:
         wholes = eligible(sorted(heads, key=lambda head: -head.words))
-        piece = contained(row, wholes, rules.containment, batch).piece
-        if piece is not None:
-            head, both = piece
-            return head, both.resemblance, both.containment
+        choice, _ = contained(row, wholes, rules.containment, batch)
+        return choice.best
     return best

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from shingling.sketch import Minima, Signature
     from shingling.store.backends.base import Committed
     from shingling.store.decide.batch import Batch
-    from shingling.store.model import Page, Verdict
+    from shingling.store.model import Page
     from shingling.store.schema.rows import Row
     from shingling.store.session import Session
 
@@ -104,19 +104,14 @@ class Validation:
         keys = {_lock_key(page.scope, url_key(page.url)) for page, _ in signed}
         self._since = self._database.lock(connection, sorted(keys))
 
-    def look(self, batch: Batch, verdicts: Iterable[Verdict]) -> None:
+    def look(self, batch: Batch) -> None:
         """Look at what others have committed while a batch was decided, before it is written.
 
         Raises:
             OvertakenError: the batch has missed something.
         """
-        moved = {
-            verdict.page_id: None
-            for verdict in verdicts
-            if verdict.page_id is not None and verdict.status != "unchanged"
-        }
         self._batch = batch
-        self._decided = [batch.held[page_id] for page_id in moved]
+        self._decided = [*batch.decided.values()]
         self._first_new = min((row.id for row in self._decided if not row.stored), default=MAX_ID)
         self._written = sorted(batch.touched)
         self._validate(self._database.committed_since(self._connection, self._since))

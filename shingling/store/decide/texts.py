@@ -53,8 +53,8 @@ class Texts:
     _shingles: dict[str, Fingerprints] = field(default_factory=dict)
     _samples: dict[tuple[str, str], list[int]] = field(default_factory=dict)
     _damaged: set[int] = field(default_factory=set)  # pages whose kept text cannot be read
-    # By page, with the text that they are of.
-    _fingerprints: dict[int, tuple[str, Fingerprints]] = field(default_factory=dict)
+    # By page, and whether they are of the whole text; with the text that they are of.
+    _fingerprints: dict[tuple[int, bool], tuple[str, Fingerprints]] = field(default_factory=dict)
 
     def put(
         self,
@@ -134,9 +134,10 @@ class Texts:
             return None
         split = None if whole else self.split(row)
         compared = main_text.text if split is None else split.compared
-        if row.id not in self._fingerprints or self._fingerprints[row.id][0] != compared:
-            self._fingerprints[row.id] = compared, np.unique(self._shingles_of(compared))
-        return self._fingerprints[row.id][1]
+        name = row.id, whole
+        if name not in self._fingerprints or self._fingerprints[name][0] != compared:
+            self._fingerprints[name] = compared, np.unique(self._shingles_of(compared))
+        return self._fingerprints[name][1]
 
     def sample(self, scope: str, main_text: PreparedText | None) -> list[int]:
         """Keys of some of a text's shingles, by which its pieces are found in a scope."""

@@ -102,43 +102,61 @@ class Index:
         method = next(name for name, one in METHODS.items() if one.keys is keys)
         return Rules(method=method, containment=DEFAULT_CONTAINMENT if self.sampled else None)
 
+    def extended(self, rules: Rules, scheme: Scheme) -> Index:
+        """Index that finds what these rules look for, and samples as well, where this one has any.
+
+        Bands never get more minima than they have here: the fewer, the more pairs are found.
+        """
+        keys_of = Index.for_rules(rules, scheme).keys_of
+        sampled = self.sampled or rules.containment is not None
+        if isinstance(self.keys_of, Banding) and isinstance(keys_of, Banding):
+            rows = (one for one in range(self.keys_of.rows, 0, -1) if FUNCTIONS % one == 0)
+            found = (Index(Banding(FUNCTIONS // one, one), sampled) for one in rows)
+            return next(one for one in found if not one.shortfall(rules))
+        return Index(keys_of, sampled)
+
     def require(self, rules: Rules) -> None:
         """Check that the index finds what these rules look for.
 
         Raises:
             BandingError: it does not; the message names the command that makes another.
         """
-        problem = self._problem(rules)
-        if problem:
-            same = isinstance(self.keys_of, Banding) and rules.method == DEFAULT_METHOD
-            options = "" if same else f" --method {rules.method}"
-            if METHODS[rules.method].threshold:
-                options += f" --threshold {rules.threshold:g}"
-            if self.sampled or rules.containment is not None:
-                options += " --containment"
-            raise BandingError(f"{problem}: run `scrapy dedup rebuild{options}` once")
+        if shortfall := self.shortfall(rules):
+            raise BandingError(
+                f"the index of the store finds {shortfall}: run `{self.command(rules)}` once"
+            )
 
-    def _problem(self, rules: Rules) -> str | None:
-        keys = METHODS[rules.method].keys
-        if keys is None:
-            return None
+    def command(self, rules: Rules) -> str:
+        """Command that makes an index for rules, with the samples that this one has."""
+        same = isinstance(self.keys_of, Banding) and rules.method == DEFAULT_METHOD
+        command = "scrapy dedup rebuild" + ("" if same else f" --method {rules.method}")
+        if METHODS[rules.method].threshold:
+            command += f" --threshold {rules.threshold:g}"
+        if self.sampled or rules.containment is not None:
+            command += " --containment"
+        return command
+
+    def shortfall(self, rules: Rules) -> str:
+        """Say what the index finds instead of all that rules look for; empty: it finds that."""
+        if METHODS[rules.method].keys is None:
+            return ""
+        missed = [self._shortfall_of_keys(rules)]
         if rules.containment is not None and not self.sampled:
-            return "the store has no samples of its pages, which DEDUP_CONTAINMENT looks up"
-        if isinstance(self.keys_of, Halves):
-            if keys is not Keys.SIMHASH_HALVES:
-                return f"the store is indexed by SimHash, not for the method {rules.method}"
-            return None
-        if keys is Keys.SIMHASH_HALVES:
-            return f"the store is indexed by minima, not for the method {rules.method}"
-        banding = self.keys_of
-        if keys is Keys.SUPERSHINGLES:
-            if banding.finds_supershingles:
-                return None
-            return f"bands of {banding.rows} minima do not find all equal supershingles"
-        if banding.finds(rules.threshold):
-            return None
-        return (
-            f"threshold {rules.threshold:g} lies below what the stored bands find"
-            f" ({banding.bands} x {banding.rows} find"
-            f" {banding.recall(rules.threshold):.0%} there)"
-        )
+            missed.append("no pieces of pages (DEDUP_CONTAINMENT)")
+        return ", and ".join(filter(None, missed))
+
+    def _shortfall_of_keys(self, rules: Rules) -> str:
+        keys, banding = METHODS[rules.method].keys, self.keys_of
+        if isinstance(banding, Halves):
+            if keys is Keys.SIMHASH_HALVES:
+                return ""
+            return f"only pages whose SimHashes differ in at most {rules.simhash_distance} bits"
+        resemblance = banding.reach
+        if keys is Keys.BANDS:
+            resemblance = rules.threshold
+            if banding.finds(resemblance) or banding.rows == 1:  # no other one finds more
+                return ""
+        elif keys is Keys.SUPERSHINGLES and banding.finds_supershingles:
+            return ""
+        share = banding.recall(resemblance)
+        return f"about {share:.0%} of the pages with a resemblance of {resemblance:.3g}"

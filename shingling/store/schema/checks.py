@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from shingling.rules.own_fields import BODY_BYTES, FIELD_BYTES, MAX_FIELDS
 from shingling.store.model import FIRST_SECOND, LAST_SECOND, MAX_SCOPE_CHARACTERS
 from shingling.text import clean
 
@@ -81,6 +82,18 @@ def _is_json_object(value: Any) -> bool:
         return False
 
 
+def _are_fields(value: Any) -> bool:
+    if type(value) is not bytes:
+        return False
+    number, rest = divmod(len(value) - BODY_BYTES, FIELD_BYTES)
+    return not rest and 0 <= number <= MAX_FIELDS + 1
+
+
+HEX_KEY: Check = (
+    lambda value: type(value) is str and len(value) == 8 and {*value} <= {*"0123456789abcdef"},
+    "8 hexadecimal digits",
+)
+OWN_FIELDS: Check = _are_fields, "digests of fields"
 JSON_OBJECT: Check = _is_json_object, "an object in JSON"
 STRING: Check = _is_storable, "a string without NUL and lone surrogates"
 URL: Check = lambda value: bool(value) and _is_storable(value), "a URL"

@@ -1,10 +1,9 @@
-"""What is damaged in a store: how a signature tells, what stands in for it, and who is told."""
+"""What is damaged in a store: what stands in for a signature, and who is told."""
 
 from __future__ import annotations
 
 import hashlib
 import logging
-import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
 from shingling.sketch import FUNCTIONS
@@ -21,16 +20,6 @@ HASH_BYTES = 16
 
 _MAX_REMEMBERED = 10_000  # rows, so that each is told once
 _KEY = "shingling_damage"  # in `Connection.info`
-
-
-def checksum(words: int, text_hash: bytes, minima: bytes, simhash: int) -> int:
-    """CRC-32 of a signature as the database keeps it, as a signed number.
-
-    zlib's takes a third of the time of crcmod's, which has no instructions of the processor for it;
-    one call of it takes less time than three.
-    """
-    crc = zlib.crc32(b"%b%b%d %d" % (text_hash, minima, words, simhash))
-    return crc - (1 << 32) if crc >= 1 << 31 else crc
 
 
 class Blank(NamedTuple):

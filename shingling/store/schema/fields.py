@@ -79,16 +79,11 @@ class PageField:
     Args:
         kind: of its values.
         nullable: whether it may be None.
-        exported: number that gives its place among the fields of an exported page, in tens so
-            that others fit between; None: it is not exported.
-        exported_as: its name there and in `StoredPage`, if it is not that of the column.
         origin: where its value comes from.
     """
 
     kind: Kind
     nullable: bool = False
-    exported: int | None = None
-    exported_as: str | None = None
     origin: Origin = ""
 
     @property
@@ -120,7 +115,15 @@ LITTLE_ENDIAN = Stored(
     lambda raw: np.frombuffer(raw, dtype="<u4"),
 )
 
+FIELDS = Kind(
+    LargeBinary(),
+    checks.OWN_FIELDS,
+    lambda pa: pa.binary(),
+    cell=str,
+    letters=BASE64,
+)
 ID = Kind(ROW_ID, checks.ID, lambda pa: pa.int64(), cell=int)
+RUN = Kind(ROW_ID, checks.COUNT, lambda pa: pa.int64(), cell=int)
 STRING = Kind(Text(), checks.STRING, lambda pa: pa.string())
 SCOPE = Kind(Text(), checks.SCOPE, lambda pa: pa.string())
 URL = Kind(Text(), checks.URL, lambda pa: pa.string())
@@ -150,9 +153,6 @@ SIMHASH = Kind(
     cell=str,
     letters=_HEXADECIMAL_NUMBER,
     stored=SIGNED,
-)
-CHECKSUM = Kind(
-    Integer(), checks.whole_number(-(1 << 31), (1 << 31) - 1), lambda pa: pa.int32(), cell=int
 )
 MINIMA = Kind(
     LargeBinary(4 * FUNCTIONS),

@@ -23,7 +23,8 @@ def migrations_folder() -> Path:
     return inside if inside.is_dir() else package.parent / "migrations"
 
 
-HEAD = max(path.name[1:5] for path in migrations_folder().glob("versions/r*.py"))
+_REVISIONS = {path.name[:5] for path in migrations_folder().glob("versions/r*.py")}
+HEAD = max(_REVISIONS)
 """Revision of the tables of this release: the highest number of a migration."""
 
 # As Alembic makes it.
@@ -50,7 +51,8 @@ def upgrade(connection: Connection) -> tuple[str | None, str]:
         The revision before (None: there were no tables) and after.
 
     Raises:
-        StoreVersionError: the store is newer than this release.
+        StoreVersionError: another release has written the store, and this one does not know its
+            revision.
     """
     before = current_revision(connection)
     # The usual cases do not pay for the import of Alembic.
@@ -61,34 +63,27 @@ def upgrade(connection: Connection) -> tuple[str | None, str]:
             tables.create_all(connection, checkfirst=False)  # another's of that name is an error
         connection.execute(insert(_version).values(version_num=HEAD))
         return before, HEAD
+    require_known(before)
     # Alembic reports at INFO what is no news to somebody who runs a crawl.
     logging.getLogger("alembic").setLevel(logging.WARNING)
     from alembic import command
-    from alembic.script import ScriptDirectory
 
-    config = alembic_config(connection)
-    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
-    if before not in known:
-        raise _newer(before)
-    command.upgrade(config, "head")
+    command.upgrade(alembic_config(connection), "head")
     return before, HEAD
 
 
-def refuse_newer(revision: str) -> None:
-    """Check that a store is not newer than this release: revisions are numbers.
+def require_known(revision: str) -> None:
+    """Check that a store has the revision of this release, or of an earlier one.
 
     Raises:
-        StoreVersionError: it is.
+        StoreVersionError: it has not.
     """
-    if revision > HEAD:
-        raise _newer(revision)
-
-
-def _newer(revision: str) -> StoreVersionError:
-    return StoreVersionError(
-        f"the store has revision {revision}, this release of scrapy-shingling knows up to"
-        f" {HEAD}: install a newer one (pip install -U scrapy-shingling)"
-    )
+    if revision not in _REVISIONS:
+        raise StoreVersionError(
+            f"the store has revision {revision}, which this release of scrapy-shingling does not"
+            f" know (its own is {HEAD}): install the release that has written the store, or use"
+            " another DEDUP_STORE_URL"
+        )
 
 
 def alembic_config(connection: Connection) -> Config:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+from shingling.rules.own_fields import OwnFields
 from shingling.store.model import fetched_at
 from shingling.store.schema import fields as kinds
 from shingling.store.schema.damage import (
     HASH_BYTES,
     MINIMA_BYTES,
-    Blank,
     blank_signature,
-    checksum,
 )
 from shingling.store.schema.fields import PageField
 from shingling.store.urls import site_of
@@ -30,6 +29,10 @@ if TYPE_CHECKING:
     from shingling.store.model import Page
 
 
+GONE = 0
+"""In the place of the last run that met a page: the page has answered that it is gone."""
+
+
 class Keyed(NamedTuple):
     """What the keys of a page are made of, and whether it has samples."""
 
@@ -38,45 +41,52 @@ class Keyed(NamedTuple):
     sampled: bool = True
 
 
-def _page(kind: kinds.Kind, exported: int | None = None, **more: Any) -> dict[str, PageField]:
-    return {"page": PageField(kind, exported=exported, **more)}
+def _page(kind: kinds.Kind, **more: Any) -> dict[str, PageField]:
+    return {"page": PageField(kind, **more)}
 
 
 @dataclass(slots=True, eq=False)
 class Row:
     """One row of `pages`, and what the database finds it by (None: nothing).
 
-    This is the table of fields: columns, exports, imports and rebuilds are derived from it. A
-    field whose type allows None is nullable.
+    This is the table of fields: columns, exports, imports and rebuilds are derived from it.
     """
 
-    id: int = field(metadata=_page(kinds.ID, 0))
-    scope: str = field(metadata=_page(kinds.SCOPE, 30))
-    url: str = field(metadata=_page(kinds.URL, 10))
+    id: int = field(metadata=_page(kinds.ID))
+    scope: str = field(metadata=_page(kinds.SCOPE))
+    url: str = field(metadata=_page(kinds.URL))
     url_key: bytes = field(metadata=_page(kinds.HASH))  # hash of the URL
-    site: str = field(metadata=_page(kinds.STRING, 20))
-    title: str | None = field(metadata=_page(kinds.STRING, 40, origin="extracted"))
-    language: str | None = field(metadata=_page(kinds.STRING, 50, origin="extracted"))
-    words: int = field(metadata=_page(kinds.WORDS, 60, origin="signature"))
-    text_hash: bytes = field(metadata=_page(kinds.HASH, 170, origin="signature"))
-    minima: Minima = field(metadata=_page(kinds.MINIMA, 190, origin="signature"))
-    simhash: int = field(metadata=_page(kinds.SIMHASH, 180, origin="signature"))
+    site: str = field(metadata=_page(kinds.STRING))
+    title: str | None = field(metadata=_page(kinds.STRING, nullable=True, origin="extracted"))
+    language: str | None = field(metadata=_page(kinds.STRING, nullable=True, origin="extracted"))
+    words: int = field(metadata=_page(kinds.WORDS, origin="signature"))
+    text_hash: bytes = field(metadata=_page(kinds.HASH, origin="signature"))
+    minima: Minima = field(metadata=_page(kinds.MINIMA, origin="signature"))
+    simhash: int = field(metadata=_page(kinds.SIMHASH, origin="signature"))
     # Where the page stands: new, exact, near or skipped.
-    status: str = field(metadata=_page(kinds.STATUS, 70, origin="decision"))
-    last_verdict: str = field(metadata=_page(kinds.VERDICT, 80, origin="decision"))
+    status: str = field(metadata=_page(kinds.STATUS, origin="decision"))
+    last_verdict: str = field(metadata=_page(kinds.VERDICT, origin="decision"))
     # None: the page is an original.
-    original_id: int | None = field(metadata=_page(kinds.ID, 90, origin="decision"))
-    # To the original.
-    resemblance: float | None = field(metadata=_page(kinds.SHARE, 110, origin="decision"))
-    containment: float | None = field(metadata=_page(kinds.SHARE, 120, origin="decision"))
-    first_seen: int = field(metadata=_page(kinds.TIME, 130))
-    last_seen: int = field(metadata=_page(kinds.TIME, 140))
+    original_id: int | None = field(metadata=_page(kinds.ID, nullable=True, origin="decision"))
+    # To the page that decided: the original, or that of `compared_id`.
+    resemblance: float | None = field(metadata=_page(kinds.SHARE, nullable=True, origin="decision"))
+    containment: float | None = field(metadata=_page(kinds.SHARE, nullable=True, origin="decision"))
+    first_seen: int = field(metadata=_page(kinds.TIME))
+    last_seen: int = field(metadata=_page(kinds.TIME))
     # The run that stored the page first.
-    run_id: int | None = field(metadata=_page(kinds.ID, 150, exported_as="run"))
+    run_id: int | None = field(metadata=_page(kinds.ID, nullable=True))
     # URL of the page that this is an item of; None: it is a page.
-    source: str | None = field(metadata=_page(kinds.STRING, 160))
-    # Of the signature; None where that is new, or an older release has written it.
-    checksum: int | None = field(metadata=_page(kinds.CHECKSUM))
+    source: str | None = field(metadata=_page(kinds.STRING, nullable=True))
+    # Own fields of the item, packed; None where there is no item, or it says nothing.
+    fields: bytes | None = field(metadata=_page(kinds.FIELDS, nullable=True))
+    # The run that has met the page last, or GONE.
+    last_run_id: int | None = field(metadata=_page(kinds.RUN, nullable=True))
+    # Why the page stands as it does: `Verdict.reason`.
+    reason: str | None = field(metadata=_page(kinds.STRING, nullable=True, origin="decision"))
+    # The page that resemblance and containment are to, if it is not the original.
+    compared_id: int | None = field(metadata=_page(kinds.ID, nullable=True, origin="decision"))
+    # By which rules the page was decided when it was met last.
+    rules_id: int | None = field(metadata=_page(kinds.ID, nullable=True, origin="decision"))
     stored: bool
     indexed: Keyed | None
     # Whether the database has something else, for which a signature like no other stands here.
@@ -101,6 +111,8 @@ class Row:
             "site": site_of(page.url),
             "first_seen": seen,
             "last_seen": seen,
+            "last_run_id": run,
+            "fields": page.fields.packed if isinstance(page.fields, OwnFields) else None,
         }
         return cls(**values, stored=False, indexed=None)
 
@@ -122,9 +134,6 @@ class Row:
         values = [*_column_values(self)]
         for place, write in _WRITERS:
             values[place] = write(values[place])
-        if self.checksum is None or self.damaged:
-            made = checksum(*_signature_in(values))
-            values[_CHECKSUM] = ~made if self.damaged else made  # so that the damage is found again
         return tuple(values)
 
     def take(self, origin: kinds.Origin, other: Page | Signature) -> None:
@@ -132,7 +141,7 @@ class Row:
         for name in ORIGINS[origin]:
             setattr(self, name, getattr(other, name))
         if origin == "signature":
-            self.damaged, self.checksum = False, None
+            self.damaged = False
 
     def blank(self) -> None:
         """Have a signature that is like no other, in place of one that is lost."""
@@ -143,25 +152,28 @@ class Row:
 
 
 PAGE_FIELDS: dict[str, PageField] = {
-    one.name: replace(one.metadata["page"], nullable=str(one.type).endswith("| None"))
-    for one in fields(Row)
-    if "page" in one.metadata
+    one.name: one.metadata["page"] for one in fields(Row) if "page" in one.metadata
 }
 """The fields of a stored page by the names of their columns, in the order of these."""
 
 COLUMNS = tuple(PAGE_FIELDS)
 
-_FROM_OTHER_TABLES = {
-    "original": PageField(kinds.URL, nullable=True, exported=100),
-    "text": PageField(kinds.MAIN_TEXT, nullable=True, exported=200),
+EXPORTED_NAMES = {"run_id": "run", "last_run_id": "last_run"}
+"""What exports and `StoredPage` call a field, if not by the name of its column."""
+
+_EXPORTABLE = {
+    **{EXPORTED_NAMES.get(name, name): one for name, one in PAGE_FIELDS.items()},
+    "original": PageField(kinds.URL, nullable=True),  # of the page that `original_id` names
+    "text": PageField(kinds.MAIN_TEXT, nullable=True),  # of the table `texts`
 }
-_BY_EXPORTED_NAME = {one.exported_as or name: one for name, one in PAGE_FIELDS.items()}
-_PLACES = {
-    one.exported: (name, one)
-    for name, one in (_BY_EXPORTED_NAME | _FROM_OTHER_TABLES).items()
-    if one.exported is not None
-}
-EXPORTED_FIELDS: dict[str, PageField] = dict(_PLACES[place] for place in sorted(_PLACES))
+_EXPORTED = (
+    *("id", "url", "site", "scope", "title", "language", "words"),
+    *("status", "last_verdict", "reason", "rules_id"),
+    *("original_id", "original", "compared_id", "resemblance", "containment"),
+    *("first_seen", "last_seen", "run", "last_run", "source", "fields"),
+    *("text_hash", "simhash", "minima", "text"),
+)
+EXPORTED_FIELDS: dict[str, PageField] = {name: _EXPORTABLE[name] for name in _EXPORTED}
 """The fields of an exported page by their names, in their order."""
 
 ORIGINS: dict[kinds.Origin, tuple[str, ...]] = {
@@ -178,9 +190,7 @@ _WRITERS = tuple(
     for place, one in enumerate(PAGE_FIELDS.values())
     if one.kind.stored
 )
-_CHECKSUM = COLUMNS.index("checksum")
 _MINIMA, _TEXT_HASH = COLUMNS.index("minima"), COLUMNS.index("text_hash")
-_signature_in = itemgetter(*map(COLUMNS.index, Blank._fields))
 _TYPES = tuple((one.kind.sql.python_type, one.nullable) for one in PAGE_FIELDS.values())
 _possible_types: set[tuple[type, ...]] = set()  # of rows that were read
 _READERS = tuple(
@@ -211,16 +221,13 @@ def row_of(values: Sequence[Any], fewest_words: int) -> Row:
 
 
 def is_damaged(values: Sequence[Any]) -> bool:
-    """Whether a row, as it was read, has impossible types or another signature than it had.
+    """Whether a row, as it was read, has impossible types, or a signature of another length.
 
     This is asked of every row that a crawl meets; `problems_of` says more.
     """
     types = tuple(map(type, values))
     if types not in _possible_types and not _are_possible(types):
         return True
-    stored = values[_CHECKSUM]
-    if stored is not None:
-        return bool(stored != checksum(*_signature_in(values)))
     return len(values[_MINIMA]) != MINIMA_BYTES or len(values[_TEXT_HASH]) != HASH_BYTES
 
 
@@ -235,14 +242,12 @@ def _are_possible(types: tuple[type, ...]) -> bool:
 
 
 def problems_of(values: Sequence[Any]) -> list[str]:
-    """Names of the columns with impossible values; `checksum` where the signature is another."""
+    """Names of the columns with impossible values."""
     found = []
     for (name, one), value in zip(PAGE_FIELDS.items(), values, strict=True):
         is_signed = one.kind.stored is kinds.SIGNED and type(value) is int
         if not one.check[0](kinds.SIGNED.read(value) if is_signed else value):
             found.append(name)
-    if not found and is_damaged(values):
-        found.append("checksum")
     return found
 
 

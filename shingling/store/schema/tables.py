@@ -1,4 +1,4 @@
-"""The tables of a new store; the migrations make the same ones of an old store."""
+"""The tables of a new store; the migrations make the same ones of a store of an earlier release."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ logs = Table(
     "logs",
     metadata,
     Column("owner", Text, primary_key=True),  # the table of keys
-    Column("epoch", BigInteger, nullable=False),  # goes up when that is replaced
+    Column("epoch", BigInteger, nullable=False),  # goes up when `recent` is to be read anew
     Column("written", BigInteger, nullable=False),  # last batch
 )
 recent = Table(
@@ -130,17 +130,6 @@ recent = Table(
     Column("batch", BigInteger, primary_key=True),
     Column("entries", LargeBinary, nullable=False),
     sqlite_with_rowid=False,
-)
-
-# Bloom filters of the tables of keys, on SQLite: see `shingling.store.index.filter`.
-filters = Table(
-    "filters",
-    metadata,
-    Column("owner", Text, primary_key=True),
-    Column("slice", SmallInteger, primary_key=True),
-    Column("count", BigInteger, nullable=False),  # keys
-    Column("merged", BigInteger, nullable=False),  # last batch of `recent` that went there
-    Column("words", LargeBinary, nullable=False),
 )
 
 # Keys with more pages than are looked at.
@@ -177,6 +166,27 @@ site_blocks = Table(
     sqlite_autoincrement=True,
 )
 
+# Own fields of the items of a site: see `shingling.store.decide.site_fields`.
+site_fields = Table(
+    "site_fields",
+    metadata,
+    Column("site", Text, primary_key=True),
+    Column("name_key", LargeBinary(4), primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("differed", SmallInteger, nullable=False),  # where nothing else of a page did
+    Column("same", SmallInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+# Rules that pages were decided by.
+rules = Table(
+    "rules",
+    metadata,
+    Column("id", ROW_ID, primary_key=True),
+    Column("parameters", Text, nullable=False, unique=True),  # JSON
+    sqlite_autoincrement=True,
+)
+
 # Reviews of two URLs, of which a_key is the smaller one. They need not be stored.
 reviews = Table(
     "reviews",
@@ -191,8 +201,8 @@ reviews = Table(
     Index("reviews_b_key", "b_key"),
 )
 
-# What is learned of the URLs of a site: see `shingling.store.url_rules`. A rule is kept under a
-# hash of its site, change and node, which may be longer than an index takes.
+# What is learned of the URLs of a site: see `shingling.fetching.stored_rules`. A rule is kept
+# under a hash of its site, change and node, which may be longer than an index takes.
 url_rules = Table(
     "url_rules",
     metadata,

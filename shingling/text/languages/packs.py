@@ -62,10 +62,10 @@ def require(packs: Iterable[str]) -> None:
     """
     missing = [pack for pack in packs if not _installed(pack)]
     if missing:
-        extras = ",".join(dict.fromkeys(EXTRAS[pack] for pack in missing))
+        extras = ", ".join(dict.fromkeys(EXTRAS[pack] for pack in missing))
         raise SchemeError(
-            f"the canonical words need {', '.join(missing)}, not installed here: "
-            f'pip install "scrapy-shingling[{extras}]"'
+            f"the canonical words need {', '.join(missing)}, not installed here:"
+            f" pip install {' '.join(missing)} (extra {extras})"
         )
 
 

@@ -7,8 +7,8 @@ from importlib.resources import files
 from typing import TypeAlias
 
 from shingling.errors import SchemeError
+from shingling.text import languages
 from shingling.text.folding import nfkc_casefold
-from shingling.text.languages import packs
 
 StopWords: TypeAlias = bool | str | tuple[str, ...]
 """False for none; True for the short list of the language, "long" for the long one; words of any
@@ -104,8 +104,8 @@ def function_words() -> dict[str, frozenset[str]]:
 def _listed(chosen: bool | str, language: str) -> frozenset[str]:
     """Words of a list of the package."""
     if chosen == "long":
-        return packs.long_stop_words(language)
-    code = packs.NORWEGIAN.get(language, language)
+        return languages.long_stop_words(language)
+    code = languages.NORWEGIAN.get(language, language)
     return function_words().get(code, frozenset()) if chosen else frozenset()
 
 

@@ -37,30 +37,6 @@ def test_an_extractor_is_given_html_without_nul_and_lone_surrogates() -> None:
     assert given_to == [page_of("railway? ")]
 
 
-@pytest.mark.parametrize("nothing", [None, "", " \n"])
-def test_an_extractor_that_finds_nothing_leaves_a_page_without_main_text(
-    nothing: str | None,
-) -> None:
-    with pytest.raises(ExtractionError) as caught:
-        extract_page(page_of(ENGLISH), extractor=lambda html, url: nothing)
-
-    assert caught.value.reason == "no_main_text"
-
-
-@pytest.mark.parametrize("error", [ValueError("<html>secret"), RecursionError(), MemoryError()])
-def test_an_extractor_that_raises_fails_with_the_name_of_its_error(error: Exception) -> None:
-    def extractor(html: str, url: str | None) -> str | None:
-        raise error
-
-    with pytest.raises(ExtractionError) as caught:
-        extract_page(page_of(ENGLISH), extractor=extractor)
-
-    reason = "too_much_memory" if isinstance(error, MemoryError) else "extraction_failed"
-    assert caught.value.reason == reason
-    assert str(caught.value) == type(error).__name__
-    assert caught.value.__cause__ is error
-
-
 def test_an_extractor_may_give_its_own_reason() -> None:
     def extractor(html: str, url: str | None) -> str | None:
         raise ExtractionError("paywall", "only a teaser")
@@ -77,12 +53,3 @@ def test_an_interruption_inside_an_extractor_is_not_swallowed() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         extract_page(page_of(ENGLISH), extractor=extractor)
-
-
-def test_what_an_extractor_returns_is_checked_and_cleaned() -> None:
-    page = "<html><body><p>some words</p></body></html>"
-    for wrong in (5, b"bytes"):
-        with pytest.raises(ExtractionError) as caught:
-            extract_page(page, extractor=lambda *_, wrong=wrong: wrong)
-        assert caught.value.reason == "extraction_failed"
-    assert extract_page(page, extractor=lambda *_: "a\ud800b\0c").text == "a?bc"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import zlib
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from tests.support.pages import article, html
 
@@ -105,16 +104,3 @@ def http(*lines: bytes) -> bytes:
 def good_record(number: int) -> bytes:
     """Make a record that nothing is wrong with."""
     return warc_record(b"https://example.com/%d" % number, page(number))
-
-
-def write_packed(file: IO[bytes], pieces: Iterable[bytes], level: int = 1) -> None:
-    """Pack pieces as one gzip member, without holding them all."""
-    packer = zlib.compressobj(level, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
-    for piece in pieces:
-        file.write(packer.compress(piece))
-    file.write(packer.flush())
-
-
-def repeated(piece: bytes, size: int) -> Iterable[bytes]:
-    """Yield a piece until it has given that many bytes."""
-    return (piece for _ in range(0, size, len(piece)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import bz2
 import gzip
 import json
-import lzma
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -117,52 +116,45 @@ def members(pack: Any, start: bytes, size: int) -> Iterable[bytes]:
 
 
 GIGABYTE = 1 << 30
-DIGITS = tar_entry(b"p", b"9" * 65_000, kind=b"x") + tar_entry(b"d", b"")
 PAGE_OF_8_GB = good(1) + tar_header(b"5", b"\x80" + (8 << 30).to_bytes(11)) + b"<html>"
 
-LIMIT = "it gives more than "
+LIMIT = "cannot be read any further: it "
 RECORD_OF_1_GB = warc_record(b"https://example.com/5", b"", length=b"%d" % GIGABYTE)[:-4]
 
 BOMBS = {
     # name of the archive, its pieces, number of rows, reasons
-    "PAX header of 1 GB": ("x.tgz", tar_of(b"x", b"pax", GIGABYTE), 3, ["65,536 bytes"]),
-    "long name of 1 GB": ("x.tgz", tar_of(b"L", b"name", GIGABYTE), 3, ["65,536 bytes"]),
+    "PAX header of 4 GB": ("x.tgz", tar_of(b"x", b"pax", 4 * GIGABYTE), 2, [LIMIT + "takes more"]),
     "file of 1 GB": ("x.tgz", tar_of(b"0", b"5", GIGABYTE), 4, []),
     "page of 8 GB by bzip2": (
         "x.tar.bz2",
         members(bz2.compress, PAGE_OF_8_GB, 8 * GIGABYTE),
         2,
-        ["5: too large", LIMIT],
-    ),
-    "page of 8 GB by xz": (
-        "x.tar.xz",
-        members(lzma.compress, PAGE_OF_8_GB, 8 * GIGABYTE),
-        2,
-        ["5: too large", LIMIT],
+        ["5: too large", LIMIT + "takes more"],
     ),
     "record header of 1 GB": (
         "x.warc.gz",
         packed(good_record(1), b"WARC/1.0\r\nX: ", (b"x" * MEGABYTE, 1024), good_record(9)),
-        3,
-        ["65,536 bytes"],
+        2,
+        ["Maximum header length"],
     ),
     "record of 1 GB": (
         "x.warc.gz",
         packed(good_record(1), RECORD_OF_1_GB, (bytes(MEGABYTE), 1024), good_record(9)),
-        3,
-        ["too large", "longer than its gzip member"],
+        2,
+        ["too large", "cannot be read any further: "],
     ),
     "starts of gzip members": (
         "x.warc.gz",
         [*packed(good_record(1)), b"\x1f\x8b\x08\0" * 3_000_000],
         2,
-        ["no other is found"],
+        ["cannot be read any further: "],
     ),
+    "PAX headers": ("x.tgz", packed(pax([(b"a", b"b")]) * 10_000), 1, ["recursion"]),
 }
 
 
 @pytest.mark.parametrize(("name", "pieces", "rows", "reasons"), BOMBS.values(), ids=BOMBS)
-def test_memory_and_time_of_a_bomb_are_bounded(
+def test_a_bomb_is_stopped_by_the_limits_and_the_run_goes_on(
     tmp_path: Path,
     ordinary_peak: float,
     name: str,
@@ -179,40 +171,3 @@ def test_memory_and_time_of_a_bomb_are_bounded(
         assert reason in problem
     assert found.peak - ordinary_peak < MAX_EXTRA_MEMORY
     assert found.seconds < MAX_SECONDS
-
-
-GROWING = {
-    "PAX headers of digits": ("x.tgz", DIGITS, 100),
-    "broken headers": ("x.tgz", tar_entry(b"a", b"", checksum=b"0" * 8), 20_000),
-    "names that leave": ("x.tgz", tar_entry(b"../a", b""), 20_000),
-    "unsorted names": ("x.tgz", tar_entry(b"b" * 90, b"") + tar_entry(b"a", b""), 10_000),
-    "empty gzip members": ("x.tgz", b"", 100_000),
-    "PAX headers": ("x.tgz", pax([(b"a", b"b")]), 10_000),
-    "records without length": ("x.warc.gz", b"WARC/1.0\r\n\r\n", 20_000),
-    "empty records": ("x.warc.gz", b"WARC/1.0\r\nContent-Length: 0\r\n\r\n\r\n\r\n", 20_000),
-    "blank lines": ("x.warc.gz", b"\r\n" * 1000, 2_000),
-    "header lines": ("x.warc.gz", b"WARC/1.0\r\n" + b"a:\r\n" * 15_000, 100),
-    "damaged members": ("x.warc.gz", None, 20_000),
-}
-
-
-@pytest.mark.parametrize(("name", "piece", "number"), GROWING.values(), ids=GROWING)
-def test_time_grows_with_the_number_of_broken_entries_and_no_faster(
-    tmp_path: Path, ordinary_peak: float, name: str, piece: bytes | None, number: int
-) -> None:
-    if "warc" in name:
-        pytest.importorskip("fastwarc")
-    first, last = (good_record, b"") if "warc" in name else (good, TAR_END)
-    outcomes = []
-    for times in (number, 4 * number):
-        if piece is None:
-            content = [*packed(first(1)), (gzip.compress(b"WARC/1.0")[:-8] + b"\xff" * 8) * times]
-        elif not piece:
-            content = [*packed(first(1), (b"", times), last)]
-        else:
-            content = [gzip.compress(first(1) + piece * times + last, 1)]
-        outcomes.append(run(tmp_path, name, content))
-    few, many = outcomes
-    assert few.total == many.total == 2
-    assert many.peak - ordinary_peak < MAX_EXTRA_MEMORY
-    assert many.seconds < 6 * few.seconds + 2

@@ -40,10 +40,9 @@ def damage(file: Path) -> None:
     cut = "substring" if is_postgres(file) else "substr"
     execute(
         file,
-        f"UPDATE pages SET minima = {cut}(minima, 1, 300) WHERE id = {FIRST}",  # noqa: S608
-        "UPDATE pages SET simhash = 1 WHERE id = 8",
+        f"UPDATE pages SET minima = {cut}(minima, 1, 300) WHERE id IN ({FIRST}, 8)",  # noqa: S608
         f"UPDATE texts SET zlib = {cut}(zlib, 1, 60) WHERE page_id = {OTHER_GROUP}",  # noqa: S608
-        f"UPDATE pages SET words = words + 1 WHERE id IN {ALL_OF_A_GROUP}",  # noqa: S608
+        f"UPDATE pages SET text_hash = {cut}(text_hash, 1, 5) WHERE id IN {ALL_OF_A_GROUP}",  # noqa: S608
     )
 
 
@@ -92,6 +91,7 @@ def test_a_crawl_over_damaged_rows_is_right_about_the_others_and_stores_them_ane
     assert {result["status"] for result in again.values()} <= {"unchanged", "exact", "near"}
     with Store.open(url_of(file)) as store:
         found_by_check = store.admin.check()
-        assert (found_by_check.found["signature"], found_by_check.found["text"]) == (0, 0)
+        assert (found_by_check.found["page"], found_by_check.found["text"]) == (0, 0)
         assert store.admin.check(repair=True).is_mended
+        store.admin.rebuild()  # an index may hold keys that a page had before
     verify(file)

@@ -12,7 +12,6 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
-from pathlib import Path
 from threading import Condition
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +21,7 @@ from sqlalchemy import make_url
 from shingling import Page, Store
 from shingling.errors import StoreError
 from tests.support.crawls import LIST_SPIDER, Crawling, Project, items, listed, stats
-from tests.support.invariants import broken, is_whole, verify
+from tests.support.invariants import broken, verify
 from tests.support.pages import article
 from tests.support.postgres import connect, own_server
 from tests.support.processes import so_within
@@ -31,6 +30,7 @@ from tests.support.stores import rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from tests.support.postgres import Server as Postgres
     from tests.support.serving import Server
@@ -292,38 +292,6 @@ def says_why(line: str) -> bool:
     return any(part in line.lower() for part in ("read-only", "readonly", "written", "permission"))
 
 
-@pytest.mark.parametrize("place", ["", "/proc/dedup.db", "/dev/full"])
-def test_a_place_where_no_store_can_be_is_named(tmp_path: Path, place: str) -> None:
-    place = place or f"{tmp_path}"
-    with pytest.raises(StoreError, match=f"{place}: ") as caught:
-        Store.open(f"sqlite:///{place}")
-    assert "\n" not in str(caught.value)
-
-
-def test_no_item_is_lost_while_a_disk_is_full(tmp_path: Path) -> None:
-    disk, kept = tmp_path / "disk", tmp_path / "kept"
-    disk.mkdir()
-    kept.mkdir()
-    command = in_namespace(
-        f"mount -t tmpfs -o size=8m tmpfs {disk}; head -c 7600000 /dev/zero > {disk}/ballast;"
-        f' status=0; "$@" || status=$?; cp {disk}/dedup.db* {kept}; exit $status'
-    )
-    with holding(make_pages(60, 1500), 45) as (server, held):
-        crawling = crawl(
-            *(tmp_path, server, f"sqlite:///{disk}/dedup.db", "-s", "LOG_LEVEL=DEBUG"),
-            command=(*command, "crawl", "spider"),
-        )
-        crawling.wait_for(lambda: crawling.log.count("Dedup failed") >= 3)
-        Path(f"/proc/{crawling.process.pid}/root{disk}/ballast").unlink()
-        held.let_go()
-        assert crawling.wait() == 0, crawling.log
-        check_full_disk(tmp_path, server, crawling.log, "disk is full")
-    store = kept / "dedup.db"
-    assert is_whole(store)
-    assert {url for url, *_ in rows_of(store, PAGES)} == decided_urls(tmp_path)
-    verify(store)
-
-
 def decided_urls(folder: Path) -> set[str]:
     return {url for url, found in results(folder).items() if found["status"] != "skipped"}
 
@@ -430,31 +398,6 @@ def test_a_crawl_goes_on_when_postgresql_is_back(tmp_path: Path, postgres: Postg
     assert broken(postgres, database, counts=not repeated) == []
 
 
-def test_a_crawl_killed_twice_and_repeated_ends_with_the_store_of_an_uninterrupted_one(
-    tmp_path: Path, postgres: Postgres
-) -> None:
-    database = postgres.database()
-    with holding(make_pages(60), 20) as (server, held):
-        for first in (20, 40):  # that the server keeps back: a crawl never comes to its end
-            held.let_go(first)
-            crawling = crawl(
-                tmp_path, server, postgres.url(database), "-s", "DEDUP_WORKERS=1", delay=0.03
-            )
-            crawling.wait_for(lambda enough=first - 5: count(postgres, database) >= enough)  # type: ignore[misc]  # a default in a lambda
-            os.kill(crawling.process.pid, signal.SIGKILL)
-            assert crawling.wait() == -signal.SIGKILL
-            assert crawling.all_gone(), "a worker has outlived the crawl"
-            assert broken(postgres, database) == []
-        held.let_go()
-        crawling = crawl(tmp_path, server, postgres.url(database), delay=0)
-        assert crawling.wait() == 0, crawling.log
-        expected = decided(server)
-    assert content(postgres, database) == expected
-    assert broken(postgres, database) == []
-    outcomes = postgres.run("SELECT outcome FROM runs ORDER BY id", database)
-    assert outcomes == [(None,), (None,), ("finished",)]
-
-
 @pytest.fixture(scope="module")
 def crawler(server_to_stop: Postgres) -> str:
     """A user who is not the administrator, and needs a password."""
@@ -503,20 +446,6 @@ def test_a_store_waits_while_all_connections_are_taken(postgres: Postgres, crawl
                 for _ in range(3):
                     others.enter_context(closing(connect(make_url(administrator))))
                 check_waits(store, others.close)
-
-
-def test_a_store_waits_while_its_user_may_not_have_more_connections(
-    postgres: Postgres, crawler: str
-) -> None:
-    database = postgres.database()
-    postgres.run(f"ALTER DATABASE {database} OWNER TO {crawler}")
-    with Store.open(postgres.url(database, crawler, "secret")) as store:
-        postgres.run(f"ALTER ROLE {crawler} CONNECTION LIMIT 0")
-        ended = (
-            f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '{crawler}'"  # noqa: S608 (our own name)
-        )
-        postgres.run(ended)
-        check_waits(store, lambda: postgres.run(f"ALTER ROLE {crawler} CONNECTION LIMIT -1"))
 
 
 def check_waits(store: Store, let_go: Callable[[], object]) -> None:

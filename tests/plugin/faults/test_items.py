@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 from tests.support.crawls import LIST_SPIDER, Crawling, Project, items, listed, stats
 from tests.support.pages import article
 from tests.support.serving import page, serving
@@ -191,14 +189,9 @@ process.start()
 """
 
 
-@pytest.mark.parametrize("guard", [False, True])
-def test_a_script_needs_no_main_guard_and_raises_no_warning(tmp_path: Path, guard: bool) -> None:
+def test_a_script_needs_no_main_guard_and_raises_no_warning(tmp_path: Path) -> None:
     with serving({f"/{number}": page(article(number)) for number in range(6)}) as server:
-        script = f'SITE = "{server.url}"\n{SCRIPT}'
-        if guard:
-            body = script.replace("\n", "\n    ")
-            script = f'if __name__ == "__main__":\n    {body}'
-        (tmp_path / "script.py").write_text(script)
+        (tmp_path / "script.py").write_text(f'SITE = "{server.url}"\n{SCRIPT}')
         crawling = Crawling(tmp_path, command=("-W", "error", "script.py"))
         assert crawling.wait() == 0, crawling.log
     assert crawling.all_gone()

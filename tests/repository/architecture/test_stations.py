@@ -6,7 +6,7 @@ import pytest
 
 from tests.repository.architecture.trace import Trace, trace_pages
 
-MAX_STATIONS = 30
+MAX_STATIONS = 44
 
 
 @pytest.fixture(scope="module")

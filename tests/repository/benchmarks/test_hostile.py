@@ -8,25 +8,28 @@ import pytest
 
 pytest.importorskip("psutil")
 
-from benchmarks.hostile import bombs, kills, mutated, soak
+from benchmarks.hostile import bombs, mutated
 from benchmarks.hostile.mutations import MUTATIONS, Mutator
-from benchmarks.hostile.project import Events, Target
+from benchmarks.hostile.project import Events
 from benchmarks.hostile.soundness import resemblance
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_pages_are_mutated_the_same_for_each_seed(data: Path) -> None:
-    first, again, other = (Mutator(data, 5, seed) for seed in (1, 1, 2))
-    made = [first.make(number) for number in range(30)]
-    assert made == [again.make(number) for number in range(30)]
-    assert made != [other.make(number) for number in range(30)]
+@pytest.fixture(scope="module")
+def mutator(data: Path) -> Mutator:
+    return Mutator(data, 5, 1)
+
+
+def test_pages_are_mutated_the_same_each_time(mutator: Mutator) -> None:
+    made = [mutator.make(number) for number in range(30)]
+    assert made == [mutator.make(number) for number in range(30)]
     assert len({name for one in made for name in one.names} & {*MUTATIONS}) > 10
 
 
-def test_mutated_pages_are_crawled_and_none_is_lost(data: Path, tmp_path: Path) -> None:
-    [result] = mutated.run(tmp_path, Mutator(data, 5, 1), 30, [("quick", "1", "drop")])
+def test_mutated_pages_are_crawled_and_none_is_lost(mutator: Mutator, tmp_path: Path) -> None:
+    [result] = mutated.run(tmp_path, mutator, 30, [("quick", "1", "drop")])
     assert result.wrong == []
     assert result.out + result.dropped + result.refused == 30
     assert result.dropped > 0
@@ -50,28 +53,6 @@ def test_a_loop_that_is_held_is_late_for_all_that_was_due() -> None:
     assert 120 < middle < 130
     assert 480 < high < 500
     assert highest == 500
-
-
-def test_killed_crawls_and_workers_lose_nothing(tmp_path: Path) -> None:
-    found = kills.run(tmp_path, 40, 1, 1)
-    for figures in found.values():
-        assert (figures.kills, figures.lost, figures.wrong) == (1, [], [])
-
-
-def test_a_long_crawl_is_sampled_with_and_without_the_plugin(tmp_path: Path) -> None:
-    results = soak.run(tmp_path, 150)
-    assert [one.wrong for one in results] == [[], []]
-    plugin, scrapy = results
-    assert 15 <= plugin.dropped <= 30
-    assert scrapy.dropped == 0
-    assert plugin.memory(150) > scrapy.memory(150) > 10
-    assert len(soak.rows(results, 150)) == 20
-    assert [target.name for target in soak.targets(results, 150)][-1] == "soak: all that is wrong"
-
-
-def test_a_target_is_met_or_missed() -> None:
-    assert "met" in str(Target("a figure", 1, 2))
-    assert "MISSED" in str(Target("a figure", 1, 2, at_least=True))
 
 
 def test_resemblance_is_that_of_shingles_without_marks() -> None:

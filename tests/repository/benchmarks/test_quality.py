@@ -13,10 +13,8 @@ from benchmarks.figures import (
     Figures,
     accepted,
     auc,
-    estimate_errors,
     halves,
     held_out,
-    ranks,
     tune,
 )
 from benchmarks.pairs import Pair, labelled_pairs
@@ -71,10 +69,6 @@ def test_auc_of_two_scores_takes_the_lower_rank() -> None:
     assert auc(scores, np.array([False, True, False])) == 0.25  # below one, level with the other
 
 
-def test_equal_values_share_their_mean_rank() -> None:
-    assert ranks(np.array([5.0, 1.0, 5.0, 7.0])).tolist() == [2.5, 1, 2.5, 4]
-
-
 @settings(max_examples=50)
 @given(rows=_SCORED, count=st.sampled_from([1, 2]))
 def test_no_thresholds_reach_a_greater_f1_than_the_tuned_ones(
@@ -84,14 +78,6 @@ def test_no_thresholds_reach_a_greater_f1_than_the_tuned_ones(
     cuts = [(float(a), float(b))[:count] for a in range(6) for b in range(6)]
 
     assert _f1(scores, same, tune(scores, same)) == max(_f1(scores, same, cut) for cut in cuts)
-
-
-def test_a_tuned_threshold_lies_between_the_two_kinds() -> None:
-    scores = np.array([[0.9], [0.8], [0.4], [0.1]])
-
-    (threshold,) = tune(scores, np.array([True, True, False, False]))
-
-    assert threshold == pytest.approx(0.6)
 
 
 def test_held_out_figures_come_from_thresholds_of_the_other_half() -> None:
@@ -118,29 +104,6 @@ def test_a_group_is_in_one_half_and_the_halves_are_of_one_size() -> None:
     assert halves(groups[::-1]).tolist() == first[::-1].tolist()
 
 
-def test_figures_without_decisions_have_no_precision() -> None:
-    none = Figures.of(np.array([False, False]), np.array([True, False]))
-
-    assert (none.precision, none.recall, none.f1) == (None, 0, 0)
-    assert Figures(found=6, wrong=2, missed=4).as_dict() == {
-        "found": 6,
-        "wrong": 2,
-        "missed": 4,
-        "precision": 0.75,
-        "recall": 0.6,
-        "f1": pytest.approx(2 / 3),
-    }
-
-
-def test_the_errors_of_an_estimate_are_those_of_pairs_that_leave_room_for_one() -> None:
-    errors = estimate_errors(np.array([0.0, 0.5, 0.5, 1.0]), np.array([0.0, 0.6, 0.5, 1.0]))
-
-    assert errors["pairs"] == 2
-    assert errors["bias"] == pytest.approx(0.05)
-    assert errors["rmse"] == pytest.approx(0.1 / 2**0.5)
-    assert errors["expected"] == pytest.approx((0.25 / 84) ** 0.5)
-
-
 def test_every_method_calls_a_text_the_same_as_itself_and_not_as_another() -> None:
     other = _TEXT.replace("word", "another ")
     equal = score(Pair("p", _TEXT, _TEXT, True, "g", "label"))
@@ -159,7 +122,6 @@ def test_every_method_calls_a_text_the_same_as_itself_and_not_as_another() -> No
         ("copycat-strict", {"3": 27, "2": 29, "1": 30, "0.5": 98}),
         ("tgcontest", {"OK": 117, "BAD": 133}),
         ("clough-stevenson", {"cut": 19, "light": 19, "heavy": 19, "non": 38}),
-        ("mccormick", {"planted": 10, "hard": 500, "random": 500}),
     ],
 )
 def test_a_set_has_its_pairs(data: Path, name: str, labels: dict[str, int]) -> None:
@@ -172,18 +134,3 @@ def test_a_set_has_its_pairs(data: Path, name: str, labels: dict[str, int]) -> N
     first = halves([pair.group for pair in pairs])
     kinds = {(bool(half), pair.same) for half, pair in zip(first, pairs, strict=True)}
     assert len(kinds) == 4
-
-
-@pytest.mark.data
-def test_the_pages_of_the_guide_are_of_all_its_languages_and_kept_in_the_cache(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("benchmarks.pairs._GUIDE_PAGES", 3)
-
-    pairs = labelled_pairs(data, "installation-guide", tmp_path)
-
-    assert len({pair.group for pair in pairs}) == 19
-    assert {pair.label for pair in pairs} == {"same title", "hard", "random"}
-    assert all(pair.same == (pair.label == "same title") for pair in pairs)
-    monkeypatch.delattr("benchmarks.pairs._main_text")
-    assert labelled_pairs(data, "installation-guide", tmp_path) == pairs

@@ -23,16 +23,17 @@ BODIES = [html(article(number), f"Page {number}").encode() for number in range(8
 
 @pytest.mark.skipif(os.name == "nt", reason="CPU seconds of processes are counted by POSIX")
 def test_crawls_are_measured_and_judged() -> None:
-    variants = ("scrapy", "inline", "cold", "warm", "text", "limit")
+    variants = ("scrapy", "inline", "cold", "warm")
     figures = crawl.summary(crawl.measure(BODIES, variants, 1, ["-s", "DEDUP_WORKERS=1"]))
     assert tuple(figures) == variants
     assert all(one["pages/s"] > 0 for one in figures.values())
-    for name in variants[:-1]:
+    for name in variants:
         shown = figures[name]
         assert shown["cpu ms"] > shown["own_ms"] > 0
         assert 0 <= shown["lag_p50"] <= shown["lag_p99"] <= shown["lag_max"]
         assert shown["peak_mb"] > 10
-    assert figures["cold"]["worker_ms"] > 10 * figures["scrapy"]["worker_ms"]
+    # Both read the archive in a process of its own.
+    assert figures["cold"]["worker_ms"] > 1.5 * figures["scrapy"]["worker_ms"]
     judged = {name: (figure, target) for name, figure, target in crawl.judged(figures, "heavy")}
     ratio, target = judged["warm / inline"]
     assert ratio == figures["warm"]["pages/s"] / figures["inline"]["pages/s"]

@@ -218,7 +218,7 @@ def test_what_cannot_be_had_is_told_in_its_place_and_the_rest_is_read(tmp_path: 
         (folder / name).write_text(html(article(2), name))
     (folder / "c.html").write_text("<html>" + " " * MAX)
     (folder / "c.bin").write_text("\x89" + " " * MAX)
-    ends = f"it ends in the middle of an entry, at byte {len(records['b.warc']):,}"
+    ends = "it ends in the middle of a record"
     found = [
         page.url.rpartition("/")[2] if isinstance(page, SavedPage) else (page.name, page.reason)
         for page in read_archive(folder, max_bytes=MAX)
@@ -237,7 +237,7 @@ def test_what_cannot_be_had_is_told_in_its_place_and_the_rest_is_read(tmp_path: 
     ]
     items, log = crawl(tmp_path, "archive", "-a", f"path={folder}", "-s", f"DOWNLOAD_MAXSIZE={MAX}")
     assert [item["title"] for item in items] == ["a.html", "A page", "e.html"]
-    assert "b.warc: cannot be read any further: it ends in the middle of an entry" in log
+    assert "b.warc: cannot be read any further: it ends in the middle of a record" in log
     assert "https://news.example/large: too large" in log
     assert "Traceback" not in log
 

@@ -12,21 +12,22 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import shingling
-from shingling.cli.commands import all_commands
+from shingling.cli.all_commands import all_commands
 from shingling.plugin.report import ADVICE
-from shingling.plugin.settings import SETTINGS
-from tests.repository.architecture.test_rooms import ROOMS
+from shingling.plugin.settings import SETTINGS, settings_of_rooms
 from tests.repository.docs.pages import DOCS, PAGES, anchors, blocks, read, sections
 from tests.support.installed import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+_NOT_EVERYWHERE = ("shingling.bulk.spark", "pyspark", "scrapy_deltafetch")
+
 
 def test_every_setting_is_documented_in_alphabetical_order_with_its_default() -> None:
-    documented = sections("reference/settings.md")
-    assert list(documented) == sorted(SETTINGS)
-    for name, (default, _, _) in SETTINGS.items():
+    documented, known = sections("reference/settings.md"), SETTINGS | settings_of_rooms()
+    assert list(documented) == sorted(known)
+    for name, (default, _, _) in known.items():
         shown = re.search(r"Default: `(.+?)`", documented[name])
         assert shown, name
         assert ast.literal_eval(shown[1]) == default, name
@@ -69,7 +70,7 @@ def test_every_stats_key_and_reason_is_documented() -> None:
     reasons |= set(ADVICE)
     assert len(reasons) > 15
     for reason in reasons:
-        assert f"| `{reason}` |" in documented, reason
+        assert f"\n- `{reason}`: " in documented, reason
 
 
 def test_every_status_is_documented() -> None:
@@ -106,8 +107,8 @@ def test_python_examples_can_be_parsed_and_their_imports_exist(page: Path) -> No
             continue
         for statement in ast.walk(ast.parse(block.text, f"{page}, line {block.line}")):
             if isinstance(statement, ast.ImportFrom) and statement.module:
-                if statement.module.startswith(("shingling.bulk.spark", "pyspark")):
-                    continue  # they are installed where Java is
+                if statement.module.startswith(_NOT_EVERYWHERE):
+                    continue
                 module = import_module(statement.module)
                 for name in statement.names:
                     assert hasattr(module, name.name), (block.line, name.name)
@@ -120,7 +121,7 @@ def test_every_file_and_module_that_is_named_exists(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     for drawing in re.findall(r"\]\(([^)]+\.svg)\)", text):
         text += (page.parent / drawing).read_text(encoding="utf-8")
-    files = set(re.findall(r"(?<![\w./])((?:\w+/)+\w+\.(?:py|c|md|txt))\b", text))
+    files = set(re.findall(r"(?<![\w./])((?:\w+/)+\w+\.(?:py|c|md|txt))\b(?!\.\w)", text))
     modules = set(re.findall(r"`(shingling(?:\.\w+)+)`", text))
     assert len(files) > 5
     for file in files:
@@ -129,33 +130,17 @@ def test_every_file_and_module_that_is_named_exists(page: Path) -> None:
         assert find_spec(module) is not None, module
 
 
-def test_the_architecture_page_names_every_package() -> None:
+def test_the_architecture_page_names_every_package_of_shingling() -> None:
     text = read("explanation/architecture.md")
-    for package in (ROOT / "shingling").rglob("__init__.py"):
-        name = ".".join(package.parent.relative_to(ROOT).parts)
-        assert f"`{name}`" in text, name
+    for package in (ROOT / "shingling").glob("*/__init__.py"):
+        name = package.parent.name
+        assert f"`shingling.{name}`" in text or name == "migrations", name
 
 
-def test_the_architecture_page_says_what_each_package_may_import() -> None:
-    page = read("explanation/architecture.md")
-    rows = re.findall(r"^\| `shingling\.(\w+)`.*\| (.*) \|$", page, flags=re.MULTILINE)
-    said = {name: set(re.findall(r"`(\w+)`", imported)) for name, imported in rows if name in ROOMS}
-    ground = {"errors", "rules", "kernel"}
-    assert said.pop("cli") == set(), "it may import all of them"
-    assert said.pop("kernel") == said.pop("rules") == set()
-    assert said == {
-        name: allowed - ground for name, allowed in ROOMS.items() if name not in {*ground, "cli"}
-    }
-    assert ROOMS["cli"] | {"cli"} == set(ROOMS)
-
-
-def test_every_decision_has_a_date_and_a_status() -> None:
+def test_there_are_at_most_30_decisions_of_some_15_lines() -> None:
     records = sections("decisions.md")
-    dates = [title[:10] for title in records]
-    assert dates == sorted(dates, reverse=True)
-    for title, record in records.items():
-        assert re.match(r"\d{4}-\d\d-\d\d ", title), title
-        assert re.match(r"Status: (accepted|superseded by \[)", record.lstrip()), title
+    assert len(records) <= 30
+    assert all(len(record.strip().splitlines()) <= 15 for record in records.values())
 
 
 def test_every_page_of_the_site_is_in_a_table_of_contents() -> None:

@@ -128,13 +128,22 @@ def test_items_of_a_list_without_text_are_kept(shop: Project) -> None:
     assert {item["dedup"]["reason"] for item in items} == {"list"}
 
 
-def test_the_pipeline_that_drops_unchanged_pages_leaves_nothing_of_a_second_crawl(
-    shop: Project,
+def test_the_pipeline_that_drops_unchanged_pages_leaves_those_that_are_new_or_changed(
+    shop: Project, tmp_path: Path
 ) -> None:
     shop.write("shop/pipelines.py", example("howto/recrawl.md", "class OnlyNews"))
-    settings = example("howto/recrawl.md", "ITEM_PIPELINES") + 'DEDUP_ACTION = "tag"\n'
-    for expected in (["one.html", "none.html"], []):
-        items = shop.crawl(YIELDS_ITS_PAGE, settings, "one.html", "none.html")
+    parse = example("howto/recrawl.md", '"dedup": None')
+    settings = example("howto/recrawl.md", "ITEM_PIPELINES")
+    pages = ["one.html", "none.html"]
+    for expected in (pages, []):
+        assert names(shop.crawl(parse, settings, *pages)) == expected
+
+    changed = (tmp_path / "served" / "none.html").read_text().replace(words(5), words(6))
+    (tmp_path / "served" / "none.html").write_text(changed)
+    (tmp_path / "served" / "new.html").write_text(f"<title>Tables</title><p>{words(7)}</p>")
+    for first, expected in (("two.html", ["none.html", "new.html"]), ("one.html", [])):
+        # two.html is a new copy of one.html, which is unchanged.
+        items = shop.crawl(parse, settings, first, "one.html", "two.html", "none.html", "new.html")
         assert names(items) == expected
 
 

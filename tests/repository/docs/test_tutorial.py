@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import TYPE_CHECKING
 
@@ -30,3 +31,10 @@ def test_every_command_of_the_tutorial_prints_what_the_page_says(tmp_path: Path)
                 shell.check(block)
                 ran += len(commands(block))
     assert ran > 12
+
+
+def test_the_tutorial_says_in_words_the_resemblance_that_it_shows() -> None:
+    page = read("tutorial.md")
+    [share] = re.findall(r"(\d+) % of all 5-word sequences of the two texts are in\sboth", page)
+    [resemblance] = re.findall(r'"resemblance": (\S+),', page)
+    assert round(100 * float(resemblance)) == int(share)

@@ -49,3 +49,14 @@ def test_the_readme_names_the_oldest_scrapy() -> None:
     named = re.search(r"Scrapy (\S+) or newer", readme)
     assert named
     assert Version(named[1]) == versions(project["dependencies"], ">=")["scrapy"]
+
+
+def test_an_extra_that_a_message_names_has_the_package_that_it_names() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "shingling").rglob("*.py")]
+    required = re.compile(r"""\brequire\("(\w+)", "[^"]+", (("[\w.]+", )+)error""")
+    named = {found[1]: found[2] for text in sources for found in required.finditer(text)}
+    assert len(named) >= 6
+    for extra, modules in named.items():
+        packages = {Requirement(one).name for one in project["optional-dependencies"][extra]}
+        assert set(re.findall(r'"(.+?)"', modules)) <= packages, extra

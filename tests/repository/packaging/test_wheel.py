@@ -123,7 +123,7 @@ def test_it_installs_without_a_compiler_by_the_pip_of_python_and_works_in_a_proj
     text = article(1)
     pages = {
         "/a": html(text, "First"),
-        "/b": html(text.replace(text.split()[9], "edited", 1), "Copy"),
+        "/b": html(text.replace(text.split()[9], "edited", 1), "First"),
         "/c": html(article(2), "Third"),
     }
     scrapy = ("-W", "error::ResourceWarning", "-m", "scrapy")

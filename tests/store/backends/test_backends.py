@@ -53,7 +53,7 @@ def test_a_database_that_is_listed_is_the_one_of_its_urls(monkeypatch: pytest.Mo
     made = methods_but("") | {"__init__": lambda self, url: Database.__init__(self, url)}
     third: Any = type("MySqlDatabase", (Database,), made, **NAMES)
     assert third(parse_url("sqlite:///a.db")).alone is False
-    monkeypatch.setitem(BACKENDS, "mysql", third)
+    monkeypatch.setitem(BACKENDS, "mysql", lambda: third)
     for url in ("mysql://me@host/dedup", "mysql+pymysql://me@host/dedup"):
         assert type(database_of(parse_url(url))) is third
     with pytest.raises(StoreError, match=r"expected sqlite:.* or mysql\+pymysql://user@host/name"):

@@ -20,7 +20,14 @@ from shingling.store.decide.decide import decide
 from tests.store.children import crawl
 from tests.support.invariants import beginning, ending, jaccard, text, verify, words
 from tests.support.processes import Child
-from tests.support.stores import is_postgres, postgres_only, rows_of, sqlite_only, url_of
+from tests.support.stores import (
+    is_postgres,
+    postgres_only,
+    rows_of,
+    session_of,
+    sqlite_only,
+    url_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -360,7 +367,7 @@ def many(count: int, name: str = "many") -> list[Page]:
 
 
 def alone(store: Store) -> bool:
-    return store._session.database.alone
+    return session_of(store).database.alone
 
 
 @postgres_only
@@ -442,10 +449,10 @@ def test_no_lock_outlives_its_transaction(file: Path) -> None:
         store.check(many(5))
         store.check(many(256))
         assert rows_of(file, query) == [(0,)]
-        with store._session.database.engine.connect() as connection:
-            store._session.database.take_turn(connection, alone=False)
-            store._session.database.lock(connection, [1, 2, COMMIT_LOCK + 1])
-            store._session.database.take_commit_turn(connection, 0, [1])
+        with session_of(store).database.engine.connect() as connection:
+            session_of(store).database.take_turn(connection, alone=False)
+            session_of(store).database.lock(connection, [1, 2, COMMIT_LOCK + 1])
+            session_of(store).database.take_commit_turn(connection, 0, [1])
             assert rows_of(file, query) == [(5,)]
             connection.rollback()
             assert rows_of(file, query) == [(0,)]

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
 
-from shingling import Page, Rules, Store
-from shingling.errors import ShinglingError, StoreError
+from shingling import Page, Store
+from shingling.errors import ShinglingError
 from tests.support.invariants import ending, entries_of, jaccard, text, words
-from tests.support.stores import url_of
+from tests.support.stores import both_databases, url_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,6 +53,7 @@ def test_texts_shorter_than_a_shingle_are_not_in_the_index(store: Store, file: P
     assert not entries_of(file, "bands")
 
 
+@both_databases
 @pytest.mark.parametrize("field", ["title", "language", "scope"])
 def test_a_lone_surrogate_does_not_fail_the_batch(store: Store, field: str) -> None:
     page = {"title": Page("a", A, title="a\ud800b"), "language": Page("a", A, language="a\ud800b"),
@@ -68,51 +67,6 @@ def test_a_threshold_that_is_none_is_refused(store: Store, file: Path, value: fl
         store.admin.rebuild(value)
     with pytest.raises(ShinglingError, match="is not accepted"):
         Store.open(url_of(file.with_stem("other")), threshold=value)
-
-
-def test_a_method_that_is_not_known_is_refused() -> None:
-    with pytest.raises(ShinglingError, match="'minhsh' is not known: minhash or"):
-        Rules(method="minhsh")
-
-
-@pytest.mark.parametrize(
-    "url",
-    ["sqlite+aiosqlite:///x.db", "sqlite:///a\0b.db", "sqlite:///x.db?timeout=abc"],
-)
-def test_odd_database_urls_get_a_named_error(
-    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(StoreError, match="not supported"):
-        Store.open(url)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_database_of_something_else_is_left_alone_also_by_a_file_url(tmp_path: Path) -> None:
-    path = tmp_path / "shop.db"
-    with closing(sqlite3.connect(path)) as db:
-        db.execute("CREATE TABLE cookies (x)")
-    before = path.read_bytes()
-    with pytest.raises(StoreError, match="not supported"):
-        Store.open(f"sqlite:///file:{path}?uri=true")
-    assert path.read_bytes() == before
-
-
-def test_the_size_is_known_after_a_change_of_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    with Store.open("sqlite:///here.db") as store:
-        (tmp_path / "below").mkdir()
-        monkeypatch.chdir(tmp_path / "below")
-        assert store.status().bytes > 0
-
-
-def test_a_page_is_the_same_with_and_without_credentials(store: Store) -> None:
-    verdicts = store.check([Page("http://u:p@h/?", A), Page("http://h/?", A)])
-    assert [verdict.status for verdict in verdicts] == ["new", "unchanged"]
-    store.check([Page("http://u:pa/ss@h/x", OTHER), Page("u:p@h/y", OTHER)])
-    assert [page.url for page in store.pages()] == ["http://h/?", "http://h/x", "h/y"]
 
 
 def test_all_that_is_said_of_a_page_counts_whichever_page_it_was_met_by(store: Store) -> None:

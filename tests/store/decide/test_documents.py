@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shingling import Page, Rules, Store
-from tests.store.schema.test_upgrade import restored, words_of
 from tests.support.invariants import ending, text, words
-from tests.support.stores import rows_of, url_of
+from tests.support.stores import rows_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -76,13 +75,3 @@ def test_a_dry_run_decides_and_leaves_the_store_as_it_was(store: Store, file: Pa
     after = [rows_of(file, f"SELECT * FROM {table}") for table in tables]  # noqa: S608 (ours)
     assert after == before
     assert decided(store, *pages) == [("near", "https://example.org/1"), ("new", None)]
-
-
-def test_a_document_is_found_in_a_store_of_an_earlier_release(file: Path) -> None:
-    restored("0004", file)
-    with Store.open(url_of(file)) as store:
-        assert {page.source for page in store.pages()} == {None}
-        document = Page(
-            "https://example.net/list#0123", text(words_of("a")), source="https://example.net/list"
-        )
-        assert decided(store, document) == [("exact", "https://example.org/a")]

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from shingling import Page, Rules, Store
-from shingling.errors import SettingsError
-from tests.support.invariants import ending, entries_of, jaccard, text, verify, words
+from tests.support.invariants import ending, jaccard, text, verify, words
 from tests.support.stores import url_of
 
 if TYPE_CHECKING:
@@ -52,6 +51,44 @@ def test_a_page_that_contains_a_stored_one_is_an_original_and_says_so(file: Path
     verify(file)
 
 
+ARTICLES = [text(words(f"article {number}", 120)) for number in range(200)]
+
+
+def test_a_page_that_collects_the_articles_of_another_site_takes_none_of_them(file: Path) -> None:
+    rules = Rules(containment=0.9)
+    with Store.open(url_of(file), rules=rules) as store:
+        collected = Page("https://b.example/all", "\n".join(ARTICLES), title="All")
+        pages = [
+            Page(f"https://a.example/{number}", article, title=f"No {number}")
+            for number, article in enumerate(ARTICLES)
+        ]
+        verdicts = store.check([collected, *pages], rules=rules)
+        assert {(verdict.status, verdict.reason) for verdict in verdicts} == {("new", None)}
+        assert store.admin.redecide(rules).to_duplicate == 0
+        own = Page("https://www.b.example/17", ARTICLES[17])
+        [verdict] = store.check([own], rules=rules)
+        assert (verdict.status, verdict.original) == ("exact", "https://a.example/17")
+    verify(file)
+
+
+@pytest.mark.parametrize("host", ["a.example", "b.example"])
+@pytest.mark.parametrize(("share", "found_elsewhere"), [(2, True), (3, True), (5, False)])
+def test_a_page_of_another_site_may_be_four_times_as_long_as_its_piece(
+    file: Path, host: str, share: int, found_elsewhere: bool
+) -> None:
+    rules = Rules(containment=0.9)
+    comments = words("comments", 120 * (share - 1))
+    with Store.open(url_of(file), rules=rules) as store:
+        whole = Page("https://a.example/long", f"{ARTICLES[0]}\n{text(comments)}")
+        piece = Page(f"https://{host}/piece", ARTICLES[0])
+        verdict = store.check([whole, piece], rules=rules)[1]
+        is_found = found_elsewhere or host == "a.example"
+        assert (verdict.status, verdict.reason) == (
+            ("near", "piece") if is_found else ("new", None)
+        )
+    verify(file)
+
+
 def test_pages_that_share_less_than_the_containment_are_originals(file: Path) -> None:
     rules = Rules(containment=0.9)
     half = text([*LONG[100:160], *words("own", 60)])
@@ -83,34 +120,6 @@ def test_a_footer_on_many_pages_makes_none_of_them_a_piece(file: Path) -> None:
         [verdict] = store.check([piece], rules=rules)
         assert verdict.original == "https://a.example/3"
     verify(file)
-
-
-def test_samples_follow_a_page_that_changes_is_forgotten_or_handed_on(file: Path) -> None:
-    rules = Rules(containment=0.9)
-    with Store.open(url_of(file), rules=rules) as store:
-        first, copy = "https://a.example/1", "https://a.example/2"
-        store.check([Page(first, text(LONG)), Page(copy, text(LONG))], rules=rules)
-        verify(file)
-        store.check([Page(first, OTHER)], rules=rules)
-        verify(file)
-        [verdict] = store.check([Page("https://a.example/piece", PIECE)], rules=rules)
-        assert verdict.original == copy
-        store.admin.forget([copy])
-        verify(file)
-        assert store.find("https://a.example/piece")[0].original is None
-        store.admin.forget([first, "https://a.example/piece"])
-        assert not entries_of(file, "samples")
-
-
-def test_containment_needs_texts_and_a_method() -> None:
-    with pytest.raises(SettingsError, match="store_text"):
-        Rules(containment=0.9, store_text=False)
-    with pytest.raises(SettingsError, match="method other than exact"):
-        Rules(containment=0.9, method="exact")
-    with pytest.raises(SettingsError, match="above 0"):
-        Rules(containment=0.0)
-    with pytest.raises(SettingsError, match="0 to 7 bits"):
-        Rules(simhash_distance=8)
 
 
 def test_the_same_text_in_many_other_scopes_does_not_hide_the_whole(file: Path) -> None:

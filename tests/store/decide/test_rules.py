@@ -9,7 +9,7 @@ import pytest
 from shingling import Page, Rules, Store
 from shingling.errors import BandingError, SettingsError
 from tests.support.invariants import ending, text, verify, words
-from tests.support.stores import url_of
+from tests.support.stores import both_databases, url_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,6 +37,7 @@ def test_an_open_store_decides_by_its_threshold(
     verify(file)
 
 
+@both_databases
 @pytest.mark.parametrize(
     ("values", "texts", "expected"),
     [
@@ -83,11 +84,6 @@ def test_upkeep_follows_the_rules_of_the_open_store(file: Path) -> None:
         assert store.admin.forget([f"0: {A[:9]}"]) == 1
         assert [page.status for page in store.pages()] == ["new"] * 3
     verify(file)
-
-
-def test_without_rules_a_store_has_the_default_ones(file: Path) -> None:
-    with Store.open(url_of(file)) as store:
-        assert store.rules == Rules()
 
 
 @pytest.mark.parametrize("single", [{"threshold": 0.8}, {"containment": None}])

@@ -26,11 +26,6 @@ Returns a new string. The behaviour is undefined where one of the two is no long
 Parameters: the string on the left and the string on the right of the operator.
 Example: a {0} b; prints the result on the standard output. See also the other operators.
 """
-CONSTANT = """
-A physical constant of the table of the year 2018, with its numerical value in units of the
-system, its standard uncertainty, its relative standard uncertainty and the concise form:
-numerical value {0}, standard uncertainty 0.000 000 000 51, click on the symbol for more.
-"""
 LETTERS = str.maketrans("0123456789", "abcdefghij")  # words with numbers are left out of titles
 ARTICLE = text(words("article", 400)).translate(LETTERS).split()
 
@@ -62,12 +57,6 @@ def test_operators_of_a_manual_are_kept(store: Store, rules: Rules) -> None:
         checked = page(f"{at}", OPERATOR.format(operator), f"string: operator{operator} - Manual")
         verdict = one(store, checked, rules)
         assert said(verdict) == (KEPT if at else ("new", None, None))
-
-
-def test_two_physical_constants_are_kept(store: Store) -> None:
-    one(store, page("me", CONSTANT.format("9.109 383 7015 e-31 kg"), "electron mass"))
-    verdict = one(store, page("mp", CONSTANT.format("1.672 621 923 69 e-27 kg"), "proton mass"))
-    assert said(verdict) == KEPT
 
 
 def test_a_long_article_under_an_edited_headline_is_found(store: Store) -> None:
@@ -169,6 +158,93 @@ def test_a_copy_on_another_site_leads_to_no_original_of_another_title(store: Sto
     assert said(one(store, page("c", near, "Town is flooded"))) == KEPT
 
 
+# Numbering and spelling
+
+NUMBERED = [
+    ("Chapter 43. Boost.Units", "Chapter 42. Boost.Units"),
+    ("2.5 Memory and Disk", "2.6 Memory and Disk"),
+    ("IV. The island", "V. The island"),
+    ("Appendix B. Licences", "Appendix C. Licences"),
+    ("Figure 3-2: The map", "Figure 4-1: The map"),
+    ("Kapitel 4: Der Weg", "Der Weg"),
+    ("Labeling", "Labelling"),
+    ("E-mail settings", "Email settings"),
+]
+
+
+@pytest.mark.parametrize(("count", "rules"), [(60, WHOLE), (400, Rules())])
+@pytest.mark.parametrize(("first", "second"), NUMBERED)
+def test_numbering_and_spelling_make_no_other_page(
+    store: Store, first: str, second: str, count: int, rules: Rules
+) -> None:
+    base = ARTICLE[:count]
+    one(store, page("1_80/units.html", text(base), first), rules)
+    same = one(store, page("1_81/units.html", text(base), second), rules)
+    assert said(same) == ("exact", None, MANUAL + "1_80/units.html")
+    near = one(store, page("1_82/units.html", changed(base, "b", 3), second), rules)
+    assert said(near) == ("near", None, MANUAL + "1_80/units.html")
+
+
+@pytest.mark.parametrize(("path", "count"), [("1_81/angles.html", 0), ("1_81/units.html", 15)])
+@pytest.mark.parametrize(("first", "second"), NUMBERED)
+def test_where_numbering_and_spelling_differ_the_url_must_end_alike_and_the_text_be_nearly_the_same(
+    store: Store, first: str, second: str, path: str, count: int
+) -> None:
+    base = ARTICLE[:100]
+    now = changed(base, "now", count)
+    assert WHOLE.threshold < jaccard(text(base), now)
+    assert (jaccard(text(base), now) < 0.8) is bool(count)
+    one(store, page("1_80/units.html", text(base), first))
+    assert said(one(store, page(path, now, second))) == KEPT
+
+
+@pytest.mark.parametrize(
+    ("paths", "titles"),
+    [
+        (("lesson-1/quiz", "lesson-2/quiz"), ("1. The quiz", "2. The quiz")),
+        (("part-iv/quiz", "part-v/quiz"), ("IV. The quiz", "V. The quiz")),
+        (("2023/10/03/", "2023/10/04/"), ("3. Oktober", "4. Oktober")),
+        (("a/quiz?id=1", "a/quiz?id=2"), ("1. The quiz", "2. The quiz")),
+        (("a/quiz", "b/quiz"), ("Include a file", "Exclude a file")),
+        (("a/quiz", "b/quiz"), ("2.5 mm drill", "3.5 mm drill")),
+        (("", "index.html"), ("1. The quiz", "2. The quiz")),
+    ],
+)
+def test_a_number_that_the_url_has_too_and_other_words_make_another_page(
+    store: Store, paths: tuple[str, str], titles: tuple[str, str]
+) -> None:
+    for path, title, (status, reason) in zip(
+        paths, titles, [("new", None), ("new", "other_title")], strict=True
+    ):
+        verdict = one(store, page(path, text(ARTICLE[:100]), title))
+        assert (verdict.status, verdict.reason) == (status, reason)
+
+
+def test_releases_of_a_manual_do_not_turn_its_chapters_into_template(store: Store) -> None:
+    for release in range(4):
+        for at, name in enumerate(["units", "angles", "masses"]):
+            main_text = changed(ARTICLE[at * 100 : at * 100 + 100], release, 2)
+            checked = page(
+                f"{release}/{name}.html", main_text, f"Chapter {7 * release + at}. {name}"
+            )
+            verdict = one(store, checked, Rules())
+            assert verdict.template == 0.0
+            assert verdict.original == (f"{MANUAL}0/{name}.html" if release else None)
+
+
+def test_pages_of_a_site_that_are_decided_again_may_be_numbered_anew(
+    store: Store, file: Path
+) -> None:
+    one(store, page("a", text(ARTICLE[:100]), "Chapter 1. Units", ELSEWHERE))
+    for release in "34":
+        checked = page(f"{release}/a", changed(ARTICLE[:100], release, 2), f"{release}. Units")
+        assert one(store, checked).original == ELSEWHERE + "a"
+    store.admin.forget([ELSEWHERE + "a"], rules=WHOLE)
+    groups = {stored.url: stored.original for stored in store.pages()}
+    assert groups == {MANUAL + "3/a": None, MANUAL + "4/a": None}, "the URLs have the numbers"
+    verify(file)
+
+
 # Texts of fewer words than the minimum
 
 TEASER = text(ARTICLE[:12])
@@ -187,11 +263,6 @@ def test_a_short_text_is_a_duplicate_under_the_same_title_only(store: Store, hos
     )
 
 
-def test_short_texts_without_titles_are_kept(store: Store) -> None:
-    for at in range(3):
-        assert said(one(store, page(f"{at}", TEASER, None))) == SHORT
-
-
 # Wherever pages are decided
 
 
@@ -204,15 +275,6 @@ def test_a_group_that_loses_its_original_is_parted_by_titles(store: Store, file:
     store.admin.forget([ELSEWHERE + "a"], rules=WHOLE)
     groups = {stored.url: stored.original for stored in store.pages()}
     assert groups == {MANUAL + "b": None, MANUAL + "c": MANUAL + "b", MANUAL + "d": None}
-    verify(file)
-
-
-def test_pages_are_decided_again_by_their_titles(store: Store, file: Path) -> None:
-    for at in range(4):
-        one(store, page(f"{at}", changed(ARTICLE[:100], at, 3), f"Part {'abcd'[at]}"))
-    assert {stored.status for stored in store.pages()} == {"new"}
-    assert store.admin.redecide(WHOLE).to_duplicate == 0
-    assert {stored.status for stored in store.pages()} == {"new"}
     verify(file)
 
 

@@ -124,7 +124,8 @@ def test_a_missing_pack_is_an_error_with_the_line_that_installs_it(
         with pytest.raises(SchemeError) as error:
             call()
         assert pack in str(error.value)
-        assert str(error.value).endswith(f'pip install "scrapy-shingling[{extra}]"')
+        assert "pip install" in str(error.value)
+        assert str(error.value).endswith(f"(extra {extra})")
         assert "\n" not in str(error.value)
 
 
@@ -133,7 +134,8 @@ def test_several_missing_packs_are_installed_by_one_line(monkeypatch: pytest.Mon
     for pack in ("HanTa", "pymorphy3", "py3langid"):
         monkeypatch.setitem(sys.modules, pack, None)
 
-    with pytest.raises(SchemeError, match=r"py3langid, HanTa, pymorphy3, .*\[languages,tagger,rus"):
+    line = r"pip install py3langid HanTa pymorphy3 \(extra languages, tagger, russian\)"
+    with pytest.raises(SchemeError, match=rf"py3langid, HanTa, pymorphy3, .*{line}"):
         Canonicaliser(nouns=True).require_packs()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from shingling.sketch import Scheme
-from shingling.tuning import LabelledPair
+from shingling.tuning.pairs import LabelledPair
 from tests.support.pages import article
 
 THRESHOLDS = np.arange(1, 101) / 100

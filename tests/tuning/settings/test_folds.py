@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shingling.tuning import LabelledPair
 from shingling.tuning.evaluation import (
     Scoring,
     choose,
@@ -15,6 +14,7 @@ from shingling.tuning.evaluation import (
     gap_error,
     quality,
 )
+from shingling.tuning.pairs import LabelledPair
 from tests.tuning.settings.pairs import THRESHOLDS
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from shingling.errors import ShinglingError, TuningError
-from shingling.tuning import LabelledPair, read_pairs, tune_on
+from shingling.tuning.pairs import LabelledPair, read_pairs
+from shingling.tuning.report import tune_on
 from tests.support.pages import article, html
 from tests.tuning.settings.pairs import DEFAULT
 

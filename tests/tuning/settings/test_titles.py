@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shingling.sketch import sign
-from shingling.tuning import SampledPage, pairs_from
+from shingling.tuning.sampling import SampledPage, pairs_from
 from tests.support.pages import article
 from tests.tuning.settings.pairs import changed
 

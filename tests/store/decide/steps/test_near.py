@@ -40,16 +40,6 @@ def test_a_near_duplicate_is_estimated_from_minima_unless_both_texts_are_stored(
     assert verdict.containment == pytest.approx(2 * likeness / (1 + likeness))
 
 
-def test_the_best_original_wins(store: Store) -> None:
-    left, right = ending(BASE, "left", 10), beginning(BASE, "right", 6)
-    assert jaccard(text(left), text(right)) < 0.8
-    store.check([Page("left", text(left)), Page("right", text(right))], 0.8)
-    verdict = one(store, "a", A)
-    assert jaccard(A, text(left)) > 0.8
-    assert (verdict.original, verdict.resemblance) == ("right", jaccard(A, text(right)))
-    assert verdict.candidates == 2
-
-
 def differing(places: range) -> Signature:
     """Return a signature whose minima differ from those of A in these places."""
     minima = sign(A).minima.copy()
@@ -118,19 +108,6 @@ def test_of_pairs_at_or_above_the_threshold_at_least_95_percent_are_near(store: 
     assert near >= 0.95 * len(pairs)
 
 
-def test_a_pair_exactly_at_the_threshold_is_near(store: Store) -> None:
-    base = words("edge", 184)
-    for place in range(8):  # each pair shares a band with probability 0.986
-        a, b = text([f"p{place}{word}" for word in base]), ""
-        b = text(ending(a.split(), place, 20))
-        assert jaccard(a, b) == 0.8
-        verdicts = store.check([Page(f"a{place}", a), Page(f"b{place}", b)])
-        if verdicts[1].candidates:
-            assert verdicts[1].status == "near"
-            return
-    raise AssertionError("no pair shares a band")
-
-
 def test_the_threshold_argument_goes_before_that_of_the_rules(store: Store) -> None:
     one(store, "a", A)
     [verdict] = store.check([Page("b", NEAR)], 0.95, rules=Rules(threshold=0.8))
@@ -149,27 +126,6 @@ def test_an_original_not_seen_within_the_window_does_not_count(store: Store) -> 
     assert store.check([outside], rules=rules)[0].status == "new"
     copies = [Page("d", A, fetched=12 * DAY), Page("e", A, fetched=20 * DAY)]
     assert [verdict.status for verdict in store.check(copies, rules=rules)] == ["exact", "new"]
-
-
-def test_seeing_an_original_again_brings_it_back_into_the_window(store: Store) -> None:
-    rules = Rules(window_days=2)
-    store.check([Page("a", A, fetched=10 * DAY)], rules=rules)
-    store.check([Page("a", A, fetched=19 * DAY)], rules=rules)
-    [verdict] = store.check([Page("b", NEAR, fetched=20 * DAY)], rules=rules)
-    assert (verdict.status, verdict.original) == ("near", "a")
-
-
-def test_without_a_window_an_original_counts_for_ever(store: Store) -> None:
-    store.check([Page("a", A, fetched=0)])
-    assert store.check([Page("b", A)])[0].original == "a"
-
-
-@pytest.mark.parametrize("main_text", [A, NEAR])
-def test_pages_of_two_scopes_are_not_compared(store: Store, main_text: str) -> None:
-    store.check([Page("a", A, scope="one")])
-    [other] = store.check([Page("b", main_text, scope="two")])
-    [same] = store.check([Page("c", main_text, scope="one")])
-    assert (other.status, same.original) == ("new", "a")
 
 
 def test_one_url_is_a_page_of_its_own_in_each_scope(store: Store) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from shingling import Page, Rules, Store
 from tests.store.decide.steps.pages import BASE, OTHER, A, one
-from tests.support.invariants import ending, jaccard, text
+from tests.support.invariants import text
 
 
 @pytest.mark.parametrize("main_text", [None, "", "  \n", "?! … — \u200b"])
@@ -32,11 +32,6 @@ def test_a_known_page_fetched_without_text_stays_as_it_was(store: Store) -> None
     assert one(store, "a", A).status == "unchanged"
 
 
-def test_pages_without_words_are_no_duplicates_of_each_other(store: Store) -> None:
-    verdicts = store.check([Page("a", ""), Page("b", ""), Page("c", "!"), Page("d", "!")])
-    assert [verdict.original for verdict in verdicts] == [None] * 4
-
-
 @pytest.mark.parametrize("count", [1, 4, 5, 19])
 def test_a_short_text_is_skipped_and_stored(store: Store, count: int) -> None:
     verdict = one(store, "a", text(BASE[:count]))
@@ -53,43 +48,6 @@ def test_an_exact_duplicate_of_a_short_text_with_its_title_is_found(
     _, verdict = store.check([Page("a", short, title="One"), Page("b", short.upper(), title="One")])
     assert (verdict.status, verdict.original, verdict.resemblance) == ("exact", "a", 1.0)
     assert verdict.reason is None
-
-
-@pytest.mark.parametrize("count", [1, 2, 4])
-def test_a_text_shorter_than_a_shingle_is_never_a_duplicate(store: Store, count: int) -> None:
-    short = text(BASE[:count])
-    verdicts = store.check([Page("a", short), Page("b", short)])
-    verdicts += store.check([Page("c", short), Page("a", short)])
-    assert [verdict.original for verdict in verdicts] == [None] * 4
-    assert [verdict.status for verdict in verdicts] == ["skipped"] * 3 + ["unchanged"]
-
-
-def test_a_text_shorter_than_a_shingle_is_never_near_even_with_no_least_length(
-    store: Store,
-) -> None:
-    rules = Rules(min_words=0)
-    one(store, "a", text(BASE[:4]), rules)
-    verdict = one(store, "b", text(BASE[:3]), rules)
-    assert verdict.original is None
-
-
-@pytest.mark.parametrize(("count", "status"), [(19, "skipped"), (20, "near")])
-def test_near_duplicates_are_looked_for_from_the_least_length_on(
-    store: Store, count: int, status: str
-) -> None:
-    first = BASE[:count]
-    second = ending(first, "short", 1)
-    assert jaccard(text(first), text(second)) > 0.85
-    one(store, "a", text(first))
-    assert one(store, "b", text(second)).status == status
-
-
-def test_a_short_page_is_nobodys_original_for_a_near_duplicate(store: Store) -> None:
-    short = BASE[:19]
-    one(store, "a", text(short))
-    longer = text([*short, "more"])
-    assert jaccard(text(short), longer) > 0.9
-    assert one(store, "b", longer).status == "new"
 
 
 def test_the_least_length_is_a_rule(store: Store) -> None:

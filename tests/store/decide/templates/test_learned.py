@@ -51,21 +51,6 @@ def test_without_templates_they_are_kept_by_their_titles_only(store: Store) -> N
     assert "near" in statuses(check(store, untitled, WHOLE))
 
 
-def test_a_host_with_and_without_www_is_one_site(store: Store) -> None:
-    first, second, third = pages_of("https://www.a.example/", 3, footer("a"))
-    elsewhere = page(
-        A + "x", article("x"), footer("a"), title="A fourth title"
-    )  # the host without www.
-    verdicts = check(store, [first, elsewhere, second, third])
-    assert [bool(verdict.template) for verdict in verdicts] == [False, True, True, True]
-
-
-def test_another_host_is_another_site(store: Store) -> None:
-    hosts = ("https://a.example/", "https://m.a.example/", "https://b.example/")
-    pages = [page(host, article(host), footer("all"), title=headline(host)) for host in hosts]
-    assert [verdict.template for verdict in check(store, pages)] == [0.0] * 3
-
-
 def test_lines_that_differ_in_numbers_and_case_are_one_block(store: Store) -> None:
     pages = [
         page(

@@ -1,0 +1,241 @@
+"""The command `rebuild`: index, decide or sign all stored pages again."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from scrapy.exceptions import UsageError
+
+from shingling.console.opening import open_session
+from shingling.console.option_types import add_yes, share
+from shingling.console.output import (
+    FOUND,
+    NOT_FOUND,
+    confirmed,
+    print_json,
+    print_lines,
+    print_table,
+)
+from shingling.console.progress import progress_bar
+from shingling.console.subcommand import HelpGroup, Subcommand
+from shingling.rules.defaults import DEFAULT_CONTAINMENT, MAX_SIMHASH_DISTANCE
+from shingling.rules.methods import INDEXED_METHODS, METHODS, Keys
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from shingling.admin.rebuild import Changes
+    from shingling.plugin.settings import DedupSettings
+    from shingling.rules.rules import Rules
+    from shingling.store import Index, IndexShape
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--threshold",
+        type=share,
+        help="resemblance at which pages are to be found (default: DEDUP_THRESHOLD)",
+    )
+    parser.add_argument(
+        "--method",
+        choices=INDEXED_METHODS,
+        help="method that the index is for (default: DEDUP_METHOD)",
+    )
+    parser.add_argument(
+        "--containment",
+        action=argparse.BooleanOptionalAction,
+        help="keep samples of the stored texts, for DEDUP_CONTAINMENT (default: as before)",
+    )
+    parser.add_argument(
+        "--decide",
+        action="store_true",
+        help="decide all pages again as well, in the order in which they were first seen",
+    )
+    parser.add_argument(
+        "--scheme",
+        action="store_true",
+        help="sign all stored texts again, under DEDUP_SHINGLE_SIZE and DEDUP_SCHEME, and decide",
+    )
+    add_yes(parser, "what --decide or --scheme would change")
+    parser.add_argument("--resume", action="store_true", help="continue an interrupted rebuild")
+    parser.add_argument(
+        "--abandon", action="store_true", help="discard what an interrupted rebuild has done"
+    )
+
+
+def _rebuild(options: argparse.Namespace, settings: DedupSettings) -> int:
+    from shingling.store import Store
+
+    threshold = settings.threshold if options.threshold is None else options.threshold
+    _check(options)
+    with open_session(options, settings) as session:
+        store = Store(session)
+        if options.abandon:
+            return _print_abandoned(options, store.admin.abandon_rebuild())
+        changes: Changes | None = None
+        if options.resume:
+            rules = settings.rules
+            with _progress("rebuilding") as progress:
+                resumed = store.admin.resume_rebuild(progress)
+            if resumed is None:
+                print_lines("no rebuild was interrupted")
+                return NOT_FOUND
+            index, changes = resumed
+        elif options.decide or options.scheme:
+            rules = _rules_to_decide_by(options, settings, threshold)
+            scheme = settings.scheme if options.scheme else None
+            asks = sys.stdin.isatty() and not options.dry_run
+            if asks and not confirmed(options, "Decide all pages of the store again?"):
+                print_lines("nothing was changed", error=options.json)
+                return NOT_FOUND
+            with _progress("deciding") as progress:
+                changes = store.admin.redecide(
+                    rules, scheme=scheme, dry_run=options.dry_run, progress=progress
+                )
+            index = session.index.shape
+        else:
+            rules = _rules_to_index_for(options, settings, session.index, threshold)
+            with _progress("indexing") as progress:
+                index = store.admin.rebuild(rules=rules, progress=progress)
+        extractors = session.extractors()
+    if changes is None:
+        return _print_index(options, index, rules)
+    return _print_changes(options, changes, index, extractors)
+
+
+def _check(options: argparse.Namespace) -> None:
+    decide = options.decide or options.scheme
+    given = (options.threshold, options.method, options.containment)
+    anew = decide or any(option is not None for option in given)
+    if sum([anew, options.resume, options.abandon]) != 1:
+        raise UsageError(
+            "name --threshold, --method, --containment, --decide or --scheme; or --resume or"
+            " --abandon",
+            print_help=False,
+        )
+    if options.dry_run and not decide:
+        raise UsageError("--dry-run goes with --decide or --scheme", print_help=False)
+
+
+def _rules_to_decide_by(
+    options: argparse.Namespace, settings: DedupSettings, threshold: float
+) -> Rules:
+    """Rules of the settings with what the options say instead."""
+    containment = settings.containment
+    if options.containment is not None:
+        containment = DEFAULT_CONTAINMENT if options.containment else None
+    return replace(
+        settings.rules,
+        threshold=threshold,
+        method=options.method or settings.method,
+        containment=containment,
+    )
+
+
+def _rules_to_index_for(
+    options: argparse.Namespace, settings: DedupSettings, index: Index, threshold: float
+) -> Rules:
+    """Rules that a new index is for; what nothing is said of stays as in the present one."""
+    from shingling.rules.rules import Rules
+
+    method = options.method or settings.method
+    if METHODS[method].keys is None:  # needs no index of its own
+        method = index.usual_rules().method
+    sampled = index.sampled if options.containment is None else options.containment
+    return Rules(
+        threshold=threshold, method=method, containment=DEFAULT_CONTAINMENT if sampled else None
+    )
+
+
+def _print_abandoned(options: argparse.Namespace, begun: bool) -> int:
+    if options.json:
+        print_json({"abandoned": begun})
+    else:
+        print_lines("the rebuild is abandoned" if begun else "no rebuild was interrupted")
+    return FOUND if begun else NOT_FOUND
+
+
+def _print_index(options: argparse.Namespace, index: IndexShape, rules: Rules) -> int:
+    from shingling.sketch import Banding
+
+    if options.json:
+        shown: dict[str, Any] = index._asdict()
+        if index.indexed == "minima" and METHODS[rules.method].threshold:
+            shown["recall"] = round(Banding(index.bands, index.rows).recall(rules.threshold), 4)
+        return print_json(shown)
+    print_lines(f"{index}, which find {_found(index, rules)}")
+    return FOUND
+
+
+def _found(index: IndexShape, rules: Rules) -> str:
+    """Pairs that an index finds."""
+    from shingling.sketch import Banding
+
+    if index.indexed != "minima":
+        return f"all pairs within {MAX_SIMHASH_DISTANCE} bits"
+    if METHODS[rules.method].keys is Keys.SUPERSHINGLES:
+        return "all pairs with an equal megashingle"
+    recall = Banding(index.bands, index.rows).recall(rules.threshold)
+    return f"{recall:.1%} of the pairs at {rules.threshold:g}"
+
+
+def _print_changes(
+    options: argparse.Namespace, changes: Changes, index: IndexShape, extractors: list[str]
+) -> int:
+    if options.json:
+        shown = {**changes.as_dict(), "dry_run": options.dry_run, "index": index._asdict()}
+        return print_json(shown)
+    before, after = changes.originals
+    print_table(
+        ["", ""],
+        [
+            ("pages decided again", f"{changes.pages:,}"),
+            ("originals", f"{before:,} before, {after:,} now"),
+            ("new duplicates", f"{changes.to_duplicate:,}"),
+            ("duplicates no longer", f"{changes.to_original:,}"),
+            ("other original", f"{changes.moved:,}"),
+        ],
+        header=False,
+    )
+    if changes.examples:
+        print_lines("")
+        shown_as = [
+            (one.url, one.before or "(an original)", one.after or "(an original)")
+            for one in changes.examples
+        ]
+        print_table(["URL", "duplicate of, before", "now"], shown_as)
+        left = changes.to_original + changes.to_duplicate + changes.moved - len(shown_as)
+        if left:
+            print_lines(f"and {left:,} more")
+    if len(extractors) > 1:
+        print_lines(
+            "",
+            f"some texts are by {', '.join(extractors[:-1])}, others by {extractors[-1]}: a"
+            " rebuild keeps them, only a crawl extracts pages again",
+        )
+    if options.dry_run:
+        print_lines("", "nothing was changed (--dry-run)")
+    return FOUND
+
+
+@contextmanager
+def _progress(phase: str) -> Iterator[Callable[[int, int], None]]:
+    with progress_bar("pages") as show:
+        show(phase, 0, 0.0)
+        yield lambda done, total: show(phase, done, done / max(total, 1))
+
+
+COMMANDS = (
+    Subcommand(
+        name="rebuild",
+        group=HelpGroup.DECIDE,
+        summary="index, decide or sign all stored pages again, without a crawl",
+        example="--threshold 0.6 --decide --dry-run",
+        add_options=_add_options,
+        run=_rebuild,
+    ),
+)

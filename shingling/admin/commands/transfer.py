@@ -1,0 +1,297 @@
+"""The commands that move stores and old crawls: `export` and `import`."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import closing
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scrapy.exceptions import UsageError
+
+from shingling.console.opening import chosen_url, open_session
+from shingling.console.option_types import add_every, text
+from shingling.console.output import FAILED, FOUND, counted, print_json, print_lines
+from shingling.console.progress import progress_bar
+from shingling.console.subcommand import HelpGroup, Subcommand
+from shingling.errors import NoStoreError, RecordError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections import Counter
+    from collections.abc import Iterable, Iterator
+
+    from shingling.admin.formats.feeds import Problems
+    from shingling.admin.records import Header, Record
+    from shingling.admin.transfer import Restored
+    from shingling.console.progress import Show
+    from shingling.extraction.lines import Line
+    from shingling.plugin.settings import DedupSettings
+    from shingling.store.session import Session
+
+_PAGES_PER_STEP = 256  # of progress
+_LINES_LOOKED_AT = 10  # to tell an exported store, whose first line is broken, from a feed
+
+
+def _add_export_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        nargs="?",
+        default="-",
+        help=".jsonl, .csv (also with .gz) or .parquet (default: -, JSON lines on stdout)",
+    )
+    parser.add_argument(
+        "--format", choices=["jsonl", "csv", "parquet"], help="format, whatever the file is called"
+    )
+    parser.add_argument("--no-text", action="store_true", help="leave out the main texts")
+    parser.add_argument("--force", action="store_true", help="replace an existing file")
+
+
+def _export(options: argparse.Namespace, settings: DedupSettings) -> int:
+    from rich.filesize import decimal
+
+    from shingling.admin.formats.jsonl_csv import output, write_csv, write_jsonl
+    from shingling.admin.formats.parquet import write_parquet
+    from shingling.admin.transfer import export
+
+    writers = {"jsonl": write_jsonl, "csv": write_csv, "parquet": write_parquet}
+    write = writers[_usable_format(options)]
+    with open_session(options, settings) as session:
+        records = closing(export(session, with_texts=not options.no_text))
+        with records as found, output(options.file, force=options.force) as file:
+            header = next(found)
+            pages = header.fields["pages"]
+            # A bar would be among the lines where both go to one terminal.
+            shown = options.file != "-" or not sys.stdout.isatty()
+            with progress_bar("pages", shown=shown) as show:
+                write(_watched(chain([header], found), "export", pages, show), file)
+        damaged = session.database.damage.number
+    if damaged:
+        rows = counted(damaged, "damaged row")
+        print_lines(f"{rows}; the export has what is left of them, and all others", error=True)
+    status = FAILED if damaged else FOUND
+    if options.file == "-":
+        return status
+    size = Path(options.file).stat().st_size
+    if options.json:
+        print_json({"file": options.file, "pages": pages, "bytes": size, "damaged": damaged})
+        return status
+    print_lines(f"{options.file}: {counted(pages, 'page')}, {decimal(size)}")
+    return status
+
+
+def _watched(records: Iterable[Record], phase: str, total: int, show: Show) -> Iterator[Record]:
+    """Pass records on, and show how many of the pages among them are done."""
+    done = 0
+    show(phase, done, 0.0)
+    for record in records:
+        yield record
+        if record.kind == "page":
+            done += 1
+            if done % _PAGES_PER_STEP == 0 or done == total:
+                show(phase, done, done / total)
+
+
+def _add_import_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        nargs="?",
+        default="-",
+        help="what export wrote, or items of a crawl in .jsonl or .csv (default: -, stdin)",
+    )
+    parser.add_argument(
+        "--format", choices=["jsonl", "csv", "parquet"], help="format, whatever the file is called"
+    )
+    for name in ("url", "text", "html"):
+        parser.add_argument(
+            f"--{name}-field",
+            metavar="NAME",
+            type=text,
+            help=f"field of an item (default: DEDUP_{name.upper()}_FIELD)",
+        )
+    parser.add_argument(
+        "--time-field",
+        metavar="NAME",
+        type=text,
+        help="field of an item: when it was fetched, in ISO 8601 or seconds since 1970 (default:"
+        " now)",
+    )
+    parser.add_argument(
+        "--id-field",
+        metavar="NAME",
+        type=text,
+        help="field that an item without a URL is called by (default: id or _id, unless --url-field"
+        " is given)",
+    )
+    parser.add_argument(
+        "--spider",
+        metavar="NAME",
+        type=text,
+        help='spider that crawled the items, with DEDUP_SCOPE = "spider"',
+    )
+    add_every(parser)
+
+
+def _import(options: argparse.Namespace, settings: DedupSettings) -> int:
+    from shingling.admin.formats.jsonl_csv import is_record, opened, read_lines, records_in
+    from shingling.admin.formats.parquet import read_parquet
+
+    form = _usable_format(options)
+    if options.file == "-" and sys.stdin.isatty():
+        raise UsageError("name a file, or send one to standard input", print_help=False)
+    try:
+        if form == "parquet":
+            with Path(options.file).open("rb") as raw, closing(read_parquet(raw)) as records:
+                return _import_store(options, settings, records)
+        with opened(options.file) as file, closing(read_lines(file, form)) as lines:
+            head = list(islice(lines, _LINES_LOOKED_AT))
+            if not head:
+                raise RecordError("there is nothing in it")
+            everything = chain(head, lines)
+            if is_record(head[0]):
+                return _import_store(options, settings, records_in(everything, form))
+            if any(map(is_record, head)):
+                problem = head[0].problem or "not the record of a store"
+                raise RecordError(
+                    f"line 1: {problem}; an exported store cannot be read without its first line"
+                )
+            return _import_feed(options, settings, everything)
+    except RecordError as error:
+        name = "standard input" if options.file == "-" else options.file
+        raise RecordError(f"{name}: {error}") from error
+
+
+def _usable_format(options: argparse.Namespace) -> str:
+    from shingling.admin.formats.jsonl_csv import format_of
+    from shingling.admin.formats.parquet import require_parquet
+
+    form = format_of(options.file, options.format)
+    if form == "parquet":
+        if options.file == "-":
+            raise UsageError("Parquet needs a file with a name", print_help=False)
+        require_parquet()
+    return form
+
+
+def _import_store(
+    options: argparse.Namespace, settings: DedupSettings, records: Iterator[Record]
+) -> int:
+    """Restore a store where there is none or an empty one; else decide its pages again."""
+    from shingling.admin.importing import merge
+    from shingling.admin.records import Header
+    from shingling.admin.transfer import is_empty, restore
+
+    header = Header.of(next(records))
+    with (
+        _session_for(options, settings, header) as session,
+        progress_bar("pages", seconds_between_lines=options.every, announced=False) as show,
+    ):
+        watched = _watched(records, "import", header.pages, show)
+        restored = restore(session, header, watched) if is_empty(session) else None
+        if restored is None:
+            counts, problems = merge(session, settings, header, watched)
+    if restored is not None:
+        return _print_restored(options, restored)
+    return _print_counts(options, counts, problems)
+
+
+def _session_for(options: argparse.Namespace, settings: DedupSettings, header: Header) -> Session:
+    """Open the store to import into; one that does not exist is created for the file's scheme."""
+    from shingling.store.session import Session
+
+    try:
+        return open_session(options, settings)
+    except NoStoreError:
+        url = chosen_url(options, settings)
+        return Session.open(url, scheme=header.scheme, rules=settings.rules)
+
+
+def _import_feed(
+    options: argparse.Namespace, settings: DedupSettings, lines: Iterable[Line]
+) -> int:
+    """Decide the pages of an old crawl's items, in their order."""
+    from shingling.admin.formats.feeds import Fields
+    from shingling.admin.importing import decide_feed
+
+    if (settings.scope == "spider") != (options.spider is not None):
+        raise UsageError('DEDUP_SCOPE = "spider" and --spider NAME go together', print_help=False)
+    settings.scheme.canonical.require_packs()
+    fields = Fields(
+        url=options.url_field or settings.url_field,
+        text=options.text_field or settings.text_field,
+        html=options.html_field or settings.html_field,
+        time=options.time_field,
+        ids=_id_fields(options),
+    )
+    url = chosen_url(options, settings)
+    with progress_bar("pages", seconds_between_lines=options.every, announced=False) as show:
+        counts, problems = decide_feed(
+            url, settings, fields, lines, spider=options.spider, show=show
+        )
+    return _print_counts(options, counts, problems)
+
+
+def _id_fields(options: argparse.Namespace) -> tuple[str, ...]:
+    """Fields that may tell apart items without a URL."""
+    if options.id_field is not None:
+        return (options.id_field,)
+    return ("id", "_id") if options.url_field is None else ()
+
+
+def _print_restored(options: argparse.Namespace, restored: Restored) -> int:
+    numbers = {"pages": restored.pages, "runs": restored.runs, "reviews": restored.reviews}
+    if options.json:
+        return print_json({"restored": True, **numbers})
+    pages, runs, reviews = (counted(number, kind[:-1]) for kind, number in numbers.items())
+    print_lines(f"{pages} restored as they were, with {runs} and {reviews}")
+    return FOUND
+
+
+def _print_counts(options: argparse.Namespace, counts: Counter[str], problems: Problems) -> int:
+    from shingling.store import STATUSES
+
+    total = counts.total() or 1
+    if options.json:
+        shown: dict[str, Any] = {"restored": False, "pages": counts.total()}
+        shown |= {status: counts[status] for status in STATUSES}
+        shown["shares"] = {status: round(counts[status] / total, 4) for status in STATUSES}
+        shown["wrong"] = problems.number
+        shown["problems"] = [{"where": at, "problem": what} for at, what in problems.first]
+        print_json(shown)
+    else:
+        for at, what in problems.first:
+            print_lines(f"{at}: {what}", error=True)
+        if problems.number > len(problems.first):
+            print_lines(f"… and {problems.number - len(problems.first):,} more", error=True)
+        by_status = [
+            f"{counts[status]:,} {status} ({counts[status] / total:.1%})"
+            for status in STATUSES
+            if counts[status]
+        ]
+        wrong = [f"{counted(problems.number, 'line')} wrong"] if problems.number else []
+        numbers = "; ".join([", ".join(by_status), *wrong]) if by_status else "".join(wrong)
+        print_lines(f"{counted(counts.total(), 'page')}{': ' if numbers else ''}{numbers}")
+    return FAILED if problems.number and not counts else FOUND
+
+
+COMMANDS = (
+    Subcommand(
+        name="export",
+        group=HelpGroup.FILES,
+        summary="write the store to a file",
+        example="store.jsonl.gz",
+        add_options=_add_export_options,
+        run=_export,
+    ),
+    Subcommand(
+        name="import",
+        group=HelpGroup.FILES,
+        summary="read an exported store, or the items of an old crawl",
+        example="items.jsonl",
+        add_options=_add_import_options,
+        run=_import,
+    ),
+)

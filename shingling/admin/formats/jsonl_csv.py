@@ -1,0 +1,235 @@
+"""Files of records and of items: JSON lines and CSV, also packed by gzip."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import os
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, cast
+
+from scrapy.exceptions import UsageError
+
+from shingling.admin.records import PAGE_FIELDS, Record
+from shingling.console.output import json_text
+from shingling.errors import RecordError, ShinglingError
+from shingling.extraction.lines import Line, csv_lines, json_lines, reading_errors, unpacked
+from shingling.store.kept import kept_rows
+from shingling.store.schema.fields import BASE64
+from shingling.store.schema.rows import EXPORTED_FIELDS
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Iterator
+
+    from shingling.store.schema.fields import Letters
+
+FORMATS = ("jsonl", "csv", "parquet")
+_SUFFIXES = {
+    **dict.fromkeys((".jsonl", ".jsonlines", ".ndjson", ".jl"), "jsonl"),
+    ".csv": "csv",
+    ".parquet": "parquet",
+}
+_KINDS = ("store", "run", "review", *kept_rows(), "page", "template", "end")
+# A field of each kind of record, and the column of CSV that holds records as JSON.
+_COLUMNS_OF_PAGES = {"minima", "simhash", "text_hash"}
+_FIELDS_OF_RECORDS = {"data", "format", "settings", "same", "minima", "blocks", "pages", "node"}
+
+
+def format_of(name: str, asked: str | None) -> str:
+    """Format of a file by its name, unless one is asked for.
+
+    Raises:
+        UsageError: the name has the suffix of none.
+    """
+    if asked is not None:
+        return asked
+    if name == "-":
+        return "jsonl"
+    suffix = Path(name.lower().removesuffix(".gz")).suffix
+    if suffix == ".parquet" and name.lower().endswith(".gz"):
+        raise UsageError("Parquet files are packed as they are, without .gz", print_help=False)
+    if suffix not in _SUFFIXES:
+        raise UsageError(
+            f"{name}: the name tells no format; give --format {', '.join(FORMATS)}",
+            print_help=False,
+        )
+    return _SUFFIXES[suffix]
+
+
+@contextmanager
+def output(name: str, *, force: bool) -> Iterator[IO[bytes]]:
+    """Open a file to write to; it takes its name once it is complete. `-` is standard output.
+
+    Args:
+        name: with the suffix `.gz`, it is packed by gzip.
+        force: whether a file of this name is replaced.
+
+    Raises:
+        ShinglingError: there is one, and it is not to be replaced.
+        OSError: it cannot be written.
+    """
+    path = Path(name)
+    if name == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    if path.exists() and not path.is_file():  # a device or a pipe
+        with path.open("wb") as file:
+            yield file
+        return
+    if path.exists() and not force:
+        raise ShinglingError(f"{name}: the file is there; --force replaces it")
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with part.open("xb") as file:
+            if path.suffix.lower() == ".gz":
+                with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
+                    yield cast("IO[bytes]", packed)
+            else:
+                yield file
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+@contextmanager
+def opened(name: str) -> Iterator[IO[bytes]]:
+    """Open a file to read from, unpacked if it is packed by gzip. `-` is standard input."""
+    if name == "-":
+        with unpacked(sys.stdin.buffer) as file:
+            yield file
+        return
+    with Path(name).open("rb") as raw, unpacked(raw) as file:
+        yield file
+
+
+def read_lines(file: IO[bytes], form: str) -> Generator[Line]:
+    """Yield the lines of a file as values by name, JSON lines or CSV.
+
+    Raises:
+        RecordError: the file cannot be read to its end.
+    """
+    try:
+        yield from json_lines(file) if form == "jsonl" else csv_lines(file)
+    except reading_errors() as error:
+        raise RecordError(f"the file cannot be read to its end: {error}") from error
+
+
+def records_in(lines: Iterable[Line], form: str) -> Iterator[Record]:
+    """Yield the records that lines hold.
+
+    Raises:
+        RecordError: a line holds none.
+    """
+    read = _from_json if form == "jsonl" else _from_csv
+    for line in lines:
+        where = f"line {line.number:,}"
+        if line.problem:
+            raise RecordError(f"{where}: {line.problem}")
+        try:
+            yield read(line.values, where)
+        except (ValueError, TypeError, RecursionError) as error:
+            raise RecordError(f"{where}: {error}") from None
+
+
+def is_record(line: Line) -> bool:
+    """Whether a line is a record of a store, not an item of a feed."""
+    if line.values.keys() >= _COLUMNS_OF_PAGES:
+        return True
+    return line.values.get("record") in _KINDS and not _FIELDS_OF_RECORDS.isdisjoint(line.values)
+
+
+def _from_json(values: dict[str, Any], where: str) -> Record:
+    kind = values.pop("record", None)
+    if not isinstance(kind, str):
+        raise TypeError("record is missing")
+    _decode(kind, values)
+    return Record(kind, values, where)
+
+
+def _from_csv(cells: dict[str, str], where: str) -> Record:
+    kind, data = cells.pop("record", ""), cells.pop("data", "")
+    if kind != "page":
+        fields = json.loads(data)
+        if not isinstance(fields, dict):
+            raise TypeError("data is not a JSON object")
+        _decode(kind, fields)
+        return Record(kind, fields, where)
+    values: dict[str, Any] = {}
+    for name, cell in cells.items():
+        if cell == "":
+            values[name] = None
+        else:
+            values[name] = _CELLS.get(name, _string_in)(cell)
+    _decode(kind, values)
+    return Record(kind, values, where)
+
+
+def _decode(kind: str, values: dict[str, Any]) -> None:
+    """Decode the fields that JSON and CSV have as letters."""
+    for name, letters in _LETTERS.get(kind, {}).items():
+        if values.get(name) is None:
+            continue
+        try:
+            values[name] = letters.decode(values[name])
+        except (TypeError, ValueError):
+            raise ValueError(f"{name} is not {letters.expected}") from None
+
+
+_CELLS = {name: one.kind.cell for name, one in EXPORTED_FIELDS.items() if one.kind.cell}
+_LETTERS: dict[str, dict[str, Letters]] = {
+    "page": {name: one.kind.letters for name, one in EXPORTED_FIELDS.items() if one.kind.letters},
+    "template": {"blocks": BASE64},
+}
+
+
+def _string_in(cell: str) -> str:
+    return cell.removeprefix("\\")
+
+
+def _encoded(record: Record) -> dict[str, Any]:
+    values = dict(record.fields)
+    for name, letters in _LETTERS.get(record.kind, {}).items():
+        if values[name] is not None:
+            values[name] = letters.encode(values[name])
+    return values
+
+
+def write_jsonl(records: Iterable[Record], file: IO[bytes]) -> None:
+    """Write records, a JSON object a line."""
+    for record in records:
+        values = {"record": record.kind, **_encoded(record)}
+        file.write(json_text(values).encode() + b"\n")
+
+
+def write_csv(records: Iterable[Record], file: IO[bytes]) -> None:
+    """Write records as CSV: the fields of pages in columns, other records as JSON in one.
+
+    An empty cell is None. Before an empty string, and one that begins with a backslash, there
+    is a backslash.
+    """
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+    rows = csv.writer(text)
+    rows.writerow(("record", "data", *PAGE_FIELDS))
+    for record in records:
+        if record.kind != "page":
+            data = json_text(_encoded(record))
+            rows.writerow((record.kind, data, *("" for _ in PAGE_FIELDS)))
+            continue
+        values = _encoded(record)
+        cells = (_cell(values.get(name)) for name in PAGE_FIELDS)
+        rows.writerow((record.kind, "", *cells))
+    text.flush()
+    text.detach()
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, str):
+        return "\\" + value if value == "" or value[0] == "\\" else value
+    return "" if value is None else repr(value)

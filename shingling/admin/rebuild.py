@@ -1,0 +1,378 @@
+"""Rebuild the index, the groups or the signatures of a store from what is stored.
+
+The results are written into tables of their own, some pages in each transaction, and replace the
+old ones at the end, all at once. The store notes how far it is, so that a rebuild which was
+interrupted can be resumed.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from sqlalchemy import delete, func, or_, select, update
+
+from shingling.errors import BandingError, SchemeError, StoreError
+from shingling.rules.rules import Rules
+from shingling.sketch import Scheme, sign
+from shingling.store.decide.batch import Batch
+from shingling.store.decide.decide import place
+from shingling.store.decide.texts import read_texts
+from shingling.store.decide.write import write_batch
+from shingling.store.index.keys import Index
+from shingling.store.indexing import index_pages
+from shingling.store.runs import add_rules
+from shingling.store.schema.damage import damage_of
+from shingling.store.schema.rows import COLUMNS, ORIGINS, row_from
+from shingling.store.schema.tables import (
+    LIVE,
+    NEXT,
+    full as full_keys,
+    pages,
+    scheme as scheme_table,
+    texts,
+)
+from shingling.store.session import refuse
+from shingling.store.templates import SiteCache
+from shingling.text.words_left import WordsLeft
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from sqlalchemy import Connection, Table
+
+    from shingling.store.backends.base import Database
+    from shingling.store.schema.rows import Row
+
+    Ids = np.ndarray[tuple[int], np.dtype[np.int64]]
+
+_PAGES_PER_TRANSACTION = 500
+_IDS_READ_AT_ONCE = 10_000
+_MAX_EXAMPLES = 20
+
+_ORDER = select(pages.c.id).order_by(pages.c.first_seen, pages.c.id)
+
+
+class Change(NamedTuple):
+    """A page whose original is another one than before; None is an original."""
+
+    url: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Changes by deciding all pages again.
+
+    Args:
+        pages: that were decided.
+        originals: before and after.
+        to_original: duplicates that become originals.
+        to_duplicate: originals that become duplicates.
+        moved: duplicates that get another original.
+        examples: some of them, the first ones by age.
+    """
+
+    pages: int
+    originals: tuple[int, int]
+    to_original: int
+    to_duplicate: int
+    moved: int
+    examples: tuple[Change, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Convert the changes to values that JSON has."""
+        before, after = self.originals
+        shown = {**asdict(self), "originals": {"before": before, "now": after}}
+        return {**shown, "examples": [one._asdict() for one in self.examples]}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a rebuild is to do.
+
+    Args:
+        decide: whether pages are decided again; else only the index is made.
+        rules: that pages are decided by, and that the index is for.
+        scheme: of the signatures; if it is another one than the store has, texts are signed again.
+        dry_run: whether the result is thrown away.
+    """
+
+    decide: bool
+    rules: Rules
+    scheme: Scheme
+    dry_run: bool = False
+
+    @classmethod
+    def stored(cls, raw: str) -> Plan:
+        """Plan of a rebuild that has begun."""
+        shown = json.loads(raw)
+        scheme = Scheme.from_json(json.dumps(shown["scheme"]))
+        return cls(shown["decide"], Rules(**shown["rules"]), scheme, shown["dry_run"])
+
+    def shown(self) -> dict[str, Any]:
+        """Plan as the store keeps it."""
+        shown = {"decide": self.decide, "rules": asdict(self.rules), "dry_run": self.dry_run}
+        return {**shown, "scheme": json.loads(self.scheme.to_json())}
+
+
+def read_plan(connection: Connection) -> Plan | None:
+    """Plan of a rebuild that has not ended, or None."""
+    raw = connection.scalar(select(scheme_table.c.rebuilding))
+    return None if raw is None else Plan.stored(raw)
+
+
+class Rebuild:
+    """A rebuild that is under way.
+
+    Args:
+        database: of the store.
+        stored: the scheme of its signatures as they are.
+        plan: what it is to do.
+    """
+
+    def __init__(self, database: Database, stored: Scheme, plan: Plan) -> None:
+        self._database = database
+        self._stored = stored
+        self._plan = plan
+        self._index = Index.for_rules(plan.rules, plan.scheme)
+        self._site_cache = SiteCache()
+        self._words_left = WordsLeft(plan.scheme.canonical)
+        self._token = ""
+
+    def run(
+        self, progress: Callable[[int, int], None] | None = None
+    ) -> tuple[Index, Changes | None]:
+        """Run it, or what is left of it.
+
+        Args:
+            progress: is called with the numbers of pages that are done, and of all pages.
+
+        Returns:
+            The index, and what changed by deciding pages again.
+
+        Raises:
+            StoreError: another rebuild is under way, or took this one's place.
+            BandingError: samples are to be taken, and no texts are stored.
+            SchemeError: pages are to be signed again, and not all texts are stored.
+        """
+        self._database.write(self._begin, alone=True)
+        order = self._database.read(self._order)
+        done = -1
+        while done < len(order):
+            at = self._database.write(lambda connection: self._advance(connection, order))
+            if progress is not None and at != done:
+                progress(at, len(order))
+            done = at
+        changes = self._database.read(self._changes) if self._plan.decide else None
+        if self._plan.dry_run:
+            self._database.write(self._drop, alone=True)
+        else:
+            self._database.write(self._finish, alone=True)
+        return self._index, changes
+
+    def _begin(self, connection: Connection) -> None:
+        raw = connection.scalar(select(scheme_table.c.rebuilding))
+        if raw is not None:
+            if Plan.stored(raw) == self._plan and not self._plan.dry_run:
+                self._token = json.loads(raw)["token"]
+                return
+            refuse(raw)
+        if self._index.sampled:
+            _require_texts(connection)
+        if self._plan.scheme != self._stored:
+            _require_all_texts(connection)
+        clear_next(self._database, connection)
+        self._token = uuid.uuid4().hex
+        self._note(connection, int(time.time()), 0)
+
+    def _note(self, connection: Connection, began: int, done: int) -> None:
+        state = {"token": self._token, "began": began, "done": done, "noted": time.time()}
+        noted = json.dumps({**self._plan.shown(), **state})
+        connection.execute(update(scheme_table).values(rebuilding=noted))
+
+    def _order(self, connection: Connection) -> Ids:
+        """Ids of all pages, in the order in which they were first seen."""
+        ids = connection.scalars(_ORDER, execution_options={"yield_per": _IDS_READ_AT_ONCE})
+        return np.fromiter(ids, np.int64)
+
+    def _state(self, connection: Connection) -> dict[str, Any]:
+        raw = connection.scalar(select(scheme_table.c.rebuilding))
+        state: dict[str, Any] = {} if raw is None else json.loads(raw)
+        if state.get("token") != self._token:
+            raise StoreError("another rebuild has ended this one, or taken its place")
+        return state
+
+    def _advance(self, connection: Connection, order: Ids) -> int:
+        """Do the next pages; the number of those that are done."""
+        state = self._state(connection)
+        done: int = state["done"]
+        ids: list[int] = order[done : done + _PAGES_PER_TRANSACTION].tolist()
+        if ids:
+            found = connection.execute(select(pages).where(pages.c.id.in_(ids))).mappings()
+            rows = {row["id"]: row_from(row, 0) for row in found}
+            chunk = [rows[page_id] for page_id in ids if page_id in rows]
+            if self._plan.decide:
+                self._sign(connection, chunk, self._plan.scheme != self._stored)
+                self._decide(connection, chunk)
+            else:
+                originals = [row for row in chunk if row.is_original]
+                mended = self._sign(connection, originals)
+                names = ORIGINS["signature"]
+                for row in mended:  # in place: it is what the page had before the damage
+                    made = dict(zip(COLUMNS, row.values(), strict=True))
+                    of_page = update(pages).where(pages.c.id == row.id)
+                    connection.execute(of_page.values({name: made[name] for name in names}))
+                index_pages(
+                    self._database, connection, self._plan.scheme, self._index, originals, NEXT
+                )
+            self._note(connection, state["began"], done + len(ids))
+        return done + len(ids) if ids else len(order)
+
+    def _sign(
+        self, connection: Connection, rows: Sequence[Row], everything: bool = False
+    ) -> list[Row]:
+        """Sign the texts of rows with a damaged signature, or of all of them: those signed."""
+        damage = damage_of(connection)
+        for row in rows:
+            if row.damaged:
+                damage.note(row.id, row.url, "signature")
+        unsigned = [row for row in rows if everything or row.damaged]
+        kept = read_texts(connection, [row.id for row in unsigned])
+        for row in unsigned:
+            if row.id in kept:
+                row.take("signature", sign(kept[row.id].text, self._plan.scheme))
+                self._words_left.note(kept[row.id].text)
+            elif everything:  # its text was there when the rebuild began, and is damaged
+                row.blank()
+        return [row for row in unsigned if not row.damaged]
+
+    def _decide(self, connection: Connection, chunk: Sequence[Row]) -> None:
+        scheme, rules = self._plan.scheme, self._plan.rules
+        for row in chunk:
+            row.original_id = row.resemblance = row.containment = row.indexed = None
+            row.compared_id = row.reason = None
+            row.status, row.stored = "new", False
+        batch = Batch.open(
+            self._database,
+            connection,
+            scheme,
+            rules,
+            self._index,
+            self._site_cache,
+            NEXT,
+            rules_id=add_rules(connection, rules),
+        )
+        batch.read_again_for(chunk)
+        for row in chunk:
+            batch.admit(row)
+            decision = place(row, row.first_seen, batch)
+            row.rules_id = batch.rules_id
+            history = row.last_verdict in ("unchanged", "changed")
+            if not (history and (row.is_original or row.last_verdict == "unchanged")):
+                row.last_verdict = decision.status
+        write_batch(batch)
+        if batch.templates is not None:
+            batch.templates.keep()
+
+    def _changes(self, connection: Connection) -> Changes:
+        self._state(connection)
+        old, new = LIVE.pages, NEXT.pages
+        both = old.join(new, old.c.id == new.c.id)
+        was, now = old.c.original_id, new.c.original_id
+
+        def count(*where: Any) -> int:
+            query = select(func.count()).select_from(both).where(*where)
+            return int(connection.scalar(query) or 0)
+
+        was_head, now_head = old.alias("was_head"), new.alias("now_head")
+        query = (
+            select(old.c.url, was_head.c.url, now_head.c.url)
+            .select_from(
+                both.outerjoin(was_head, was == was_head.c.id).outerjoin(
+                    now_head, now == now_head.c.id
+                )
+            )
+            .where(was.is_distinct_from(now))
+            .order_by(old.c.first_seen, old.c.id)
+            .limit(_MAX_EXAMPLES)
+        )
+        return Changes(
+            pages=count(),
+            originals=(count(was.is_(None)), count(now.is_(None))),
+            to_original=count(was.is_not(None), now.is_(None)),
+            to_duplicate=count(was.is_(None), now.is_not(None)),
+            moved=count(was != now),
+            examples=tuple(map(Change._make, connection.execute(query))),
+        )
+
+    def _finish(self, connection: Connection) -> None:
+        """Replace the old by what was made."""
+        self._state(connection)
+        scheme = self._plan.scheme
+        if self._plan.decide:
+            names, new = (*ORIGINS["decision"], *ORIGINS["signature"]), NEXT.pages
+            differs = or_(*(pages.c[name].is_distinct_from(new.c[name]) for name in names))
+            connection.execute(
+                update(pages)
+                .where(pages.c.id == new.c.id, differs)
+                .values({name: new.c[name] for name in names})
+            )
+        for live, made in ((LIVE.bands, NEXT.bands), (LIVE.samples, NEXT.samples)):
+            _take_over(self._database, connection, live, made)
+        columns: dict[str, Any] = dict(self._index.columns())
+        if scheme != self._stored:
+            packs = json.dumps(scheme.canonical.pack_versions())
+            columns.update(id=scheme.id, parameters=scheme.to_json(), packs=packs)
+        connection.execute(update(scheme_table).values(**columns))
+        self._drop(connection)
+
+    def _drop(self, connection: Connection) -> None:
+        self._state(connection)
+        abandon(self._database, connection)
+
+
+def abandon(database: Database, connection: Connection) -> None:
+    """Throw away what a rebuild has made so far."""
+    clear_next(database, connection)
+    connection.execute(update(scheme_table).values(rebuilding=None))
+
+
+def clear_next(database: Database, connection: Connection) -> None:
+    """Remove what a rebuild has made, or has left over."""
+    for table in (NEXT.bands, NEXT.samples):
+        database.postings(connection, table).clear()
+        connection.execute(delete(full_keys).where(full_keys.c.owner == table.name))
+    connection.execute(delete(NEXT.pages))
+
+
+def _take_over(database: Database, connection: Connection, live: Table, made: Table) -> None:
+    """Replace the entries of a table of keys by those of another one."""
+    database.postings(connection, live).take_over(made)
+    connection.execute(delete(full_keys).where(full_keys.c.owner == live.name))
+    moved = update(full_keys).where(full_keys.c.owner == made.name)
+    connection.execute(moved.values(owner=live.name))
+
+
+def _require_texts(connection: Connection) -> None:
+    stored = select(func.count()).select_from(pages)
+    if connection.scalar(stored) and not connection.scalar(stored.join(texts)):
+        raise BandingError(
+            "the store keeps no texts (DEDUP_STORE_TEXT), so there is nothing to take samples of"
+        )
+
+
+def _require_all_texts(connection: Connection) -> None:
+    without = select(func.count()).select_from(pages.outerjoin(texts)).where(texts.c.zlib.is_(None))
+    missing = connection.scalar(without)
+    if missing:
+        raise SchemeError(
+            f"{missing:,} {'page is' if missing == 1 else 'pages are'} stored without"
+            f" {'its text' if missing == 1 else 'their texts'} (DEDUP_STORE_TEXT): all texts are"
+            " needed to sign them under another scheme"
+        )

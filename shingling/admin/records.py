@@ -1,0 +1,228 @@
+"""The records of an exported store, and the checks of imported ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from shingling.errors import RecordError, ShinglingError
+from shingling.sketch import Halves, Scheme
+from shingling.store.index.keys import Index
+from shingling.store.kept import kept_rows
+from shingling.store.schema import checks
+from shingling.store.schema.rows import EXPORTED_FIELDS
+from shingling.store.schema.site_entries import are_entries
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from shingling.store.schema.checks import Check
+
+FORMAT = 1
+"""Version of the format."""
+
+_MAX_SHOWN_CHARACTERS = 60  # of a value in a message
+
+
+class Record(NamedTuple):
+    """One record: the store itself, a run, a review, a page, or others.
+
+    Args:
+        kind: `store`, `run`, `review`, `site_field`, `page`, `template`, `end`, or what a room
+            keeps (`kept_rows`).
+        fields: by name; `text_hash`, `minima` and `blocks` are bytes, `simhash` has no sign,
+            times are seconds since 1970.
+        where: its place in a file, such as `line 17`; "" where it is in none.
+    """
+
+    kind: str
+    fields: Mapping[str, Any]
+    where: str = ""
+
+    def error(self, message: str) -> RecordError:
+        """Error that names the place of the record."""
+        return RecordError(f"{self.where}: {message}" if self.where else message)
+
+
+@dataclass(frozen=True)
+class Header:
+    """What an export says about its store.
+
+    Args:
+        scheme: of the signatures.
+        index: what originals were found by.
+        packs: versions of the language packs that signed.
+        created: when the store was made, seconds since 1970.
+        pages: how many follow.
+        texts: whether some of them have their main text.
+        extractors: names of those that the texts are by, the last one last; none if not known.
+        rules: that pages were decided by, as JSON, by their numbers.
+    """
+
+    scheme: Scheme
+    index: Index
+    packs: Mapping[str, str]
+    created: int
+    pages: int
+    texts: bool
+    extractors: Sequence[str] = ()
+    rules: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, record: Record) -> Header:
+        """Read the first record of an export.
+
+        Raises:
+            RecordError: it is another record, or one of another version of the format.
+        """
+        if record.kind != "store":
+            raise record.error(f"the first record of a store is expected, not {record.kind!r}")
+        _require(record, _STORE)
+        fields = record.fields
+        _require(Record("index", fields["index"], record.where), _INDEX)
+        try:
+            scheme = Scheme.from_dict(fields["scheme"])
+            index = Index.stored(*(fields["index"][name] for name in _INDEX))
+        except (ShinglingError, TypeError, ValueError) as error:
+            raise record.error(str(error)) from None
+        halves = index.keys_of
+        other_width = isinstance(halves, Halves) and halves.bits != scheme.simhash.bits
+        if index.columns() != fields["index"] or other_width:
+            raise record.error(f"index is {_shown(fields['index'])}, not one of this release")
+        others = ("packs", "created", "pages", "texts", "extractors", "rules")
+        return cls(scheme, index, **{name: fields[name] for name in others})
+
+    def record(self) -> Record:
+        """First record of an export."""
+        fields = {
+            "format": FORMAT,
+            "scheme": self.scheme.as_dict(),
+            "index": self.index.columns(),
+            "packs": dict(self.packs),
+            "extractors": list(self.extractors),
+            "rules": dict(self.rules),
+            "created": self.created,
+            "pages": self.pages,
+            "texts": self.texts,
+        }
+        return Record("store", fields)
+
+
+def checked(records: Iterable[Record]) -> Iterator[Record]:
+    """Yield the records between the header and the end, each of them checked.
+
+    Raises:
+        RecordError: a record is wrong or not known, or the end is missing.
+    """
+    number = 0
+    runs: set[int] = set()
+    last = None
+    for record in records:
+        if last is not None and last.kind == "end":
+            raise record.error("there is something behind the last record")
+        last = record
+        if record.kind not in _KINDS:
+            raise record.error(f"a record {_shown(record.kind)} is not known")
+        _require(record, _KINDS[record.kind])
+        if record.kind == "run":
+            runs.add(record.fields["id"])
+        elif record.kind == "page":
+            number += 1
+            _require_page(record, runs)
+        elif record.kind == "end" and record.fields["pages"] != number:
+            raise record.error(
+                f"{record.fields['pages']:,} pages are announced, {number:,} are here"
+            )
+        if record.kind != "end":
+            yield record
+    if last is None or last.kind != "end":
+        raise RecordError(f"the end is missing: cut off after {number:,} pages")
+
+
+def _require_page(record: Record, runs: set[int]) -> None:
+    fields = record.fields
+    if fields.get("run") is not None and fields["run"] not in runs:
+        raise record.error(f"run {fields['run']} is not in the file")
+    if fields.get("original_id") is None:
+        alone = fields.get("resemblance") is None or fields.get("compared_id") is not None
+        fits = fields["status"] in ("new", "skipped") and alone
+    else:
+        fits = fields["status"] in ("exact", "near") and fields.get("resemblance") is not None
+    if not fits or fields.get("original_id") == fields["id"]:
+        raise record.error("status, original_id and resemblance contradict each other")
+
+
+def _require(record: Record, fields: Mapping[str, Check]) -> None:
+    for name, (fits, expected) in fields.items():
+        value = record.fields.get(name)
+        if not fits(value):
+            found = "missing" if value is None else _shown(value)
+            raise record.error(f"{name} is {found}, not {expected}")
+
+
+def _shown(value: object) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= _MAX_SHOWN_CHARACTERS else f"{shown[:_MAX_SHOWN_CHARACTERS]}…"
+
+
+def _are_rules(value: Any) -> bool:
+    is_rule, _ = checks.JSON_OBJECT
+    return type(value) is dict and all(
+        name.isdecimal() and len(name) < 16 and is_rule(rule) for name, rule in value.items()
+    )
+
+
+_INDEX = {
+    "indexed": checks.one_of("minima", "simhash"),
+    "bands": checks.COUNT,
+    "rows": checks.COUNT,
+    "sampled": checks.of_type(bool),
+}
+
+_STORE = {
+    "format": (lambda value: value == FORMAT, f"{FORMAT}, which this release reads"),
+    "scheme": checks.of_type(dict),
+    "index": checks.of_type(dict),
+    "packs": checks.values_of(dict, checks.STRING),
+    "extractors": checks.values_of(list, checks.STRING),
+    "rules": (_are_rules, "numbers with rules in JSON"),
+    "created": checks.TIME,
+    "pages": checks.COUNT,
+    "texts": checks.of_type(bool),
+}
+
+_KINDS: dict[str, dict[str, Check]] = {
+    "run": {
+        "id": checks.ID,
+        "spider": checks.STRING,
+        "started": checks.TIME,
+        "finished": checks.or_none(checks.TIME),
+        "outcome": checks.or_none(checks.STRING),
+        "counts": checks.values_of(dict, checks.COUNT),
+        "settings": checks.of_type(dict),
+    },
+    "review": {
+        "a": checks.URL,
+        "b": checks.URL,
+        "same": checks.of_type(bool),
+        "note": checks.or_none(checks.STRING),
+        "created": checks.TIME,
+    },
+    **{kind: dict(kept.fields) for kind, kept in kept_rows().items()},
+    "site_field": {
+        "site": checks.STRING,
+        "key": checks.HEX_KEY,
+        "name": checks.STRING,
+        "differed": checks.whole_number(0, 1000),
+        "same": checks.whole_number(0, 1000),
+    },
+    "page": {name: one.check for name, one in EXPORTED_FIELDS.items() if name != "original"},
+    "template": {
+        "site": checks.STRING,
+        "blocks": (are_entries, "blocks of a site"),
+    },
+    "end": {"pages": checks.COUNT},
+}
+
+PAGE_FIELDS = tuple(EXPORTED_FIELDS)
+"""The fields of an exported page, in their order; `original` is a URL for whoever reads it."""

@@ -1,0 +1,228 @@
+"""Maintain a store: remove pages, review pairs, rebuild, vacuum."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from shingling.admin.candidates import candidates
+from shingling.admin.check import Findings, check_store
+from shingling.admin.rebuild import Plan, Rebuild, abandon, read_plan
+from shingling.admin.reviews import Answer, find_reviews, review_pairs
+from shingling.store.forgetting import Chosen, forget, note_gone
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from sqlalchemy import Connection
+
+    from shingling.admin.candidates import Candidates
+    from shingling.admin.rebuild import Changes
+    from shingling.rules.rules import Rules
+    from shingling.sketch import Scheme
+    from shingling.store.model import IndexShape, Review
+    from shingling.store.session import Session
+
+    Progress = Callable[[int, int], None]
+    Steps = Callable[[str, int], None]
+
+
+class StoreAdmin:
+    """Remove, review, rebuild and vacuum: `Store.admin`."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def forget(
+        self,
+        urls: Sequence[str] = (),
+        *,
+        site: str | None = None,
+        run: int | None = None,
+        older_than: float | None = None,
+        rules: Rules | None = None,
+        dry_run: bool = False,
+    ) -> int:
+        """Remove pages: by URL; by site, by the run that stored them first, and by age.
+
+        Where an original goes, its oldest duplicate takes its place; `rules` say which of the
+        others follow it (None: those that the store was opened with, or the default ones of the
+        method that it is indexed for).
+        Of many pages, 10,000 go at a time, duplicates first. What was learned of a site's template
+        and of its URLs goes with all pages of the site. Requests that were skipped are forgotten
+        with the page that they would have repeated, and by site and age.
+
+        Args:
+            urls: of pages, which go whatever else is asked.
+            site: host, without `www.`.
+            run: its number.
+            older_than: days since they were last seen.
+            rules: of those that stay.
+            dry_run: only count the pages.
+
+        Returns:
+            How many pages were removed, or would be.
+        """
+        chosen = Chosen(urls, site, run, older_than)
+        if dry_run:
+            return len(chosen.ids(self._session))
+        return forget(self._session, chosen, rules)
+
+    def note_gone(self, urls: Sequence[str]) -> None:
+        """Note that pages are gone from the web: known duplicates of them take their place.
+
+        Args:
+            urls: of pages, which need not be stored.
+        """
+        note_gone(self._session, urls)
+
+    def review(
+        self,
+        a: str,
+        b: str,
+        *,
+        same: bool | None,
+        note: str | None = None,
+        rules: Rules | None = None,
+    ) -> bool:
+        """Review two URLs: their pages are the same, or different, whatever the measures say.
+
+        Groups of stored pages follow at once, and what is stored later does as well.
+
+        Args:
+            a: a URL, which need not be stored.
+            b: another one.
+            same: whether they are; None removes the review.
+            note: why.
+            rules: how pages that leave their group are decided again; None as in `forget`.
+
+        Returns:
+            Whether there was a review of them before.
+        """
+        answer = Answer(a, b, same, note)
+        done = review_pairs(self._session, [answer], rules or self._session.fitting_rules)
+        return done.before[0] is not None
+
+    def reviews(self, url: str | None = None) -> list[Review]:
+        """Read the reviews of a URL, or all of them, newest first."""
+        with self._session.reading() as connection:
+            return list(find_reviews(connection, url))
+
+    def candidates(self, seed: int = 84) -> Candidates:
+        """Find the pairs that a threshold decides on, in a random sample of 1000 pages.
+
+        `shingling.tuning` estimates precision and recall of thresholds by them and their reviews,
+        and says which of them tell most if they are reviewed.
+
+        Args:
+            seed: of the draw.
+        """
+        with self._session.reading() as connection:
+            return candidates(self._session, connection, seed)
+
+    def rebuild(
+        self,
+        threshold: float | None = None,
+        *,
+        rules: Rules | None = None,
+        progress: Progress | None = None,
+    ) -> IndexShape:
+        """Make a new index from the stored minima, SimHashes and texts; no page is decided again.
+
+        What was made before an interruption is used when it is called again. Meanwhile nobody
+        can write.
+
+        Args:
+            threshold: resemblance that pages are to be found at; None takes that of the rules.
+            rules: what the index is to serve; None takes those that the store was opened with.
+            progress: is told how many pages of how many are done.
+
+        Returns:
+            The new index.
+
+        Raises:
+            StoreError: another rebuild has not ended.
+        """
+        rules = rules or self._session.rules
+        if threshold is not None:
+            rules = replace(rules, threshold=threshold)
+        plan = Plan(False, rules, self._session.scheme)
+        return self._rebuild(plan, progress)[0]
+
+    def redecide(
+        self,
+        rules: Rules | None = None,
+        *,
+        scheme: Scheme | None = None,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+    ) -> Changes:
+        """Decide all pages again, in the order in which they were first seen.
+
+        As `rebuild`, it goes on where it was interrupted, and takes effect at the end, all at
+        once. A dry run changes nothing and lets crawls write.
+
+        Args:
+            rules: how pages are decided; None takes those that the store was opened with.
+            scheme: of the signatures; another one than the store's signs all texts again.
+            dry_run: only say what would change.
+            progress: is told how many pages of how many are done.
+
+        Returns:
+            What changes.
+
+        Raises:
+            SchemeError: pages are to be signed again, and not all texts are stored.
+            StoreError: another rebuild has not ended.
+        """
+        plan = Plan(True, rules or self._session.rules, scheme or self._session.scheme, dry_run)
+        changes = self._rebuild(plan, progress)[1]
+        assert changes is not None
+        return changes
+
+    def resume_rebuild(
+        self, progress: Progress | None = None
+    ) -> tuple[IndexShape, Changes | None] | None:
+        """Resume a rebuild that was interrupted; return None if there is none."""
+        plan = self._session.database.read(read_plan)
+        return None if plan is None or plan.dry_run else self._rebuild(plan, progress)
+
+    def abandon_rebuild(self) -> bool:
+        """Abandon a rebuild that was interrupted, and return whether there was one."""
+
+        def forget_it(connection: Connection) -> bool:
+            begun = read_plan(connection) is not None
+            abandon(self._session.database, connection)
+            return begun
+
+        return self._session.database.write(forget_it, alone=True)
+
+    def _rebuild(self, plan: Plan, progress: Progress | None) -> tuple[IndexShape, Changes | None]:
+        index, changes = Rebuild(self._session.database, self._session.scheme, plan).run(progress)
+        if not plan.dry_run:
+            self._session.index, self._session.scheme = index, plan.scheme
+        return index.shape, changes
+
+    def check(self, *, repair: bool = False, progress: Steps | None = None) -> Findings:
+        """Examine the whole store for damage.
+
+        Crawls may go on meanwhile; a repair is one transaction, which writes alone.
+
+        Args:
+            repair: remove damaged rows, and make the index again. Duplicates of a page that is
+                removed are originals until pages are decided again.
+            progress: is told what is being examined, and how many are.
+
+        Returns:
+            What was found, and what is left after the repair.
+
+        Raises:
+            StoreError: the database cannot be read, or a rebuild has begun and not ended.
+        """
+        return check_store(self._session, repair=repair, show=progress or (lambda *_: None))
+
+    def vacuum(self) -> tuple[int, int]:
+        """Free the space of removed pages; return the bytes before and after."""
+        before = self._session.database.read(self._session.database.bytes)
+        self._session.database.vacuum()
+        return before, self._session.database.read(self._session.database.bytes)

@@ -1,0 +1,361 @@
+"""Rows with equal ids and texts, and rows that share keys: what sorting finds for deciding.
+
+Keys of bands and hashes are sorted in as many parts as the memory limit asks for. Halves of
+SimHashes are looked up by binary search among all those of the other rows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from shingling.store import MAX_PAGES_PER_KEY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from shingling.bulk.signed_rows import SignedRows
+    from shingling.sketch import Halves
+
+NO_ROW = np.uint32(0xFFFFFFFF)
+"""In place of the number of a row."""
+
+_SORT_BYTES_PER_KEY = 48  # with all arrays that are made on the way
+_ROWS_LOOKED_UP = 1 << 20  # at once, under all halves near theirs
+
+
+class EqualKeys(NamedTuple):
+    """Rows that share a key with another row.
+
+    Args:
+        rows: sorted by key, and rising within each key: uint32[n].
+        sizes: number of rows of each key, 2 or more: int64[keys].
+    """
+
+    rows: NDArray[np.uint32]
+    sizes: NDArray[np.int64]
+
+
+def _group_by_key(keys: NDArray[np.uint64], rows: NDArray[np.uint32]) -> EqualKeys:
+    """Sort rows by their keys, and drop keys that only one row has."""
+    order = np.argsort(keys, kind="stable")
+    sizes = np.diff(np.append(_starts(keys[order]), len(keys)))
+    chosen = np.repeat(sizes > 1, sizes)
+    return EqualKeys(rows[order][chosen], sizes[sizes > 1])
+
+
+def _starts(ordered: NDArray[Any]) -> NDArray[np.int64]:
+    """Places where another value begins."""
+    is_first = np.ones(len(ordered), bool)
+    is_first[1:] = ordered[1:] != ordered[:-1]
+    return np.flatnonzero(is_first)
+
+
+def _group_in_parts(
+    total: int, memory: int, read: Callable[[], Iterator[tuple[NDArray[np.uint64], Any]]]
+) -> Iterator[EqualKeys]:
+    """Yield the rows with equal keys, one range of keys after the other.
+
+    Args:
+        total: number of keys, at most.
+        memory: bytes that sorting a range may use.
+        read: yields the keys with their rows, anew for every range.
+    """
+    more_parts = max(total * _SORT_BYTES_PER_KEY - 1, 0) // memory
+    shift = np.uint64(64 - more_parts.bit_length())
+    for part in range(1 << more_parts.bit_length()):
+        keys, rows = [np.empty(0, np.uint64)], [np.empty(0, np.uint32)]
+        for chunk_keys, chunk_rows in read():
+            if more_parts:
+                chosen = chunk_keys >> shift == np.uint64(part)
+                chunk_keys, chunk_rows = chunk_keys[chosen], chunk_rows[chosen]
+            keys.append(chunk_keys)
+            rows.append(chunk_rows)
+        yield _group_by_key(np.concatenate(keys), np.concatenate(rows))
+
+
+def first_of_equal(
+    signed: SignedRows, column: str, ignored: NDArray[np.bool_], memory: int
+) -> NDArray[np.uint32]:
+    """First row with the same 128-bit hash, for every row but that first one.
+
+    Args:
+        signed: the rows.
+        column: `text` or `id`; a hash of 0 equals no other.
+        ignored: rows that are not compared: bool[rows].
+        memory: bytes that sorting may use.
+
+    Returns:
+        uint32[rows], `NO_ROW` for rows without an earlier equal one.
+    """
+    first = np.full(len(signed), NO_ROW)
+
+    def read() -> Iterator[tuple[NDArray[np.uint64], Any]]:
+        for chunk, start, stop in signed.chunks():
+            hashes = signed.load(chunk, "rows")[column]
+            compared = hashes.any(axis=1) & ~ignored[start:stop]
+            rows = np.arange(start, stop, dtype=np.uint32)[compared]
+            yield np.ascontiguousarray(hashes[compared, 0]), rows
+
+    for equal in _group_in_parts(len(signed), memory, read):
+        # They are sorted by 64 of 128 bits, which may be equal by chance: compare the others.
+        rising = np.argsort(equal.rows)
+        rest = np.empty(len(equal.rows), np.uint64)
+        rest[rising] = signed.pick("rows", equal.rows[rising])[column][:, 1]
+        key = np.repeat(np.arange(len(equal.sizes)), equal.sizes)
+        order = np.lexsort((equal.rows, rest, key))
+        rows, rest, key = equal.rows[order], rest[order], key[order]
+        is_first = np.ones(len(rows), bool)
+        is_first[1:] = (key[1:] != key[:-1]) | (rest[1:] != rest[:-1])
+        firsts = rows[is_first][np.cumsum(is_first) - 1]
+        first[rows[~is_first]] = firsts[~is_first]
+    return first
+
+
+class SharedKeys:
+    """The keys that rows share with other rows, on disk, each by the place of its bucket.
+
+    A bucket holds the originals under one key (`buckets.Buckets`). Keys of minima are those that
+    a row is looked up under, and those that it is stored under if it is an original; SimHashes
+    are looked up under the keys of their neighbours as well.
+
+    Args:
+        folder: to write to.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._files = 0
+        self._looked_up: list[tuple[NDArray[Any], NDArray[Any]]] = []
+        self._own: list[tuple[NDArray[Any], NDArray[Any]]] = []
+        self.size = 0
+        """Size of all buckets together, in numbers of 4 bytes."""
+
+    def looked_up(self, start: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Buckets that the rows from `start` to before `stop` may have originals in.
+
+        Returns:
+            Rows, rising and repeated for each of their buckets, and the buckets: int64[n] each.
+        """
+        return _between(self._looked_up, start, stop)
+
+    def of_originals(self, start: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Buckets for those rows from `start` to before `stop` that are originals.
+
+        Returns:
+            As `looked_up`.
+        """
+        return _between(self._own, start, stop)
+
+    def place(self, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Place the buckets of keys behind those before.
+
+        Args:
+            sizes: number of rows of each key: int64[n].
+
+        Returns:
+            The buckets: int64[n].
+        """
+        bucket_sizes = np.minimum(sizes, MAX_PAGES_PER_KEY) + 1  # their number, then the originals
+        ends = self.size + np.cumsum(bucket_sizes)
+        self.size += int(bucket_sizes.sum())
+        buckets: NDArray[np.int64] = ends - bucket_sizes
+        return buckets
+
+    def save(self, *columns: NDArray[Any]) -> list[NDArray[Any]]:
+        """Write arrays, and map them into memory.
+
+        Raises:
+            OSError: the disk is full, or the like.
+        """
+        saved = []
+        for column in columns:
+            file = self._folder / f"{self._files:06}"
+            self._files += 1
+            file.write_bytes(np.ascontiguousarray(column).data)
+            saved.append(np.memmap(file, column.dtype, "r") if len(column) else column)
+        return saved
+
+    def add(
+        self,
+        rows: NDArray[Any],
+        buckets: NDArray[np.int64],
+        *,
+        looked_up: bool = True,
+        stored: bool = True,
+    ) -> None:
+        """Add buckets that rising rows are looked up in, or stored in, or both."""
+        rows, buckets = self.save(rows, buckets)
+        if looked_up:
+            self._looked_up.append((rows, buckets))
+        if stored:
+            self._own.append((rows, buckets))
+
+
+def _between(
+    parts: list[tuple[NDArray[Any], NDArray[Any]]], start: int, stop: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    rows, buckets = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for part_rows, part_buckets in parts:
+        first, last = np.searchsorted(part_rows, [start, stop])
+        rows.append(part_rows[first:last].astype(np.int64))
+        buckets.append(np.asarray(part_buckets[first:last]))
+    all_rows, all_buckets = np.concatenate(rows), np.concatenate(buckets)
+    order = np.argsort(all_rows, kind="stable")
+    return all_rows[order], all_buckets[order]
+
+
+def find_shared_keys(
+    signed: SignedRows,
+    compared: NDArray[np.bool_],
+    bands: int,
+    folder: Path,
+    memory: int,
+    report: Callable[[float], None],
+) -> SharedKeys:
+    """Find the keys of bands of minima that more than one row has, and give each a bucket.
+
+    Args:
+        signed: the rows.
+        compared: rows whose keys count: bool[rows].
+        bands: number of keys of a row.
+        folder: to write to.
+        memory: bytes that sorting may use.
+        report: called with the share of the bands that are done.
+
+    Raises:
+        OSError: the disk is full, or the like.
+    """
+    shared = SharedKeys(folder)
+    for band in range(bands):
+
+        def read(band: int = band) -> Iterator[tuple[NDArray[np.uint64], Any]]:
+            for chunk, start, stop in signed.chunks():
+                chosen = compared[start:stop]
+                keys = signed.load(chunk, "keys")[band].view(np.uint64)
+                yield keys[chosen], np.arange(start, stop, dtype=np.uint32)[chosen]
+
+        for equal in _group_in_parts(int(compared.sum()), memory, read):
+            order = np.argsort(equal.rows, kind="stable")
+            buckets = np.repeat(shared.place(equal.sizes), equal.sizes)[order]
+            shared.add(equal.rows[order], buckets)
+        report((band + 1) / bands)
+    return shared
+
+
+def find_shared_halves(
+    signed: SignedRows,
+    compared: NDArray[np.bool_],
+    halves: Halves,
+    distance: int,
+    folder: Path,
+    report: Callable[[float], None],
+) -> SharedKeys:
+    """Find the halves of SimHashes under which rows may find earlier ones, with their buckets.
+
+    A row is looked up under all halves that `Halves.probes` has for it; only those remain that an
+    earlier row has. Some 50 bytes of memory are taken for each row.
+
+    Args:
+        signed: the rows.
+        compared: rows that count: bool[rows].
+        halves: of the SimHashes.
+        distance: of near-duplicates, in bits.
+        folder: to write to.
+        report: called with the share of the work that is done.
+
+    Raises:
+        OSError: the disk is full, or the like.
+    """
+    shared = SharedKeys(folder)
+    rows = np.flatnonzero(compared).astype(np.uint32)
+    simhashes = np.concatenate(
+        [np.empty(0, np.uint64)]
+        + [signed.load(chunk, "rows")["simhash"] for chunk, *_ in signed.chunks()]
+    )[compared]
+    masks = halves.masks(distance).astype(np.uint32)
+    for half in range(2):
+        own = halves.split(simhashes)[:, half].astype(np.uint32)
+        table = _Table.of(own, rows, simhashes)
+        used = np.zeros(len(table.halves), bool)
+        found = []
+        for start in range(0, len(rows), _ROWS_LOOKED_UP):
+            part = slice(start, start + _ROWS_LOOKED_UP)
+            near = table.near(own[part], rows[part], simhashes[part], masks, distance)
+            used[near[1]] = True
+            found.append(shared.save(*near))
+            report((half + min(start + _ROWS_LOOKED_UP, len(rows)) / len(rows)) / 2)
+        buckets = np.zeros(len(used), np.int64)
+        buckets[used] = shared.place(table.sizes[used])
+        for looked_up, places in found:
+            shared.add(looked_up, buckets[places], stored=False)
+        places = np.searchsorted(table.halves, own)
+        stored = used[places]
+        shared.add(rows[stored], buckets[places[stored]], looked_up=False)
+    return shared
+
+
+class _Table(NamedTuple):
+    """The distinct halves of rows, rising.
+
+    Args:
+        halves: uint32[n].
+        sizes: number of rows of each: int64[n].
+        firsts: first row of each: uint32[n].
+        simhashes: that of the first row: uint64[n].
+        equal: whether all rows of a half have the same SimHash: bool[n].
+    """
+
+    halves: NDArray[np.uint32]
+    sizes: NDArray[np.int64]
+    firsts: NDArray[np.uint32]
+    simhashes: NDArray[np.uint64]
+    equal: NDArray[np.bool_]
+
+    @classmethod
+    def of(
+        cls, halves: NDArray[np.uint32], rows: NDArray[np.uint32], simhashes: NDArray[np.uint64]
+    ) -> _Table:
+        """Group rising rows by their halves."""
+        order = np.argsort(halves, kind="stable")
+        ordered = halves[order]
+        starts = _starts(ordered)
+        sizes = np.diff(np.append(starts, len(rows)))
+        of_first = np.repeat(simhashes[order][starts], sizes)
+        same = simhashes[order] == of_first
+        equal = np.logical_and.reduceat(same, starts) if len(starts) else same
+        firsts = order[starts]
+        return cls(ordered[starts], sizes, rows[firsts], simhashes[firsts], equal)
+
+    def near(
+        self,
+        halves: NDArray[np.uint32],
+        rows: NDArray[np.uint32],
+        simhashes: NDArray[np.uint64],
+        masks: NDArray[np.uint32],
+        distance: int,
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """Find rising rows under all halves that differ from theirs by a mask.
+
+        A half is left out if all rows with it come later, or if they have one SimHash that is too
+        far.
+
+        Returns:
+            Rows, rising and repeated for each half, and its places in the table: [n] each.
+        """
+        found_rows, found_places = [np.empty(0, np.uint32)], [np.empty(0, np.int64)]
+        for mask in masks if len(self.halves) else ():
+            wanted = halves ^ mask
+            places = np.minimum(np.searchsorted(self.halves, wanted), len(self.halves) - 1)
+            apart = np.bitwise_count(simhashes ^ self.simhashes[places])
+            chosen = (self.halves[places] == wanted) & (self.firsts[places] < rows)
+            chosen &= ~self.equal[places] | (apart <= distance)
+            found_rows.append(rows[chosen])
+            found_places.append(places[chosen])
+        all_rows = np.concatenate(found_rows)
+        order = np.argsort(all_rows, kind="stable")
+        return all_rows[order], np.concatenate(found_places)[order]

@@ -1,0 +1,75 @@
+"""Open the store that a command's options or the settings name."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shingling.console.output import print_lines
+from shingling.plugin.settings import is_file_name, store_url
+from shingling.rules.methods import METHODS, Keys
+
+if TYPE_CHECKING:
+    import argparse
+
+    from shingling.plugin.settings import DedupSettings
+    from shingling.rules.rules import Rules
+    from shingling.store import Store
+    from shingling.store.session import Session
+
+
+def chosen_url(options: argparse.Namespace, settings: DedupSettings) -> str:
+    """URL of the store: `--store`, a file of the working directory or a URL; else the setting.
+
+    Raises:
+        StoreError: `--store` is neither a file nor a URL of a store.
+    """
+    if not options.store:
+        return settings.store_url
+    if not is_file_name(options.store):
+        return store_url(options.store)
+    from sqlalchemy import URL
+
+    return URL.create("sqlite", database=str(Path.cwd() / options.store)).render_as_string()
+
+
+def open_store(options: argparse.Namespace, settings: DedupSettings) -> Store:
+    """Open the store; one that does not exist is not created.
+
+    Raises:
+        StoreError: it does not exist, or cannot be opened.
+    """
+    from shingling.store import Store
+
+    return Store(open_session(options, settings))
+
+
+def open_session(
+    options: argparse.Namespace, settings: DedupSettings, *, read_only: bool = False
+) -> Session:
+    """Open the store for what `Store` does not offer: to copy and to merge it.
+
+    Args:
+        options: of the command.
+        settings: of the project.
+        read_only: whether the database is to refuse all changes.
+
+    Raises:
+        StoreError: it does not exist, or cannot be opened.
+    """
+    from shingling.store.session import Session
+
+    url = chosen_url(options, settings)
+    session = Session.open(url, create=False, read_only=read_only)
+    session.database.damage.tell = partial(print_lines, error=True)
+    return session
+
+
+def rules_for(session: Session, settings: DedupSettings) -> Rules | None:
+    """Rules of the settings, where the store is indexed for such; else None."""
+    rules, indexed = settings.rules, session.index.usual_rules()
+    halves = Keys.SIMHASH_HALVES
+    same_keys = (METHODS[rules.method].keys is halves) == (METHODS[indexed.method].keys is halves)
+    same_samples = (rules.containment is None) == (indexed.containment is None)
+    return rules if same_keys and same_samples else None

@@ -1,0 +1,109 @@
+"""Types of options: what argparse reads a value with, and refuses in one line."""
+
+from __future__ import annotations
+
+import math
+from argparse import ArgumentTypeError
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+    from collections.abc import Callable
+
+MAX_WHOLE_NUMBER = 2**31 - 1
+MAX_DAYS = 1_000_000
+DEFAULT_LIMIT = 20
+
+
+def text(value: str) -> str:
+    """Take any text that is valid in the encoding of the command line.
+
+    Raises:
+        ArgumentTypeError: it has bytes that are not.
+    """
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ArgumentTypeError("takes text in the encoding of the terminal") from None
+    return value
+
+
+def whole_number(low: int, high: int = MAX_WHOLE_NUMBER) -> Callable[[str], int]:
+    """Make the type of a whole number from `low` to `high`."""
+
+    def read(value: str) -> int:
+        try:
+            found = int(value)
+        except ValueError:
+            found = low - 1
+        if not low <= found <= high:
+            accepted = f"from {low}" if low != 1 else "above 0, up"
+            raise ArgumentTypeError(f"takes a whole number {accepted} to {high:,}")
+        return found
+
+    return read
+
+
+def number(high: int, unit: str = "number", *, with_zero: bool = False) -> Callable[[str], float]:
+    """Make the type of a number above 0, or from 0 on, to `high`.
+
+    Args:
+        high: the highest one.
+        unit: says in an error what is accepted, such as `number of days`.
+        with_zero: whether 0 is accepted.
+    """
+
+    def read(value: str) -> float:
+        try:
+            found = float(value)
+        except ValueError:
+            found = math.nan
+        if 0 < found <= high or (with_zero and found == 0):
+            return found
+        lowest = "from 0" if with_zero else "above 0,"
+        raise ArgumentTypeError(
+            f"takes a {unit} {lowest} {'to' if with_zero else 'at most'} {high:,}"
+        )
+
+    return read
+
+
+def time(value: str) -> float:
+    """Read a date or time in ISO 8601, in UTC where it names no zone, as seconds since 1970.
+
+    Raises:
+        ArgumentTypeError: it is none.
+    """
+    try:
+        moment = datetime.fromisoformat(value)
+        return moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()
+    except (ValueError, OverflowError):
+        raise ArgumentTypeError("takes a date such as 2026-11-21") from None
+
+
+def add_limit(parser: ArgumentParser, what: str) -> None:
+    """Add the option `--limit` of commands that list something."""
+    help_line = f"maximum number of {what} (default: {DEFAULT_LIMIT})"
+    parser.add_argument("--limit", type=whole_number(1), default=DEFAULT_LIMIT, help=help_line)
+
+
+def add_yes(parser: ArgumentParser, tried: str) -> None:
+    """Add the options `--dry-run` and `--yes` of commands that ask before they change a store."""
+    parser.add_argument("--dry-run", action="store_true", help=f"only print {tried}")
+    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
+
+
+def add_every(parser: ArgumentParser) -> None:
+    """Add the option `--every` of commands that tell how far they have come."""
+    parser.add_argument(
+        "--every",
+        type=number(86_400, "number of seconds"),
+        default=10.0,
+        metavar="SECONDS",
+        help="time between two lines of progress, where there is no terminal (default: 10)",
+    )
+
+
+share = number(1)
+days = number(MAX_DAYS, "number of days")

@@ -1,0 +1,131 @@
+"""How the commands print: tables for a person, JSON for machines."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from itertools import compress
+from typing import TYPE_CHECKING, Any
+
+from shingling.errors import printable
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable, Sequence
+
+    from shingling.store import StoredPage
+
+FOUND, NOT_FOUND, FAILED = 0, 1, 2
+"""Exit statuses."""
+
+
+def print_lines(*lines: str, end: str = "\n", error: bool = False) -> None:
+    """Print lines, without what a terminal would obey: a line end within one is a space.
+
+    Args:
+        lines: to print.
+        end: what follows the last one.
+        error: whether they go to standard error.
+    """
+    shown = "\n".join(map(printable, lines))
+    print(shown, end=end, file=sys.stderr if error else sys.stdout, flush=error)
+
+
+def confirmed(options: argparse.Namespace, question: str) -> bool:
+    """Ask on standard error, unless there is `--yes`, and read standard input for a yes."""
+    if options.yes:
+        return True
+    print_lines(f"{question} [y/N] ", end="", error=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def print_json(value: Any) -> int:
+    """Print JSON.
+
+    Returns:
+        The exit status for what was found.
+    """
+    is_unicode = (sys.stdout.encoding or "utf-8").lower().startswith("utf")
+    print(json_text(value, ascii_only=not is_unicode, indent=2))
+    return FOUND
+
+
+def json_text(value: Any, *, ascii_only: bool = False, indent: int | None = None) -> str:
+    r"""Write JSON that a terminal shows as it is: what `printable` replaces is escaped as `\u`.
+
+    Args:
+        value: what `json.dumps` takes.
+        ascii_only: whether all characters beyond ASCII are escaped.
+        indent: spaces of each level; None writes one line.
+    """
+    text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
+    lines = text.split("\n")  # JSON's own: within strings they are escaped
+    return "\n".join(line if line.isprintable() else _escaped(line) for line in lines)
+
+
+def _escaped(line: str) -> str:
+    # json.dumps gives the pair of escapes for a character beyond U+FFFF.
+    return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in line)
+
+
+def print_table(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], *, header: bool = True
+) -> None:
+    """Print a table; long cells are folded, never cut, and no cell is read as markup."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, show_header=header, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(printable(cell).strip()) for cell in row))
+    if sys.stdout.isatty():
+        Console().print(table)
+        return
+    # Piped into a file, a line is as long as it has to be, and no longer.
+    text = io.StringIO()
+    Console(file=text, width=10_000).print(table)
+    print_lines(*(line.rstrip() for line in text.getvalue().splitlines()))
+
+
+def print_pages(pages: Iterable[StoredPage]) -> None:
+    """Print stored pages, one a line; columns that would be empty are left out."""
+    from shingling.store.decided import deciding_value
+
+    columns = ("status", "words", "resemblance", "threshold", "URL", "original")
+    rows = []
+    for page in pages:
+        _, value, least = deciding_value(page)
+        kept = "kept: " if page.status == "new" else ""
+        names = f" ({', '.join(page.fields)})" if page.fields else ""
+        rows.append(
+            (
+                page.status,
+                str(page.words),
+                "" if page.resemblance is None else f"{page.resemblance:.3f}",
+                "" if value is None or least is None or page.reason == "piece" else f"{least:g}",
+                page.url,
+                page.original or "",
+                page.compared_with or "",
+                "" if page.reason is None else f"{kept}{page.reason}{names}",
+            )
+        )
+    filled = [any(cells) for cells in zip(*rows, strict=True)]
+    print_table(
+        list(compress((*columns, "compared with", "reason"), filled)),
+        [list(compress(row, filled)) for row in rows],
+    )
+
+
+def print_more(found: Sequence[object], options: argparse.Namespace) -> None:
+    """Say that there is more than `--limit` shows, where more was found."""
+    if len(found) > options.limit:
+        print_lines(f"… and more: --limit is {options.limit:,}", error=options.json)
+
+
+def counted(number: int, noun: str) -> str:
+    """Say a number with its noun: `1 page`, `1,204 pages`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,117 @@
+"""A command of `scrapy dedup`, declared in one place: its help, its options and what it does."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import sys
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from scrapy.exceptions import UsageError
+
+from shingling.console.option_types import text
+from shingling.console.output import FAILED, FOUND, print_lines
+from shingling.errors import ShinglingError, message_line
+from shingling.plugin.settings import DedupSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy.settings import BaseSettings
+
+
+_SEVERAL_VALUES = {"input", "set", "url", "words"}  # of them there may be none
+
+
+class HelpGroup(StrEnum):
+    """Titles of groups in the help, in their order."""
+
+    LOOK = "look"
+    DECIDE = "review and decide again"
+    MAINTAIN = "maintain the store"
+    FILES = "files and other stores"
+
+
+def _no_options(_: argparse.ArgumentParser) -> None:
+    """Add no options."""
+
+
+@dataclass(frozen=True)
+class Subcommand:
+    """A command of `scrapy dedup`.
+
+    Args:
+        name: as it is typed.
+        group: that it is listed in.
+        summary: one line of help, in lower case and without a full stop.
+        example: arguments of the example at the end of its help.
+        run: does it, and returns the exit status (`FOUND`, `NOT_FOUND` or `FAILED`).
+        add_options: adds its own arguments to its parser; every command has `--store`, `--json`.
+    """
+
+    name: str
+    group: HelpGroup
+    summary: str
+    example: str
+    run: Callable[[argparse.Namespace, DedupSettings], int]
+    add_options: Callable[[argparse.ArgumentParser], None] = _no_options
+
+    def add_parser(
+        self, commands: argparse._SubParsersAction[argparse.ArgumentParser]
+    ) -> argparse.ArgumentParser:
+        """Add the command's parser to those of the others."""
+        parser = commands.add_parser(
+            self.name,
+            help=self.summary,
+            description=f"{self.summary[0].upper()}{self.summary[1:]}.",
+            epilog=f"example: scrapy dedup {self.name} {self.example}".rstrip(),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        parser.add_argument(
+            "--store",
+            metavar="FILE|URL",
+            type=text,
+            help="SQLite file, from the working directory, or database URL (default:"
+            " DEDUP_STORE_URL)",
+        )
+        parser.add_argument("--json", action="store_true", help="print JSON, for machines")
+        self.add_options(parser)
+        return parser
+
+    def execute(self, options: argparse.Namespace, settings: BaseSettings) -> int:
+        """Run the command; errors become one line on standard error.
+
+        Returns:
+            The exit status.
+
+        Raises:
+            UsageError: an option with a value that is not accepted.
+        """
+        # What an encoding lacks, and bytes that are not of it, are no error.
+        for stream, errors in ((sys.stdin, "replace"), (sys.stdout, "backslashreplace")):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors=errors)
+        for name, value in vars(options).items():
+            if value == [] and name not in _SEVERAL_VALUES:  # argparse lets `--option=--` through
+                shown = name.replace("_", "-")
+                raise UsageError(f"argument --{shown}: takes a value", print_help=False)
+        try:
+            return self.run(options, DedupSettings.from_settings(settings, crawl=False))
+        except UsageError as error:
+            raise UsageError(message_line(str(error)), print_help=error.print_help) from None
+        except BrokenPipeError:  # the reader has seen enough
+            sys.stdout = None
+            return FOUND
+        except ShinglingError as error:
+            problem = str(error)
+        except MemoryError:
+            problem = "there is not enough memory"
+        except OSError as error:
+            what = error.strerror or str(error) or type(error).__name__
+            problem = what if error.filename is None else f"{os.fsdecode(error.filename)}: {what}"
+        print_lines(message_line(f"scrapy dedup {self.name}: {problem}"), error=True)
+        return FAILED

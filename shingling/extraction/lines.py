@@ -1,0 +1,200 @@
+"""JSON lines and CSV: files with an object in each line, plain or packed.
+
+`files.sources` and the command line read them, a line at a time.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import sys
+import zlib
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
+
+from shingling.errors import BulkError, require
+from shingling.rules.defaults import MAX_LINE_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+BOM = b"\xef\xbb\xbf"
+"""What a file in UTF-8 may begin with."""
+
+_SKIPPED_AT_ONCE = 1 << 20  # bytes, or characters, of a line that is too long
+
+
+@contextmanager
+def unpacked(raw: IO[bytes]) -> Iterator[IO[bytes]]:
+    """Open a file or a stream that may be packed by gzip or Zstandard.
+
+    Raises:
+        BulkError: it is packed by Zstandard, which is not installed.
+    """
+    # A buffer of its own, as a stream cannot be read from its start again.
+    buffered = io.BufferedReader(cast("io.RawIOBase", raw))
+    try:
+        start = buffered.peek(4)
+        opener = next((one for magic, one in _PACKERS if start.startswith(magic)), None)
+        if opener is None:
+            yield buffered
+        else:
+            with opener(buffered) as file:
+                yield file
+    finally:
+        buffered.detach()
+
+
+def _gunzip(file: IO[bytes]) -> Any:
+    return gzip.GzipFile(fileobj=file)
+
+
+def _unzstd(file: IO[bytes]) -> Any:
+    try:
+        from compression.zstd import ZstdFile  # type: ignore[import-not-found]  # from 3.14 on
+    except ImportError:
+        require("zstd", "Zstandard", "backports.zstd", error=BulkError)
+        from backports.zstd import ZstdFile
+    return ZstdFile(file)
+
+
+_PACKERS: tuple[tuple[bytes, Callable[[IO[bytes]], Any]], ...] = (
+    (b"\x1f\x8b", _gunzip),
+    (b"\x28\xb5\x2f\xfd", _unzstd),
+)
+
+
+def reading_errors() -> tuple[type[Exception], ...]:
+    """List what reading a file raises; Zstandard has an error of its own, if it is in use."""
+    modules = [sys.modules.get(name) for name in ("compression.zstd", "backports.zstd")]
+    return (OSError, EOFError, zlib.error, *(one.ZstdError for one in modules if one is not None))
+
+
+class Line(NamedTuple):
+    """An object of a file.
+
+    Args:
+        number: of its line, from 1 on.
+        values: its fields.
+        problem: what is wrong with the line; "" if nothing is.
+    """
+
+    number: int
+    values: dict[str, Any]
+    problem: str = ""
+
+
+def limited_lines(file: IO[bytes], max_bytes: int) -> Iterator[tuple[bytes | None, int]]:
+    """Yield lines, each with its length in bytes; None in place of one that is too long."""
+    while line := file.readline(max_bytes + 1):
+        length = len(line)
+        if length <= max_bytes or line.endswith(b"\n"):
+            yield line, length
+            continue
+        while not line.endswith(b"\n") and (line := file.readline(_SKIPPED_AT_ONCE)):
+            length += len(line)
+        yield None, length
+
+
+def json_lines(file: IO[bytes], max_bytes: int = MAX_LINE_BYTES) -> Iterator[Line]:
+    """Yield the objects of JSON lines; empty lines are skipped.
+
+    Args:
+        file: to read from.
+        max_bytes: of a line; longer ones are not held in memory.
+    """
+    for number, (line, _) in enumerate(limited_lines(file, max_bytes), start=1):
+        if line is None:
+            yield Line(number, {}, too_long(max_bytes))
+            continue
+        values = json_object(line.removeprefix(BOM) if number == 1 else line)
+        if values != "":
+            yield Line(number, {}, values) if isinstance(values, str) else Line(number, values)
+
+
+def too_long(max_bytes: int) -> str:
+    """Say what is wrong with a line that is too long."""
+    return f"longer than {max_bytes:,} bytes"
+
+
+def json_object(line: bytes) -> dict[str, Any] | str:
+    """Object of a line of JSON, or what is wrong with the line; "" for an empty one."""
+    if not line.strip():
+        return ""
+    try:
+        values = json.loads(line.decode())
+    except UnicodeDecodeError:
+        return "not UTF-8"
+    except (ValueError, RecursionError):
+        return "not JSON"
+    return values if isinstance(values, dict) else "not a JSON object"
+
+
+def csv_lines(file: IO[bytes], max_characters: int = MAX_LINE_BYTES) -> Iterator[Line]:
+    """Yield the rows of CSV in UTF-8 after its header, each with the number of its last line.
+
+    Args:
+        file: to read from.
+        max_characters: of a cell, and of a line.
+    """
+    limit = csv.field_size_limit(max_characters)  # of all readers in the process
+    text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline="")
+    try:
+        lines = _LimitedLines(text, max_characters)
+        rows = csv.reader(lines)
+        try:
+            names = next(rows, [])
+        except csv.Error as error:
+            yield Line(rows.line_num, {}, f"the header is not CSV ({error})")
+            return
+        while True:
+            lines.is_cut = False
+            try:
+                row = next(rows)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                yield Line(rows.line_num, {}, f"not CSV ({error})")
+                continue
+            if not row:
+                continue
+            if lines.is_cut:
+                yield Line(rows.line_num, {}, f"longer than {max_characters:,} characters")
+                continue
+            values = dict(zip(names, row, strict=False))
+            if len(row) != len(names):
+                problem = f"{len(row)} cells, not {len(names)}"
+            else:
+                problem = "" if all(map(_is_utf8, row)) else "not UTF-8"
+            yield Line(rows.line_num, values, problem)
+    finally:
+        csv.field_size_limit(limit)
+        text.detach()
+
+
+class _LimitedLines:
+    """Lines of a text, of which those that are too long are cut."""
+
+    def __init__(self, text: io.TextIOWrapper, max_characters: int) -> None:
+        self._text = text
+        self._max_characters = max_characters
+        self.is_cut = False
+
+    def __iter__(self) -> _LimitedLines:
+        return self
+
+    def __next__(self) -> str:
+        line = piece = self._text.readline(self._max_characters + 1)
+        if not line:
+            raise StopIteration
+        if len(line) > self._max_characters:
+            while piece and not piece.endswith(("\n", "\r")):
+                self.is_cut = True
+                piece = self._text.readline(_SKIPPED_AT_ONCE)
+        return line
+
+
+def _is_utf8(cell: str) -> bool:
+    return cell.isascii() or not any("\ud800" <= char <= "\udfff" for char in cell)

@@ -1,0 +1,263 @@
+"""The command `rules`: what was learned of the URLs of sites, and a person's word on it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from scrapy.exceptions import UsageError
+
+from shingling.console.opening import open_session
+from shingling.console.option_types import text
+from shingling.console.output import FOUND, NOT_FOUND, counted, print_json, print_lines, print_table
+from shingling.console.subcommand import HelpGroup, Subcommand
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable
+
+    from shingling.fetching.learning import UrlRule
+    from shingling.plugin.settings import DedupSettings
+    from shingling.store.session import Session
+
+_ACTIONS = ("forget", "pin", "export")
+_RUNS_LOOKED_AT = 100
+_EXAMPLES = 2  # of each rule
+_WORDS = {"always": True, "never": False, "learned": None}
+
+# What a URL has that a change takes away: parts of a pattern, behind its site and node.
+_PATTERNS = {
+    "drop-parameter": r"[^?]*\?(?:[^#]*&)?{what}(?:[=&#]|$)",
+    "drop-value": r"[^?]*\?(?:[^#]*&)?{what}={other}(?:[&#]|$)",
+    "drop-path-parameter": r"[^?]*;{what}(?:[=;/?#]|$)",
+    "drop-last-segment": r"(?:[^?]*/)?{what}(?:[?#]|$)",
+    "drop-segment": r"(?:[^?]*/)?{what}(?:[/?#]|$)",
+}
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "words",
+        metavar="[forget|pin|export] [SITE] [CHANGE]",
+        nargs="*",
+        type=text,
+        help="list the rules of a site, or of all; forget them; pin a change, such as"
+        " 'drop-parameter sid'; export patterns for a link extractor",
+    )
+    parser.add_argument(
+        "--below", metavar="PATH", type=text, help="only at this path and below (default: all)"
+    )
+    parser.add_argument(
+        "--as",
+        dest="word",
+        choices=[*_WORDS],
+        help="pin: the change always makes the same page, or never does, or is learned again",
+    )
+    parser.add_argument("--all", action="store_true", help="list also what does not act")
+
+
+def _rules(options: argparse.Namespace, settings: DedupSettings) -> int:
+    action, *words = options.words if options.words[:1] else [""]
+    if action not in _ACTIONS:
+        action, words = "list", [one for one in (action, *words) if one]
+    site = words[0].lower().removeprefix("www.") if words else None
+    change = " ".join(words[1:]) or None
+    if (action == "pin") != (options.word is not None):
+        raise UsageError("pin and --as always, never or learned go together", print_help=False)
+    if (site is None and action in ("forget", "pin")) or (change is None and action == "pin"):
+        raise UsageError(f"{action} takes a site and a change", print_help=False)
+    if change is not None and action in ("list", "export"):
+        raise UsageError(f"{action} takes one site at most", print_help=False)
+    with open_session(options, settings) as session:
+        if action == "forget":
+            assert site is not None
+            return _forget(options, session, site, change)
+        if action == "pin":
+            assert site is not None
+            assert change is not None
+            return _pin(options, session, site, change)
+        rules = _learned(session, settings, site, options.below)
+        if action == "export":
+            return _export(options, [rule for rule in _outermost(rules) if rule.active])
+        return _list(options, session, rules, site)
+
+
+def _learned(
+    session: Session, settings: DedupSettings, site: str | None, below: str | None
+) -> list[UrlRule]:
+    """Rules as a crawl would know them that began now."""
+    from shingling.fetching.learning import SavedRule, UrlLearner
+    from shingling.fetching.stored_rules import read_rules
+
+    saved: dict[str, list[SavedRule]] = {}
+    with session.reading() as connection:
+        for rule in read_rules(connection, site):
+            one = SavedRule(*rule.counts[1:], rule.pinned)
+            saved.setdefault(rule.counts.site, []).append(one)
+    learner = UrlLearner(risk=settings.of_rooms["DEDUP_SKIP_RISK"], max_sites=len(saved) + 1)
+    for name, rows in saved.items():
+        learner.load(name, rows)
+    found = [rule for name in saved for rule in learner.rules(name)]
+    return [rule for rule in found if below is None or rule.node.startswith(below)]
+
+
+def _list(
+    options: argparse.Namespace, session: Session, rules: list[UrlRule], site: str | None
+) -> int:
+    examples = _examples(session, site)
+    shown = rules if options.all else _outermost(rules)
+    estimate = _estimate(session)
+    if options.json:
+        print_json({"rules": [_as_dict(rule, examples) for rule in shown], "lost": estimate})
+        return FOUND if shown else NOT_FOUND
+    if not shown:
+        print_lines("no rules are known" if options.all or not rules else "no rule acts: see --all")
+        return NOT_FOUND
+    print_table(
+        ["site", "below", "change", "pages", "against", "risk", "acts", "skipped", "made"],
+        [
+            (
+                rule.site,
+                rule.node,
+                rule.change,
+                f"{rule.agreed:g}",
+                f"{rule.contradicted:g}",
+                f"{rule.risk:.2%}",
+                {None: "yes" if rule.active else "no", True: "always", False: "never"}[rule.pinned],
+                f"{rule.saved:,}",
+                f"{rule.explored:,}",
+            )
+            for rule in shown
+        ],
+    )
+    for rule in shown:
+        for url, page in examples.get((rule.site, rule.change), ()):
+            print_lines(f"{rule.change}: {url} is {page}")
+    if estimate is not None:
+        print_lines(
+            f"of {estimate['tried']:,} pages that were looked at all the same,"
+            f" {estimate['lost']:,} would have been lost"
+            f" ({estimate['low']:.2%} to {estimate['high']:.2%})"
+        )
+    return FOUND
+
+
+def _outermost(rules: Iterable[UrlRule]) -> list[UrlRule]:
+    """Leave out rules that do not act, and those below a path at which the same one acts."""
+    found: list[UrlRule] = []
+    acting: set[tuple[str, str, str]] = set()
+    for rule in sorted(rules, key=lambda rule: (rule.site, rule.change, rule.node)):
+        above = [rule.node[:end] or "/" for end, char in enumerate(rule.node) if char == "/"]
+        is_covered = any((rule.site, rule.change, one) in acting for one in above)
+        if rule.active:
+            acting.add((rule.site, rule.change, rule.node))
+        if rule.pinned is not None or rule.saved or (rule.active and not is_covered):
+            found.append(rule)
+    return found
+
+
+def _as_dict(rule: UrlRule, examples: dict[tuple[str, str], list[tuple[str, str]]]) -> Any:
+    from dataclasses import asdict
+
+    given = [list(pair) for pair in examples.get((rule.site, rule.change), ())]
+    return {**asdict(rule), "examples": given}
+
+
+def _examples(session: Session, site: str | None) -> dict[tuple[str, str], list[tuple[str, str]]]:
+    """Read requests that were skipped by one rule alone, each with its page."""
+    from shingling.fetching.stored_rules import read_all_skipped
+
+    found: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    with session.reading() as connection:
+        for one in read_all_skipped(connection, site):
+            if len(one.rules) == 1:
+                pairs = found.setdefault((one.site, one.rules[0]), [])
+                if len(pairs) < _EXAMPLES:
+                    pairs.append((one.url, one.page))
+    return found
+
+
+def _estimate(session: Session) -> dict[str, Any] | None:
+    """Add up what the last crawls have found out about pages that are lost."""
+    from shingling.fetching.counting import interval
+    from shingling.store import Store
+
+    runs = Store(session).runs(_RUNS_LOOKED_AT)
+    tried = sum(run.counts.get("fetch_tried", 0) for run in runs)
+    lost = sum(run.counts.get("fetch_would_lose", 0) for run in runs)
+    if not tried:
+        return None
+    low, high = interval(lost, tried)
+    return {"tried": tried, "lost": lost, "low": round(low, 6), "high": round(high, 6)}
+
+
+def _forget(options: argparse.Namespace, session: Session, site: str, change: str | None) -> int:
+    from shingling.fetching.stored_rules import forget_rules
+
+    number = forget_rules(session, site, change, options.below)
+    if options.json:
+        print_json({"forgotten": number})
+    else:
+        print_lines(f"{counted(number, 'rule')} forgotten")
+    return FOUND if number else NOT_FOUND
+
+
+def _pin(options: argparse.Namespace, session: Session, site: str, change: str) -> int:
+    from shingling.fetching.learning import read_change
+    from shingling.fetching.stored_rules import pin_rule
+
+    read = read_change(change)
+    if read is None:
+        raise UsageError(f"{change!r} is not a change of URLs", print_help=False)
+    node, word = options.below or "/", options.word
+    if not node.startswith("/"):
+        raise UsageError("--below takes a path that begins with /", print_help=False)
+    pin_rule(session, site, read.text, node, _WORDS[word])
+    if options.json:
+        return print_json({"site": site, "change": read.text, "below": node, "pinned": word})
+    print_lines(f"{site}{node}: {read.text}: {word}")
+    return FOUND
+
+
+def _export(options: argparse.Namespace, rules: Iterable[UrlRule]) -> int:
+    """Print patterns of URLs that rules reduce to others."""
+    patterns: dict[str, None] = {}
+    without: dict[str, None] = {}
+    for rule in rules:
+        pattern = _pattern(rule)
+        if pattern is None:
+            without[f"{rule.site}{rule.node}: {rule.change}"] = None
+        else:
+            patterns[pattern] = None
+    if options.json:
+        print_json({"deny": [*patterns], "without_pattern": [*without]})
+    else:
+        print_lines("deny = [", *(f"    {pattern!r}," for pattern in patterns), "]")
+        for one in without:
+            print_lines(f"no pattern says it: {one}", error=True)
+    return FOUND if patterns else NOT_FOUND
+
+
+def _pattern(rule: UrlRule) -> str | None:
+    """Regular expression for `LinkExtractor(deny=...)`; None where the change has none."""
+    kind, _, what = rule.change.partition(" ")
+    if kind not in _PATTERNS:
+        return None
+    what, _, other = what.partition("=") if kind == "drop-value" else (what, "", "")
+    behind = _PATTERNS[kind].format(what=re.escape(what), other=re.escape(other))
+    node = rule.node.rstrip("/")
+    between = f"{re.escape(node)}(?=[/?;]|$)" if node else ""
+    slash = "" if kind in ("drop-parameter", "drop-value", "drop-path-parameter") else "/"
+    return rf"^https?://(?:www\.)?{re.escape(rule.site)}(?::\d+)?{between}{slash}{behind}"
+
+
+COMMANDS = (
+    Subcommand(
+        name="rules",
+        group=HelpGroup.DECIDE,
+        summary="list what was learned of URLs, forget it, or say what holds",
+        example="pin example.com drop-parameter sid --as always",
+        add_options=_add_options,
+        run=_rules,
+    ),
+)

@@ -1,0 +1,34 @@
+"""Which URLs of a site would repeat a page that was fetched: learned from pages that were.
+
+`parts` cuts a URL up, `changes` are the ways to change one, `differences` finds those between two
+URLs. `evidence` weighs how often a change made no difference, below which path; `known` is what
+is believed before. `reduction` applies the changes that hold. `identity` says whether two pages
+are the same, `fetched` keeps them. `site` learns of one site, `learner` has them all.
+"""
+
+from shingling.fetching.learning.changes import Change, read_change
+from shingling.fetching.learning.learner import MAX_PAGES_OF_SITE, MAX_SITES, UrlLearner
+from shingling.fetching.learning.pages import (
+    MAX_LINKS,
+    Contradiction,
+    FetchedPage,
+    RuleChange,
+    SavedRule,
+    Skip,
+    UrlRule,
+)
+
+__all__ = [
+    "MAX_LINKS",
+    "MAX_PAGES_OF_SITE",
+    "MAX_SITES",
+    "Change",
+    "Contradiction",
+    "FetchedPage",
+    "RuleChange",
+    "SavedRule",
+    "Skip",
+    "UrlLearner",
+    "UrlRule",
+    "read_change",
+]

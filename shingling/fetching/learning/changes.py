@@ -1,0 +1,221 @@
+"""The kinds of changes of a URL that may make no difference to what is fetched.
+
+A change has a stable text, such as `drop-parameter sid`, by which the store, commands and
+messages name it. Of two forms of a URL, each change chooses the same one: an exchange of segments
+puts the smaller one (by code points) in place of the greater one, so that changes never go in a
+circle.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from shingling.fetching.learning.parts import Parts, name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MAX_NAME_CHARACTERS = 64
+"""Characters of a name, a value or a segment that a change is made of."""
+
+MAX_CHANGE_CHARACTERS = 2 * MAX_NAME_CHARACTERS + 32
+"""Characters of the text of a change."""
+
+_INDEX_NAMES = ("index.", "default.", "home.")
+
+
+class Change(NamedTuple):
+    """One way to change a URL.
+
+    Args:
+        kind: one of `KINDS`.
+        what: name of the parameter or segment that it is about.
+        other: value of the parameter, or the segment that is put in its place.
+    """
+
+    kind: str
+    what: str = ""
+    other: str = ""
+
+    @property
+    def text(self) -> str:
+        """Its stable text form."""
+        if self.kind == DROP_VALUE:
+            return f"{self.kind} {self.what}={self.other}"
+        return " ".join(part for part in self if part)
+
+
+DROP_PARAMETER = "drop-parameter"
+DROP_VALUE = "drop-value"
+DROP_PATH_PARAMETER = "drop-path-parameter"
+DROP_LAST = "drop-last-segment"
+DROP_SEGMENT = "drop-segment"
+EXCHANGE_SEGMENT = "exchange-segment"
+
+HTTPS = Change("use-https")
+WWW = Change("drop-www")
+SLASH = Change("drop-slash")
+LOWER = Change("lower-case")
+FOLD = Change("fold-segments")
+SORT = Change("sort-parameters")
+
+
+def is_nameable(name: str) -> bool:
+    """Whether a change may be made of a name, a value or a segment."""
+    return 0 < len(name) <= MAX_NAME_CHARACTERS and " " not in name and name.isprintable()
+
+
+def read_change(text: str) -> Change | None:
+    """Read the text form of a change; None where it is none."""
+    if len(text) > MAX_CHANGE_CHARACTERS:
+        return None
+    kind, *names = text.split(" ")
+    if kind == DROP_VALUE and len(names) == 1:
+        name, separator, value = names[0].partition("=")
+        is_valid = is_nameable(name) and separator and (not value or is_nameable(value))
+        return Change(kind, name, value) if is_valid else None
+    if kind not in KINDS or kind == DROP_VALUE or len(names) != _NAMES_OF.get(kind, 0):
+        return None
+    if not all(map(is_nameable, names)) or (kind == EXCHANGE_SEGMENT and names[0] <= names[1]):
+        return None
+    if kind == DROP_PARAMETER and "=" in names[0]:
+        return None
+    return Change(kind, *names)
+
+
+def apply(change: Change, parts: Parts) -> Parts | None:
+    """Change a URL; None where there is nothing to change."""
+    return KINDS[change.kind](change, parts)
+
+
+def exchange(a: str, b: str) -> Change:
+    """Exchange of two segments, whichever comes first."""
+    return Change(EXCHANGE_SEGMENT, max(a, b), min(a, b))
+
+
+def is_index(segment: str) -> bool:
+    """Whether a segment is a usual name of what a folder shows."""
+    return segment.lower().startswith(_INDEX_NAMES)
+
+
+def path_parameters(segments: tuple[str, ...]) -> list[str]:
+    """Names of path parameters, such as `jsessionid` of `page;jsessionid=5`."""
+    return [
+        name_of(parameter)
+        for segment in segments
+        if ";" in segment
+        for parameter in segment.split(";")[1:]
+    ]
+
+
+def fold(segments: tuple[str, ...]) -> tuple[str, ...]:
+    """Write each run of segments that is repeated at once, of up to 4 segments, a single time."""
+    folded: list[str] = []
+    for segment in segments:
+        folded.append(segment)
+        for length in range(1, 5):
+            if len(folded) >= 2 * length and folded[-length:] == folded[-2 * length : -length]:
+                del folded[-length:]
+                break
+    return tuple(folded)
+
+
+def _drop_parameter(change: Change, parts: Parts) -> Parts | None:
+    query = tuple(one for one in parts.query if name_of(one) != change.what)
+    return None if len(query) == len(parts.query) else parts._replace(query=query)
+
+
+def _drop_value(change: Change, parts: Parts) -> Parts | None:
+    dropped = (f"{change.what}={change.other}", "" if change.other else change.what)
+    query = tuple(one for one in parts.query if one not in dropped)
+    return None if len(query) == len(parts.query) else parts._replace(query=query)
+
+
+def _drop_path_parameter(change: Change, parts: Parts) -> Parts | None:
+    segments = tuple(
+        ";".join(
+            piece
+            for number, piece in enumerate(segment.split(";"))
+            if number == 0 or name_of(piece) != change.what
+        )
+        if ";" in segment
+        else segment
+        for segment in parts.segments
+    )
+    return None if segments == parts.segments else parts._replace(segments=segments)
+
+
+def _drop_last(change: Change, parts: Parts) -> Parts | None:
+    if not parts.segments or parts.segments[-1] != change.what:
+        return None
+    return parts._replace(segments=parts.segments[:-1], slash=True)
+
+
+def _drop_segment(change: Change, parts: Parts) -> Parts | None:
+    if change.what not in parts.segments[:-1]:
+        return None
+    at = parts.segments.index(change.what)
+    return parts._replace(segments=parts.segments[:at] + parts.segments[at + 1 :])
+
+
+def _exchange_segment(change: Change, parts: Parts) -> Parts | None:
+    if change.what not in parts.segments:
+        return None
+    at = parts.segments.index(change.what)
+    return parts._replace(segments=(*parts.segments[:at], change.other, *parts.segments[at + 1 :]))
+
+
+def _https(_: Change, parts: Parts) -> Parts | None:
+    return parts._replace(scheme="https") if parts.scheme == "http" else None
+
+
+def _www(_: Change, parts: Parts) -> Parts | None:
+    host = parts.host.removeprefix("www.")
+    return parts._replace(host=host) if host != parts.host else None
+
+
+def _slash(_: Change, parts: Parts) -> Parts | None:
+    return parts._replace(slash=False) if parts.slash and parts.segments else None
+
+
+def _lower(_: Change, parts: Parts) -> Parts | None:
+    segments = tuple(map(str.lower, parts.segments))
+    return parts._replace(segments=segments) if segments != parts.segments else None
+
+
+def _fold(_: Change, parts: Parts) -> Parts | None:
+    segments = fold(parts.segments)
+    return parts._replace(segments=segments) if segments != parts.segments else None
+
+
+def _sort(_: Change, parts: Parts) -> Parts | None:
+    query = tuple(sorted(parts.query))
+    return parts._replace(query=query) if query != parts.query else None
+
+
+KINDS: dict[str, Callable[[Change, Parts], Parts | None]] = {
+    HTTPS.kind: _https,
+    WWW.kind: _www,
+    LOWER.kind: _lower,
+    DROP_PATH_PARAMETER: _drop_path_parameter,
+    FOLD.kind: _fold,
+    DROP_SEGMENT: _drop_segment,
+    EXCHANGE_SEGMENT: _exchange_segment,
+    DROP_LAST: _drop_last,
+    SLASH.kind: _slash,
+    DROP_PARAMETER: _drop_parameter,
+    DROP_VALUE: _drop_value,
+    SORT.kind: _sort,
+}
+"""What each kind of change does, in the order in which a URL is reduced."""
+
+ORDER = {kind: number for number, kind in enumerate(KINDS)}
+"""Places of the kinds in that order."""
+
+_NAMES_OF = {
+    DROP_PARAMETER: 1,
+    DROP_PATH_PARAMETER: 1,
+    DROP_LAST: 1,
+    DROP_SEGMENT: 1,
+    EXCHANGE_SEGMENT: 2,
+}

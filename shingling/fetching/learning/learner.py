@@ -1,0 +1,186 @@
+"""All sites of a crawl: which requests would repeat a page that was fetched."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import replace
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+from shingling.fetching.learning.changes import Change, read_change
+from shingling.fetching.learning.evidence import ROOT
+from shingling.fetching.learning.known import Beliefs
+from shingling.fetching.learning.parts import Parts, split
+from shingling.fetching.learning.site import SiteUrls
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shingling.fetching.learning.pages import (
+        Contradiction,
+        FetchedPage,
+        RuleChange,
+        SavedRule,
+        Skip,
+        UrlRule,
+    )
+
+MAX_SITES = 1_000
+"""Sites that are remembered; the one that was met longest ago is forgotten."""
+
+MAX_PAGES_OF_SITE = 100_000
+"""Fetched pages of a site to which others may be skipped."""
+
+_MAX_CHANGES_KEPT = 100_000  # of forgotten sites, until they are taken
+
+
+class UrlLearner:
+    """Learns which URLs of a site would repeat a page, and decides requests.
+
+    It keeps fetched pages of this crawl alone: in each crawl, the first URL of a class is
+    fetched, so that nothing grows stale. What former crawls have taught is `load`ed.
+
+    Args:
+        risk: a request is skipped up to this probability of losing something new.
+        explore_share: share of skipped requests that is fetched all the same.
+        salt: of the crawl: decides which ones are.
+        max_sites, max_pages_per_site: bounds.
+    """
+
+    def __init__(
+        self,
+        *,
+        risk: float = 0.01,
+        explore_share: float = 0.05,
+        salt: bytes = b"",
+        max_sites: int = MAX_SITES,
+        max_pages_per_site: int = MAX_PAGES_OF_SITE,
+    ) -> None:
+        self._risk = risk
+        self._explore_below = round(explore_share * 2**32)
+        self._salt = blake2b(salt, digest_size=32).digest()
+        self._max_sites = max_sites
+        self._max_pages = max_pages_per_site
+        self._sites: OrderedDict[str, SiteUrls] = OrderedDict()
+        self._beliefs = Beliefs()
+        self._changes: list[RuleChange] = []
+
+    def is_known(self, site: str) -> bool:
+        """Whether something was loaded or noted of a site, and is still remembered."""
+        return site in self._sites
+
+    def load(self, site: str, saved: Sequence[SavedRule]) -> None:
+        """Add what was saved of a site. Rows that make no sense are passed over."""
+        self._site(site).rules.load(saved)
+
+    def decide(self, url: str, *, counted: bool = True) -> Skip | None:
+        """Say whether a request would repeat a page; None where it is to be fetched.
+
+        Args:
+            url: of the request.
+            counted: it is a request that is made or skipped now, not only a question.
+        """
+        parts = split(url)
+        if parts is None:
+            return None
+        site = self._sites.get(site_name(parts))
+        if site is None:
+            return None
+        skip = site.decide(parts, url)
+        if skip is None:
+            return None
+        digest = blake2b(url.encode("utf-8", "replace"), digest_size=4, key=self._salt).digest()
+        skip = replace(skip, explore=int.from_bytes(digest, "big") < self._explore_below)
+        if counted:
+            site.rules.count(skip, url)
+        return skip
+
+    def form(self, url: str) -> tuple[str, int] | None:
+        """Take what a URL has in common with those that the rules make equal to it.
+
+        None where nothing is known of its site.
+        """
+        parts = split(url)
+        site = parts and self._sites.get(site_name(parts))
+        return (site.name, site.form(parts)) if parts and site else None
+
+    def acting(self, url: str) -> set[str]:
+        """List the changes that make no difference to a URL, by their texts."""
+        parts = split(url)
+        site = parts and self._sites.get(site_name(parts))
+        return {change.text for change in site.acting(parts)} if parts and site else set()
+
+    def note(
+        self, page: FetchedPage, skip: Skip | None = None, *, counts: bool = True
+    ) -> list[Contradiction]:
+        """Learn from a fetched page.
+
+        Args:
+            page: what was fetched, with status 200.
+            skip: the decision under which it was fetched all the same: explored, or observed.
+            counts: it becomes evidence. Without it nothing is learned, and what is returned says
+                only whether `skip` would have lost this page.
+
+        Returns:
+            Rules that do not hold any more: what they have skipped, below the node, is to be
+            fetched.
+        """
+        parts = split(page.url)
+        if parts is None:
+            return []
+        return self._site(site_name(parts)).note(page, skip, counts)
+
+    def take_changes(self) -> list[RuleChange]:
+        """Take what has been learned since the last call, to be added to what is saved."""
+        changes, self._changes = self._changes, []
+        for site in self._sites.values():
+            changes += site.rules.take_changes(site.name)
+        return changes
+
+    def rules(self, site: str | None = None) -> list[UrlRule]:
+        """All that is known of a site, or of all sites, for people."""
+        names = self._sites if site is None else [site] if site in self._sites else []
+        return [rule for name in names for rule in self._sites[name].rules.for_people(name)]
+
+    def pin(self, site: str, change: str, node: str = ROOT, *, allowed: bool) -> None:
+        """Let a change always (`allowed`) or never act at a node and below.
+
+        Raises:
+            ValueError: the text is not that of a change.
+        """
+        self._site(site).rules.pin(_read(change), node, allowed)
+
+    def unpin(self, site: str, change: str, node: str = ROOT) -> None:
+        """Let evidence decide again.
+
+        Raises:
+            ValueError: the text is not that of a change.
+        """
+        self._site(site).rules.pin(_read(change), node, None)
+
+    def _site(self, name: str) -> SiteUrls:
+        site = self._sites.get(name)
+        if site is None:
+            site = self._sites[name] = SiteUrls(name, self._risk, self._max_pages, self._beliefs.of)
+            if len(self._sites) > self._max_sites:
+                _, forgotten = self._sites.popitem(last=False)
+                self._changes += forgotten.rules.take_changes(forgotten.name)
+                del self._changes[:-_MAX_CHANGES_KEPT]
+        else:
+            self._sites.move_to_end(name)
+        return site
+
+
+def site_name(parts: Parts) -> str:
+    """Host without `www.` and port, as `shingling.store.site_of` has it."""
+    host = parts.host
+    if not host.startswith("["):
+        return host.partition(":")[0].removeprefix("www.")
+    return host[1:].partition("]")[0]
+
+
+def _read(text: str) -> Change:
+    change = read_change(text)
+    if change is None:
+        raise ValueError(f"{text!r} is not a change of a URL")
+    return change

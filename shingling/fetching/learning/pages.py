@@ -1,0 +1,137 @@
+"""What is handed in and out: fetched pages, decisions, rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from shingling.sketch import Signature
+
+MAX_LINKS = 200
+"""Links of a page that are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedPage:
+    """A page that was fetched with status 200, and what its callback asked for.
+
+    Args:
+        url: final URL of the response.
+        requested: URLs that were redirected to it, the first one first.
+        canonical: URL of its `rel=canonical` link, absolute, if it has one.
+        signature: of its main text; None where it has none.
+        links: URLs of the requests that the callback yielded, at most `MAX_LINKS`.
+        original: URL of the page that the store takes it for a duplicate of.
+        resemblance: of both, as the store has measured it: 1.0 where they are the same.
+        has_other_fields: whether its item says something else than that of a page with its text.
+        is_from_elsewhere: whether its URL was found on a page of another site. It may be made up,
+            and teaches nothing.
+    """
+
+    url: str
+    requested: tuple[str, ...] = ()
+    canonical: str | None = None
+    signature: Signature | None = None
+    links: tuple[str, ...] = ()
+    original: str | None = None
+    resemblance: float | None = None
+    has_other_fields: bool = False
+    is_from_elsewhere: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """A request that would repeat a page.
+
+    Args:
+        rules: text forms of the changes that lie between both URLs.
+        page: URL of the page that was fetched.
+        risk: probability that something new is lost.
+        explore: it is one of those that are fetched all the same, to see whether rules hold.
+        nodes: node of each rule, in their order.
+    """
+
+    rules: tuple[str, ...]
+    page: str
+    risk: float
+    explore: bool
+    nodes: tuple[str, ...] = ()
+
+
+class Contradiction(NamedTuple):
+    """A rule that does not hold, at a node and below it."""
+
+    site: str
+    change: str
+    node: str
+
+
+class RuleChange(NamedTuple):
+    """What is to be added to what is saved of a rule.
+
+    Counts may be negative, because contradictions outweigh what was counted before them; a sum
+    below zero is zero.
+
+    Args:
+        site: host, without `www.`.
+        change: of URLs, in its text form.
+        node: path below which it was counted, `/` or such as `/forum/show.php`.
+        agreed, contradicted: pages.
+        saved, explored: requests; counted at the node `/` alone.
+    """
+
+    site: str
+    change: str
+    node: str
+    agreed: int = 0
+    contradicted: int = 0
+    saved: int = 0
+    explored: int = 0
+
+
+class SavedRule(NamedTuple):
+    """What is saved of a rule of a site: the sum of all its `RuleChange`.
+
+    Args:
+        change, node, agreed, contradicted, saved, explored: as of `RuleChange`.
+        pinned: a person's word: always (True), never (False), or None.
+    """
+
+    change: str
+    node: str
+    agreed: int
+    contradicted: int
+    saved: int = 0
+    explored: int = 0
+    pinned: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UrlRule:
+    """A rule, for people.
+
+    Args:
+        site: host without `www.`.
+        change: text form of what it does to a URL.
+        node: path below which it was counted.
+        agreed, contradicted: pages; contradictions halve what was counted before them.
+        risk: expected share of pages that it would lose there.
+        active: it acts there.
+        saved, explored: requests that it has skipped, or that were made all the same; of all
+            nodes, at the node `/`.
+        pinned: a person's word, None where there is none.
+        examples: pairs of URLs that it has made equal.
+    """
+
+    site: str
+    change: str
+    node: str
+    agreed: float
+    contradicted: float
+    risk: float
+    active: bool
+    saved: int = 0
+    explored: int = 0
+    pinned: bool | None = None
+    examples: tuple[tuple[str, str], ...] = ()

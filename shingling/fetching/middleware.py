@@ -1,0 +1,280 @@
+"""The downloader middleware: skips requests that would repeat a page.
+
+Here, not in a spider middleware: a request is decided at the latest moment, when most is known,
+and its errback hears of it. It waits for no slot, and takes none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from functools import partial
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Self
+from weakref import WeakKeyDictionary
+
+from scrapy import signals
+from scrapy.exceptions import DontCloseSpider, NotConfigured
+
+from shingling.errors import printable
+from shingling.fetching.again import SkippedRequests
+from shingling.fetching.counting import FetchCounts
+from shingling.fetching.learning import FetchedPage
+from shingling.fetching.notes import PagesNoted
+from shingling.fetching.repeated import RepeatedPage
+from shingling.fetching.requests import asked_for, is_from_elsewhere, may_be_skipped
+from shingling.fetching.sharing import SharedLearner
+from shingling.fetching.turns import Turns
+from shingling.plugin.pipeline import DedupPipeline
+from shingling.plugin.settings import DedupSettings
+from shingling.store import site_of
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from shingling.fetching.learning import Skip
+    from shingling.store import Verdict
+
+    Verdicts = WeakKeyDictionary[Response, asyncio.Future[Verdict | None]]
+
+logger = logging.getLogger(__name__)
+
+_MAX_DECIDED = 10_000  # requests that are made although they would be skipped
+_MAX_VERDICT_SECONDS = 5.0  # that a page is waited for to be decided
+_MAX_CLOSING_SECONDS = 5.0  # that the end of the crawl waits for the last pages
+
+
+class FetchMiddleware:
+    """Skips requests that would repeat a page, and learns from the pages that are fetched.
+
+    Args:
+        crawler: whose requests they are.
+        settings: of the crawl.
+    """
+
+    def __init__(self, crawler: Crawler, settings: DedupSettings) -> None:
+        self._crawler = crawler
+        self._settings = settings
+        self._skips = settings.of_rooms["DEDUP_FETCH"] == "skip"
+        self._skipped = SkippedRequests(crawler)
+        self._shared = SharedLearner(crawler, settings, self._site_read)
+        self._shared.tell = self._tell
+        self._counts = FetchCounts(crawler, skips=self._skips)
+        # Decisions on requests that are made all the same, by URL.
+        self._decided: OrderedDict[str, Skip] = OrderedDict()
+        self._turns = Turns()
+        self._notes = PagesNoted()
+        self._verdicts: WeakKeyDictionary[Response, asyncio.Future[Verdict | None]] = (
+            WeakKeyDictionary()
+        )
+        self._has_begun = self._has_ended = False
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Make the middleware of a crawl.
+
+        Raises:
+            SettingsError: a `DEDUP_*` setting is not accepted.
+            NotConfigured: all pages are fetched.
+        """
+        settings = DedupSettings.from_settings(crawler.settings)
+        if not settings.enabled or settings.of_rooms["DEDUP_FETCH"] == "all":
+            raise NotConfigured
+        made = cls(crawler, settings)
+        crawler.signals.connect(made._spider_idle, signal=signals.spider_idle)
+        for signal in (signals.item_scraped, signals.item_dropped, signals.item_error):
+            crawler.signals.connect(made._item_ended, signal=signal)
+        return made
+
+    async def process_request(self, request: Request) -> None:
+        """Let a request be made, or not.
+
+        Raises:
+            RepeatedPage: it would repeat a page.
+        """
+        if self._has_ended or not may_be_skipped(request):
+            return
+        self._begin()
+        try:
+            site = site_of(request.url)
+            await self._shared.known(site)
+            if self._skips:
+                await self._notes.wait_for_few()
+            skip = await self._decide(request.url)
+        except Exception as error:  # a request is never lost because this plugin failed
+            self._fail(error)
+            return
+        if skip is None:
+            return
+        if self._skips and not skip.explore:
+            self._skip(request, skip)
+        self._counts.add("explored" if skip.explore else "would_skip")
+        self._decided[request.url] = skip
+        if len(self._decided) > _MAX_DECIDED:
+            self._decided.popitem(last=False)
+
+    async def _decide(self, url: str) -> Skip | None:
+        """Decide a request; where one of the same form is under way, when that is known."""
+        learner = self._shared.learner
+        skip = learner.decide(url)
+        if skip is not None or not self._skips:
+            return skip
+        form = learner.form(url)
+        if form is None or not await self._turns.wait(form, url):
+            return None
+        return learner.decide(url)
+
+    def process_response(self, request: Request, response: Response) -> Response:
+        """Let others go on where a response is no page that could be noted."""
+        if response.status != HTTPStatus.OK:
+            self._turns.done(asked_for(request)[0])
+        return response
+
+    def process_exception(self, request: Request, exception: Exception) -> None:
+        """Let others go on where a request has failed."""
+        del exception
+        self._turns.done(asked_for(request)[0])
+
+    def _skip(self, request: Request, skip: Skip) -> None:
+        self._skipped.keep(self._shared, request, skip)
+        self._shared.changed()
+        self._counts.add("skipped")
+        repeated = RepeatedPage(request.url, skip.page, skip.rules, skip.risk)
+        if self._settings.debug:
+            extra = {"spider": self._crawler.spider}
+            logger.debug("Skipped: %s", printable(str(repeated)), extra=extra)
+        raise repeated
+
+    def note(
+        self,
+        response: Response,
+        url: str,
+        requested: tuple[str, ...],
+        links: tuple[str, ...],
+        *,
+        has_item: bool,
+    ) -> None:
+        """Learn from a page whose callback has ended.
+
+        Args:
+            response: of the page.
+            url: that a callback has asked for.
+            requested: URLs that were redirected to that of the response.
+            links: URLs that its own callback has asked for.
+            has_item: whether its callback has yielded an item.
+        """
+        skip = self._decided.pop(url, None)
+        noting = partial(self._note, response, requested, links, skip)
+        done = partial(self._turns.done, url)
+        if self._has_ended or not self._notes.start(noting, len(response.body), done):
+            self._counts.add("not_noted")
+            done()
+            return
+        self._begin()
+        if has_item:
+            self._verdicts.setdefault(response, asyncio.get_running_loop().create_future())
+
+    async def _note(
+        self,
+        response: Response,
+        requested: tuple[str, ...],
+        links: tuple[str, ...],
+        skip: Skip | None,
+    ) -> None:
+        try:
+            await self._shared.known(site_of(response.url))
+            opened = await self._shared.opened()
+            extracted = None if opened is None else await opened[0].page(response)
+            if extracted is None:
+                return
+            extraction, canonical = extracted
+            verdict = await self._verdict(response)
+            if canonical is not None and site_of(canonical) != site_of(response.url):
+                canonical = None
+            page = FetchedPage(
+                url=response.url,
+                requested=requested,
+                canonical=canonical,
+                signature=extraction.signature,
+                links=links,
+                original=verdict.original if verdict and verdict.is_duplicate else None,
+                resemblance=None if verdict is None else verdict.resemblance,
+                has_other_fields=verdict is not None and verdict.reason == "other_fields",
+                is_from_elsewhere=response.request is not None
+                and is_from_elsewhere(response.request),
+            )
+            self._learn(page, skip)
+        except Exception as error:  # what is not noted is only not learned
+            self._fail(error)
+
+    def _learn(self, page: FetchedPage, skip: Skip | None) -> None:
+        learner = self._shared.learner
+        counts = skip is None or skip.explore  # the others are only observed
+        if skip is not None:
+            self._counts.add("tried")
+            known = page.original is not None and page.resemblance == 1.0
+            if learner.note(page, skip, counts=False) and not known:
+                self._counts.add("would_lose")
+        if not counts:
+            return
+        self._counts.add("noted")
+        gone = learner.note(page, skip)
+        if gone:
+            self._counts.add("unlearned", len(gone))
+            self._skipped.unlearned(self._shared, gone)
+        self._shared.changed()
+
+    def _item_ended(self, response: Response | None) -> None:
+        """Wait no longer for the verdict on a page whose item another pipeline has dropped."""
+        if response is not None:
+            self._tell(response, None)
+
+    def _tell(self, response: Response, verdict: Verdict | None) -> None:
+        """Take the verdict on the page of a response."""
+        told = self._verdicts.setdefault(response, asyncio.get_running_loop().create_future())
+        if not told.done():
+            told.set_result(verdict)
+
+    async def _verdict(self, response: Response) -> Verdict | None:
+        """Verdict on the page of a response; None where it has no item, or in vain."""
+        told = self._verdicts.get(response)
+        if told is None:
+            return None
+        await asyncio.wait([told], timeout=_MAX_VERDICT_SECONDS)
+        return told.result() if told.done() else None
+
+    def _site_read(self, site: str) -> None:
+        if self._skips:
+            self._skipped.site_read(self._shared, site)
+
+    def _begin(self) -> None:
+        if self._has_begun:
+            return
+        self._has_begun = True
+        pipeline = self._crawler.get_item_pipeline(DedupPipeline)
+        if pipeline is not None:
+            pipeline.before_close = self._close
+
+    def _spider_idle(self) -> None:
+        """Wait for pages that may show that a rule is wrong, and for what is made after all.
+
+        Raises:
+            DontCloseSpider: for the moment.
+        """
+        if self._skipped.is_busy or (self._notes and self._skipped.number):
+            raise DontCloseSpider
+
+    async def _close(self) -> None:
+        """Learn from the last pages, and save it all."""
+        await self._notes.finish(_MAX_CLOSING_SECONDS)
+        self._has_ended = True
+        await self._shared.close(**self._counts.of_run())
+        self._counts.end(self._shared.learner.rules())
+
+    def _fail(self, error: Exception) -> None:
+        self._crawler.stats.inc_value(f"dedup/errors/{type(error).__name__}")
+        self._counts.add("not_noted")
+        logger.debug("Dedup could not learn from a page: %s", printable(str(error)[:300]))

@@ -1,0 +1,49 @@
+"""The rooms around the core: packages of `shingling` that have a module `room` or `commands`.
+
+The core imports none of them and knows none by name. What it can use of a room, the room offers as
+functions of its module `room`, by these names:
+
+- `settings()`: its settings, as `shingling.plugin.settings` has those of the core.
+- `check_settings(settings)`: raises what keeps a crawl with these settings from starting.
+- `update_settings(settings, dedup)`: adds its components to those of a crawl.
+- `finish_crawl(settings, spider)`: is called when the store of a crawl is closed.
+- `administer(session)`: makes what `Store.admin` is.
+
+Such a module imports what it needs in these functions: they are asked for in every crawl. Rooms
+ask each other in the same way:
+
+- `kept_rows()`: what else an export, a check and the forgetting of a site go over
+  (`admin.kept.KeptRows`), for the room `admin`.
+- `COMMANDS` of its module or package `commands`: commands of `scrapy dedup`, for the room `cli`.
+
+A room names in `STANDS_ON` the rooms that it is built upon; where one of them is not there, it
+offers nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_PACKAGE = Path(__file__).parent
+
+
+def offered(name: str, module: str = "room") -> Iterator[Any]:
+    """Yield what each room offers by a name.
+
+    Args:
+        name: of a function or constant.
+        module: that it is in.
+    """
+    found = {path.parent.name for path in _PACKAGE.glob(f"*/{module}.py")}
+    found |= {path.parents[1].name for path in _PACKAGE.glob(f"*/{module}/__init__.py")}
+    for room in sorted(found):
+        below = getattr(import_module(f"shingling.{room}"), "STANDS_ON", ())
+        if all((_PACKAGE / one / "__init__.py").is_file() for one in below):
+            offering = import_module(f"shingling.{room}.{module}")
+            if hasattr(offering, name):
+                yield getattr(offering, name)

@@ -1,0 +1,151 @@
+"""Which original a page follows: what every room that decides near-duplicates asks.
+
+The store (`store.decide.alike`), whole collections (`bulk.measuring`) and Spark
+(`bulk.spark.measuring`) find candidates and measure texts in their own ways. Which candidates are
+measured, in which order, whether one reaches the rules and which one is best stands here alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+
+from shingling.rules.methods import METHODS
+from shingling.similarity.measures import standard_error
+from shingling.sketch import FUNCTIONS, SUPERSHINGLES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from shingling.rules.rules import Rules
+
+MAX_CANDIDATES_MEASURED = 32
+"""Candidates of a page whose texts are compared with its own: the most alike ones."""
+
+_STANDARD_ERRORS = 3.0  # below the threshold at which a candidate is still measured
+_MIN_ESTIMATE_FRACTION = 0.5  # of the threshold: templates may bring copies down to it
+
+
+class Measured(Protocol):
+    """What two texts have in common."""
+
+    @property
+    def resemblance(self) -> float:
+        """Shared shingles of all shingles."""
+
+
+_M = TypeVar("_M", bound=Measured)
+
+
+class Following(NamedTuple):
+    """What makes a page follow an original.
+
+    Args:
+        rules: with the method.
+        least: resemblance that is asked for.
+        worth: estimate, from all minima, from which on a candidate is measured.
+        margin: by how much a measure may lie above its estimate.
+    """
+
+    rules: Rules
+    least: float
+    worth: float
+    margin: float
+
+    @classmethod
+    def by(cls, rules: Rules) -> Following:
+        """Following by rules.
+
+        What surrounds an article on another site makes it look less alike than it is: estimates
+        from whole texts may lie lower where templates are left out.
+        """
+        least = rules.threshold if METHODS[rules.method].threshold else 0.0
+        margin = _STANDARD_ERRORS * standard_error(least or 0.5)
+        worth = least - margin
+        if rules.templates:
+            worth = min(worth, _MIN_ESTIMATE_FRACTION * least)
+        return cls(rules, least, worth, margin)
+
+    def accepts(
+        self, equal: NDArray[np.bool_], simhash: NDArray[np.uint64], others: NDArray[np.uint64]
+    ) -> NDArray[np.bool_]:
+        """Whether the method accepts candidates by their signatures alone.
+
+        Args:
+            equal: which minima are equal, bool[n, 84].
+            simhash: of the pages, uint64[n] or uint64[1].
+            others: SimHashes of the candidates, uint64[n].
+
+        Returns:
+            bool[n].
+        """
+        method = METHODS[self.rules.method]
+        accepted = np.ones(len(equal), bool)
+        if method.supershingles:
+            parts = equal.reshape(-1, SUPERSHINGLES, FUNCTIONS // SUPERSHINGLES).all(axis=2)
+            accepted &= parts.sum(axis=1) >= method.supershingles
+        if method.distance:
+            accepted &= np.bitwise_count(simhash ^ others) <= self.rules.simhash_distance
+        return accepted
+
+    def worth_measuring(
+        self, equal: NDArray[np.bool_], simhash: NDArray[np.uint64], others: NDArray[np.uint64]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+        """Which pairs are accepted and have enough equal minima, and how many each pair has.
+
+        Args:
+            equal: which minima are equal, bool[n, 84].
+            simhash: of the pages, uint64[n] or uint64[1].
+            others: SimHashes of the candidates, uint64[n].
+
+        Returns:
+            bool[n] and int64[n].
+        """
+        counts = np.count_nonzero(equal, axis=1)
+        enough: NDArray[np.bool_] = counts / FUNCTIONS >= self.worth
+        return enough & self.accepts(equal, simhash, others), counts
+
+    def ranked(self, estimates: NDArray[np.float64]) -> list[tuple[int, float]]:
+        """Places and estimates of the candidates that are measured: the most alike first.
+
+        Args:
+            estimates: of all candidates; among equals the first one comes first.
+        """
+        places = np.argsort(-estimates, kind="stable")[:MAX_CANDIDATES_MEASURED].tolist()
+        return [(at, float(estimates[at])) for at in places if estimates[at] >= self.worth]
+
+    def best(
+        self,
+        ranked: Iterable[tuple[int, float]],
+        ages: Sequence[int],
+        measure: Callable[[int], _M | None],
+        *,
+        any_of_them: bool = False,
+    ) -> tuple[int, _M] | None:
+        """Choose the candidate that the page follows: the most alike, among equals the oldest.
+
+        Args:
+            ranked: places of candidates with their estimates, the most alike first.
+            ages: a number of each candidate, by place; lower ones are older.
+            measure: compares the texts, exactly; None passes a candidate over.
+            any_of_them: choose the first one that is alike enough.
+
+        Returns:
+            Its place and its measure; None if none is alike enough.
+        """
+        found: tuple[int, _M] | None = None
+        for place, estimate in ranked:
+            if found is not None and (any_of_them or estimate + self.margin < found[1].resemblance):
+                break
+            own = measure(place)
+            if own is None or own.resemblance < self.least:
+                continue
+            if found is None or (own.resemblance, -ages[place]) > (
+                found[1].resemblance,
+                -ages[found[0]],
+            ):
+                found = place, own
+        return found

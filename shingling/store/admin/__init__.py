@@ -1,1 +1,0 @@
-"""Query, rebuild, export, import and review a store."""

@@ -1,1 +1,0 @@
-"""Examine a whole store, and mend what can be made again."""

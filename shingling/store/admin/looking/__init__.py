@@ -1,1 +1,0 @@
-"""Questions of people who look at a store: filtered groups, page by page. Nothing is changed."""

@@ -1,0 +1,212 @@
+"""What decided how a stored page stands: the step, and the value beside what was asked for.
+
+It is taken from what the store keeps of the decision, and nothing is measured again.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from shingling.rules.methods import METHODS
+from shingling.similarity import distance, estimate, overlap, standard_error
+from shingling.sketch import fingerprint_set
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from shingling.similarity import Overlap
+    from shingling.sketch import Scheme, Signature
+    from shingling.store.model import SplitText, StoredPage
+
+_SHOWN = (
+    *("url", "status", "reason", "original", "compared_with"),
+    *("resemblance", "containment", "threshold", "fields"),
+)
+
+
+class Step(Enum):
+    """The steps by which a page is decided, as docs/explanation/deciding.md has them."""
+
+    REVIEW = "Did a person review it?"
+    URL = "1. Is the URL known?"
+    ENOUGH = "2. Is enough text left?"
+    SAME = "3. Does another page have the same text?"
+    NEAR = "4. Is another page nearly the same?"
+    NEW = "5. Otherwise it is new."
+
+
+def deciding_step(page: StoredPage) -> Step:
+    """Find the step by which a page stands as it does."""
+    if page.reason == "review":
+        return Step.REVIEW
+    if page.reason == "original_gone":
+        return Step.URL
+    steps = {"exact": Step.SAME, "near": Step.NEAR, "skipped": Step.ENOUGH}
+    return steps.get(page.status, Step.NEW)
+
+
+class Value(NamedTuple):
+    """A value that was compared with what was asked for.
+
+    Args:
+        measure: `resemblance` or `containment`.
+        value: None where nothing was measured.
+        least: that was asked for; None where nothing was, or it is not known.
+    """
+
+    measure: str
+    value: float | None
+    least: float | None = None
+
+    @property
+    def asked(self) -> str:
+        """What was asked for: "at or above the threshold 0.5"; "" where that is not known."""
+        # A page whose group has lost its original may have been decided again by other rules.
+        if self.least is None or self.value is None or self.value < self.least:
+            return ""
+        what = "the threshold " if self.measure == "resemblance" else ""
+        return f"at or above {what}{self.least:g}"
+
+    def __str__(self) -> str:
+        said = "not measured" if self.value is None else f"{self.measure} {self.value:.3f}"
+        return ", ".join(filter(None, (said, self.asked)))
+
+
+def deciding_value(page: StoredPage) -> Value:
+    """Value that decided, of a page that follows another one, or would follow it."""
+    if page.reason == "piece":
+        least = None if page.rules is None else page.rules.containment
+        return Value("containment", page.containment, least)
+    is_asked = deciding_step(page) in (Step.NEAR, Step.NEW)
+    return Value("resemblance", page.resemblance, page.threshold if is_asked else None)
+
+
+def deciding_reason(page: StoredPage) -> str:
+    """Say what decided besides a value; "" where that is all."""
+    if page.reason == "other_fields":
+        names = f" ({', '.join(page.fields)})" if page.fields else ""
+        other = page.compared_with or "a page that is gone"
+        return f"kept, since its own fields{names} differ from those of {other}"
+    if page.reason in _REASONS:
+        return _REASONS[page.reason]
+    step = deciding_step(page)
+    if step is Step.SAME:
+        return f"the same text as {page.compared_with}" if page.compared_with else "the same text"
+    if step is Step.NEAR:
+        return _asked_besides(page)
+    return "like no other page" if step is Step.NEW else "too little text"
+
+
+_REASONS = {
+    "review": "a person has said so",
+    "piece": "a piece of it",
+    "other_title": "kept, since a page of its site that is alike enough has another title",
+    "original_gone": "its original was not met any more, and it took its place",
+    "short": "fewer words than the minimum, and no page with the same text and title",
+    "template": "nothing is left without the template of its site",
+}
+
+
+def _asked_besides(page: StoredPage) -> str:
+    """Say what the method has asked for, other than a resemblance."""
+    if page.rules is None:
+        return ""
+    method, asked = METHODS[page.rules.method], []
+    if method.distance:
+        asked.append(f"SimHashes within {page.rules.simhash_distance} bits")
+    if method.supershingles:
+        asked.append(f"{method.supershingles} of 6 supershingles equal")
+    return ", ".join(asked)
+
+
+def why(page: StoredPage) -> str:
+    """Say what decided how a page stands, with the value beside what was asked for."""
+    value = "" if page.resemblance is None else str(deciding_value(page))
+    return ": ".join(filter(None, (deciding_reason(page), value)))
+
+
+class PairDecision(NamedTuple):
+    """What decided on two pages.
+
+    Args:
+        page: that follows the other one, or would follow it but for its own fields.
+        equal: duplicate of the other one whose text the page has; None: the other one decided.
+    """
+
+    page: StoredPage
+    equal: StoredPage | None = None
+
+    @property
+    def of_equal(self) -> str:
+        """What decided that the page with the same text is a duplicate of the other one."""
+        return "" if self.equal is None else f"which is a duplicate: {why(self.equal)}"
+
+    def __str__(self) -> str:
+        return "; ".join(filter(None, (why(self.page), self.of_equal)))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Decision as JSON has it, with the names of the result field."""
+        shown = self.page.as_dict()
+        return {**{name: shown[name] for name in _SHOWN}, "why": str(self)}
+
+
+def pair_decision(
+    a: StoredPage, b: StoredPage, find: Callable[[str], list[StoredPage]]
+) -> PairDecision | None:
+    """Find what decided on two pages; None where neither was decided by the other.
+
+    Args:
+        a: a page.
+        b: another one.
+        find: finds the pages of a URL.
+    """
+    pairs = [(b, a), (a, b)] if a.scope == b.scope else []
+    for page, other in pairs:
+        if page.original == other.url:
+            found = find(page.compared_with) if page.compared_with else []
+            return PairDecision(page, next((one for one in found if one.scope == page.scope), None))
+    for page, other in pairs:
+        if page.compared_with == other.url:
+            return PairDecision(page)
+    return None
+
+
+class Known(NamedTuple):
+    """What is known of two texts besides what decided.
+
+    Args:
+        left: shingles without the templates of their sites, as known now; None where a text is
+            not kept.
+        whole: shingles of the whole texts; None likewise.
+        estimate: resemblance of the whole texts by their minima.
+        distance: bits in which their SimHashes differ.
+    """
+
+    left: Overlap | None
+    whole: Overlap | None
+    estimate: float
+    distance: int
+
+    @classmethod
+    def of(
+        cls,
+        a: SplitText | None,
+        b: SplitText | None,
+        signatures: tuple[Signature, Signature],
+        scheme: Scheme,
+    ) -> Known:
+        """Measure two texts, and estimate by their signatures."""
+        estimated = estimate(*signatures), distance(*(one.simhash for one in signatures))
+        if a is None or b is None:
+            return cls(None, None, *estimated)
+        whole = overlap(*(fingerprint_set(one.whole, scheme) for one in (a, b)))
+        left = whole
+        if a.has_template or b.has_template:
+            left = overlap(*(fingerprint_set(one.compared, scheme) for one in (a, b)))
+        return cls(left, whole, *estimated)
+
+    @property
+    def standard_error(self) -> float:
+        """Standard error of the estimate."""
+        return standard_error(self.estimate if self.whole is None else self.whole.resemblance)

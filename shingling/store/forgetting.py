@@ -1,0 +1,98 @@
+"""Pages are forgotten, or noted as gone from the web."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from sqlalchemy import delete, update
+
+from shingling.store import queries
+from shingling.store.decide.batch import Batch
+from shingling.store.decide.groups import remove
+from shingling.store.kept import kept_rows
+from shingling.store.model import DAY
+from shingling.store.schema.rows import GONE, url_key
+from shingling.store.schema.site_entries import forget_site
+from shingling.store.schema.statements import chunked
+from shingling.store.schema.tables import pages, site_fields
+from shingling.store.urls import safe_url
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection
+
+    from shingling.rules.rules import Rules
+    from shingling.store.session import Session
+
+_MAX_REMOVED_AT_ONCE = 10_000  # pages removed in one transaction
+
+
+class Chosen(NamedTuple):
+    """Pages to be forgotten.
+
+    Args:
+        urls: of pages, which go whatever else is asked.
+        site: host, without `www.`.
+        run: number of the run that stored them first.
+        older_than: days since they were last seen.
+    """
+
+    urls: Sequence[str] = ()
+    site: str | None = None
+    run: int | None = None
+    older_than: float | None = None
+
+    @property
+    def before(self) -> int | None:
+        """Time before which they were last seen, seconds since 1970."""
+        return None if self.older_than is None else int(time.time() - self.older_than * DAY)
+
+    def ids(self, session: Session) -> list[int]:
+        """Find their ids, those of duplicates first."""
+        with session.reading() as connection:
+            return queries.chosen(connection, self.urls, self.site, self.run, self.before)
+
+
+def forget(session: Session, chosen: Chosen, rules: Rules | None = None) -> int:
+    """Remove pages, and what was learned of a site with all of its pages.
+
+    Args:
+        session: of the store.
+        chosen: the pages.
+        rules: by which the others of their groups are decided; None: as the session says.
+
+    Returns:
+        How many pages were removed.
+    """
+
+    def remove_rows(connection: Connection, ids: Sequence[int]) -> int:
+        return remove(ids, Batch.of(session, connection, rules or session.fitting_rules))
+
+    def forget_the_rest(connection: Connection) -> None:
+        for kept in kept_rows().values():
+            kept.forget(connection, chosen.urls, site=chosen.site, before=chosen.before)
+        if chosen.site is not None and chosen.older_than is None:
+            forget_site(connection, chosen.site)
+            connection.execute(delete(site_fields).where(site_fields.c.site == chosen.site))
+
+    ids, removed = chosen.ids(session), 0
+    for start in range(0, len(ids), _MAX_REMOVED_AT_ONCE):
+        part = ids[start : start + _MAX_REMOVED_AT_ONCE]
+        removed += session.write(partial(remove_rows, ids=part), alone=True)
+    if chosen.run is None:
+        session.database.write(forget_the_rest, alone=True)
+    return removed
+
+
+def note_gone(session: Session, urls: Sequence[str]) -> None:
+    """Note that pages are gone from the web: known duplicates of them take their place."""
+
+    def note(connection: Connection) -> None:
+        for part in chunked(url_key(safe_url(url)) for url in urls):
+            gone = update(pages).where(pages.c.url_key.in_(part))
+            connection.execute(gone.values(last_run_id=GONE))
+
+    session.write(note)

@@ -1,1 +1,0 @@
-"""What each page of the application shows, read from the store."""

@@ -1,0 +1,46 @@
+"""What the room of the browser offers."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from shingling.errors import SettingsError, ShinglingError, require
+from shingling.plugin.setting_values import html_file
+
+if TYPE_CHECKING:
+    from scrapy import Spider
+
+    from shingling.plugin.settings import DedupSettings, Setting
+
+logger = logging.getLogger(__name__)
+
+
+def settings() -> dict[str, Setting]:
+    """Declare its setting."""
+    return {"DEDUP_REPORT": (None, "None, or the path of a .html file", html_file)}
+
+
+def check_settings(dedup: DedupSettings) -> None:
+    """Check that a report can be made, where one is asked for.
+
+    Raises:
+        SettingsError: a package is missing.
+    """
+    if dedup.of_rooms["DEDUP_REPORT"] is not None:
+        require("web", "DEDUP_REPORT", "jinja2", error=SettingsError)
+
+
+def finish_crawl(dedup: DedupSettings, spider: Spider) -> None:
+    """Write the report of the store; where that fails, the log says it."""
+    file = dedup.of_rooms["DEDUP_REPORT"]
+    if file is None:
+        return
+    from shingling.web.report import write_report_of
+
+    try:
+        write_report_of(dedup.store_url, file)
+    except (ShinglingError, ImportError, OSError) as error:
+        logger.error("Dedup could not write its report: %s", error, extra={"spider": spider})
+    else:
+        logger.info("Dedup: wrote the report %s", file, extra={"spider": spider})

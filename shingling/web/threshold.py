@@ -1,0 +1,266 @@
+"""Page that shows what thresholds do, and the one that reviews recommend, as `tune` does.
+
+Pairs to review come from a sample of the stored pages. The answers are in the store, and the
+address of a pair has the number of its part of the sample: so a person can go on after a restart,
+while crawls write, and in two browsers at once.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sqlalchemy import select
+
+from shingling.admin.candidates import CandidatePair, Candidates, DroppedPages
+from shingling.admin.reviews import reviews_of
+from shingling.admin.thresholds import LOWEST_THRESHOLD
+from shingling.errors import SchemeError, ShinglingError, TuningError
+from shingling.rules.methods import DEFAULT_METHOD, METHODS
+from shingling.store import Store
+from shingling.store.schema.statements import among, chunked
+from shingling.store.schema.tables import pages
+from shingling.tuning.pairs import reviewed_pairs
+from shingling.tuning.report import tune_on
+from shingling.web.requests import GUIDED_FIELDS, share, whole_number
+from shingling.web.shown import link
+from shingling.web.store_threads import Kept
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from shingling.rules.rules import Rules
+    from shingling.store import Review
+    from shingling.store.session import Session
+    from shingling.tuning.report import Report
+
+PAIRS_AT_ONCE = 40
+"""Pairs of a part of the sample."""
+
+EXAMPLES_ON_EACH_SIDE = 5
+_LISTED = {step / 20 for step in range(6, 21)}
+_SEED = 84
+_IDS = select(pages.c.id).where(among(pages.c.id))
+
+
+class Example(NamedTuple):
+    """A pair of a page and the earlier one that is most like it.
+
+    Args:
+        pair: these.
+        reviewed: what a person has said; None: not asked yet.
+    """
+
+    pair: CandidatePair
+    reviewed: bool | None
+
+
+@dataclass(frozen=True)
+class Walk:
+    """Pairs that a person goes through, and how far they have come.
+
+    Args:
+        pairs: in this order.
+        fields: of the query that it goes on by.
+    """
+
+    pairs: list[Example]
+    fields: dict[str, str]
+
+    @property
+    def reviewed(self) -> int:
+        """Number of pairs that are reviewed."""
+        return sum(one.reviewed is not None for one in self.pairs)
+
+    @property
+    def end(self) -> str:
+        """Address of the page that it ends on."""
+        return link("/threshold", self.fields.items())
+
+    @property
+    def first(self) -> str | None:
+        """Address of the first pair that is not reviewed; None where all are."""
+        waiting = [one.pair for one in self.pairs if one.reviewed is None]
+        if not waiting:
+            return None
+        urls = [("a", waiting[0].nearest), ("b", waiting[0].url)]
+        return link("/pair", [*urls, *self.fields.items()])
+
+    def after(self, a: str, b: str) -> str:
+        """Address of the next pair that is not reviewed, or of the end."""
+        urls = [{one.pair.nearest, one.pair.url} for one in self.pairs]
+        start = urls.index({a, b}) + 1 if {a, b} in urls else 0
+        return Walk(self.pairs[start:], self.fields).first or self.end
+
+
+class ThresholdPage:
+    """The page of one store; what takes long to read is kept for a while."""
+
+    def __init__(self) -> None:
+        self._sampled = Kept(_read)
+        self._advised: tuple[list[Review], Report | str] | None = None
+
+    def show(self, session: Session, query: Mapping[str, str]) -> dict[str, Any]:
+        """Show what a threshold drops, and what reviews recommend."""
+        found, at = self._sampled.get(session)
+        examples = _reviewed(session, found)
+        rules = session.fitting_rules
+        now = rules.threshold if METHODS[rules.method].threshold else None
+        advice, missing = self._advice(session, rules)
+        asked = _asked_threshold(query)
+        recommended = None if advice is None else advice.recommended.threshold
+        threshold = asked or max(round(recommended or rules.threshold, 2), LOWEST_THRESHOLD)
+        stored = _stored(found, now)
+        again = {one.threshold: one for one in found.dropped}
+        begun = whole_number(query, "sample")
+        parts = [
+            Walk(_part(examples, number), {"sample": str(number), "threshold": f"{threshold:g}"})
+            for number in range(1, 2 + len(examples) // PAIRS_AT_ONCE)
+        ]
+        nearest = _nearest(examples, threshold)
+        return {
+            "at": at,
+            "found": found,
+            "threshold": threshold,
+            "lowest": LOWEST_THRESHOLD,
+            "now": now,
+            "method": rules.method,
+            "stored": stored,
+            "again": again[threshold],
+            "chosen": stored if stored.threshold == threshold else again[threshold],
+            "listed": [
+                stored if one.threshold == stored.threshold else one
+                for one in found.dropped
+                if one.threshold in _LISTED
+            ],
+            "advice": advice,
+            "recommended": recommended,
+            "quality": _quality(advice),
+            "missing": missing,
+            "above": [one for one in nearest if one.pair.resemblance >= threshold],
+            "below": [one for one in nearest if one.pair.resemblance < threshold],
+            "begun": next((one for one in parts if one.fields["sample"] == str(begun)), None),
+            "next_part": next((one for one in parts if one.first), None),
+            "index": _index_problem(session, rules, threshold),
+        }
+
+    def walk(self, session: Session, fields: Mapping[str, str]) -> Walk | None:
+        """Pairs that a query asks for: a part of the sample, or those nearest to a threshold.
+
+        Raises:
+            RequestError: it is none that our pages make.
+        """
+        given = {name: fields[name] for name in GUIDED_FIELDS if fields.get(name)}
+        number, threshold = whole_number(given, "sample"), _asked_threshold(given)
+        if number is None and threshold is None:
+            return None
+        examples = _reviewed(session, self._sampled.get(session)[0])
+        if number is not None:
+            return Walk(_part(examples, number), given)
+        return Walk(_nearest(examples, threshold or LOWEST_THRESHOLD), given)
+
+    def _advice(self, session: Session, rules: Rules) -> tuple[Report | None, str | None]:
+        """Ask `tune` for a threshold under the present scheme; behind it, why there is none."""
+        store = Store(session)
+        reviews = store.admin.reviews()
+        if self._advised is None or self._advised[0] != reviews:
+            method = rules.method if METHODS[rules.method].threshold else DEFAULT_METHOD
+            advice: Report | str
+            try:
+                advice = tune_on(
+                    reviewed_pairs(store),
+                    store.scheme,
+                    rules.threshold,
+                    method=method,
+                    distance=rules.simhash_distance,
+                    labels="reviews",
+                    threshold_only=True,
+                )
+            except (SchemeError, TuningError) as error:
+                advice = str(error)
+            self._advised = reviews, advice
+        advice = self._advised[1]
+        return (None, advice) if isinstance(advice, str) else (advice, None)
+
+
+def _read(session: Session) -> tuple[Candidates, datetime]:
+    return Store(session).admin.candidates(), datetime.now(UTC)
+
+
+def _reviewed(session: Session, found: Candidates) -> list[Example]:
+    """Pairs of the sample whose pages are still stored, with their reviews, in the order asked."""
+    ids = {page_id for pair in found.pairs for page_id in pair.ids}
+    with session.reading() as connection:
+        stored = {
+            page_id
+            for part in chunked(ids)
+            for page_id in connection.scalars(_IDS, {"values": part})
+        }
+        present = [one for one in spread(found.pairs) if stored.issuperset(one.ids)]
+        reviews = reviews_of(connection, [(pair.nearest, pair.url) for pair in present])
+    return [
+        Example(pair, None if review is None else review.same)
+        for pair, review in zip(present, reviews, strict=True)
+    ]
+
+
+def spread(pairs: Sequence[CandidatePair], seed: int = _SEED) -> list[CandidatePair]:
+    """Draw all pairs, so that all resemblances have their turn.
+
+    Of each tenth of the resemblances comes one pair, then of each another one.
+    """
+    by_tenth = defaultdict(list)
+    ordered = sorted(pairs, key=lambda pair: pair.ids)
+    for pair in random.Random(seed).sample(ordered, len(ordered)):  # noqa: S311 (no secret)
+        by_tenth[int(10 * pair.resemblance)].append(pair)
+    turns = zip_longest(*(by_tenth[tenth] for tenth in sorted(by_tenth)))
+    return [pair for turn in turns for pair in turn if pair is not None]
+
+
+def _part(examples: Sequence[Example], number: int) -> list[Example]:
+    return [*examples[max(number - 1, 0) * PAIRS_AT_ONCE :][:PAIRS_AT_ONCE]]
+
+
+def _nearest(examples: Sequence[Example], threshold: float) -> list[Example]:
+    """Pairs just above and just below a threshold, the most alike first."""
+    ordered = sorted(examples, key=lambda one: (-one.pair.resemblance, one.pair.ids))
+    above = [one for one in ordered if one.pair.resemblance >= threshold]
+    below = ordered[len(above) :]
+    return [*above[-EXAMPLES_ON_EACH_SIDE:], *below[:EXAMPLES_ON_EACH_SIDE]]
+
+
+def _stored(found: Candidates, now: float | None) -> DroppedPages:
+    """Duplicates that the store has, as it was decided."""
+    share = found.duplicates / max(found.stored, 1)
+    threshold = 0.0 if now is None else round(now, 2)
+    return DroppedPages(threshold, found.duplicates, share)
+
+
+def _asked_threshold(query: Mapping[str, str]) -> float | None:
+    """Threshold that a query asks for, by the slider where that was moved."""
+    name = "threshold"
+    if query.get("slider") and query["slider"] != query.get("shown"):
+        name = "slider"
+    given = share(query, name, LOWEST_THRESHOLD)
+    return None if given is None else round(given, 2)
+
+
+def _quality(advice: Report | None) -> dict[float, tuple[float, float]]:
+    """Precision and recall of the reviewed pairs by threshold."""
+    curve = None if advice is None else advice.results[0].curve
+    if curve is None:
+        return {}
+    return dict(zip(curve.at, zip(curve.precision, curve.recall, strict=True), strict=True))
+
+
+def _index_problem(session: Session, rules: Rules, threshold: float) -> str | None:
+    """Why the store cannot be used with a threshold yet, and what to run."""
+    try:
+        session.index.require(replace(rules, threshold=threshold))
+    except ShinglingError as error:
+        return str(error)
+    return None

@@ -1,0 +1,391 @@
+"""Stores that are damaged behind their back: nothing is lost, damage is named, and mended."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from contextlib import closing
+from functools import cache
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
+
+from shingling import Page, ShinglingError, Store
+from shingling.admin.records import Header
+from shingling.admin.transfer import export, restore
+from shingling.store.session import Session
+from tests.support.commands import dedup_command
+from tests.support.invariants import ending, text, verify, words
+from tests.support.stores import execute, is_postgres, sqlite_only, url_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from shingling import Verdict
+
+PAGES = 120
+DUPLICATES = ("exact", "near", "unchanged")
+
+
+@cache
+def pages_of(site: str) -> list[Page]:
+    """Forty groups: a page, a page that is nearly the same, and a copy."""
+    made = []
+    for group in range(PAGES // 3):
+        base = words(group, 150)
+        for kind, own in enumerate((base, ending(base, group, 4), base)):
+            url = f"https://{site}{kind}.example/{group}"
+            made.append(Page(url, text(own), title=f"Page {group}", body_key=url.encode()[:16]))
+    return made
+
+
+def make(file: Path) -> None:
+    """Make a store; in SQLite a copy of the one that was made first."""
+    if is_postgres(file):
+        fill(file)
+        return
+    if not _MADE:
+        fill(file)
+        _MADE.append(file.read_bytes())
+    file.write_bytes(_MADE[0])
+
+
+_MADE: list[bytes] = []
+
+
+def fill(file: Path) -> None:
+    with Store.open(url_of(file)) as store:
+        run = store.start_run("made")
+        store.check(pages_of("a"), run=run)
+        store.finish_run(run, "finished")
+        store.admin.review("https://a0.example/1", "https://a0.example/2", same=False)
+
+
+def blob(file: Path, size: int) -> str:
+    """Expression of so many bytes that are no signature."""
+    raw = bytes((7 * at + 3) % 256 for at in range(size)).hex()
+    return rf"'\x{raw}'::bytea" if is_postgres(file) else f"x'{raw}'"
+
+
+def cut(file: Path, column: str, size: int) -> str:
+    return f"{'substring' if is_postgres(file) else 'substr'}({column}, 1, {size})"
+
+
+# Statements, with what they damage.
+BOTH = {
+    "a text that is cut off": ("UPDATE texts SET zlib = {zlib_cut} WHERE page_id = 7", {"text"}),
+    "texts that are others": ("UPDATE texts SET zlib = {blob16} WHERE page_id < 20", {"text"}),
+    "minima that are cut off": (
+        "UPDATE pages SET minima = {minima_cut} WHERE id < 10",
+        {"page"},
+    ),
+    "a hash": ("UPDATE pages SET text_hash = {blob16} WHERE id < 7", {"page"}),
+    "a short hash": ("UPDATE pages SET text_hash = {blob5} WHERE id = 7", {"page"}),
+    "a number of words": ("UPDATE pages SET words = -3 WHERE id = 7", {"page"}),
+    "the key of a URL": ("UPDATE pages SET url_key = {blob16} WHERE id = 7", {"page"}),
+    "a URL": ("UPDATE pages SET url = 'https://elsewhere.example/' WHERE id = 7", {"page"}),
+    "a time": ("UPDATE pages SET first_seen = 1000000000000000000 WHERE id = 7", {"page"}),
+    "a status": ("UPDATE pages SET status = 'odd', last_verdict = 'odd' WHERE id = 7", {"page"}),
+    "a status of another kind": ("UPDATE pages SET status = 'new' WHERE id = 8", {"group"}),
+    "an original that is a duplicate": (
+        "UPDATE pages SET original_id = 5 WHERE id = 8",
+        {"group"},
+    ),
+    "an original of itself": (
+        "UPDATE pages SET original_id = 4, status = 'near' WHERE id = 4",
+        {"group"},
+    ),
+    "originals that follow each other": (
+        "UPDATE pages SET original_id = 11 - id, resemblance = 1 WHERE id IN (4, 7)",
+        {"group"},
+    ),
+    "a run": ("UPDATE runs SET counts = 'no', started = -1000000000000000000", {"run"}),
+    "a review": ("UPDATE reviews SET a_key = {blob16}", {"review"}),
+    "a site": ("UPDATE site_blocks SET entries = {blob5}", {"site"}),
+    "left-overs of a rebuild": ("INSERT INTO next_bands (key, page_id) VALUES (1, 1)", {"orphan"}),
+    "keys of no page": ("INSERT INTO bands (key, page_id) VALUES (5, 999999)", {"index"}),
+}
+SQLITE = {
+    "a number that is a text": ("UPDATE pages SET words = 'many' WHERE id = 7", {"page"}),
+    "a SimHash that is a text": ("UPDATE pages SET simhash = 'x' WHERE id = 7", {"page"}),
+    "minima that are a text": ("UPDATE pages SET minima = 'x' WHERE id = 7", {"page"}),
+    "a time that is a text": ("UPDATE pages SET last_seen = 'now' WHERE id = 7", {"page"}),
+    "a title that is no text": ("UPDATE pages SET title = x'00ff' WHERE id = 7", {"page"}),
+    "a title in no encoding": ("UPDATE pages SET title = CAST(x'41ff' AS TEXT)", set[str]()),
+    "a URL that is no text": ("UPDATE pages SET url = x'00ff' WHERE id = 7", {"page"}),
+    "a scope that is a number": ("UPDATE pages SET scope = x'01' WHERE id = 7", {"page"}),
+    "an original that is a text": ("UPDATE pages SET original_id = 'x' WHERE id = 8", {"page"}),
+    "a text that is no bytes": ("UPDATE texts SET zlib = 'x' WHERE page_id = 7", {"text"}),
+    "a deleted original": ("DELETE FROM pages WHERE id = 7", {"group", "orphan"}),
+    "recent keys that are cut off": ("UPDATE recent SET entries = x'0011'", {"index"}),
+    "recent keys that are gone": ("DELETE FROM recent WHERE slice < 20", {"index"}),
+}
+CASES = [
+    *(pytest.param("sqlite", one, id=f"{name}-sqlite") for name, one in (BOTH | SQLITE).items()),
+    *(pytest.param("postgres", one, id=f"{name}-postgres") for name, one in BOTH.items()),
+]
+
+
+def damage(file: Path, statement: str) -> None:
+    given = {f"blob{size}": blob(file, size) for size in (5, 16, 336)}
+    given |= {"zlib_cut": cut(file, "zlib", 60), "minima_cut": cut(file, "minima", 300)}
+    execute(file, statement.format(**given))
+
+
+def crawl(file: Path, site: str) -> list[Verdict]:
+    with Store.open(url_of(file)) as store:
+        return store.check(pages_of(site))
+
+
+@pytest.mark.parametrize(("file", "case"), CASES, indirect=["file"])
+def test_damage_is_named_and_mended_and_a_crawl_over_it_goes_on(
+    file: Path, case: tuple[str, set[str]]
+) -> None:
+    statement, kinds = case
+    make(file)
+    damage(file, statement)
+    with Store.open(url_of(file)) as store:
+        assert {kind for kind, number in store.admin.check().found.items() if number} >= kinds
+        verdicts = store.check(pages_of("b"))
+        assert {verdict.status for verdict in verdicts} <= {"new", "exact", "near"}
+        found = [verdict for verdict in verdicts if verdict.status in ("exact", "near")]
+        assert len(found) > 2 * PAGES / 3 - 20
+        assert len(store.check(pages_of("a"))) == PAGES
+        repaired = store.admin.check(repair=True)
+        assert repaired.is_mended, repaired
+        assert store.admin.check().is_sound
+        store.admin.rebuild()  # an index may hold keys that a page had before
+    verify(file)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE pages SET minima = {minima_cut} WHERE id IN (4, 5)",
+        "UPDATE pages SET text_hash = {blob16} WHERE id = 4",
+        "UPDATE texts SET zlib = {zlib_cut} WHERE page_id = 4",
+    ],
+)
+def test_a_crawl_stores_a_damaged_page_anew(file: Path, statement: str) -> None:
+    make(file)
+    damage(file, statement)
+    crawl(file, "a")
+    with Store.open(url_of(file)) as store:
+        assert store.admin.check().found["page"] == 0
+        assert store.admin.check().found["text"] == 0
+        repaired = store.admin.check(repair=True)
+        assert {*repaired.found} <= {"index"}
+        store.admin.rebuild()
+    verify(file)
+
+
+def test_the_duplicates_of_a_damaged_page_are_originals_until_pages_are_decided_again(
+    file: Path,
+) -> None:
+    with Store.open(url_of(file)) as store:
+        store.check(pages_of("a"))
+        damage(file, "UPDATE pages SET minima = {minima_cut} WHERE id IN (4, 9)")
+        found = store.admin.check(repair=True)
+        assert found.found["page"] == 2
+        assert found.is_mended
+        verify(file)
+        assert not [*store.find("https://a0.example/1")]
+        assert store.find("https://a1.example/1")[0].original is None
+        assert store.find("https://a2.example/1")[0].original is None
+        store.admin.redecide()
+        assert store.find("https://a2.example/1")[0].original == "https://a1.example/1"
+        [again] = store.check(pages_of("a")[3:4])
+        assert again.original == "https://a1.example/1"
+    verify(file)
+
+
+def test_a_crawl_says_once_that_a_store_is_damaged(
+    file: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    make(file)
+    damage(file, "UPDATE pages SET minima = {minima_cut} WHERE id < 20")
+    crawl(file, "b")
+    [message] = [one for one in caplog.messages if "damaged" in one]
+    assert "signature of page" in message
+    assert "https://a" in message
+    assert "scrapy dedup check" in message
+
+
+def test_an_export_goes_on_over_damaged_rows(file: Path) -> None:
+    make(file)
+    damage(file, "UPDATE pages SET minima = {minima_cut} WHERE id = 4")
+    damage(file, "UPDATE texts SET zlib = {zlib_cut} WHERE page_id = 7")
+    other = file.with_stem("other")
+    with Session.open(url_of(file)) as session, Session.open(url_of(other)) as into:
+        told: list[str] = []
+        session.database.damage.tell = told.append
+        records = export(session)
+        restored = restore(into, Header.of(next(records)), records)
+        assert restored.pages == PAGES
+        assert len(told) == 2
+    with Store.open(url_of(other)) as store:
+        assert store.admin.check().is_sound
+        pages = store.find("https://a0.example/1")
+        assert store.text(pages[0]) == pages_of("a")[3].text
+    verify(other)
+
+
+def test_a_rebuild_signs_texts_with_a_damaged_signature_again(file: Path) -> None:
+    make(file)
+    for decide in (False, True):
+        damage(file, "UPDATE pages SET minima = {minima_cut} WHERE id IN (4, 7, 10)")
+        with Store.open(url_of(file)) as store:
+            assert store.admin.check().found["page"] == 3
+            if decide:
+                store.admin.redecide()
+            else:
+                store.admin.rebuild()
+            assert store.admin.check().is_sound
+        verify(file)
+
+
+COMMANDS = {
+    "check": (("check",), {1}),
+    "status": (("status",), {0}),
+    "list": (("list",), {0}),
+    "list --json": (("list", "--json"), {0}),
+    "groups": (("groups",), {0}),
+    "events": (("groups", "--by", "event"), {0, 1}),
+    "show": (("show", "https://a0.example/2", "--text"), {0}),
+    "similar": (("similar", "https://a0.example/2"), {0, 2}),
+    "similar, all": (("similar", "https://a0.example/3", "--threshold", "0.01"), {0}),
+    "similar, distance": (("similar", "https://a0.example/3", "--distance", "9"), {0}),
+    "compare": (("compare", "https://a0.example/2", "https://a1.example/2"), {0, 2}),
+    "export": (("export",), {2}),
+    "rebuild": (("rebuild", "--threshold", "0.8"), {0}),
+    "rebuild --decide": (("rebuild", "--decide", "--dry-run"), {0}),
+    "forget": (("forget", "https://a0.example/2", "--yes"), {0}),
+    "repair": (("check", "--repair", "--json"), {0}),
+}
+
+
+@pytest.mark.parametrize(("arguments", "codes"), COMMANDS.values(), ids=COMMANDS)
+@sqlite_only
+def test_commands_say_in_a_line_what_is_damaged(
+    file: Path, arguments: tuple[str, ...], codes: set[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(file)
+    for statement in (
+        "UPDATE pages SET minima = {minima_cut} WHERE id = 7",
+        "UPDATE texts SET zlib = {zlib_cut} WHERE page_id IN (7, 13)",
+        "UPDATE pages SET title = x'ff', first_seen = 'now' WHERE id = 9",
+        "UPDATE pages SET words = 9, simhash = 'x' WHERE id = 13",
+        "UPDATE runs SET counts = '[', started = 'now'",
+        "DELETE FROM pages WHERE id = 16",
+    ):
+        damage(file, statement)
+    done = dedup_command(monkeypatch, *arguments, "--store", url_of(file))
+    assert done.code in codes, done
+    assert "Traceback" not in done.err
+    named = ("page ", "damaged", "is not stored")
+    assert all(any(one in line for one in named) for line in done.err.splitlines()), done.err
+    if arguments == ("export",):
+        assert len(done.out.splitlines()) > PAGES
+        assert "page 7 (https://a0.example/2)" in done.err
+
+
+def test_a_check_prints_what_it_finds(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make(file)
+    store = "--store", url_of(file)
+    done = dedup_command(monkeypatch, "check", *store)
+    assert (done.code, done.out) == (0, f"{PAGES} pages: no damage\n")
+    damage(file, "UPDATE pages SET minima = {minima_cut} WHERE id = 5")
+    done = dedup_command(monkeypatch, "check", *store)
+    assert done.code == 1
+    assert "page: page 5 (https://a1.example/1)\n" in done.out
+    assert "run `scrapy dedup check --repair`" in done.out
+    done = dedup_command(monkeypatch, "check", "--repair", *store)
+    assert done.code == 0
+    assert done.out.endswith("all of it is mended\n")
+    assert dedup_command(monkeypatch, "check", "--json", *store).json()["sound"]
+    missing = dedup_command(monkeypatch, "check", "--store", "sqlite:///nowhere/x.db")
+    assert missing.code == 2
+
+
+@pytest.mark.parametrize("column", ["parameters", "rebuilding"])
+def test_a_store_whose_scheme_is_damaged_is_refused_in_a_line(file: Path, column: str) -> None:
+    make(file)
+    execute(file, f"UPDATE scheme SET {column} = '['")  # noqa: S608
+    with pytest.raises(ShinglingError), Store.open(url_of(file)) as store:
+        store.check(pages_of("b"))
+
+
+def test_a_check_is_refused_while_a_rebuild_has_not_ended(file: Path) -> None:
+    make(file)
+    state = '{"dry_run": false, "began": 0, "noted": 0, "decide": false, "token": ""}'
+    execute(file, f"UPDATE scheme SET rebuilding = '{state}'")  # noqa: S608
+    with Store.open(url_of(file)) as store:
+        assert store.admin.check().is_sound
+        with pytest.raises(ShinglingError, match="rebuild --resume"):
+            store.admin.check(repair=True)
+    execute(file, "UPDATE scheme SET rebuilding = NULL")
+
+
+COLUMNS = {
+    "pages": (
+        *("scope", "url", "url_key", "site", "title", "language", "words", "text_hash", "minima"),
+        *("simhash", "status", "last_verdict", "original_id", "resemblance", "containment"),
+        *("first_seen", "last_seen", "run_id", "source"),
+    ),
+    "texts": ("zlib", "body_key"),
+    "site_blocks": ("site", "entries"),
+    "recent": ("entries",),
+    "runs": ("spider", "started", "finished", "outcome", "counts", "settings"),
+    "reviews": ("a_key", "b_key", "a_url", "b_url", "same", "note", "created"),
+}
+PLACES = [(table, column) for table, columns in COLUMNS.items() for column in columns]
+
+
+def flip(raw: object, choice: random.Random) -> object:
+    """Another value in the place of one: bytes that are flipped, cut off, or of another type."""
+    kind = choice.randrange(4)
+    if kind == 0 or raw is None:
+        return choice.choice(["x", b"\xff\x00", -1, 1 << 62, 0.5, ""])
+    data = bytearray(raw if isinstance(raw, bytes) else str(raw).encode())
+    if kind == 1 and data:
+        for _ in range(choice.randrange(1, 4)):
+            data[choice.randrange(len(data))] ^= 1 << choice.randrange(8)
+    elif data:
+        del data[choice.randrange(len(data)) :]
+    return bytes(data) if isinstance(raw, bytes) else data.decode(errors="ignore")
+
+
+@settings(
+    max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True
+)
+@given(seed=st.integers(0, 1 << 32))
+def test_random_damage_raises_nothing_but_named_errors(tmp_path: Path, seed: int) -> None:
+    choice = random.Random(seed)
+    file = tmp_path / f"{seed}.db"
+    make(file)
+    with closing(sqlite3.connect(file)) as db, db:
+        for _ in range(choice.randrange(1, 12)):
+            table, column = choice.choice(PLACES)
+            name = "slice" if table == "recent" else "rowid"
+            rows = db.execute(f"SELECT {name}, {column} FROM {table}").fetchall()  # noqa: S608
+            if rows:
+                place, raw = choice.choice(rows)
+                change = f"UPDATE OR IGNORE {table} SET {column} = ? WHERE {name} = ?"  # noqa: S608
+                db.execute(change, (flip(raw, choice), place))
+    with Store.open(url_of(file)) as store:
+        assert len(store.check(pages_of("b"), dry_run=choice.random() < 0.5)) == PAGES
+        assert len(store.check(pages_of("a"), dry_run=choice.random() < 0.5)) == PAGES
+        list(store.pages())
+        list(store.groups())
+        store.runs()
+        store.admin.reviews()
+        store.events(0.1)
+        [*export(store._session)]
+        store.admin.check()
+        repaired = store.admin.check(repair=True)
+        assert repaired.is_mended, repaired
+        found = store.admin.check()
+        assert found.is_sound, found
+    verify(file)
+    file.unlink()

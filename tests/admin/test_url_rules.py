@@ -1,0 +1,166 @@
+"""What the store keeps of the URLs of sites: rules, fetched pages, skipped requests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import shingling.fetching.stored_rules
+from shingling import Page, Store
+from shingling.fetching.rows import RuleCounts, SkippedUrl
+from shingling.fetching.stored_rules import (
+    forget_rules,
+    pin_rule,
+    read_rules,
+    read_skipped,
+    save,
+)
+from tests.support.invariants import text, words
+from tests.support.stores import execute, rows_of, url_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+SITE = "example.org"
+SID = "drop-parameter sid"
+
+
+def counts(change: str = SID, node: str = SITE, site: str = SITE, **numbers: int) -> RuleCounts:
+    return RuleCounts(site, change, node, **numbers)
+
+
+def skipped(number: int, spider: str = "spider", request: str | None = "{}") -> SkippedUrl:
+    url = f"https://{SITE}/{number}?sid=1"
+    return SkippedUrl(SITE, url, f"https://{SITE}/{number}", (SID,), request, spider)
+
+
+def rules_of(store: Store, site: str | None = SITE) -> dict[tuple[str, str], tuple[object, ...]]:
+    with store._session.reading() as connection:
+        found = [*read_rules(connection, site)]
+    return {(one.counts.change, one.counts.node): (*one.counts[3:], one.pinned) for one in found}
+
+
+def skipped_of(store: Store, spider: str = "spider") -> list[SkippedUrl]:
+    with store._session.reading() as connection:
+        return read_skipped(connection, SITE, spider)
+
+
+def test_what_several_crawlers_have_counted_adds_up(store: Store, file: Path) -> None:
+    with Store.open(url_of(file)) as other:
+        save(store._session, [counts(agreed=3, saved=1), counts(agreed=2)])
+        save(other._session, [counts(agreed=-1, contradicted=1, explored=4)])
+        save(other._session, [counts(node=f"{SITE}/show", agreed=7)])
+    assert rules_of(store) == {
+        (SID, SITE): (4, 1, 1, 4, None),
+        (SID, f"{SITE}/show"): (7, 0, 0, 0, None),
+    }
+    assert rules_of(store, "other.example") == {}
+    status = store.status()
+    assert (status.url_rules, status.skipped_urls) == (2, 0)
+
+
+def test_a_persons_word_stays_and_counts_go_on(store: Store) -> None:
+    save(store._session, [counts(agreed=3)])
+    pin_rule(store._session, SITE, SID, SITE, pinned=False)
+    save(store._session, [counts(agreed=3)])
+    assert rules_of(store) == {(SID, SITE): (6, 0, 0, 0, False)}
+    pin_rule(store._session, SITE, "drop-parameter new", SITE, pinned=True)
+    pin_rule(store._session, SITE, SID, SITE, pinned=None)
+    assert rules_of(store)[SID, SITE] == (6, 0, 0, 0, None)
+    assert rules_of(store)["drop-parameter new", SITE] == (0, 0, 0, 0, True)
+    assert forget_rules(store._session, SITE, SID) == 1
+    assert forget_rules(store._session, SITE) == 1
+    assert rules_of(store) == {}
+
+
+def test_counts_that_two_crawlers_have_both_halved_are_not_negative(store: Store) -> None:
+    save(store._session, [counts(agreed=4), counts(agreed=-2), counts(agreed=-3)])
+    assert rules_of(store)[SID, SITE][0] == 0
+    save(store._session, [counts(agreed=1 << 60)])
+    assert rules_of(store)[SID, SITE][0] == 0
+
+
+def test_a_site_has_a_bounded_number_of_skipped_requests(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shingling.fetching.stored_rules, "MAX_SKIPPED_OF_SITE", 3)
+    for second in range(4):
+        monkeypatch.setattr("time.time", lambda second=second: 1_700_000_000.0 + second)
+        save(store._session, (), [skipped(3 * second + number) for number in range(3)])
+    assert {one.url for one in skipped_of(store)} == {skipped(n).url for n in (9, 10, 11)}
+
+
+def test_rows_of_any_size_and_with_any_characters_are_refused_or_kept_harmless(
+    store: Store,
+) -> None:
+    long = "x" * 1_000_000
+    save(
+        store._session,
+        [
+            counts(change=f"drop-parameter {long}"),
+            counts(node=f"{SITE}/{long}"),
+            counts(site=long),
+            counts(change="drop-parameter \x00\ud800"),
+        ],
+        [
+            skipped(1, request=long),
+            skipped(2, "spider\x00\ud800"),
+            skipped(3)._replace(rules=(long,)),
+            skipped(4)._replace(url=f"https://user:secret@{SITE}/{long}"),
+            skipped(5)._replace(url=f"https://{SITE}/\x00\x1b", page=long),
+        ],
+    )
+    assert rules_of(store, None) == {}
+    kept = {one.url: one for one in skipped_of(store)}
+    assert kept.pop(skipped(1).url).request is None
+    assert sorted(map(len, kept)) == [len(f"https://{SITE}/%00%1B"), 8192]
+    assert "secret" not in str(kept)
+
+
+def test_damaged_rows_are_left_out_and_repaired(store: Store, file: Path) -> None:
+    save(
+        store._session,
+        [counts(agreed=1), counts("lower-case", agreed=1)],
+        [skipped(1), skipped(2)],
+    )
+    execute(
+        file,
+        "UPDATE url_rules SET agreed = 1000000000000000000 WHERE change = 'lower-case'",
+        "UPDATE skipped_urls SET rules = '[' WHERE url LIKE '%/2?%'",
+    )
+    assert [*rules_of(store)] == [(SID, SITE)]
+    assert [one.url for one in skipped_of(store)] == [skipped(1).url]
+    found = store.admin.check()
+    assert found.found["fetches"] == 2
+    assert not found.is_sound
+    assert store.admin.check(repair=True).is_mended
+    assert store.admin.check().is_sound
+    assert [rows_of(file, f"SELECT count(*) FROM {name}") for name in _TABLES] == [[(1,)]] * 2  # noqa: S608
+
+
+_TABLES = ("url_rules", "skipped_urls")
+
+
+def test_skipped_requests_are_forgotten_with_their_page_or_site_and_pruned_by_age(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.check([Page(f"https://{SITE}/1", text(words("a")))])
+    with monkeypatch.context() as patch:
+        patch.setattr("time.time", lambda: 1_700_000_000.0)
+        save(store._session, [counts(agreed=1)], [skipped(1), skipped(2), skipped(3)])
+    save(store._session, (), [skipped(4)])
+    assert store.admin.forget([f"https://{SITE}/1", skipped(2).url]) == 1
+    assert {one.url for one in skipped_of(store)} == {skipped(3).url, skipped(4).url}
+    store.admin.forget(older_than=1)
+    assert {one.url for one in skipped_of(store)} == {skipped(4).url}
+    assert rules_of(store) != {}
+    store.admin.forget(site=SITE)
+    assert (skipped_of(store), rules_of(store)) == ([], {})
+
+
+def test_a_skipped_request_that_is_made_after_all_is_no_longer_kept(store: Store) -> None:
+    save(store._session, (), [skipped(1), skipped(2), skipped(1, "other")])
+    save(store._session, made=[("spider", skipped(1).url)])
+    assert [one.url for one in skipped_of(store)] == [skipped(2).url]
+    assert [one.url for one in skipped_of(store, "other")] == [skipped(1).url]

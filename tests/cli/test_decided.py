@@ -1,0 +1,266 @@
+"""What decided a page: the same value in every place, beside what was asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from shingling import Page, Rules, Store
+from shingling.extraction.html import extract_page
+from shingling.store.decided import Step, deciding_step, deciding_value, why
+from shingling.store.session import Session
+from shingling.web.pairs import Pair, read_pair
+from tests.support.commands import Done, dedup_command
+from tests.support.installed import ROOT
+from tests.support.pages import article
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from shingling import StoredPage, Verdict
+
+SAMPLE = ROOT / "crawler" / "sample"
+TEXT = article(1)
+WORDS = TEXT.split()
+NEAR = " ".join([*WORDS[:250], *article(2, 50).split()])  # about 0.7
+PIECE = " ".join(WORDS[:120])
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path / 'dedup.db'}"
+
+
+@pytest.fixture
+def dedup(url: str, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Done]:
+    def call(name: str, *arguments: str) -> Done:
+        return dedup_command(monkeypatch, name, "--store", url, *arguments)
+
+    return call
+
+
+def decided(store: Store, *pages: Page, **rules: Any) -> list[Verdict]:
+    return store.check(pages, rules=Rules(**rules) if rules else None)
+
+
+def stored(store: Store, url: str) -> StoredPage:
+    [page] = store.find(url)
+    return page
+
+
+def pair_of(url: str, a: str, b: str) -> Pair:
+    with Session.open(url, create=False) as session:
+        return read_pair(session, a, b)
+
+
+def step_of(pair: Pair) -> str:
+    [step] = [one for one in pair.steps if one.decides]
+    return step.question
+
+
+def test_every_place_says_of_a_page_what_its_verdict_says(url: str, dedup: Any) -> None:
+    pages = []
+    for file in sorted(SAMPLE.glob("*/en/*.html")):
+        main = extract_page(file.read_bytes())
+        arch = file.parts[-3]
+        pages.append(Page(f"https://{arch}.example/{file.name}", main.text, title=main.title))
+    pages += [
+        Page(f"https://mirror.example/{page.url.partition('//')[2]}", page.text, title=page.title)
+        for page in pages
+    ]
+    with Store.open(url) as store:
+        decided(store, *pages)
+        verdicts = {page.url: one for page, one in zip(pages, decided(store, *pages), strict=True)}
+    duplicates = {url for url, verdict in verdicts.items() if verdict.original is not None}
+    others = {url for url, verdict in verdicts.items() if verdict.compared_with is not None}
+    assert len(duplicates) > 50
+    assert others
+    listed = {page["url"]: page for page in dedup("list", "--json").json()}
+    grouped = {
+        page["url"]: page
+        for group in dedup("groups", "--limit", "1000", "--json").json()
+        for page in group["duplicates"]
+    }
+    keys = ("original", "resemblance", "containment", "compared_with", "reason", "threshold")
+    for one in duplicates:
+        said = {key: verdicts[one].as_dict()[key] for key in keys}
+        assert said == {key: listed[one][key] for key in keys}, one
+        assert said == {key: grouped[one][key] for key in keys}, one
+        pair = pair_of(url, said["original"], one)
+        assert pair.measures[0].name == "Decided"
+        assert float(pair.measures[0].value) == pytest.approx(said["resemblance"], abs=0.0006)
+        is_exact = said["resemblance"] == 1.0
+        assert step_of(pair) == (Step.SAME if is_exact else Step.NEAR).value
+    for one in sorted(duplicates)[::7]:
+        said = {key: verdicts[one].as_dict()[key] for key in keys}
+        [shown] = dedup("show", one, "--explain", "--json").json()
+        assert said == {key: shown[key] for key in keys}
+        assert said == {key: shown["explained"]["decided"][key] for key in keys}
+        by = said["compared_with"] or said["original"]
+        compared = dedup("compare", by, one, "--explain", "--json").json()
+        assert said == {key: compared["explained"]["decided"][key] for key in keys}
+
+
+def test_an_exact_copy_names_the_duplicate_that_it_equals(url: str, dedup: Any) -> None:
+    with Store.open(url) as store:
+        _, near, exact = decided(
+            store,
+            Page("https://a.example/", TEXT),
+            Page("https://b.example/", NEAR),
+            Page("https://c.example/", NEAR),
+        )
+    assert (near.status, exact.status) == ("near", "exact")
+    assert (exact.original, exact.compared_with) == ("https://a.example/", "https://b.example/")
+    value = f"{near.resemblance:.3f}"
+    same = "the same text as https://b.example/: resemblance 1.000; which is a duplicate:"
+    whole = f"{same} resemblance {value}, at or above the threshold 0.5"
+    assert f"Decided: {whole}." in dedup("show", "https://c.example/", "--explain").out
+    compared = dedup("compare", "https://c.example/", "https://a.example/", "--explain").out
+    assert compared.startswith(f"Decided: {whole}.")
+    rows = [" ".join(line.split()) for line in dedup("list", "--status", "exact").out.splitlines()]
+    assert rows == [
+        "status words resemblance URL original compared with",
+        "exact 300 1.000 https://c.example/ https://a.example/ https://b.example/",
+    ]
+    assert "(the text of https://b.example/)" in dedup("groups").out
+    pair = pair_of(url, "https://c.example/", "https://a.example/")
+    assert (pair.left.page.url, pair.measures[0].value) == ("https://a.example/", "1.000")
+    in_browser = whole.replace(": resemblance 1.000", "; resemblance", 1)
+    assert pair.measures[0].explained == in_browser
+    assert [one.value for one in pair.measures if one.name == "Whole texts"] == [value]
+    assert step_of(pair) == Step.SAME.value
+
+
+def test_a_page_that_is_kept_for_its_fields_names_them_and_what_it_would_follow(
+    url: str, dedup: Any
+) -> None:
+    items = [
+        Page("https://a.example/1", TEXT, fields={"sku": "a1", "price": 10, "colour": "red"}),
+        Page("https://a.example/2", NEAR, fields={"sku": "a2", "price": 12, "colour": "red"}),
+    ]
+    with Store.open(url) as store:
+        _, first = decided(store, *items)
+        _, again = decided(store, *items)
+        one, two = (stored(store, item.url) for item in items)
+        assert store.differing_fields(two, one) == ("price", "sku")
+    assert (first.status, again.status) == ("near", "unchanged")
+    for verdict in (first, again):
+        assert (verdict.original, verdict.reason) == ("https://a.example/1", "other_fields")
+        assert verdict.fields == two.fields == ("price", "sku")
+        assert verdict.resemblance == two.resemblance
+        assert not verdict.is_duplicate
+    value = f"resemblance {first.resemblance:.3f}, at or above the threshold 0.5"
+    said = (
+        f"kept, since its own fields (price, sku) differ from those of https://a.example/1: {value}"
+    )
+    assert why(two) == said
+    assert f"Decided: {said}." in dedup("show", "https://a.example/2", "--explain").out
+    assert "kept: other_fields (price, sku)" in dedup("list").out
+    [_, listed] = dedup("list", "--json").json()
+    assert (listed["fields"], listed["threshold"]) == (["price", "sku"], 0.5)
+    shown = dedup("compare", *(item.url for item in items), "--explain", "--json").json()
+    assert shown["explained"]["decided"]["fields"] == ["price", "sku"]
+    assert shown["explained"]["differing_fields"] == ["price", "sku"]
+    pair = pair_of(url, "https://a.example/1", "https://a.example/2")
+    assert (pair.fields, step_of(pair)) == (("price", "sku"), Step.NEW.value)
+
+
+def test_a_review_decides_whatever_is_measured(url: str, dedup: Any) -> None:
+    with Store.open(url) as store:
+        decided(store, Page("https://a.example/", TEXT), Page("https://b.example/", article(9)))
+        store.admin.review("https://a.example/", "https://b.example/", same=True)
+        verdict = store.check([Page("https://b.example/", article(9))])[0]
+        page = stored(store, "https://b.example/")
+    assert (verdict.reason, page.reason) == ("review", "review")
+    assert why(page) == "a person has said so: resemblance 0.000"
+    assert step_of(pair_of(url, "https://a.example/", "https://b.example/")) == Step.REVIEW.value
+    assert "Decided: a person has said so" in dedup("show", page.url, "--explain").out
+
+
+def test_a_piece_is_shown_by_its_containment(url: str) -> None:
+    with Store.open(url, containment=0.9) as store:
+        _, verdict = decided(
+            store,
+            Page("https://a.example/", TEXT),
+            Page("https://b.example/", PIECE),
+            containment=0.9,
+        )
+        page = stored(store, "https://b.example/")
+    assert (verdict.reason, deciding_step(page)) == ("piece", Step.NEAR)
+    assert why(page) == "a piece of it: containment 1.000, at or above 0.9"
+    pair = pair_of(url, "https://a.example/", "https://b.example/")
+    assert (pair.measures[0].value, step_of(pair)) == ("1.000", Step.NEAR.value)
+    assert deciding_value(page).value == verdict.containment
+
+
+@pytest.mark.parametrize(
+    ("method", "said"),
+    [
+        ("simhash", "SimHashes within 3 bits: resemblance "),
+        ("minhash+simhash", "SimHashes within 3 bits: resemblance "),
+        ("megashingle", "2 of 6 supershingles equal: resemblance "),
+    ],
+)
+def test_what_a_method_has_asked_for_is_named(url: str, method: str, said: str) -> None:
+    words = [*article(3, 1000).split()]
+    edited = " ".join([*words[:500], "edited", *words[501:]])
+    with Store.open(url, method=method) as store:
+        _, verdict = decided(
+            store,
+            Page("https://a.example/", " ".join(words)),
+            Page("https://b.example/", edited),
+            method=method,
+        )
+        page = stored(store, "https://b.example/")
+    assert (verdict.status, verdict.threshold) == ("near", page.threshold)
+    assert why(page).startswith(f"{said}{verdict.resemblance:.3f}")
+    assert ("at or above the threshold 0.5" in why(page)) is (method == "minhash+simhash")
+
+
+def test_every_page_names_the_step_that_decided_it(url: str) -> None:
+    footer = "\n".join(article(number, 20) for number in range(40, 46))
+    with Store.open(url) as store:
+        decided(store, Page("https://a.example/", TEXT, title="One"))
+        assert why(stored(store, "https://a.example/")) == "like no other page"
+        other = " ".join([*WORDS[:-3], "one", "two", "three"])
+        decided(store, Page("https://a.example/other", other[:1000], title="Two"))
+        page = stored(store, "https://a.example/other")
+        assert (page.reason, deciding_step(page)) == ("other_title", Step.NEW)
+        assert "another title" in why(page)
+        decided(store, Page("https://a.example/short", "hardly any words are here", title="Three"))
+        page = stored(store, "https://a.example/short")
+        assert (page.reason, deciding_step(page)) == ("short", Step.ENOUGH)
+        for number in range(8):
+            text = f"{article(60 + number, 150)}\n{footer}"
+            decided(store, Page(f"https://t.example/{number}", text, title=f"Page {number}a"))
+        decided(store, Page("https://t.example/empty", footer, title="Nothing at all"))
+        page = stored(store, "https://t.example/empty")
+        assert (page.reason, deciding_step(page)) == ("template", Step.ENOUGH)
+
+
+def test_a_duplicate_that_took_the_place_of_its_original_says_so(url: str) -> None:
+    one, two = Page("https://a.example/", TEXT), Page("https://b.example/", TEXT)
+    with Store.open(url) as store:
+        for pages in ((one, two), (two,), (two,)):
+            run = store.start_run("news", is_crawl=True)
+            verdicts = store.check(pages, run=run)
+            store.finish_run(run, "finished")
+        page = stored(store, "https://b.example/")
+    assert verdicts[-1].reason == "original_gone"
+    assert (page.original, deciding_step(page)) == (None, Step.URL)
+    assert step_of(pair_of(url, "https://a.example/", "https://b.example/")) == Step.SAME.value
+    assert "took its place" in why(page)
+
+
+def test_of_pages_that_did_not_decide_each_other_all_is_measured_now(url: str, dedup: Any) -> None:
+    with Store.open(url) as store:
+        decided(store, Page("https://a.example/", TEXT), Page("https://b.example/", article(9)))
+    pair = pair_of(url, "https://a.example/", "https://b.example/")
+    assert pair.decision is None
+    assert [one.name for one in pair.measures][:2] == ["Resemblance now", "Containment now"]
+    done = dedup("compare", "https://a.example/", "https://b.example/", "--explain")
+    assert done.out.startswith("Neither page was decided by the other one")
+    shown = dedup("compare", "https://a.example/", "https://b.example/", "--explain", "--json")
+    assert shown.json()["explained"]["decided"] is None

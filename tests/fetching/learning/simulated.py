@@ -1,0 +1,118 @@
+"""Small sites that exist in memory alone, and a crawl of them."""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from shingling.fetching.learning import FetchedPage, UrlLearner
+from shingling.sketch import sign
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from shingling.fetching.learning import Contradiction, Skip
+    from shingling.sketch import Signature
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a site answers.
+
+    Args:
+        content: name of the page; two URLs with the same one have the same page.
+        links: URLs.
+        words: main text; of the name of the page where it is "".
+        canonical: URL of its canonical link.
+    """
+
+    content: str
+    links: tuple[str, ...] = ()
+    words: str = ""
+    canonical: str | None = None
+
+
+@dataclass
+class Crawl:
+    """What a crawl has done; `decisions` are those under which URLs stay skipped."""
+
+    fetched: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    contents: set[str] = field(default_factory=set)
+    contradictions: list[Contradiction] = field(default_factory=list)
+    first_skip: int | None = None
+    decisions: list[tuple[str, Skip]] = field(default_factory=list)
+
+
+@cache
+def text_of(name: str, words: int = 120) -> str:
+    """A text that no other name has."""
+    chosen = random.Random(name)
+    return " ".join(f"w{chosen.randrange(5000)}" for _ in range(words))
+
+
+@cache
+def signature_of(text: str) -> Signature:
+    """Signature of a text."""
+    return sign(text)
+
+
+def crawl(
+    start: str,
+    answer: Callable[[str], Answer | None],
+    learner: UrlLearner | None,
+    limit: int = 100_000,
+    seed: int = 0,
+) -> Crawl:
+    """Crawl a site breadth first, in a slightly random order."""
+    done = Crawl()
+    order = random.Random(seed)
+    queue, queued = deque([start]), {start}
+    skipped: list[tuple[str, Skip]] = []
+    forced: set[str] = set()
+    while queue and len(done.fetched) < limit:
+        at = min(len(queue) - 1, order.randrange(8))
+        url = queue[at]
+        del queue[at]
+        skip = learner.decide(url) if learner and url not in forced else None
+        if skip and not skip.explore:
+            done.skipped.append(url)
+            skipped.append((url, skip))
+            if done.first_skip is None:
+                done.first_skip = len(done.fetched)
+            continue
+        done.fetched.append(url)
+        found = answer(url)
+        if found is None:
+            continue
+        done.contents.add(found.content)
+        text = found.words or text_of(found.content)
+        page = FetchedPage(
+            url, canonical=found.canonical, signature=signature_of(text), links=found.links
+        )
+        if learner:
+            for one in learner.note(page, skip):
+                done.contradictions.append(one)
+                again = [entry for entry in skipped if is_below(entry, one)]
+                skipped = [entry for entry in skipped if not is_below(entry, one)]
+                forced.update(url for url, _ in again)
+                queue.extend(url for url, _ in again)
+        for link in found.links:
+            if link not in queued:
+                queued.add(link)
+                queue.append(link)
+    done.decisions = skipped
+    return done
+
+
+def is_below(entry: tuple[str, Skip], contradiction: Contradiction) -> bool:
+    """Whether a request was skipped by a rule that does not hold any more."""
+    url, skip = entry
+    node = contradiction.node.rstrip("/")
+    return contradiction.change in skip.rules and any(
+        urlsplit(one).path.startswith(node) for one in (url, skip.page)
+    )

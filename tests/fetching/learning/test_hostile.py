@@ -1,0 +1,151 @@
+"""URLs that are made to take time or memory, and rows that make no sense."""
+
+from __future__ import annotations
+
+import random
+import time
+
+import pytest
+
+from shingling.fetching.learning import FetchedPage, SavedRule, UrlLearner
+from tests.fetching.learning.simulated import signature_of, text_of
+
+HOST = "https://site.example"
+
+HOSTILE = {
+    "10,000 parameters": f"{HOST}/?{'&'.join(f'a{n}={n}' for n in range(10_000))}",
+    "32 parameters": f"{HOST}/?{'&'.join(f'a{n}={n}' for n in range(32))}",
+    "one parameter 32 times": f"{HOST}/?{'&'.join('a=1' for _ in range(32))}",
+    "10,000 segments": f"{HOST}/{'a/' * 10_000}",
+    "31 segments": f"{HOST}/{'a/b/' * 15}",
+    "path parameters": f"{HOST}/{';'.join(f'a{n}=b' for n in range(600))}",
+    "a megabyte": f"{HOST}/{'a' * 2**20}",
+    "no host": "https://",
+    "a user": "https://user:password@site.example/a?b=c",
+    "not of the web": "ftp://site.example/a",
+    "empty": "",
+    "broken brackets": "http://[::1/a?b",
+    "surrogates": f"{HOST}/\ud800?\udfff=\ud800",
+    "controls": f"{HOST}/a\x00b?c=\x1b",
+}
+
+
+@pytest.mark.parametrize("url", HOSTILE.values(), ids=HOSTILE.keys())
+def test_a_hostile_url_is_decided_and_noted_in_bounded_time(url: str) -> None:
+    learner = UrlLearner()
+    page = FetchedPage(
+        url, (url,), url, signature_of(text_of("a")), tuple(f"{url}{n}" for n in range(200))
+    )
+    seconds = []
+    for number in range(20):
+        begin = time.process_time()
+        learner.decide(f"{url}{number}")
+        learner.note(page)
+        seconds.append(time.process_time() - begin)
+    assert sorted(seconds)[10] < 0.05
+
+
+def test_what_is_too_long_is_never_skipped() -> None:
+    learner = UrlLearner()
+    learner.pin("site.example", "drop-parameter sid", allowed=True)
+    learner.note(FetchedPage(f"{HOST}/a", signature=signature_of(text_of("a"))))
+    assert learner.decide(f"{HOST}/a?sid=5")
+    assert learner.decide(f"{HOST}/a?sid={'5' * 5000}") is None
+    assert learner.decide(f"{HOST}/a?{'sid=5&' * 50}") is None
+    assert learner.decide("https://me:secret@site.example/a?sid=5") is None
+
+
+def test_a_million_names_do_not_fill_the_memory() -> None:
+    learner = UrlLearner()
+    noise = random.Random(1)
+    signature = signature_of(text_of("a"))
+    for number in range(1000):
+        names = "&".join(f"n{noise.getrandbits(40):x}=1" for _ in range(8))
+        learner.note(FetchedPage(f"{HOST}/{number % 7}?{names}", signature=signature))
+    assert len({rule.change for rule in learner.rules()}) <= 256
+
+
+def test_a_million_sites_do_not_fill_the_memory() -> None:
+    learner = UrlLearner(max_sites=10)
+    for number in range(100):
+        url = f"https://{number}.example/a"
+        learner.note(FetchedPage(url, signature=signature_of(text_of("a"))))
+    assert sum(learner.is_known(f"{number}.example") for number in range(100)) == 10
+    assert learner.is_known("99.example")
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        SavedRule("", "/", 5, 0),
+        SavedRule("drop-parameter", "/", 5, 0),
+        SavedRule("drop-parameter a b", "/", 5, 0),
+        SavedRule("drop-parameter " + "a" * 5000, "/", 5, 0),
+        SavedRule("exchange-segment a b", "/", 5, 0),
+        SavedRule("use-https now", "/", 5, 0),
+        SavedRule("drop-parameter a", "no node", 5, 0),
+        SavedRule("drop-parameter a", "/" + "a" * 5000, 5, 0),
+    ],
+)
+def test_a_saved_rule_that_makes_no_sense_is_passed_over(row: SavedRule) -> None:
+    learner = UrlLearner()
+    learner.load("site.example", [row])
+    assert not any(rule.active for rule in learner.rules())
+
+
+def test_more_saved_changes_than_are_kept_are_read_all_the_same() -> None:
+    learner = UrlLearner()
+    saved = [SavedRule(f"drop-value id={number:08x}", "/", 1, 0) for number in range(600)]
+    sound = SavedRule("drop-parameter sid", "/", 50, 0)
+    learner.load("site.example", [*saved[:300], sound, *saved[300:]])
+    rules = learner.rules()
+    assert len({rule.change for rule in rules}) <= 256
+    assert [rule.change for rule in rules if rule.active] == ["drop-parameter sid"]
+
+
+def test_values_that_do_not_recur_are_not_saved() -> None:
+    learner = UrlLearner()
+    for number in range(300):
+        same = signature_of(text_of(f"post {number}"))
+        learner.note(FetchedPage(f"{HOST}/post/{number % 7}?id={number:08x}", signature=same))
+        learner.note(FetchedPage(f"{HOST}/post/{number % 7}", signature=same))
+    changes = [one.change for one in learner.take_changes()]
+    assert not [one for one in changes if one.startswith("drop-value")]
+
+
+def test_urls_that_a_neighbour_has_made_up_teach_nothing() -> None:
+    """A form that is the same under every URL, so that its parameter seems to say nothing."""
+
+    def taught(*, is_from_elsewhere: bool) -> list[str]:
+        learner = UrlLearner()
+        for number in range(60):
+            page = FetchedPage(
+                f"{HOST}/{'abcdef'[number % 6]}/login?story={number}",
+                signature=signature_of(text_of(f"login {number % 6}")),
+                is_from_elsewhere=is_from_elsewhere,
+            )
+            learner.note(page)
+        first = FetchedPage(f"{HOST}/read?story=0", signature=signature_of(text_of("story 0")))
+        learner.note(first)
+        urls = [f"{HOST}/read?story={number}" for number in range(1, 8)]
+        return [url for url in urls if learner.decide(url)]
+
+    assert taught(is_from_elsewhere=False), "or the attack would be none"
+    assert taught(is_from_elsewhere=True) == []
+
+
+def test_counts_below_zero_are_none() -> None:
+    learner = UrlLearner()
+    learner.load("site.example", [SavedRule("drop-parameter a", "/", -100, -5, -1, -1)])
+    assert [rule.active for rule in learner.rules()] == [False]
+
+
+def test_exchanged_segments_do_not_go_in_a_circle() -> None:
+    learner = UrlLearner()
+    for a, b in (("c", "b"), ("b", "a"), ("c", "a")):
+        learner.pin("site.example", f"exchange-segment {a} {b}", allowed=True)
+    learner.pin("site.example", "fold-segments", allowed=True)
+    learner.note(FetchedPage(f"{HOST}/a/x", signature=signature_of(text_of("a"))))
+    skip = learner.decide(f"{HOST}/c/c/c/b/x")
+    assert skip
+    assert skip.page == f"{HOST}/a/x"

@@ -1,0 +1,211 @@
+"""What is learned of simulated sites, and what is never lost."""
+
+from __future__ import annotations
+
+import random
+from functools import partial
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+
+from shingling.fetching.learning import FetchedPage, SavedRule, UrlLearner
+from tests.fetching.learning.simulated import Answer, crawl, signature_of, text_of
+
+HOST = "http://site.example"
+SEEDS = pytest.mark.parametrize("seed", range(2))
+
+
+class Forum:
+    """Session ids in all links; `id` matters on /show, and not on /reply."""
+
+    def __init__(self, seed: int, topics: int = 300) -> None:
+        self.random = random.Random(seed)
+        self.topics = topics
+        self.view_matters = False
+
+    def url(self, path: str, **query: object) -> str:
+        values = [*query.items(), ("sid", f"{self.random.getrandbits(64):016x}")]
+        return f"{HOST}{path}?{'&'.join(f'{name}={value}' for name, value in values)}"
+
+    def __call__(self, url: str) -> Answer:
+        parts = urlsplit(url)
+        query = dict(parse_qsl(parts.query))
+        number, page = int(query.get("id", 0)), int(query.get("page", 1))
+        if parts.path == "/show":
+            links = [self.url("/show", id=number, view="print"), self.url("/reply", id=number)]
+            links += [self.url("/show", id=(number + step) % self.topics) for step in (1, 5)]
+            is_other = self.view_matters and "view" in query
+            return Answer(f"{'print' if is_other else 'topic'} {number}", tuple(links))
+        if parts.path == "/reply":
+            return Answer("reply", (self.url("/"),))
+        first = (page - 1) * 20
+        links = [self.url("/show", id=one) for one in range(first, min(first + 20, self.topics))]
+        if first + 20 < self.topics:
+            links.append(self.url("/", page=page + 1))
+        return Answer(f"list {page}", tuple(links))
+
+
+@SEEDS
+def test_session_ids_and_views_are_dropped_and_no_page_is_lost(seed: int) -> None:
+    everything = {f"topic {number}" for number in range(300)} | {"reply"}
+    everything |= {f"list {page}" for page in range(1, 16)}
+    learner = UrlLearner(salt=bytes([seed]))
+    done = crawl(f"{HOST}/", Forum(seed), learner, limit=4000, seed=seed)
+    assert done.contents == everything
+    assert len(done.skipped) > 2 * len(done.fetched)
+    active = {(rule.change, rule.node) for rule in learner.rules() if rule.active}
+    assert ("drop-parameter sid", "/") in active
+    assert ("drop-parameter view", "/show") in active
+    assert ("drop-parameter id", "/show") not in active
+    assert ("drop-parameter id", "/reply") in active
+    assert not any(change == "drop-parameter page" for change, _ in active)
+
+
+@SEEDS
+def test_a_second_crawl_knows_the_rules_and_loses_nothing(seed: int) -> None:
+    first = UrlLearner()
+    before = crawl(f"{HOST}/", Forum(seed), first, limit=4000)
+    saved = [SavedRule(*change[1:]) for change in first.take_changes()]
+    second = UrlLearner()
+    second.load("site.example", saved)
+    done = crawl(f"{HOST}/", Forum(seed), second, limit=4000, seed=seed)
+    assert done.contents == before.contents
+    assert done.first_skip is not None
+    assert done.first_skip < 30
+    needed = len(before.contents)
+    assert len(done.skipped) >= 0.9 * (len(done.fetched) + len(done.skipped) - needed)
+
+
+@SEEDS
+def test_a_parameter_that_begins_to_matter_is_unlearned_within_fifty_fetches(seed: int) -> None:
+    forum = Forum(seed, topics=600)
+    learner = UrlLearner(explore_share=0.0)
+    crawl(f"{HOST}/", forum, learner, limit=2000, seed=seed)
+    forum.view_matters = True
+    contradicted = 0
+    for number in range(600):
+        url = forum.url("/show", id=number, view="print")
+        skip = learner.decide(url)
+        if skip is None:
+            continue
+        contradicted += 1
+        answer = forum(url)
+        page = FetchedPage(url, signature=signature_of(text_of(answer.content)))
+        found = learner.note(page, skip)
+        if any(one.change == "drop-parameter view" for one in found):
+            break
+    assert 0 < contradicted <= 50
+    assert learner.decide(forum.url("/show", id=599, view="print")) is None
+
+
+def _of_two_architectures(url: str, differing: str = "") -> Answer:
+    """Chapters of a manual below two paths; those of one part differ."""
+    segments = [one for one in urlsplit(url).path.split("/") if one]
+    if len(segments) < 3:
+        pages = [
+            f"{HOST}/{arch}/{part}/{number}.html"
+            for number in range(120)
+            for part in ("install", "boot")
+            for arch in ("amd64", "mips")
+        ]
+        return Answer("start", tuple(pages))
+    arch, part, name = segments
+    return Answer(f"{arch} {part} {name}" if part == differing else f"{part} {name}")
+
+
+@SEEDS
+def test_mirrored_paths_are_skipped(seed: int) -> None:
+    learner = UrlLearner()
+    done = crawl(f"{HOST}/", _of_two_architectures, learner, seed=seed)
+    assert len(done.contents) == 1 + 240
+    assert len(done.skipped) >= 120
+
+    # A rule is kept with the path that it leads to: /amd64, for what was skipped below /mips.
+    second = UrlLearner()
+    second.load("site.example", [SavedRule(*change[1:]) for change in learner.take_changes()])
+    for url, skip in done.decisions:
+        assert second.acting(url) | second.acting(skip.page) >= {*skip.rules}
+    assert second.acting(f"{HOST}/mips/boot/1.html")
+
+
+@SEEDS
+def test_paths_with_pages_that_differ_are_no_mirrors(seed: int) -> None:
+    learner = UrlLearner()
+    site = partial(_of_two_architectures, differing="boot")
+    done = crawl(f"{HOST}/", site, learner, seed=seed)
+    assert len(done.contents) == 1 + 120 + 240
+    assert done.decisions == []
+    assert learner.acting(f"{HOST}/mips/install/1.html") == set()
+
+
+@SEEDS
+def test_pages_and_languages_stay_although_canonical_links_lie(seed: int) -> None:
+    def answer(url: str) -> Answer:
+        parts = urlsplit(url)
+        query = dict(parse_qsl(parts.query))
+        page, language = int(query.get("page", 1)), query.get("lang", "en")
+        links = [f"{HOST}/list?page={page + 1}", f"{HOST}/list?page={page}&lang=de"]
+        return Answer(f"list {min(page, 300)} {language}", tuple(links), canonical=f"{HOST}/list")
+
+    done = crawl(f"{HOST}/list", answer, UrlLearner(), limit=500, seed=seed)
+    assert done.skipped == []
+
+
+def test_the_same_words_under_every_path_teach_nothing() -> None:
+    def answer(url: str) -> Answer:
+        path = urlsplit(url).path
+        number = int(path.rpartition("/")[2] or 0)
+        links = tuple(f"{HOST}/{part}/{number + step}" for step in (1, 2) for part in "ab")
+        return Answer("not found" if number % 3 == 0 else path, links)
+
+    done = crawl(f"{HOST}/a/0", answer, UrlLearner(), limit=600)
+    assert done.skipped == []
+
+
+def test_a_calendar_whose_pages_have_the_same_words_is_followed_by_its_links() -> None:
+    def answer(url: str) -> Answer:
+        week = int(dict(parse_qsl(urlsplit(url).query)).get("w", 0))
+        return Answer("nothing", (f"{HOST}/calendar?w={week + 1}", f"{HOST}/event/{week}"))
+
+    learner = UrlLearner()
+    done = crawl(f"{HOST}/calendar?w=0", answer, learner, limit=200)
+    assert not any("w=" in url for url in done.skipped)
+
+
+def test_observed_pages_change_nothing_and_say_what_would_have_been_lost() -> None:
+    forum = Forum(1)
+    learner = UrlLearner()
+    crawl(f"{HOST}/", forum, learner, limit=1500)
+    learner.take_changes()
+    forum.view_matters = True
+    url = forum.url("/show", id=7, view="print")
+    skip = learner.decide(url)
+    assert skip
+    rules = learner.rules()
+    page = FetchedPage(url, signature=signature_of(text_of(forum(url).content)))
+    lost = learner.note(page, skip, counts=False)
+    assert [one.change for one in lost] == ["drop-parameter view"]
+    assert learner.rules() == rules
+    assert not any(one.agreed or one.contradicted for one in learner.take_changes())
+
+
+def test_one_in_twenty_is_fetched_all_the_same() -> None:
+    forum = Forum(2)
+    learner = UrlLearner(salt=b"a crawl")
+    crawl(f"{HOST}/", forum, learner, limit=1500)
+    decisions = [learner.decide(forum.url("/show", id=number % 200)) for number in range(4000)]
+    explored = [skip.explore for skip in decisions if skip]
+    assert len(explored) > 3000
+    assert 0.03 < sum(explored) / len(explored) < 0.07
+
+
+def test_a_person_has_the_last_word() -> None:
+    forum = Forum(3)
+    learner = UrlLearner()
+    crawl(f"{HOST}/", forum, learner, limit=1500)
+    url = forum.url("/show", id=5)
+    assert learner.decide(url)
+    learner.pin("site.example", "drop-parameter sid", allowed=False)
+    assert learner.decide(url) is None
+    learner.unpin("site.example", "drop-parameter sid")
+    assert learner.decide(url)

@@ -1,0 +1,501 @@
+"""Items that are begun on one page and finished on another, which all of them share."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from scrapy import Request, Selector
+from scrapy.http import HtmlResponse
+from scrapy.loader import ItemLoader
+
+from shingling.plugin.items.carried import Carried, carries_data
+from tests.support.crawls import Project
+from tests.support.pages import article, html, linked
+from tests.support.serving import Answer, serving
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SPIDER = '''
+from collections import namedtuple
+from dataclasses import dataclass, replace
+
+import attrs
+import scrapy
+from itemloaders.processors import TakeFirst
+from pydantic import BaseModel
+from scrapy.loader import ItemLoader
+
+NUMBER = 5
+
+
+class Product(scrapy.Item):
+    shape = scrapy.Field()
+    name = scrapy.Field()
+    price = scrapy.Field()
+    delivery = scrapy.Field()
+
+
+class Loader(ItemLoader):
+    default_item_class = Product
+    default_output_processor = TakeFirst()
+
+
+@dataclass
+class Plain:
+    shape: str
+    name: str
+    price: float
+    delivery: str = ""
+
+
+@attrs.frozen
+class Frozen:
+    shape: str
+    name: str
+    price: float
+    delivery: str = ""
+
+
+class Model(BaseModel):
+    shape: str
+    name: str
+    price: float
+    delivery: str = ""
+
+
+Row = namedtuple("Row", "shape name price")
+
+
+class Spider(scrapy.Spider):
+    """Yields items of many shapes, which a method for each begins and another one finishes."""
+
+    name = "spider"
+
+    async def start(self):
+        for number in range(NUMBER):
+            yield scrapy.Request(f"{self.site}/product/{number}", self.parse_product)
+
+    def parse_product(self, response):
+        data = {
+            "name": response.css("h1::text").get(),
+            "price": float(response.css(".price::text").get()),
+        }
+        number = response.url.rpartition("/")[2]
+        for name in dir(self):
+            if name.startswith("begin_"):
+                shape = name.removeprefix("begin_")
+                given = getattr(self, name)({"shape": shape, **data}, response)
+                yield self.to_shared(shape, number, getattr(self, f"finish_{shape}"), given)
+
+    def to_shared(self, shape, number, callback, given):
+        url = f"{self.site}/delivery/{shape}?id={number}"
+        return scrapy.Request(url, callback, **given)
+
+    def add_delivery(self, item, response):
+        item["delivery"] = response.css("h1::text").get()
+        return item
+
+    # The object itself.
+
+    def begin_meta(self, data, response):
+        return {"meta": {"item": data}}
+
+    def finish_meta(self, response):
+        yield self.add_delivery(response.meta["item"], response)
+
+    def begin_kwargs(self, data, response):
+        return {"cb_kwargs": {"item": data}}
+
+    def finish_kwargs(self, response, item):
+        yield self.add_delivery(item, response)
+
+    def begin_item(self, data, response):
+        return {"meta": {"item": Product(data)}}
+
+    def finish_item(self, response):
+        yield self.add_delivery(response.meta.pop("item"), response)
+
+    def begin_nested(self, data, response):
+        return {"meta": {"state": {"step": 1, "found": [data], "seen": ["/a", "/b", "/c"]}}}
+
+    def finish_nested(self, response):
+        yield self.add_delivery(response.meta["state"]["found"].pop(), response)
+
+    # Copies and new items with the same values.
+
+    def begin_copy(self, data, response):
+        return {"cb_kwargs": {"data": data}}
+
+    def finish_copy(self, response, data):
+        yield self.add_delivery({**data, "colour": "red", "sizes": ["S", "M", "L"]}, response)
+
+    def begin_dataclass(self, data, response):
+        return {"meta": {"item": Plain(**data)}}
+
+    def finish_dataclass(self, response):
+        yield replace(response.meta["item"], delivery=response.css("h1::text").get())
+
+    def begin_frozen(self, data, response):
+        return {"meta": {"item": Frozen(**data)}}
+
+    def finish_frozen(self, response):
+        yield attrs.evolve(response.meta["item"], delivery=response.css("h1::text").get())
+
+    def begin_model(self, data, response):
+        return {"cb_kwargs": {"model": Model(**data)}}
+
+    def finish_model(self, response, model):
+        yield model.model_copy(update={"delivery": response.css("h1::text").get()})
+
+    def begin_row(self, data, response):
+        return {"meta": {"row": Row(**data)}}
+
+    def finish_row(self, response):
+        yield {**response.meta["row"]._asdict(), "delivery": response.css("h1::text").get()}
+
+    def begin_converted(self, data, response):
+        return {"meta": {"data": {**data, "price": str(data["price"]), "href": "/x"}}}
+
+    def finish_converted(self, response):
+        data = response.meta["data"]
+        yield Plain(data["shape"], data["name"], float(data["price"]))
+
+    # Item loaders.
+
+    def begin_loader(self, data, response):
+        loader = Loader(Product(), response)
+        loader.add_value(None, data)
+        return {"meta": {"loader": loader}}
+
+    def finish_loader(self, response):
+        loader = response.meta["loader"]
+        loader.add_value("delivery", response.css("h1::text").get())
+        yield loader.load_item()
+
+    def begin_reloaded(self, data, response):
+        loader = Loader(response=response)
+        loader.add_value(None, data)
+        return {"cb_kwargs": {"item": loader.load_item()}}
+
+    def finish_reloaded(self, response, item):
+        loader = Loader(item.copy(), response)
+        loader.add_css("delivery", "h1::text")
+        yield loader.load_item()
+
+    # A piece of the page.
+
+    def begin_selector(self, data, response):
+        return {"meta": {"shape": data["shape"], "row": response.css("article")[0]}}
+
+    def finish_selector(self, response):
+        row = response.meta["row"]
+        yield {"shape": response.meta["shape"], "name": row.css("h1::text").get()}
+
+    # Three pages: a new item at each of them.
+
+    def begin_chain(self, data, response):
+        return {"meta": {"first": data}}
+
+    def finish_chain(self, response):
+        first = Product(response.meta["first"])
+        number = response.url.rpartition("=")[2]
+        given = {"cb_kwargs": {"second": self.add_delivery(first, response)}}
+        yield self.to_shared("chain-2", number, self.finish_chain_2, given)
+
+    def finish_chain_2(self, response, second):
+        second = Plain(**second)
+        number = response.url.rpartition("=")[2]
+        yield self.to_shared("chain-3", number, self.finish_chain_3, {"meta": {"third": second}})
+
+    def finish_chain_3(self, response):
+        third = response.meta["third"]
+        yield {"shape": third.shape, "name": third.name, "returns": "free"}
+
+    # Data of the page itself: copies of it are dropped.
+
+    def begin_own_nothing(self, data, response):
+        return {}
+
+    def finish_own_nothing(self, response):
+        yield {"shape": "own_nothing", "delivery": response.css("h1::text").get()}
+
+    def begin_own_empty(self, data, response):
+        return {"meta": {"item": Product(), "loader": Loader(Product())}}
+
+    def finish_own_empty(self, response):
+        loader = response.meta["loader"]
+        loader.add_value("shape", "own_empty")
+        loader.add_value("delivery", response.css("h1::text").get())
+        yield loader.load_item()
+
+    def begin_own_plain(self, data, response):
+        given = {"shape": "own_plain", "name": "Delivery", "tags": ["a", "b"]}
+        return {"meta": given, "cb_kwargs": given}
+
+    def finish_own_plain(self, response, shape, name, tags):
+        yield {"shape": shape, "name": name, "tags": tags}
+
+    def begin_own_other(self, data, response):
+        return {"meta": {"data": data}, "cb_kwargs": {"options": {"page": 1, "last": 30}}}
+
+    def finish_own_other(self, response, options):
+        yield {"shape": "own_other", "delivery": response.css("h1::text").get(), "stock": 1}
+
+    def begin_own_url(self, data, response):
+        return {"meta": {"item": {"shape": "own_url", "url": "/delivery/own_url"}}}
+
+    def finish_own_url(self, response):
+        yield {**response.meta["item"], "url": response.url}
+
+    def begin_own_browser(self, data, response):
+        return {"meta": {"playwright_page_methods": [data], "zyte_api": data, "splash": data}}
+
+    def finish_own_browser(self, response):
+        yield {"shape": "own_browser", "name": response.meta["splash"]["name"], "price": 3.5}
+'''
+
+NUMBER = 5
+SHARED = "We deliver everything within three working days, and take back what you do not like. "
+
+
+class Shop(dict[str, str | Answer]):
+    """Products, each of its own, and pages about delivery, which say the same for all of them."""
+
+    def get(self, path: str, default: Any = None) -> Any:
+        kind, _, name = path.strip("/").partition("/")
+        if kind == "product":
+            price = f'<p class="price">{int(name) + 7.5}</p>'
+            return html(article(int(name)), f"No {name}").replace(
+                "</article>", f"{price}</article>"
+            )
+        seed = sum(name.partition("?")[0].encode())
+        return html(f"{SHARED * 3} {article(seed)}", "Delivery") if kind == "delivery" else default
+
+
+def test_an_item_that_its_request_has_carried_is_kept_and_one_of_the_page_itself_is_not(
+    tmp_path: Path,
+) -> None:
+    project = Project(tmp_path, SPIDER)
+    with serving(Shop()) as site:
+        crawl = project.crawl("-a", f"site={site.url}")
+    assert "Traceback" not in crawl.log
+    came = Counter(item["shape"] for item in crawl.items)
+    carried = {
+        *("meta", "kwargs", "item", "nested", "copy", "dataclass", "frozen", "model", "row"),
+        *("converted", "loader", "reloaded", "selector", "chain"),
+    }
+    own = {"own_nothing", "own_empty", "own_plain", "own_other", "own_url", "own_browser"}
+    assert came == {
+        **dict.fromkeys(carried, NUMBER),
+        **dict.fromkeys(own, 1),
+        "own_browser": NUMBER,  # each has a name of its own
+    }
+    names = {f"No {number}" for number in range(NUMBER)}
+    for shape in carried:
+        assert {item["name"] for item in crawl.items if item["shape"] == shape} == names, shape
+    skipped = NUMBER * len(carried)
+    assert crawl.stat("dedup/skipped/not_its_page") == str(skipped)
+    (warning,) = (line for line in crawl.log.splitlines() if " WARNING: Dedup" in line)
+    assert "(not_its_page): they" in warning
+    assert "were begun elsewhere and carried" in warning
+    stored = {page["url"].partition("?")[0] for page in project.dedup("list")}
+    assert stored == {f"{site.url}/delivery/{shape}" for shape in own}
+
+
+POET = """
+import attrs
+import scrapy
+from web_poet import WebPage, field, handle_urls
+
+
+@attrs.define
+class Article:
+    headline: str
+    price: str
+    dedup: dict | None = None
+
+
+@handle_urls("")
+class ArticlePage(WebPage[Article]):
+    @field
+    def headline(self):
+        return self.css("h1::text").get()
+
+    @field
+    def price(self):
+        return "9.50"
+
+
+class Spider(scrapy.Spider):
+    name = "spider"
+    custom_settings = {"ADDONS": {"scrapy_poet.Addon": 300, "shingling.Addon": 500}}
+
+    async def start(self):
+        yield scrapy.Request(f"{self.site}/", self.parse_home)
+
+    def parse_home(self, response):
+        for link in response.css("a.article::attr(href)").getall():
+            yield response.follow(link, self.parse_article)
+            yield response.follow(link + "?more", self.parse_more, meta={"of": {"name": link}})
+
+    async def parse_article(self, response, item: Article):
+        yield item
+
+    async def parse_more(self, response, page: ArticlePage):
+        yield {"name": response.meta["of"]["name"], "headline": page.headline}
+"""
+
+
+def test_an_item_that_scrapy_poet_has_made_of_the_response_stands_for_its_page(
+    tmp_path: Path,
+) -> None:
+    project = Project(tmp_path, POET)
+    copies = {path: html(article(1), "A title") for path in ("/a", "/b", "/c")}
+    more = {f"{path}?more": body for path, body in copies.items()}
+    with serving({**linked(copies), **more}) as site:
+        crawl = project.crawl("-a", f"site={site.url}")
+    assert crawl.stat("log_count/ERROR") is None, crawl.log
+    assert crawl.stat("dedup/dropped") == "2"
+    assert crawl.stat("dedup/skipped/not_its_page") == "3"
+    assert sorted(item["name"] for item in crawl.items if "name" in item) == ["/a", "/b", "/c"]
+
+
+# What is carried may be of any class, and as large as a page makes it.
+
+
+class Odd:
+    """Says nothing of itself without raising."""
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __bool__(self) -> bool:
+        raise RuntimeError
+
+    def __repr__(self) -> str:
+        raise RuntimeError
+
+
+class Proxy:
+    """Is of no class at the moment, such as a proxy of an object that is gone."""
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        raise RuntimeError
+
+
+@dataclass
+class Part:
+    name: str = ""
+    price: float = 0.0
+    parts: list[Part] = field(default_factory=list)
+
+
+class Kind(Enum):
+    PRODUCT = "product"
+
+
+def request(meta: dict[str, Any] | None = None, **cb_kwargs: Any) -> Request:
+    return Request("https://example.com/", meta=meta, cb_kwargs=cb_kwargs)
+
+
+def begun(item: Any, carried: Any) -> bool:
+    """Whether an item was begun with what is carried, in `meta` and in `cb_kwargs`."""
+    found = []
+    for one in (request({"data": carried}), request(data=carried)):
+        seen = Carried.by(one)
+        found.append(seen is not None and seen.has_begun(item, list))
+    assert found[0] == found[1]
+    return found[0]
+
+
+def test_half_of_what_an_object_says_is_enough_under_whatever_names() -> None:
+    data = {"name": "A chair", "price": 9.5, "sizes": ["large", "small"], "sold": False, "n": None}
+    assert begun({"title": "A chair", "size": "small"}, data)
+    assert begun({"title": "A chair", "cost": "9.5"}, data)
+    assert begun({"product": {"parts": [data]}}, data)
+    assert not begun({"title": "A chair", "cost": "9.50"}, data)
+    assert not begun({"sold": False, "n": None}, data)
+    assert begun({"page": 1, "title": "A chair"}, {"page": 1})
+    assert not begun({"stock": 1, "title": "A chair"}, {"page": 1}), "short ones count by name"
+
+
+def test_an_object_that_says_nothing_is_not_carried() -> None:
+    empty: list[Any] = [
+        *({}, {"name": "", "tags": [], "sold": False, "number": 0}, [{}], Part(), Part),
+        *(ItemLoader(Part()), Kind.PRODUCT, ["A", "chair"], ("A", 5)),
+    ]
+    for one in empty:
+        item = {"name": "A chair", "tags": [], "kind": Kind.PRODUCT, "words": ["A", "chair"]}
+        assert not begun(item, one), one
+        assert not begun(one, one), one
+
+
+def test_odd_classes_neither_raise_nor_hide_that_they_are_carried() -> None:
+    odd = Odd()
+    for carried in ({"x": odd, "y": odd}, {"x": np.zeros((2, 2))}, {"x": Proxy()}, [{"x": odd}]):
+        item = carried[0] if isinstance(carried, list) else carried
+        assert begun(item, carried)
+        assert begun({"a": item}, carried)
+        assert carries_data(request({"data": carried}))
+    assert not begun({"name": "A chair"}, {"x": np.zeros((2, 2)), "y": odd})
+    assert begun({"name": Proxy()}, {"x": 3}), "in doubt it is kept"
+    parent = Part("A chair")
+    parent.parts.append(parent)
+    assert begun({"a": Part("A chair")}, parent)
+    row = Selector(text="<p>A chair")
+    page = HtmlResponse("https://example.com/")
+    for piece in (row, row.css("p"), page, {"page": page}):
+        assert begun({"name": "A chair"}, piece)
+
+
+def test_what_is_carried_is_looked_at_in_bounded_time() -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(100_000):
+        deep = {"x": deep, "y": deep}
+    wide = {str(number): "x" * 1000 for number in range(100_000)}
+    long = {"text": "x" * 50_000_000, "more": "y" * 50_000_000}
+    for carried in (deep, wide, long, [wide] * 1000):
+        start = time.process_time()
+        assert begun({"name": "A chair", **long}, carried), "in doubt it is kept"
+        assert begun(carried, {"name": "A chair"}) is (carried is not long)
+        assert time.process_time() - start < 0.5
+
+
+def test_a_response_is_not_held_by_what_its_request_carries() -> None:
+    seen = Carried.by(request({"data": {"name": "A chair", "page": HtmlResponse("https://a/")}}))
+    assert seen is not None
+    values = [value for one in seen._objects for value in (one.identity, *(one.values or ()))]
+    assert {type(value) for value in values} <= {int, str}
+
+
+@pytest.mark.parametrize("name", ["splash", "_splash_processed", "playwright_page", "zyte_api"])
+def test_what_downloaders_read_is_not_data(name: str) -> None:
+    options = {name: {"wait": "long enough"}}
+    assert not carries_data(request(options))
+    assert Carried.by(request(options)) is None
+    assert carries_data(request({**options, "item": {"name": "A chair"}}))
+
+
+def test_plain_values_are_data_in_cb_kwargs_alone() -> None:
+    plain: dict[str, Any] = {
+        "category": "chairs",
+        "page": 3,
+        "tags": ["a", "b"],
+        "kind": Kind.PRODUCT,
+        "n": None,
+    }
+    assert not carries_data(request(plain))
+    assert carries_data(request(**plain))
+    assert Carried.by(request(**plain)) is None
+    assert carries_data(request({"lock": asyncio.Event()}))

@@ -1,0 +1,269 @@
+"""Crawls with other settings than those that their store was made with."""
+
+from __future__ import annotations
+
+from threading import Event
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.support.crawls import Crawl, Crawling, Project, stats
+from tests.support.invariants import verify
+from tests.support.pages import article, html
+from tests.support.serving import serving
+from tests.support.stores import rows_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.support.serving import Answer
+
+WORDS = article(1).split()
+PAGES = {
+    "/a": html(article(1)),
+    "/less": html(" ".join([*WORDS[:188], *article(2, 112).split()])),  # resemblance .45
+    "/edited": html(" ".join([*WORDS[:150], "edited", *WORDS[151:]])),
+    "/piece": html(" ".join(WORDS[100:200])),
+    "/other": html(article(3)),
+    "/another": html(article(4)),
+    "/held": html(article(5)),
+    "/short": html(article(6, 40)),
+    "/short-edited": html(" ".join([*article(6, 40).split()[:39], "edited"])),
+}
+SIMHASH = ("-s", "DEDUP_METHOD=simhash", "-s", "DEDUP_SIMHASH_DISTANCE=7")
+INDEX = "SELECT indexed, bands, rows, sampled FROM scheme"
+
+
+class Held(dict[str, "str | Answer"]):
+    """Answers of a site that keeps one of its pages until it is let go."""
+
+    let = Event()
+
+    def get(self, path: str, default: Any = None) -> Any:
+        if path == "/held":
+            self.let.wait(60)
+        return super().get(path, default)
+
+
+@pytest.fixture
+def site() -> Iterator[str]:
+    Held.let.clear()
+    with serving(Held(PAGES)) as server:
+        yield server.url
+        Held.let.set()
+
+
+def arguments(site: str, paths: str, *more: str) -> tuple[str, ...]:
+    return ("-a", f"site={site}", "-a", f"paths={paths}", "-s", "DEDUP_ACTION=tag", *more)
+
+
+def crawl(project: Project, site: str, paths: str, *more: str) -> Crawl:
+    """Crawl to the end, and see that all items come out."""
+    done = project.crawl(*arguments(site, paths, *more))
+    assert (done.status, done.stat("finish_reason")) == (0, "finished"), done.log
+    assert sorted(item["url"].removeprefix(site) for item in done.items) == sorted(paths.split(","))
+    assert "ERROR" not in done.log
+    return done
+
+
+def verdicts(site: str, done: Crawl) -> dict[str, str]:
+    return {item["url"].removeprefix(site): item["dedup"]["status"] for item in done.items}
+
+
+def lines(done: Crawl | Crawling, level: str) -> list[str]:
+    """Lines that this package has logged, without times and names."""
+    return [
+        line.partition(f"{level}: ")[2]
+        for line in done.log.splitlines()
+        if f" {level}: " in line and "[shingling" in line
+    ]
+
+
+def test_a_lower_threshold_gets_its_index_at_the_start_of_the_crawl(
+    project: Project, site: str
+) -> None:
+    before = crawl(project, site, "/a,/other", "-s", "DEDUP_THRESHOLD=0.5")
+    assert [line for line in lines(before, "INFO") if "index" in line or "last run" in line] == []
+    done = crawl(project, site, "/less,/another", "-s", "DEDUP_THRESHOLD=0.4")
+    assert verdicts(site, done) == {"/less": "near", "/another": "new"}
+    [less] = [item["dedup"] for item in done.items if item["url"].endswith("/less")]
+    assert 0.4 < less["resemblance"] < 0.5
+    first, former, making, made, *_ = lines(done, "INFO")
+    assert first.startswith("Dedup: store")
+    assert former == (
+        "Dedup: the last run on this store decided its pages at threshold 0.5; pages that are met"
+        " in this crawl are decided again at threshold 0.4"
+    )
+    assert "finds about 84% of the pages with a resemblance of 0.4; making one" in making
+    assert "2 originals" in making
+    assert made.startswith("Dedup: made a new index in")
+    assert lines(done, "WARNING") == []
+    again = crawl(project, site, "/edited", "-s", "DEDUP_THRESHOLD=0.5")
+    assert verdicts(site, again) == {"/edited": "near"}
+    assert "making one" not in again.log
+    assert rows_of(project.folder / "dedup.db", INDEX) == [("minima", 42, 2, 0)]
+    verify(project.folder / "dedup.db")
+
+
+def test_another_method_gets_its_index_at_the_start_of_the_crawl(
+    project: Project, site: str
+) -> None:
+    crawl(project, site, "/a")
+    done = crawl(project, site, "/edited,/other", *SIMHASH)
+    assert verdicts(site, done) == {"/edited": "near", "/other": "new"}
+    assert (
+        "its pages by minhash at threshold 0.5; pages that are met in this crawl are decided again"
+        " by simhash\n"
+    ) in done.log
+    assert rows_of(project.folder / "dedup.db", INDEX) == [("simhash", 2, 32, 0)]
+    assert verdicts(site, crawl(project, site, "/less")) == {"/less": "new"}
+    assert rows_of(project.folder / "dedup.db", INDEX) == [("minima", 28, 3, 0)]
+    verify(project.folder / "dedup.db")
+
+
+def test_containment_that_is_switched_on_finds_pieces_of_the_pages_of_earlier_crawls(
+    project: Project, site: str
+) -> None:
+    crawl(project, site, "/a,/other")
+    done = crawl(project, site, "/piece", "-s", "DEDUP_CONTAINMENT=0.9")
+    assert [item["dedup"]["reason"] for item in done.items] == ["piece"]
+    assert "finds no pieces of pages (DEDUP_CONTAINMENT); making one" in done.log
+    verify(project.folder / "dedup.db")
+
+
+def test_fewer_words_are_compared_from_the_next_crawl_on(project: Project, site: str) -> None:
+    done = crawl(project, site, "/short", "-s", "DEDUP_MIN_WORDS=100")
+    assert verdicts(site, done) == {"/short": "skipped"}
+    done = crawl(project, site, "/short-edited", "-s", "DEDUP_MIN_WORDS=20")
+    assert verdicts(site, done) == {"/short-edited": "near"}
+
+
+def test_a_large_store_keeps_its_index_and_the_crawl_warns_once(
+    project: Project, site: str
+) -> None:
+    crawl(project, site, "/a")
+    add_to_settings(project, "indexing.MAX_PAGES = indexing.MAX_PAGES_TO_SAMPLE = 0")
+    index = rows_of(project.folder / "dedup.db", INDEX)
+    more = ("-s", "DEDUP_THRESHOLD=0.4")
+    done = crawl(project, site, "/edited,/another", *more)
+    assert verdicts(site, done) == {"/edited": "near", "/another": "new"}
+    assert rows_of(project.folder / "dedup.db", INDEX) == index
+    [warning] = lines(done, "WARNING")
+    assert warning.endswith(
+        "dedup.db: its index finds about 84% of the pages with a resemblance of 0.4. This crawl"
+        " goes on with it, since the store has more than 0 pages; `scrapy dedup rebuild --threshold"
+        " 0.4` makes one that finds the others as well"
+    )
+    assert project.run("dedup", "rebuild", "--threshold", "0.4").returncode == 0
+    assert lines(crawl(project, site, "/other", *more), "WARNING") == []
+
+
+def add_to_settings(project: Project, line: str) -> None:
+    """Have crawls of a project run something before they begin."""
+    file = project.folder / "shop" / "settings.py"
+    with file.open("a") as settings:
+        settings.write(f"\nfrom shingling.store import indexing\n{line}\n")
+
+
+def test_a_crawl_that_is_killed_while_it_makes_an_index_is_in_nobodys_way(
+    project: Project, site: str
+) -> None:
+    crawl(project, site, "/a,/other")
+    store, settings = project.folder / "dedup.db", project.folder / "shop" / "settings.py"
+    index, before = rows_of(store, INDEX), settings.read_text()
+    add_to_settings(
+        project,
+        "make = indexing.index_pages\n"
+        "def index_pages(*arguments, **more):\n"
+        "    import os\n"
+        "    make(*arguments, **more)\n"
+        "    os.kill(os.getpid(), 9)\n"
+        "indexing.index_pages = index_pages",
+    )
+    killed = project.crawl(*arguments(site, "/less", "-s", "DEDUP_THRESHOLD=0.4"))
+    assert "making one" in killed.log
+    assert killed.status == -9
+    settings.write_text(before)
+    verify(store)
+    assert rows_of(store, INDEX) == index
+    done = crawl(project, site, "/less", "-s", "DEDUP_THRESHOLD=0.4")
+    assert verdicts(site, done) == {"/less": "near"}
+    assert lines(done, "WARNING") == []
+    verify(store)
+
+
+@pytest.mark.parametrize(
+    ("settings", "verdict", "said"),
+    [
+        (("-s", "DEDUP_THRESHOLD=0.4"), "near", "made a new index"),
+        (SIMHASH, "new", "goes on with it, since another crawl is using it"),
+    ],
+)
+def test_two_crawls_at_once_with_different_settings_both_go_on(
+    project: Project, site: str, settings: tuple[str, ...], verdict: str, said: str
+) -> None:
+    store = project.folder / "dedup.db"
+    running = Crawling(project.folder, *arguments(site, "/a,/held,/other", "-O", "running.jsonl"))
+    running.wait_for(lambda: running.log.count("Scraped from") == 2)
+    done = crawl(project, site, "/less,/another", *settings)
+    assert verdicts(site, done) == {"/less": verdict, "/another": "new"}
+    assert said in done.log
+    Held.let.set()
+    assert running.wait() == 0, running.log
+    assert stats(running.log)["finish_reason"] == "finished"
+    assert len((project.folder / "running.jsonl").read_bytes().splitlines()) == 3
+    assert (lines(running, "WARNING"), lines(running, "ERROR")) == ([], [])
+    verify(store)
+
+
+def test_an_index_that_another_process_makes_during_a_crawl_is_warned_of_once(
+    project: Project, site: str
+) -> None:
+    running = Crawling(project.folder, *arguments(site, "/a,/held,/other", "-O", "running.jsonl"))
+    running.wait_for(lambda: running.log.count("Scraped from") == 2)
+    assert project.run("dedup", "rebuild", "--method", "simhash").returncode == 0
+    Held.let.set()
+    assert running.wait() == 0, running.log
+    [warning] = lines(running, "WARNING")
+    assert "only pages whose SimHashes differ in at most 3 bits. This crawl goes on" in warning
+    assert "since another process has made it during the crawl; `scrapy dedup rebuild" in warning
+    assert running.log.count("Scraped from") == 3
+
+
+def test_the_log_says_how_far_the_new_index_is(project: Project, site: str) -> None:
+    crawl(project, site, "/a,/other,/another")
+    add_to_settings(
+        project,
+        "indexing._PAGES_AT_ONCE = 1\n"
+        "from shingling.plugin.items import former\n"
+        "former._SECONDS_BETWEEN_LINES = 0.0",
+    )
+    done = crawl(project, site, "/less", "-s", "DEDUP_THRESHOLD=0.4")
+    progress = [line for line in lines(done, "INFO") if "are indexed" in line]
+    assert progress == [f"Dedup: {number} of 3 originals are indexed" for number in (1, 2, 3)]
+
+
+def test_scrapy_parse_leaves_the_index_as_it_is(project: Project, site: str) -> None:
+    crawl(project, site, "/a")
+    index = rows_of(project.folder / "dedup.db", INDEX)
+    more = ("-s", "DEDUP_THRESHOLD=0.4")
+    done = project.run("parse", f"{site}/edited", "--spider", "spider", "--pipelines", *more)
+    assert "goes on with it, since a dry run changes nothing" in done.stderr
+    assert "'status': 'near'" in done.stdout
+    assert rows_of(project.folder / "dedup.db", INDEX) == index
+
+
+def test_another_scheme_closes_the_spider_and_names_the_ways_out(
+    project: Project, site: str
+) -> None:
+    crawl(project, site, "/a")
+    done = project.crawl(*arguments(site, "/a", "-s", "DEDUP_SHINGLE_SIZE=4"))
+    assert done.stat("finish_reason") == "dedup_error"
+    assert {item["dedup"]["reason"] for item in done.items} <= {"error"}, "what has come is kept"
+    [error] = lines(done, "ERROR")
+    assert "made with DEDUP_SHINGLE_SIZE = 5" in error
+    for way in ("set them to the former", "`scrapy dedup rebuild --scheme`", "DEDUP_STORE_URL"):
+        assert way in error
+    command = ("dedup", "-s", "DEDUP_SHINGLE_SIZE=4", "rebuild", "--scheme")
+    assert project.run(*command).returncode == 0
+    crawl(project, site, "/edited", "-s", "DEDUP_SHINGLE_SIZE=4")

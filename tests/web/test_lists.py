@@ -1,0 +1,154 @@
+"""Lists of groups are those that the stored pages give, whatever is asked."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from benchmarks.web.stores import fill
+from shingling import Store
+from shingling.errors import StoreError
+from shingling.store.session import Session
+from shingling.web.lists import ORDERS, GroupFilter, first_pairs, groups, least_alike, members
+from tests.support.stores import ENDINGS, place_of, url_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from shingling import StoredPage
+    from shingling.web.lists import GroupList, GroupRow
+
+    Fulfils = Callable[[StoredPage, StoredPage, bool], bool]
+
+FILTERS: list[tuple[GroupFilter, Fulfils]] = [
+    (GroupFilter(), lambda *_: True),
+    (GroupFilter(status="exact"), lambda _, page, __: page.status == "exact"),
+    (GroupFilter(site="site1.example"), lambda head, *_: head.site == "site1.example"),
+    (
+        GroupFilter(low=0.6, high=0.9, reviewed=False),
+        lambda _, page, reviewed: 0.6 <= (page.resemblance or 0) <= 0.9 and not reviewed,
+    ),
+    (GroupFilter(run=3, reviewed=True), lambda _, page, reviewed: page.run == 3 and reviewed),
+    (
+        GroupFilter(since=1_750_400_000, until=1_750_900_000),
+        lambda _, page, __: 1_750_400_000 <= page.last_seen.timestamp() < 1_750_900_000,
+    ),
+    (
+        GroupFilter(words="HARBOUR bridge"),
+        lambda head, page, _: all(
+            word in f"{head.title} {head.url} {page.title} {page.url}".lower()
+            for word in ("harbour", "bridge")
+        ),
+    ),
+]
+
+
+@pytest.fixture(scope="module", params=ENDINGS)
+def session(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Session]:
+    for file in place_of(request, tmp_path_factory.mktemp("lists")):
+        fill(url_of(file), 2000)
+        with Session.open(url_of(file), create=False) as opened:
+            yield opened
+
+
+def expected(store: Store, fulfils: Fulfils, order: str) -> list[tuple[int, int, int]]:
+    stored = {page.url: page for page in store.pages()}
+    pairs = {frozenset((one.a, one.b)) for one in store.admin.reviews()}
+    found = defaultdict(list)
+    for page in stored.values():
+        if page.original is not None:
+            head = stored[page.original]
+            if fulfils(head, page, frozenset((page.url, head.url)) in pairs):
+                found[head.id].append(page)
+    ranks: dict[str, Callable[[list[StoredPage]], Any]] = {
+        "size": lambda pages: -len(pages),
+        "resemblance": lambda pages: min(page.resemblance or 0 for page in pages),
+        "date": lambda pages: -max(page.last_seen for page in pages).timestamp(),
+    }
+    rows = [(ranks[order](pages), head, pages) for head, pages in found.items()]
+    return [
+        (head, len(pages), millionths(min(page.resemblance or 0 for page in pages)))
+        for _, head, pages in sorted(rows, key=lambda row: row[:2])
+    ]
+
+
+def millionths(share: float) -> int:
+    return round(share * 1_000_000)
+
+
+def listed(session: Session, chosen: GroupFilter) -> list[GroupRow]:
+    """All pages of a list, as links lead through them."""
+    found: list[GroupRow] = []
+    after: str | None = None
+    while True:
+        with session.reading() as connection:
+            page: GroupList = groups(connection, chosen, after, 97)
+        found += page.groups
+        after = page.next
+        assert page.total >= len(found)
+        if after is None:
+            return found
+
+
+@pytest.mark.parametrize(("chosen", "fulfils"), FILTERS)
+def test_lists_are_those_of_the_stored_pages(
+    session: Session, chosen: GroupFilter, fulfils: Fulfils
+) -> None:
+    store = Store(session)
+    for order in ORDERS:
+        ordered = replace(chosen, order=order)
+        rows = listed(session, ordered)
+        shown = [(one.original.id, one.duplicates, millionths(one.lowest)) for one in rows]
+        assert shown == expected(store, fulfils, order)
+        assert shown
+        with session.reading() as connection:
+            first = groups(connection, ordered, None, 5)
+            pairs = sum(one.duplicates for one in rows)
+            assert (first.total, first.pairs) == (len(rows), pairs)
+            many = first_pairs(connection, ordered, 40, None)
+            of_each = [members(connection, one.original.id, chosen) for one in rows[:40]]
+        assert many.total == pairs
+        heads = [one.original.id for one in rows]
+        members_of = zip(heads, of_each, strict=False)
+        ids = [(head, row.page.id) for head, of_one in members_of for row in of_one]
+        assert many.pairs == ids[:40]
+        assert many.groups == len({head for head, _ in many.pairs}) >= many.whole_groups
+
+
+def test_reviews_are_counted_and_the_largest_and_least_alike_come_first(session: Session) -> None:
+    store = Store(session)
+    reviewed = GroupFilter(reviewed=True)
+    rows = listed(session, GroupFilter())
+    assert sum(one.reviewed for one in rows) == sum(
+        one.duplicates for one in listed(session, reviewed)
+    )
+    with session.reading() as connection:
+        least = least_alike(connection, 20)
+        largest = members(connection, rows[0].original.id, GroupFilter(), 0, 5000)
+        rest = members(connection, rows[0].original.id, GroupFilter(), largest[4].page.id, 3)
+    assert rest == largest[5:8]
+    assert len(largest) == rows[0].duplicates
+    near = [page.resemblance or 0.0 for page in store.pages() if page.status == "near"]
+    assert [page.resemblance for _, page in least] == sorted(near)[:20]
+    assert all(page.original == head.url for head, page in least)
+
+
+def test_a_store_opened_read_only_refuses_writes_itself(file: Path) -> None:
+    url = url_of(file)
+    with Store.open(url):
+        pass
+    with Session.open(url, create=False, read_only=True) as session:
+        store = Store(session)
+        assert store.status().pages == 0
+        for write in (
+            lambda: store.admin.review("https://a.example/", "https://b.example/", same=True),
+            lambda: session.database.write(lambda one: one.exec_driver_sql("DELETE FROM pages")),
+        ):
+            with pytest.raises(StoreError, match=r"read.?only"):
+                write()
