@@ -1,6 +1,6 @@
 """Worker processes, or a thread, that extract pages away from the event loop.
 
-A page is slow when it takes more than 2 seconds. Where others wait for its worker, the worker is
+A page is slow when it takes more than a second. Where others wait for its worker, the worker is
 ended, and the page is tried again in a process of its own: slow pages have one such process, one
 after the other, however many there are.
 """
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-SLOW_SECONDS = 2.0
+SLOW_SECONDS = 1.0
 """Seconds after which a page is slow."""
 
 _LOOK_SECONDS = 0.1  # between two looks at a page that takes long
@@ -135,8 +135,7 @@ class ExtractionPool:
         extractor: of the pages.
         workers: number of processes at most, without that of slow pages.
         timeout: seconds after which a page is given up.
-        first: a worker process that was started before. Later, one that is started as soon as a
-            page takes long, and takes the place of its worker.
+        first: a worker process that was started before.
         slow_seconds: after which a page is slow; infinite where no page waits for another one.
     """
 
@@ -239,7 +238,7 @@ class ExtractionPool:
             except TimeoutError:
                 raise self._given_up(question) from None
             try:
-                lane = await self._start_lane(is_slow=True)
+                lane = await self._start_lane()
                 try:
                     return await self._answer(lane, question, self.timeout)
                 finally:
@@ -260,11 +259,9 @@ class ExtractionPool:
         began = self._began[lane] = time.monotonic()
         answer = lane.call(ask, question)
         try:
-            wait = min(slow_seconds / 2, self.timeout)
+            wait = min(slow_seconds, self.timeout)
             while not (await asyncio.wait([answer], timeout=wait))[0]:
                 seconds, wait = time.monotonic() - began, _LOOK_SECONDS
-                if self._waiting and self._uses_processes and self._first is None:
-                    self._first = start_worker()  # ready by the time that this one is ended
                 if seconds >= self.timeout:
                     raise self._given_up(question)
                 if seconds >= slow_seconds and self._waiting and lane.worker is not None:
@@ -307,13 +304,11 @@ class ExtractionPool:
             raise
         return self.extractor.answer(question)
 
-    async def _start_lane(self, *, is_slow: bool = False) -> _Lane:
+    async def _start_lane(self) -> _Lane:
         """Start a lane with a process that is ready; without one where that is not possible."""
         worker = None
         if self._uses_processes:
-            if not is_slow:
-                worker, self._first = self._first, None
-            worker = worker or start_worker()
+            worker, self._first = self._first or start_worker(), None
             if worker is None:
                 self._do_without_processes("Worker processes cannot be started")
         lane = _Lane(worker)

@@ -94,7 +94,7 @@ ODD = {
 """
 ORDINARY = {f"/{n}": page(article(n), f"Page {n}") for n in range(12)}
 MAX_LAG_SECONDS = 1.0
-MAX_WAIT_SECONDS = 5.0
+MAX_WAIT_SECONDS = 10.0  # one after the other, the slow pages of a test take 24
 MAX_WAIT_SECONDS_OF_BUSY_MACHINES = 15.0  # bombs take what the tests beside this one leave them
 
 
@@ -151,14 +151,14 @@ def measured(
 
 
 def test_ordinary_pages_do_not_wait_for_slow_ones(hostile: Project) -> None:
-    slow = "<html><body><p>slow=4;" + " " * 20_000
+    slow = "<html><body><p>slow=8;" + " " * 20_000
     pages = mixed({f"/slow-{n}": Answer(f"{slow}{n}</p>".encode()) for n in range(3)})
     settings = "-s", "DEDUP_WORKERS=1", "-s", "DEDUP_EXTRACTOR=shop.extractor.extract"
     seen = measured(hostile, pages, *settings)
     for path in ORDINARY:
         status, seconds = seen[path]
         assert status == "new"
-        print("WAIT", path, seconds); assert seconds < MAX_WAIT_SECONDS, path
+        assert seconds < MAX_WAIT_SECONDS, path
 
 
 @pytest.mark.parametrize(("extractor", "workers"), [("quick", "0"), ("trafilatura", "2")])
