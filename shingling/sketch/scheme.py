@@ -39,7 +39,7 @@ class Scheme:
 
     Args:
         shingle_size: units in a shingle, 1 to 100.
-        unit: of a shingle, "words" or "characters".
+        unit: of a shingle, "words", "characters", or "characters+blanks".
         ordered: the order of the units within a shingle counts.
         family: of the 84 hash functions of MinHash, "affine" or "crc".
         canonical: how the text is cut into words.

@@ -78,7 +78,8 @@ def groups_of(path: Path) -> dict[str, tuple[str | None, float | None, str]]:
 def entries_of(path: Path, table: str) -> Counter[tuple[int, int]]:
     """Return the keys of a table with the ids of their pages, those on their way there as well.
 
-    Of what is appended twice the last one counts: a damaged page is written again with all its keys.
+    Of what is appended twice the last one counts: a damaged page is written again with all
+    its keys.
     """
     entries = Counter(rows_of(path, f"SELECT key, page_id FROM {table}"))  # noqa: S608
     recent = f"SELECT slice, entries FROM recent WHERE owner = '{table}' ORDER BY batch"  # noqa: S608
