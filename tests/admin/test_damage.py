@@ -17,7 +17,7 @@ from shingling.admin.transfer import export, restore
 from shingling.store.session import Session
 from tests.support.commands import dedup_command
 from tests.support.invariants import ending, text, verify, words
-from tests.support.stores import execute, is_postgres, sqlite_only, url_of
+from tests.support.stores import execute, is_postgres, rows_of, sqlite_only, url_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -178,6 +178,17 @@ def test_a_crawl_stores_a_damaged_page_anew(file: Path, statement: str) -> None:
         assert {*repaired.found} <= {"index"}
         store.admin.rebuild()
     verify(file)
+
+
+def test_a_damaged_page_that_is_decided_before_it_is_met_does_not_look_sound(file: Path) -> None:
+    make(file)
+    damage(file, "UPDATE pages SET minima = {minima_cut} WHERE id IN (4, 5, 6)")
+    with Store.open(url_of(file)) as store:
+        store.check(pages_of("a")[3:4])  # its duplicates leave it, and are decided
+        ids = "SELECT id FROM pages WHERE length(minima) <> 336 ORDER BY id"
+        assert rows_of(file, ids) == [(5,), (6,)]
+        store.check(pages_of("a")[4:6])
+        assert rows_of(file, ids) == []
 
 
 def test_the_duplicates_of_a_damaged_page_are_originals_until_pages_are_decided_again(

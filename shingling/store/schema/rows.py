@@ -130,10 +130,12 @@ class Row:
         return (self.source or self.url) == (other.source or other.url)
 
     def values(self) -> tuple[object, ...]:
-        """Row as the database keeps it, in the order of `COLUMNS`."""
+        """Row as the database keeps it, in the order of `COLUMNS`; a damaged one stays damaged."""
         values = [*_column_values(self)]
         for place, write in _WRITERS:
             values[place] = write(values[place])
+        if self.damaged:
+            values[_MINIMA] = b""
         return tuple(values)
 
     def take(self, origin: kinds.Origin, other: Page | Signature) -> None:
