@@ -199,10 +199,12 @@ class FetchMiddleware:
                 requested=requested,
                 canonical=canonical,
                 signature=extraction.signature,
+                title=extraction.title,
                 links=links,
                 original=verdict.original if verdict and verdict.is_duplicate else None,
                 resemblance=None if verdict is None else verdict.resemblance,
                 has_other_fields=verdict is not None and verdict.reason == "other_fields",
+                has_changed=verdict is not None and verdict.status == "changed",
                 is_from_elsewhere=response.request is not None
                 and is_from_elsewhere(response.request),
             )

@@ -21,6 +21,7 @@ MAX_NAME_CHARACTERS = 64
 MAX_CHANGE_CHARACTERS = 2 * MAX_NAME_CHARACTERS + 32
 """Characters of the text of a change."""
 
+_EXTENSIONS = frozenset(("html", "htm", "xhtml", "shtml", "php", "asp", "aspx", "jsp"))
 _INDEX_NAMES = ("index.", "default.", "home.")
 
 
@@ -50,6 +51,8 @@ DROP_VALUE = "drop-value"
 DROP_PATH_PARAMETER = "drop-path-parameter"
 DROP_LAST = "drop-last-segment"
 DROP_SEGMENT = "drop-segment"
+DROP_PAIR = "drop-segment-pair"
+DROP_EXTENSION = "drop-extension"
 EXCHANGE_SEGMENT = "exchange-segment"
 
 HTTPS = Change("use-https")
@@ -96,6 +99,12 @@ def exchange(a: str, b: str) -> Change:
 def is_index(segment: str) -> bool:
     """Whether a segment is a usual name of what a folder shows."""
     return segment.lower().startswith(_INDEX_NAMES)
+
+
+def extension(segment: str) -> str:
+    """Take the ending of a page's name, such as `html`; empty where it has none."""
+    name, _, ending = segment.rpartition(".")
+    return ending if name and ending.lower() in _EXTENSIONS else ""
 
 
 def path_parameters(segments: tuple[str, ...]) -> list[str]:
@@ -158,6 +167,20 @@ def _drop_segment(change: Change, parts: Parts) -> Parts | None:
     return parts._replace(segments=parts.segments[:at] + parts.segments[at + 1 :])
 
 
+def _drop_pair(change: Change, parts: Parts) -> Parts | None:
+    if change.what not in parts.segments[:-2]:
+        return None
+    at = parts.segments.index(change.what)
+    return parts._replace(segments=parts.segments[:at] + parts.segments[at + 2 :])
+
+
+def _drop_extension(change: Change, parts: Parts) -> Parts | None:
+    if not parts.segments or extension(parts.segments[-1]) != change.what:
+        return None
+    last = parts.segments[-1].removesuffix(f".{change.what}")
+    return parts._replace(segments=(*parts.segments[:-1], last), slash=False)
+
+
 def _exchange_segment(change: Change, parts: Parts) -> Parts | None:
     if change.what not in parts.segments:
         return None
@@ -200,8 +223,10 @@ KINDS: dict[str, Callable[[Change, Parts], Parts | None]] = {
     DROP_PATH_PARAMETER: _drop_path_parameter,
     FOLD.kind: _fold,
     DROP_SEGMENT: _drop_segment,
+    DROP_PAIR: _drop_pair,
     EXCHANGE_SEGMENT: _exchange_segment,
     DROP_LAST: _drop_last,
+    DROP_EXTENSION: _drop_extension,
     SLASH.kind: _slash,
     DROP_PARAMETER: _drop_parameter,
     DROP_VALUE: _drop_value,
@@ -217,5 +242,7 @@ _NAMES_OF = {
     DROP_PATH_PARAMETER: 1,
     DROP_LAST: 1,
     DROP_SEGMENT: 1,
+    DROP_PAIR: 1,
+    DROP_EXTENSION: 1,
     EXCHANGE_SEGMENT: 2,
 }

@@ -6,7 +6,9 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from shingling.fetching.learning.changes import (
+    DROP_EXTENSION,
     DROP_LAST,
+    DROP_PAIR,
     DROP_PARAMETER,
     DROP_PATH_PARAMETER,
     DROP_SEGMENT,
@@ -21,6 +23,7 @@ from shingling.fetching.learning.changes import (
     Change,
     apply,
     exchange,
+    extension,
     fold,
     is_nameable,
     path_parameters,
@@ -111,24 +114,41 @@ def _of_paths(a: Parts, b: Parts) -> list[Change] | None:
         return found + ([SLASH] if a.slash != b.slash else [])
     if len(a.segments) == len(b.segments):
         pairs = [(x, y) for x, y in zip(a.segments, b.segments, strict=True) if x != y]
+        is_last = len(pairs) == 1 and a.segments[-1] != b.segments[-1]
+        if is_last and (ending := _dropped_extension(*pairs[0])):
+            found.append(Change(DROP_EXTENSION, ending))
+            return found + ([SLASH] if a.slash or b.slash else [])
         if len(pairs) > _MAX_EXCHANGED_SEGMENTS:
             return None
         found += [exchange(x, y) for x, y in pairs]
         return found + ([SLASH] if a.slash != b.slash else [])
     long, short = (a, b) if len(a.segments) > len(b.segments) else (b, a)
-    if len(long.segments) != len(short.segments) + 1:
+    more = len(long.segments) - len(short.segments)
+    if more not in (1, 2):
         return None
     at = next(
         (n for n, one in enumerate(short.segments) if one != long.segments[n]),
         len(short.segments),
     )
-    if long.segments[at + 1 :] != short.segments[at:]:
+    if long.segments[at + more :] != short.segments[at:]:
         return None
+    if more == 2:
+        if at == len(short.segments):
+            return None
+        found.append(Change(DROP_PAIR, long.segments[at]))
+        return found + ([SLASH] if a.slash != b.slash else [])
     if at == len(short.segments):
         found.append(Change(DROP_LAST, long.segments[at]))
         return found + ([] if short.slash else [SLASH])
     found.append(Change(DROP_SEGMENT, long.segments[at]))
     return found + ([SLASH] if a.slash != b.slash else [])
+
+
+def _dropped_extension(a: str, b: str) -> str:
+    """Find the ending by which two segments differ; empty where they differ otherwise."""
+    long, short = max(a, b, key=len), min(a, b, key=len)
+    ending = extension(long)
+    return ending if ending and long == f"{short}.{ending}" else ""
 
 
 def _lowered(parts: Parts) -> list[str]:

@@ -76,19 +76,26 @@ class FetchedPages:
         self._by_url: dict[int, int] = {}
         self._of_path: Recent[int, int] = Recent(MAX_PATHS)
         self._by_pair: Recent[int, int] = Recent(MAX_PAIR_KEYS)
+        self._changed: set[int] = set()
 
     def __len__(self) -> int:
         return len(self.urls)
 
-    def add(self, url: str, look: Look) -> int | None:
+    def add(self, url: str, look: Look, *, has_changed: bool = False) -> int | None:
         """Keep a page; None where there is no room."""
         number = len(self.urls)
         if number >= self._most:
             return None
+        if has_changed:
+            self._changed.add(number)
         self.urls.append(url)
         self._contents.append(look.content)
         self._looks.put(number, look)
         return number
+
+    def has_changed(self, number: int) -> bool:
+        """Whether a page has another text than in an earlier crawl."""
+        return number in self._changed
 
     def look(self, number: int) -> Look | None:
         """Look up what was kept of a page, if that is not too long ago."""

@@ -29,7 +29,7 @@ class Look(NamedTuple):
     """What is kept of a fetched page so that others can be compared with it.
 
     Args:
-        content: 64-bit hash of its words.
+        content: 64-bit hash of its text and title.
         minima: of its signature, as bytes.
         links: a sample, compressed.
         original, resemblance, has_other_fields: the verdict of the store.
@@ -48,13 +48,12 @@ def look_of(page: FetchedPage) -> Look | None:
     signature = page.signature
     if signature is None or signature.words < MIN_WORDS:
         return None
-    minima = signature.minima.tobytes()
-    words = b"%d %d " % (signature.words, signature.simhash)
-    digest = blake2b(words + minima, digest_size=8).digest()
+    title = (page.title or "").encode("utf-8", "replace")
+    digest = blake2b(signature.text_hash + title, digest_size=8).digest()
     links = "\n".join(_sample(page.links)).encode("utf-8", "surrogatepass")
     return Look(
         int.from_bytes(digest, "big"),
-        minima,
+        signature.minima.tobytes(),
         zlib.compress(links, 1),
         page.original,
         page.resemblance or 0.0,

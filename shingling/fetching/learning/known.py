@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from shingling.fetching.learning.changes import (
     DROP_LAST,
+    DROP_PAIR,
     DROP_PARAMETER,
     DROP_PATH_PARAMETER,
     DROP_SEGMENT,
@@ -51,8 +52,8 @@ def is_of_content(change: Change) -> bool:
 
 
 def is_of_paths(change: Change) -> bool:
-    """Whether it leaves out or exchanges a segment, so that two documents may stand for one."""
-    return change.kind in (DROP_SEGMENT, EXCHANGE_SEGMENT) or (
+    """Whether it leaves out or exchanges segments, so that two documents may stand for one."""
+    return change.kind in (DROP_SEGMENT, DROP_PAIR, EXCHANGE_SEGMENT) or (
         change.kind == DROP_LAST and not is_index(change.what)
     )
 

@@ -22,9 +22,11 @@ class FetchedPage:
         canonical: URL of its `rel=canonical` link, absolute, if it has one.
         signature: of its main text; None where it has none.
         links: URLs of the requests that the callback yielded, at most `MAX_LINKS`.
+        title: of the page.
         original: URL of the page that the store takes it for a duplicate of.
         resemblance: of both, as the store has measured it: 1.0 where they are the same.
         has_other_fields: whether its item says something else than that of a page with its text.
+        has_changed: whether it has another text than in an earlier crawl.
         is_from_elsewhere: whether its URL was found on a page of another site. It may be made up,
             and teaches nothing.
     """
@@ -34,9 +36,11 @@ class FetchedPage:
     canonical: str | None = None
     signature: Signature | None = None
     links: tuple[str, ...] = ()
+    title: str | None = None
     original: str | None = None
     resemblance: float | None = None
     has_other_fields: bool = False
+    has_changed: bool = False
     is_from_elsewhere: bool = False
 
 

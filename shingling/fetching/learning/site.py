@@ -10,7 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from shingling.fetching.learning.changes import (
+    DROP_EXTENSION,
     DROP_LAST,
+    DROP_PAIR,
     DROP_PARAMETER,
     DROP_PATH_PARAMETER,
     FOLD,
@@ -21,6 +23,7 @@ from shingling.fetching.learning.changes import (
     WWW,
     Change,
     apply,
+    extension,
     is_index,
     is_nameable,
     path_parameters,
@@ -29,7 +32,12 @@ from shingling.fetching.learning.differences import differences, value_dropped
 from shingling.fetching.learning.evidence import chain_of
 from shingling.fetching.learning.fetched import FetchedPages, SeenLinks
 from shingling.fetching.learning.identity import NEAR, is_same, links_of, look_of, resemblance
-from shingling.fetching.learning.known import is_of_content, is_of_paths, is_trusted
+from shingling.fetching.learning.known import (
+    is_of_content,
+    is_of_mirrors,
+    is_of_paths,
+    is_trusted,
+)
 from shingling.fetching.learning.pages import Contradiction, Skip
 from shingling.fetching.learning.parts import Parts, name_of, split
 from shingling.fetching.learning.reduction import Reduced, Step, reduce
@@ -91,6 +99,8 @@ class SiteUrls:
         risk = sum(step.risk for step in steps)
         if not steps or risk > self._max_risk:
             return None
+        if self.pages.has_changed(number) and any(is_of_mirrors(step.change) for step in steps):
+            return None  # one of the two may have moved since an earlier crawl
         return Skip(
             tuple(step.change.text for step in steps),
             self.pages.urls[number],
@@ -136,7 +146,7 @@ class SiteUrls:
             contradictions = self._judge(skip, parts, look, counts)
         if not counts:
             return contradictions
-        number = self.pages.add(page.url, look)
+        number = self.pages.add(page.url, look, has_changed=page.has_changed)
         if number is None:
             return contradictions
         noted = _Noted(number, parts, look)
@@ -244,10 +254,14 @@ class SiteUrls:
         found += [Change(DROP_PATH_PARAMETER, name) for name in path_parameters(parts.segments)]
         if parts.segments and is_index(parts.segments[-1]):
             found.append(Change(DROP_LAST, parts.segments[-1]))
+        found += [Change(DROP_PAIR, segment) for segment in parts.segments[:2]]
+        if parts.segments and (ending := extension(parts.segments[-1])):
+            found.append(Change(DROP_EXTENSION, ending))
         for segment in parts.segments:
             found += self.rules.by_segment.get(segment, ())
         found = [change for change in found if is_nameable(change.what)]
-        return [*found, *(one for one in _ALWAYS_TRIED if apply(one, parts) is not None)]
+        tried = dict.fromkeys((*found, *_ALWAYS_TRIED))
+        return [change for change in tried if apply(change, parts) is not None]
 
     def _chain(self, parts: Parts, changes: Sequence[Change]) -> tuple[str, ...]:
         """Nodes of a URL to which changes were applied."""

@@ -6,7 +6,9 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from shingling.fetching.learning.changes import (
+    DROP_EXTENSION,
     DROP_LAST,
+    DROP_PAIR,
     DROP_SEGMENT,
     DROP_VALUE,
     EXCHANGE_SEGMENT,
@@ -38,8 +40,11 @@ _MAX_CONTENTS = 4_096  # of a change, after which it is not counted further
 _MAX_NODE_CHARACTERS = 2_000
 _MAX_PINS = 64  # of a change
 _WEIGHT_OF_URL = 0.5  # pages, where a path has one page under every URL
-_OF_WHOLE_PATH = (HTTPS.kind, WWW.kind, LOWER.kind, FOLD.kind, SLASH.kind)
-_BY_SEGMENT = (DROP_LAST, DROP_SEGMENT, EXCHANGE_SEGMENT)
+_OF_WHOLE_PATH = (
+    *(HTTPS.kind, WWW.kind, LOWER.kind, FOLD.kind, SLASH.kind),
+    DROP_EXTENSION,
+)
+_BY_SEGMENT = (DROP_LAST, DROP_SEGMENT, DROP_PAIR, EXCHANGE_SEGMENT)
 
 
 class SiteRules:

@@ -128,6 +128,51 @@ def test_mirrored_paths_are_skipped(seed: int) -> None:
     assert second.acting(f"{HOST}/mips/boot/1.html")
 
 
+def _of_lists_and_endings(url: str) -> Answer:
+    """Books under two lists and by themselves, as `x.html` and `x/`; lists have no other form."""
+    *lists, name = [one for one in urlsplit(url).path.split("/") if one] or [""]
+    if not name:
+        every = range(200)
+        pages = [f"{HOST}/lists/{number % 5}/books/{number}.html" for number in every]
+        pages += [f"{HOST}/books/{number}.html" for number in every]
+        pages += [f"{HOST}/books/{number}/" for number in every]
+        return Answer("start", (*pages, *(f"{HOST}/lists/{one}/" for one in range(5))))
+    return Answer(f"list {name}" if lists == ["lists"] else f"book {name.removesuffix('.html')}")
+
+
+def test_lists_and_endings_are_dropped_from_paths() -> None:
+    learner = UrlLearner()
+    done = crawl(f"{HOST}/", _of_lists_and_endings, learner)
+    assert len(done.contents) == 1 + 5 + 200
+    assert len(done.skipped) > 150
+    acting = learner.acting(f"{HOST}/lists/3/books/1.html")
+    assert acting == {"drop-segment-pair lists", "drop-extension html"}
+
+
+def test_no_page_that_has_changed_stands_for_its_mirror() -> None:
+    learner = UrlLearner()
+    crawl(f"{HOST}/", _of_two_architectures, learner)
+    rules = [SavedRule(*change[1:]) for change in learner.take_changes()]
+    second = UrlLearner()
+    second.load("site.example", rules)
+    for number, has_changed in ((1, False), (2, True)):
+        signature = signature_of(text_of(f"boot {number}"))
+        url = f"{HOST}/mips/boot/{number}.html"
+        second.note(FetchedPage(url, signature=signature, has_changed=has_changed))
+    assert second.decide(f"{HOST}/amd64/boot/1.html") is not None
+    assert second.decide(f"{HOST}/amd64/boot/2.html") is None
+
+
+def test_long_pages_that_differ_in_one_number_and_the_title_are_not_the_same() -> None:
+    words = " ".join(f"word{number}" for number in range(20_000))
+    learner = UrlLearner(explore_share=0.0)
+    for number in range(30):
+        url = f"{HOST}/read?record={number}" if number else f"{HOST}/read"
+        signature = signature_of(f"{words} {number}")
+        learner.note(FetchedPage(url, signature=signature, title=f"Record {number}"))
+    assert learner.acting(f"{HOST}/read?record=7") == set()
+
+
 @SEEDS
 def test_paths_with_pages_that_differ_are_no_mirrors(seed: int) -> None:
     learner = UrlLearner()

@@ -1,0 +1,207 @@
+"""Crawls of a simulated site in memory, in many orders of arrival: the worst one counts.
+
+Nothing is extracted and nothing goes over HTTP, so that a hundred crawls take minutes. Each order
+has its own number of requests under way, its own way to choose the next request, and answers that
+arrive one before another by chance; it is repeated by its number.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request
+from scrapy.utils.request import fingerprint
+
+from shingling import Scheme, sign
+from shingling.fetching.counting import interval
+from shingling.fetching.learning import FetchedPage, SavedRule, UrlLearner
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from benchmarks.fetches.site import Shown, Site
+    from shingling.fetching.learning import Contradiction, Skip
+    from shingling.sketch import Signature
+
+MAX_FETCHES = 15_000
+_SCHEME = Scheme()
+_MAX_SIGNATURES = 50_000
+_signatures: dict[str, Signature] = {}
+
+
+def signature_of(text: str) -> Signature:
+    """Sign a text, once."""
+    if text not in _signatures:
+        if len(_signatures) > _MAX_SIGNATURES:
+            _signatures.clear()
+        _signatures[text] = sign(text, _SCHEME)
+    return _signatures[text]
+
+
+@dataclass
+class Replay:
+    """One crawl in memory.
+
+    Args:
+        site: that is crawled.
+        order: number of the order of arrival.
+        mode: `none`, `skip` or `observe`.
+        saved: what a former crawl has saved.
+    """
+
+    site: Site
+    order: int
+    mode: str = "skip"
+    saved: Sequence[SavedRule] = ()
+    urls: list[str] = field(default_factory=list)
+    contents: set[str] = field(default_factory=set)
+    links: set[str] = field(default_factory=set)
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.learner = UrlLearner(salt=str(self.order).encode())
+        self.learner.load(Request(self.site.start).url.split("/")[2], self.saved)
+        self._dice = random.Random(self.order)
+        self._skipped: dict[str, Skip] = {}
+        self._decided: dict[str, Skip] = {}
+        self._todo: list[tuple[str, bool]] = []
+        self._seen: set[bytes] = set()
+
+    def run(self) -> Replay:
+        """Crawl the site."""
+        most = self._dice.choice((1, 4, 16, 16, 64))
+        first_in = self._dice.random()  # share of requests that are made in the order of links
+        under_way: list[tuple[str, tuple[str, ...], Shown]] = []
+        self._follow(self.site.start)
+        while (self._todo or under_way) and len(self.urls) < MAX_FETCHES:
+            if self._todo and len(under_way) < most:
+                url, forced = self._todo.pop(0 if self._dice.random() < first_in else -1)
+                if forced or not self._skips(url):
+                    under_way.append(self._fetch(url))
+                continue
+            url, requested, shown = under_way.pop(self._dice.randrange(len(under_way)))
+            self._note(url, requested, shown)
+            for link in shown.links:
+                self._follow(link)
+        return self
+
+    def _follow(self, url: str) -> None:
+        key = fingerprint(Request(url))
+        if key not in self._seen:
+            self._seen.add(key)
+            self._todo.append((url, False))
+
+    def _skips(self, url: str) -> bool:
+        if self.mode == "none" or url == self.site.start:
+            return False
+        skip = self.learner.decide(url)
+        if skip is None:
+            return False
+        if self.mode == "observe" or skip.explore:
+            self._decided[url] = skip
+            return False
+        self._skipped[url] = skip
+        return True
+
+    def _fetch(self, url: str) -> tuple[str, tuple[str, ...], Shown]:
+        requested: list[str] = []
+        while True:
+            shown = self.site.show(url, len(self.urls))
+            self.urls.append(url)
+            if shown.content is not None:
+                self.contents.add(shown.content)
+            self.links.update(shown.links)
+            if shown.location is None:
+                return url, tuple(requested), shown
+            requested.append(url)
+            url = shown.location
+
+    def _note(self, url: str, requested: tuple[str, ...], shown: Shown) -> None:
+        if self.mode == "none":
+            return
+        page = _page(url, requested, shown)
+        skip = self._decided.pop(requested[0] if requested else url, None)
+        if skip is not None:
+            self._count("tried")
+            self._count("would_lose", bool(self.learner.note(page, skip, counts=False)))
+        if skip is None or skip.explore:
+            self._unlearn(self.learner.note(page, skip))
+
+    def _unlearn(self, gone: Sequence[Contradiction]) -> None:
+        if not gone:
+            return
+        changes = {one.change for one in gone}
+        for url, skip in [*self._skipped.items()]:
+            if changes & {*skip.rules} and self.learner.decide(url, counted=False) is None:
+                del self._skipped[url]
+                self._todo.append((url, True))
+
+    def _count(self, name: str, number: int = 1) -> None:
+        self.counts[name] = self.counts.get(name, 0) + number
+
+    @property
+    def forms(self) -> int:
+        """Fetches that a crawl needs which knows all right rules, of the same URLs."""
+        return len({self.site.form(url) for url in self.urls})
+
+    @property
+    def estimate(self) -> tuple[float, float]:
+        """Interval of the share of skipped requests that would have been lost."""
+        return interval(self.counts.get("would_lose", 0), self.counts.get("tried", 0))
+
+    def share_lost(self, plain: Replay) -> float:
+        """Share of the skipped requests without which a page was not seen."""
+        lost = len(plain.contents - self.contents)
+        return lost / len(self._skipped) if self._skipped else 0.0
+
+    def rules(self) -> list[SavedRule]:
+        """Take what the crawl would save."""
+        return [SavedRule(*change[1:]) for change in self.learner.take_changes()]
+
+
+def _page(url: str, requested: tuple[str, ...], shown: Shown) -> FetchedPage:
+    return FetchedPage(
+        url=url,
+        requested=requested,
+        canonical=shown.canonical,
+        signature=signature_of(shown.text),
+        title=shown.title,
+        links=shown.links,
+    )
+
+
+def replayed(site: Site, orders: int) -> dict[str, Any]:
+    """Crawl a site twice in many orders: figures of the worst one, and of the median.
+
+    The second crawl of each order begins with what the first one has saved, and has another order.
+    """
+    plain = Replay(site, 0, "none").run()
+    saveable = len(plain.urls) - plain.forms
+    shares: dict[str, list[float]] = {"first": [], "second": []}
+    lost: dict[str, list[int]] = {"first": [], "second": []}
+    missed = 0
+    for order in range(orders):
+        first = Replay(site, order).run()
+        second = Replay(site, orders + order, saved=first.rules()).run()
+        observed = Replay(site, 2 * orders + order, "observe").run()
+        for name, crawl in (("first", first), ("second", second)):
+            shares[name].append((len(plain.urls) - len(crawl.urls)) / saveable)
+            gone = plain.contents - crawl.contents
+            linked = {site.show(url, 0).content for url in crawl.links} if gone else set()
+            lost[name].append(len(gone & linked))
+        low, high = observed.estimate
+        missed += not low <= first.share_lost(plain) <= high
+    return {
+        "site": site.name,
+        "seed": site.seed,
+        "requests": len(plain.urls),
+        "saveable": saveable,
+        "contents": len(plain.contents),
+        **{f"{name}_worst": min(found) for name, found in shares.items()},
+        **{f"{name}_median": statistics.median(found) for name, found in shares.items()},
+        **{f"{name}_lost": max(found) for name, found in lost.items()},
+        "intervals_missed": missed,
+    }
