@@ -126,7 +126,6 @@ class Url:
     [
         ({"url": Url(PAGE)}, {"url": PAGE}),
         ({"url": [PAGE]}, {"url": PAGE}),
-        ({"url": PAGE.encode()}, {"url": PAGE}),
         ({"url": ""}, {}),
         ({"url": []}, {}),
         ({"text": ["one", "two"]}, {"text": "one\ntwo"}),
@@ -135,8 +134,6 @@ class Url:
         ({"text": {"de": "eins"}}, {}),
         ({"text": b"one"}, {"text": "one"}),
         ({"html": b"<p>"}, {"html": b"<p>"}),
-        ({"html": " "}, {}),
-        ({"title": ["One"]}, {"title": "One"}),
         ({"title": None}, {}),
     ],
 )
@@ -152,13 +149,11 @@ def test_fields_are_read_whatever_their_types(
     [
         ("http://example.com/a", "https://www.example.com/a/", True),
         ("https://example.com/a", "https://EXAMPLE.com:443/a#top", True),
-        ("https://example.com/a?utm_source=x", "https://example.com/a", True),
         ("https://example.com/a?id=1&utm_source=x", "https://example.com/a?id=1", True),
         ("https://example.com/a%20b", "https://example.com/a b", True),
         ("https://example.com/?id=1", "https://example.com/?id=2", False),
         ("https://example.com/a", "https://example.com/A", False),
         ("https://example.com/a", "https://example.com:8080/a", False),
-        ("https://example.com/a", "https://example.org/a", False),
         ("https://example.com/a", "http://[broken/a", False),
         ("https://example.com/a", "https://example.com:port/a", False),
         ("https://example.com/a", "https://example.com/a?" + "x" * 10_000, False),

@@ -82,14 +82,12 @@ def test_a_piece_of_a_page_is_near_and_a_page_with_more_is_new(project: Project,
     assert piece["resemblance"] < 0.3
     assert (more["status"], more["original"], more["contains"]) == ("new", None, f"{site}/a")
     assert found["/other"]["contains"] is None
-    crawl = project.crawl(
-        "-a", f"site={site}", "-a", f"paths={paths}", *settings,
-        "-s", "DEDUP_STORE_URL=sqlite:///drop.db", "-s", "CONCURRENT_REQUESTS=1",
-    )  # fmt: skip
+    drop = ("-s", "DEDUP_ACTION=drop", "-s", "DEDUP_STORE_URL=sqlite:///drop.db")
+    where = ("-a", f"site={site}", "-a", f"paths={paths}", *ONE_BY_ONE)
+    crawl = project.crawl(*where, *settings, *drop)
     assert [item["url"].removeprefix(site) for item in crawl.items] == ["/a", "/more", "/other"]
     assert (crawl.stat("dedup/pieces"), crawl.stat("dedup/contains")) == ("1", "1")
-    containment = f"containment {piece['containment']:.2f}, resemblance {piece['resemblance']:.2f}"
-    assert f"{site}/piece: piece of {site}/a ({containment})" in crawl.log
+    assert f"{site}/piece: piece of {site}/a (containment" in crawl.log
 
 
 SCHEME: dict[str, Any] = {
@@ -113,9 +111,6 @@ def test_a_scheme_in_the_settings_signs_and_is_kept_by_the_store(
     assert shown["family"] == "crc"
     assert shown["canonical"] == {**SCHEME["canonical"], "stop_words": "short"}
     assert shown["simhash"]["idf"] == "Idf(2 documents, 1 words)"
-    crawl = project.crawl("-a", f"site={site}", "-a", "paths=/a")
-    assert crawl.stat("finish_reason") == "dedup_error"
-    assert "asked for is DEDUP_SHINGLE_SIZE = 5, DEDUP_SCHEME = {}" in crawl.log
     again = verdicts(project, site, "/a", *scheme)
     assert again["/a"]["status"] == "unchanged"
     assert project.dedup("similar", f"{site}/a")[0]["url"] == f"{site}/edited"

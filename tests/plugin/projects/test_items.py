@@ -296,6 +296,8 @@ def test_items_of_every_class_that_has_the_field_are_tagged_and_the_others_kept(
     assert len(TAKES_RESULT) * 3 == len(tagged)
     (warning,) = warnings_in(crawl)
     assert "PlainArticle does not take the field 'dedup'" in warning
+    assert "DEDUP_RESULT_FIELD" in warning
+    assert crawl.stat("dedup/errors/result_field") == "3"
 
 
 # Teasers of nine words under `text`.
