@@ -39,17 +39,18 @@ def dedup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Done
 
 
 @pytest.mark.parametrize("name", all_commands())
-def test_every_command_shows_the_options_of_scrapy(dedup: Callable[..., Done], name: str) -> None:
+def test_every_command_shows_the_options_of_scrapy_and_an_example(
+    dedup: Callable[..., Done], name: str
+) -> None:
     shown = dedup(name, "-h").out
     for option in ("--logfile", "-L", "--nolog", "--profile", "--pidfile", "-s", "--set", "--pdb"):
         assert re.search(rf"^  (-\w [A-Z=]+, )?{option}( |$)", shown, re.MULTILINE), option
+    assert f"example: scrapy dedup {name}" in shown
 
 
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("-s", "DEDUP_STORE_URL=sqlite:///t.db", "status", "--json"),
-        ("status", "-s", "DEDUP_STORE_URL=sqlite:///t.db", "--json"),
         ("status", "--json", "--set=DEDUP_STORE_URL=sqlite:///t.db"),
         (
             *("-s", "DEDUP_STORE_URL=sqlite:///none.db", "status", "--json"),
@@ -70,13 +71,12 @@ def test_settings_on_both_sides_of_a_command_are_checked(dedup: Callable[..., Do
     assert (done.code, "DEDUP_THRESHOLD = '4' is not accepted" in done.err) == (2, True)
 
 
-@pytest.mark.parametrize("wrong", ["DEDUP_THRESHOLD", "", "--"])
-@pytest.mark.parametrize("place", [0, 1])
+@pytest.mark.parametrize(
+    "arguments", [("--set=DEDUP_THRESHOLD", "status"), ("status", "--set=DEDUP_THRESHOLD")]
+)
 def test_a_setting_without_a_value_is_refused(
-    dedup: Callable[..., Done], place: int, wrong: str
+    dedup: Callable[..., Done], arguments: tuple[str, ...]
 ) -> None:
-    arguments = ["status"]
-    arguments.insert(place, f"--set={wrong}")
     done = dedup(*arguments)
     assert (done.code, "use -s NAME=VALUE" in done.err) == (2, True)
 
@@ -91,14 +91,6 @@ def test_scrapys_other_options_act_after_a_command(
     assert done.code == 0
     assert int((tmp_path / "pid").read_text()) == os.getpid()
     assert (tmp_path / "profile").stat().st_size
-
-
-@pytest.mark.parametrize("where", ["", "{folder}/", "./", "sub/../"])
-def test_a_store_is_named_by_its_file(
-    dedup: Callable[..., Done], tmp_path: Path, where: str
-) -> None:
-    done = dedup("status", "--json", f"--store={where.format(folder=tmp_path)}t.db")
-    assert done.json()["pages"] == 2 * PAGES
 
 
 def test_a_file_is_looked_for_in_the_working_folder_a_url_in_the_project(
@@ -119,10 +111,7 @@ def test_a_file_is_looked_for_in_the_working_folder_a_url_in_the_project(
         ("typing mistake.db", "there is no store yet"),
         ("nowhere/t.db", "the folder does not exist"),
         ("sub", "a directory, not a SQLite database"),
-        ("sub/", "a directory, not a SQLite database"),
-        ("~/t.db", "the folder does not exist"),
         (":memory:", "not a database URL"),
-        ("sqlite:t.db", "not a database URL"),
         ("postgresql:/me:secret@host/db", "not a database URL"),
         ("me:secret@host/db", "not a database URL"),
     ],
