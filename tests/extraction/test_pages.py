@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import sys
 from types import ModuleType
 
@@ -43,25 +42,25 @@ def test_html_becomes_its_main_text_and_signature(body: bytes | str) -> None:
     )
 
 
-@pytest.mark.parametrize("body", [_TEXT, _TEXT.encode()])
-def test_a_main_text_is_signed_as_it_is(body: bytes | str) -> None:
-    assert _EXTRACTOR.extract(Fetched(body, is_html=False)) == Extraction(
-        prepared=PreparedText(_TEXT), signature=sign(_TEXT)
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (_TEXT, _TEXT),
+        (_TEXT.encode(), _TEXT),
+        ("", ""),
+        ("!?", "!?"),
+        (b"caf\xe9 one", "caf\ufffd one"),
+        ("caf\ud800 one", "caf? one"),
+    ],
+)
+def test_a_main_text_is_signed_as_it_is_and_no_extractor_is_asked(
+    monkeypatch: pytest.MonkeyPatch, body: bytes | str, text: str
+) -> None:
+    page = _install(monkeypatch, lambda html, url: "another text").extract(
+        Fetched(body, is_html=False)
     )
 
-
-@pytest.mark.parametrize("text", ["", " ", "!?"])
-def test_a_main_text_without_words_has_a_signature_of_no_words(text: str) -> None:
-    page = _EXTRACTOR.extract(Fetched(text, is_html=False))
-
-    assert page.text == text
-    assert page.signature is not None
-    assert page.signature.words == 0
-
-
-def test_bytes_and_surrogates_that_are_no_utf_8_are_replaced_in_a_main_text() -> None:
-    assert _EXTRACTOR.extract(Fetched(b"caf\xe9 one", is_html=False)).text == "caf\ufffd one"
-    assert _EXTRACTOR.extract(Fetched("caf\ud800 one", is_html=False)).text == "caf? one"
+    assert page == Extraction(prepared=PreparedText(text), signature=sign(text))
 
 
 def test_resiliparse_takes_the_main_text_out_too() -> None:
@@ -103,21 +102,6 @@ def test_an_extractor_that_finds_nothing_is_a_reason(
     page = _install(monkeypatch, lambda html, url: nothing).extract(Fetched(_HTML, is_html=True))
 
     assert page == Extraction(reason="no_main_text")
-
-
-def test_an_extractor_is_not_asked_about_a_main_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    extractor = _install(monkeypatch, lambda html, url: "another text")
-
-    assert extractor.extract(Fetched(_TEXT, is_html=False)).text == _TEXT
-
-
-@pytest.mark.parametrize("is_html", [True, False])
-def test_what_was_fetched_and_extracted_travels_between_processes(is_html: bool) -> None:
-    fetched = Fetched(_HTML, is_html, "https://example.com/", "utf-8")
-    extractor, fetched = pickle.loads(pickle.dumps((_EXTRACTOR, fetched)))  # noqa: S301
-
-    assert extractor.extract(fetched) == _EXTRACTOR.extract(fetched)
-    assert pickle.loads(pickle.dumps(extractor.extract(fetched))) == extractor.extract(fetched)  # noqa: S301
 
 
 _ENCODINGS = st.sampled_from(

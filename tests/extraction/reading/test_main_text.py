@@ -66,31 +66,13 @@ def test_the_same_page_gives_the_same_text_again_and_after_other_pages() -> None
 
     assert None not in first
     assert len(set(first)) == 4
-    for _ in range(5):
-        assert [extract(page) for page in pages] == first
-        assert [extract(page) for page in reversed(pages)] == first[::-1]
-
-
-@pytest.mark.data
-def test_real_pages_give_the_same_text_again_and_in_another_order(data: Path) -> None:
-    pages = [page.html for page in _data_pages(data / "waddle", count=10)]
-    first = [extract(page) for page in pages]
-
-    assert sum(text is not None for text in first) >= 8
     assert [extract(page) for page in reversed(pages)] == first[::-1]
 
 
 @pytest.mark.data
 @pytest.mark.parametrize(
     ("folder", "language", "script"),
-    [
-        ("de", "de", "LATIN"),
-        ("ru", "ru", "CYRILLIC"),
-        ("el", "el", "GREEK"),
-        ("ja", "ja", "HIRAGANA"),
-        ("ko", "ko", "HANGUL"),
-        ("zh_CN", "zh", "CJK"),
-    ],
+    [("ru", "ru", "CYRILLIC"), ("ja", "ja", "HIRAGANA"), ("zh_CN", "zh", "CJK")],
 )
 def test_real_pages_of_a_manual_have_its_title_and_script(
     data: Path, folder: str, language: str, script: str
