@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -35,10 +36,7 @@ def url(tmp_path: Path) -> str:
 
 @pytest.fixture
 def dedup(url: str, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Done]:
-    def call(name: str, *arguments: str) -> Done:
-        return dedup_command(monkeypatch, name, "--store", url, *arguments)
-
-    return call
+    return partial(dedup_command, monkeypatch, DEDUP_STORE_URL=url)
 
 
 def decided(store: Store, *pages: Page, **rules: Any) -> list[Verdict]:
@@ -84,23 +82,25 @@ def test_every_place_says_of_a_page_what_its_verdict_says(url: str, dedup: Any) 
         for page in group["duplicates"]
     }
     keys = ("original", "resemblance", "containment", "compared_with", "reason", "threshold")
+
+    def told(shown: dict[str, Any]) -> dict[str, Any]:
+        return {key: shown[key] for key in keys}
+
     for one in duplicates:
-        said = {key: verdicts[one].as_dict()[key] for key in keys}
-        assert said == {key: listed[one][key] for key in keys}, one
-        assert said == {key: grouped[one][key] for key in keys}, one
+        said = told(verdicts[one].as_dict())
+        assert said == told(listed[one]) == told(grouped[one]), one
         pair = pair_of(url, said["original"], one)
         assert pair.measures[0].name == "Decided"
         assert float(pair.measures[0].value) == pytest.approx(said["resemblance"], abs=0.0006)
         is_exact = said["resemblance"] == 1.0
         assert step_of(pair) == (Step.SAME if is_exact else Step.NEAR).value
     for one in sorted(duplicates)[::7]:
-        said = {key: verdicts[one].as_dict()[key] for key in keys}
+        said = told(verdicts[one].as_dict())
         [shown] = dedup("show", one, "--explain", "--json").json()
-        assert said == {key: shown[key] for key in keys}
-        assert said == {key: shown["explained"]["decided"][key] for key in keys}
+        assert said == told(shown) == told(shown["explained"]["decided"])
         by = said["compared_with"] or said["original"]
         compared = dedup("compare", by, one, "--explain", "--json").json()
-        assert said == {key: compared["explained"]["decided"][key] for key in keys}
+        assert said == told(compared["explained"]["decided"])
 
 
 def test_an_exact_copy_names_the_duplicate_that_it_equals(url: str, dedup: Any) -> None:
@@ -161,7 +161,6 @@ def test_a_page_that_is_kept_for_its_fields_names_them_and_what_it_would_follow(
     [_, listed] = dedup("list", "--json").json()
     assert (listed["fields"], listed["threshold"]) == (["price", "sku"], 0.5)
     shown = dedup("compare", *(item.url for item in items), "--explain", "--json").json()
-    assert shown["explained"]["decided"]["fields"] == ["price", "sku"]
     assert shown["explained"]["differing_fields"] == ["price", "sku"]
     pair = pair_of(url, "https://a.example/1", "https://a.example/2")
     assert (pair.fields, step_of(pair)) == (("price", "sku"), Step.NEW.value)
@@ -198,7 +197,6 @@ def test_a_piece_is_shown_by_its_containment(url: str) -> None:
 @pytest.mark.parametrize(
     ("method", "said"),
     [
-        ("simhash", "SimHashes within 3 bits: resemblance "),
         ("minhash+simhash", "SimHashes within 3 bits: resemblance "),
         ("megashingle", "2 of 6 supershingles equal: resemblance "),
     ],
