@@ -23,14 +23,10 @@ PAGES = {
     "/a": html(article(1)),
     "/less": html(" ".join([*WORDS[:188], *article(2, 112).split()])),  # resemblance .45
     "/edited": html(" ".join([*WORDS[:150], "edited", *WORDS[151:]])),
-    "/piece": html(" ".join(WORDS[100:200])),
     "/other": html(article(3)),
     "/another": html(article(4)),
     "/held": html(article(5)),
-    "/short": html(article(6, 40)),
-    "/short-edited": html(" ".join([*article(6, 40).split()[:39], "edited"])),
 }
-SIMHASH = ("-s", "DEDUP_METHOD=simhash", "-s", "DEDUP_SIMHASH_DISTANCE=7")
 INDEX = "SELECT indexed, bands, rows, sampled FROM scheme"
 
 
@@ -104,37 +100,10 @@ def test_a_lower_threshold_gets_its_index_at_the_start_of_the_crawl(
     verify(project.folder / "dedup.db")
 
 
-def test_another_method_gets_its_index_at_the_start_of_the_crawl(
-    project: Project, site: str
-) -> None:
-    crawl(project, site, "/a")
-    done = crawl(project, site, "/edited,/other", *SIMHASH)
-    assert verdicts(site, done) == {"/edited": "near", "/other": "new"}
-    assert (
-        "its pages by minhash at threshold 0.5; pages that are met in this crawl are decided again"
-        " by simhash\n"
-    ) in done.log
-    assert rows_of(project.folder / "dedup.db", INDEX) == [("simhash", 2, 32, 0)]
-    assert verdicts(site, crawl(project, site, "/less")) == {"/less": "new"}
-    assert rows_of(project.folder / "dedup.db", INDEX) == [("minima", 28, 3, 0)]
-    verify(project.folder / "dedup.db")
 
 
-def test_containment_that_is_switched_on_finds_pieces_of_the_pages_of_earlier_crawls(
-    project: Project, site: str
-) -> None:
-    crawl(project, site, "/a,/other")
-    done = crawl(project, site, "/piece", "-s", "DEDUP_CONTAINMENT=0.9")
-    assert [item["dedup"]["reason"] for item in done.items] == ["piece"]
-    assert "finds no pieces of pages (DEDUP_CONTAINMENT); making one" in done.log
-    verify(project.folder / "dedup.db")
 
 
-def test_fewer_words_are_compared_from_the_next_crawl_on(project: Project, site: str) -> None:
-    done = crawl(project, site, "/short", "-s", "DEDUP_MIN_WORDS=100")
-    assert verdicts(site, done) == {"/short": "skipped"}
-    done = crawl(project, site, "/short-edited", "-s", "DEDUP_MIN_WORDS=20")
-    assert verdicts(site, done) == {"/short-edited": "near"}
 
 
 def test_a_crawl_that_is_killed_while_it_makes_an_index_is_in_nobodys_way(
@@ -168,7 +137,11 @@ def test_a_crawl_that_is_killed_while_it_makes_an_index_is_in_nobodys_way(
     ("settings", "verdict", "said"),
     [
         (("-s", "DEDUP_THRESHOLD=0.4"), "near", "made a new index"),
-        (SIMHASH, "new", "goes on with it, since another crawl is using it"),
+        (
+            ("-s", "DEDUP_METHOD=simhash", "-s", "DEDUP_SIMHASH_DISTANCE=7"),
+            "new",
+            "goes on with it, since another crawl is using it",
+        ),
     ],
 )
 def test_two_crawls_at_once_with_different_settings_both_go_on(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -235,16 +233,3 @@ def test_neither_verdicts_nor_the_store_depend_on_workers_the_kernel_or_main_tex
     assert {result["status"] for result in verdicts[0].values()} == {"new", "near", "exact"}
 
 
-@pytest.mark.parametrize("enabled", [True, False])
-def test_a_crawl_without_items_imports_nothing_that_takes_long(enabled: bool) -> None:
-    code = (
-        "import sys\n"
-        "from scrapy.settings import Settings\n"
-        "import shingling\n"
-        f"settings = Settings({{'DEDUP_ENABLED': {enabled}}})\n"
-        "shingling.Addon().update_settings(settings)\n"
-        "print(bool(settings['ITEM_PIPELINES']))\n"
-        "print({'numpy', 'sqlalchemy', 'trafilatura', 'shingling.store'} & {*sys.modules})\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == f"{enabled}\nset()\n"

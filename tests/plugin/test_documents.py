@@ -44,11 +44,14 @@ def document_of(
     return choose_document(fields, source, set() if before is None else before, lambda: begun)
 
 
-def test_the_only_item_of_a_response_stands_for_its_page() -> None:
+def test_an_item_stands_for_its_page_for_a_list_or_for_itself() -> None:
     assert document_of({"name": "no url"}) == Document(Kind.PAGE, PAGE)
     assert document_of({"url": PAGE}) == Document(Kind.PAGE, PAGE)
     relative = document_of({"url": "/articles/7"})
     assert relative == Document(Kind.PAGE, PAGE), "a relative URL begins at the response's"
+    assert document_of({"url": "/product/1"}, only=False) == Document(Kind.LIST, PAGE)
+    own = document_of({"html": b"<p>text"}, only=False)
+    assert own == Document(Kind.ITEM, None, source=PAGE, html=b"<p>text")
 
 
 def test_an_item_of_another_page_stands_for_it_only_if_the_page_declares_its_url() -> None:
@@ -63,9 +66,6 @@ def test_the_url_of_a_redirect_is_that_of_the_page() -> None:
     assert chosen == Document(Kind.PAGE, "https://short.example/x")
 
 
-def test_items_of_a_list_stand_for_its_page_together() -> None:
-    first, second = (document_of({"url": f"/product/{n}"}, only=False) for n in (1, 2))
-    assert first == second == Document(Kind.LIST, PAGE)
 
 
 def test_an_item_with_text_is_a_document_of_its_own() -> None:
@@ -95,9 +95,6 @@ def test_a_document_without_a_url_is_named_by_its_page_and_text() -> None:
     assert identity(Document(Kind.ITEM, "https://a/"), PAGE, b"\x01" * 16) == "https://a/"
 
 
-def test_html_of_an_item_is_its_own_content() -> None:
-    own = document_of({"html": b"<p>text"}, only=False)
-    assert own == Document(Kind.ITEM, None, source=PAGE, html=b"<p>text")
 
 
 def test_items_without_response_are_compared_only_with_text_and_url() -> None:

@@ -63,9 +63,10 @@ def test_files_of_duplicates_are_not_downloaded_where_the_pipeline_of_files_come
 def test_every_page_of_a_crawl_from_the_cache_is_unchanged(
     project: Callable[[str], UserProject], site: str
 ) -> None:
-    articles = project("httpcache")
-    first = articles.crawl("articles", site)
-    second = articles.crawl("articles", site)
+    articles = project("plain")
+    first, second = (
+        articles.crawl("articles", site, "-s", "HTTPCACHE_ENABLED=True") for _ in range(2)
+    )
     assert values(first.items, "headline") == HEADLINES
     assert second.stat("httpcache/hit") == "9"
     assert second.stat("dedup/unchanged") == "8"
@@ -76,8 +77,9 @@ def test_every_page_of_a_crawl_from_the_cache_is_unchanged(
 def test_every_item_of_a_job_that_was_stopped_and_resumed_comes_out_exactly_once(
     project: Callable[[str], UserProject], site: str
 ) -> None:
-    articles = project("jobdir")
-    crawl = ("crawl", "articles", "-a", f"site={site}")
+    articles = project("plain")
+    feed = ("-s", "JOBDIR=job", "-o", "items.jsonl")
+    crawl = ("crawl", "articles", "-a", f"site={site}", *feed)
     # One page after the other, each when the item of the one before has come out.
     slowly = ["-s", "CONCURRENT_REQUESTS=1", "-s", "SCRAPER_SLOT_MAX_ACTIVE_SIZE=1"]
     process = articles.environment.start(

@@ -101,7 +101,7 @@ class Scrapyd:
 
 @pytest.fixture
 def scrapyd(project: Callable[[str], UserProject]) -> Iterator[tuple[Scrapyd, UserProject]]:
-    deployed = project("deployed")
+    deployed = project("plain")
     deployed.python("setup.py", "bdist_egg", "--dist-dir", "dist")
     # The server runs where the project is not.
     (deployed.folder / "scrapy.cfg").unlink()
@@ -117,7 +117,7 @@ def test_the_jobs_of_scrapyd_share_a_store_with_an_absolute_path(
 ) -> None:
     server, deployed = scrapyd
     (egg,) = (deployed.folder / "dist").iterdir()
-    assert server.add("deployed", egg.read_bytes()) == 1
+    assert server.add("plain", egg.read_bytes()) == 2
     store = deployed.folder.parent / "stores" / "dedup.db"
     store.parent.mkdir()
     absolute = f"DEDUP_STORE_URL=sqlite:///{store.as_posix()}"
@@ -127,11 +127,11 @@ def test_the_jobs_of_scrapyd_share_a_store_with_an_absolute_path(
         "/article/b": html(article(2), "B"),
     }
     with serving(linked(pages)) as site:
-        first = server.crawl("deployed", "articles", site.url, absolute)
+        first = server.crawl("plain", "articles", site.url, absolute)
         assert {path.name for path in store.parent.iterdir()} == {store.name}
-        second = server.crawl("deployed", "articles", site.url, absolute)
+        second = server.crawl("plain", "articles", site.url, absolute)
         assert not (deployed.folder / "dedup.db").exists()
-        relative = server.crawl("deployed", "articles", site.url)
+        relative = server.crawl("plain", "articles", site.url)
     for crawl in (first, second, relative):
         assert "Traceback" not in crawl.log, crawl.log
     assert values(first.items, "headline") == ["A", "B"]
