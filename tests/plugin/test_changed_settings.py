@@ -100,12 +100,6 @@ def test_a_lower_threshold_gets_its_index_at_the_start_of_the_crawl(
     verify(project.folder / "dedup.db")
 
 
-
-
-
-
-
-
 def test_a_crawl_that_is_killed_while_it_makes_an_index_is_in_nobodys_way(
     project: Project, site: str
 ) -> None:

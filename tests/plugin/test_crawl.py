@@ -231,5 +231,3 @@ def test_neither_verdicts_nor_the_store_depend_on_workers_the_kernel_or_main_tex
     assert all(item["text"] for item in items)
     assert verdicts.count(verdicts[0]) == stores.count(stores[0]) == 3
     assert {result["status"] for result in verdicts[0].values()} == {"new", "near", "exact"}
-
-

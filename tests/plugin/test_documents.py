@@ -66,8 +66,6 @@ def test_the_url_of_a_redirect_is_that_of_the_page() -> None:
     assert chosen == Document(Kind.PAGE, "https://short.example/x")
 
 
-
-
 def test_an_item_with_text_is_a_document_of_its_own() -> None:
     own = document_of({"url": "/other", "text": TEXT, "title": "Its title"})
     url = "https://example.com/other"
@@ -93,8 +91,6 @@ def test_a_document_without_a_url_is_named_by_its_page_and_text() -> None:
     document = Document(Kind.ITEM, None, source=PAGE, text=TEXT)
     assert identity(document, f"{PAGE}#top", b"\x01" * 16) == f"{PAGE}#{'01' * 16}"
     assert identity(Document(Kind.ITEM, "https://a/"), PAGE, b"\x01" * 16) == "https://a/"
-
-
 
 
 def test_items_without_response_are_compared_only_with_text_and_url() -> None:
