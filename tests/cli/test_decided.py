@@ -179,13 +179,9 @@ def test_a_review_decides_whatever_is_measured(url: str, dedup: Any) -> None:
 
 
 def test_a_piece_is_shown_by_its_containment(url: str) -> None:
+    pages = Page("https://a.example/", TEXT), Page("https://b.example/", PIECE)
     with Store.open(url, containment=0.9) as store:
-        _, verdict = decided(
-            store,
-            Page("https://a.example/", TEXT),
-            Page("https://b.example/", PIECE),
-            containment=0.9,
-        )
+        _, verdict = decided(store, *pages, containment=0.9)
         page = stored(store, "https://b.example/")
     assert (verdict.reason, deciding_step(page)) == ("piece", Step.NEAR)
     assert why(page) == "a piece of it: containment 1.000, at or above 0.9"
@@ -204,13 +200,9 @@ def test_a_piece_is_shown_by_its_containment(url: str) -> None:
 def test_what_a_method_has_asked_for_is_named(url: str, method: str, said: str) -> None:
     words = [*article(3, 1000).split()]
     edited = " ".join([*words[:500], "edited", *words[501:]])
+    pages = Page("https://a.example/", " ".join(words)), Page("https://b.example/", edited)
     with Store.open(url, method=method) as store:
-        _, verdict = decided(
-            store,
-            Page("https://a.example/", " ".join(words)),
-            Page("https://b.example/", edited),
-            method=method,
-        )
+        _, verdict = decided(store, *pages, method=method)
         page = stored(store, "https://b.example/")
     assert (verdict.status, verdict.threshold) == ("near", page.threshold)
     assert why(page).startswith(f"{said}{verdict.resemblance:.3f}")

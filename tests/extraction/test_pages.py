@@ -82,26 +82,27 @@ def test_resiliparse_takes_the_main_text_out_too() -> None:
     assert resiliparse.extract(empty).reason == "no_main_text"
 
 
-@pytest.mark.parametrize("error", [ValueError("no"), RecursionError("no"), MemoryError("no")])
-def test_an_extractor_that_raises_is_a_reason(
-    monkeypatch: pytest.MonkeyPatch, error: Exception
+@pytest.mark.parametrize(
+    ("outcome", "reason"),
+    [
+        (ValueError("no"), "extraction_failed"),
+        (RecursionError("no"), "extraction_failed"),
+        (MemoryError("no"), "too_much_memory"),
+        (None, "no_main_text"),
+        (" \n", "no_main_text"),
+    ],
+)
+def test_an_extractor_that_raises_or_finds_nothing_is_a_reason(
+    monkeypatch: pytest.MonkeyPatch, outcome: Exception | str | None, reason: str
 ) -> None:
-    def extractor(html: str, url: str | None) -> str:
-        raise error
+    def extractor(html: str, url: str | None) -> str | None:
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
 
     page = _install(monkeypatch, extractor).extract(Fetched(_HTML, is_html=True))
 
-    reason = "too_much_memory" if isinstance(error, MemoryError) else "extraction_failed"
     assert page == Extraction(reason=reason)
-
-
-@pytest.mark.parametrize("nothing", [None, "", " \n"])
-def test_an_extractor_that_finds_nothing_is_a_reason(
-    monkeypatch: pytest.MonkeyPatch, nothing: str | None
-) -> None:
-    page = _install(monkeypatch, lambda html, url: nothing).extract(Fetched(_HTML, is_html=True))
-
-    assert page == Extraction(reason="no_main_text")
 
 
 _ENCODINGS = st.sampled_from(
@@ -111,14 +112,19 @@ _PIECES = st.lists(
     st.binary(max_size=20)
     | st.sampled_from([b"<p>", b"</p>", b"<!--", b"-->", b"&#", b"\0", b"words " * 60, b"<a href="])
 ).map(b"".join)
+_OPENINGS = st.sampled_from([b"", b"<html><body>", b"\xff\xfe"])
 
 
-@given(_PIECES, _ENCODINGS, st.booleans(), st.sampled_from([b"", b"<html><body>", b"\xff\xfe"]))
+@given(
+    st.text(st.characters(categories=None)) | st.tuples(_OPENINGS, _PIECES).map(b"".join),
+    _ENCODINGS,
+    st.booleans(),
+)
 @settings(max_examples=200)
-def test_no_bytes_raise_and_what_is_extracted_can_be_stored(
-    body: bytes, encoding: str | None, is_html: bool, opening: bytes
+def test_nothing_raises_and_what_is_extracted_can_be_stored(
+    body: bytes | str, encoding: str | None, is_html: bool
 ) -> None:
-    page = _EXTRACTOR.extract(Fetched(opening + body, is_html, None, encoding))
+    page = _EXTRACTOR.extract(Fetched(body, is_html, None, encoding))
 
     if page.reason is None:
         assert page.text is not None
@@ -128,11 +134,3 @@ def test_no_bytes_raise_and_what_is_extracted_can_be_stored(
         assert page == Extraction(reason=page.reason)
         assert page.reason in ("no_main_text", "not_html")
         assert is_html
-
-
-@given(st.text(st.characters(categories=None)), st.booleans())
-def test_no_text_raises_and_what_is_extracted_can_be_stored(body: str, is_html: bool) -> None:
-    page = _EXTRACTOR.extract(Fetched(body, is_html))
-
-    assert (page.text is None) == (page.signature is None) == (page.reason is not None)
-    assert (page.text or "").encode().decode() == (page.text or "")

@@ -21,7 +21,7 @@ from tests.extraction.reading.pages import ENGLISH, page_of
         ("<title>Fish &amp; chips &lt;b&gt;</title>", "Fish & chips <b>"),
         ("<title>a&#0;&#xD800;b</title>", "a\ufffd\ufffdb"),
         (f"<title>{'é' * 10_000}</title>", "é" * 500),
-        ("<svg><title>Icon</title></svg><title>Plain</title>", "Plain"),
+        ("<title>Plain</title><svg><title>Icon</title></svg>", "Plain"),
         ("<title> \u200b </title>", None),
         ("", None),
     ],
