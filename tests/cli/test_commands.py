@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-from functools import partial
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +15,9 @@ from shingling import Page, Store
 from shingling.cli.all_commands import all_commands
 from shingling.console.subcommand import HelpGroup
 from shingling.store.schema.migrate import HEAD
-from tests.support.commands import Done, dedup_command
 from tests.support.pages import article, html
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 TEXT = article(1)
@@ -28,8 +25,7 @@ EDITED = TEXT.replace(TEXT.split()[150], "edited", 1)
 
 
 @pytest.fixture
-def store_url(tmp_path: Path) -> str:
-    url = f"sqlite:///{tmp_path / 'dedup.db'}"
+def url(url: str) -> str:
     with Store.open(url) as store:
         run = store.start_run("news")
         store.check(
@@ -43,11 +39,6 @@ def store_url(tmp_path: Path) -> str:
         )
         store.finish_run(run, "finished")
     return url
-
-
-@pytest.fixture
-def dedup(store_url: str, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Done]:
-    return partial(dedup_command, monkeypatch, DEDUP_STORE_URL=store_url)
 
 
 def test_status_counts_pages_originals_and_duplicates(dedup: Any) -> None:

@@ -17,17 +17,15 @@ from shingling import Page, Store, shingles
 from shingling.similarity import Overlap, cosine, overlap
 from shingling.sketch import Idf, fingerprint_set
 from shingling.text import canonical_words
-from tests.support.commands import Done, dedup_command
 from tests.support.pages import article, html
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 
 @pytest.fixture
-def compare(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Done]:
-    return partial(dedup_command, monkeypatch, "compare")
+def compare(dedup: Any) -> Any:
+    return partial(dedup, "compare")
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,14 +11,10 @@ from shingling.extraction.html import extract_page
 from shingling.store.decided import Step, deciding_step, deciding_value, why
 from shingling.store.session import Session
 from shingling.web.pairs import Pair, read_pair
-from tests.support.commands import Done, dedup_command
 from tests.support.installed import ROOT
 from tests.support.pages import article
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from shingling import StoredPage, Verdict
 
 SAMPLE = ROOT / "crawler" / "sample"
@@ -27,16 +22,6 @@ TEXT = article(1)
 WORDS = TEXT.split()
 NEAR = " ".join([*WORDS[:250], *article(2, 50).split()])  # about 0.7
 PIECE = " ".join(WORDS[:120])
-
-
-@pytest.fixture
-def url(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path / 'dedup.db'}"
-
-
-@pytest.fixture
-def dedup(url: str, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Done]:
-    return partial(dedup_command, monkeypatch, DEDUP_STORE_URL=url)
 
 
 def decided(store: Store, *pages: Page, **rules: Any) -> list[Verdict]:

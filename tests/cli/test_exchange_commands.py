@@ -8,7 +8,6 @@ import json
 import os
 import shutil
 import sys
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,13 +27,11 @@ from shingling.fetching.stored_rules import pin_rule, save
 from shingling.sketch import Banding
 from shingling.store import Index
 from shingling.store.session import Session
-from tests.support.commands import Done, dedup_command
-from tests.support.invariants import verify
 from tests.support.pages import article
 from tests.support.stores import url_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Sequence
 
     from tests.support.postgres import Database
 
@@ -51,12 +48,6 @@ PAGES = [
     Page("https://a.example/1", TEXT, fetched=1.4e9),
 ]
 SUFFIXES = ("jsonl", "csv.gz", "parquet")
-
-
-@pytest.fixture
-def dedup(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Done]:
-    """Scrapy's command line in this process; without standard input, at a terminal."""
-    return partial(dedup_command, monkeypatch)
 
 
 @pytest.fixture(scope="module")
@@ -82,15 +73,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def source(made: Path, tmp_path: Path) -> str:
     """The URL of a store that has a bit of everything."""
     return f"sqlite:///{shutil.copy(made, tmp_path)}"
-
-
-@pytest.fixture
-def target(tmp_path: Path) -> Iterator[str]:
-    """The URL of a store that is not there yet."""
-    file = tmp_path / "target.db"
-    yield f"sqlite:///{file}"
-    if file.exists():
-        verify(file)
 
 
 def everything(url: str) -> list[Record]:

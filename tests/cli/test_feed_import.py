@@ -4,37 +4,19 @@ from __future__ import annotations
 
 import csv
 import json
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from shingling import Page, Scheme, Store
-from tests.support.commands import Done, dedup_command
-from tests.support.invariants import verify
 from tests.support.pages import article, html
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Sequence
 
 TEXT = article(1)
 EDITED = TEXT.replace(TEXT.split()[150], "edited", 1)
-
-
-@pytest.fixture
-def dedup(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Done]:
-    """Scrapy's command line in this process; without standard input, at a terminal."""
-    return partial(dedup_command, monkeypatch)
-
-
-@pytest.fixture
-def target(tmp_path: Path) -> Iterator[str]:
-    """The URL of a store that is not there yet."""
-    file = tmp_path / "target.db"
-    yield f"sqlite:///{file}"
-    if file.exists():
-        verify(file)
 
 
 ITEMS = [

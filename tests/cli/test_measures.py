@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,11 +10,9 @@ from shingling import Page, Store
 from shingling.similarity import Counts, measure_sets, overlap
 from shingling.sketch import fingerprint_set
 from shingling.text import canonical_words
-from tests.support.commands import Done, dedup_command
 from tests.support.pages import article
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -35,16 +32,10 @@ SET_MEASURES = ["resemblance", "dice", "share", "containment"]
 
 
 @pytest.fixture
-def url(tmp_path: Path) -> str:
-    url = f"sqlite:///{tmp_path / 'dedup.db'}"
+def url(url: str) -> str:
     with Store.open(url) as store:
         store.check([Page(where, text) for where, text in TEXTS.items()])
     return url
-
-
-@pytest.fixture
-def dedup(url: str, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Done]:
-    return partial(dedup_command, monkeypatch, DEDUP_STORE_URL=url)
 
 
 def _measured(a: str, b: str, measure: str) -> float:
