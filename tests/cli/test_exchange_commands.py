@@ -20,8 +20,6 @@ from shingling import Page, Rules, Scheme, Store, sign
 from shingling.admin.formats.jsonl_csv import read_lines, records_in, write_csv, write_jsonl
 from shingling.admin.formats.parquet import read_parquet, write_parquet
 from shingling.admin.records import PAGE_FIELDS, Header, Record, checked
-from shingling.admin.reviews import merge_reviews
-from shingling.admin.transfer import export
 from shingling.fetching.rows import RuleCounts
 from shingling.fetching.stored_rules import pin_rule, save
 from shingling.sketch import Banding
@@ -59,11 +57,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
             run = store.start_run("news", {"threshold": 0.8, "ü": None})
             store.check([page], run=run, rules=Rules(store_text=number not in (3, 6)))
             store.finish_run(run, "finished")
+        store.admin.review("https://a.example/1", "https://a.example/4", same=False, note="=1")
     with Session.open(f"sqlite:///{file}") as session:
-        with session.database.writing() as connection:
-            word = {"a": "https://a.example/1", "b": "https://a.example/4", "same": False}
-            words = {**word, "note": "=1", "created": 5}
-            merge_reviews(connection, [Record("review", words)])
         save(session, [RuleCounts("a.example", "drop-parameter =1", "a.example", agreed=7)])
         pin_rule(session, "a.example", "lower-case", "a.example/\\N", pinned=False)
     return file
@@ -75,16 +70,10 @@ def source(made: Path, tmp_path: Path) -> str:
     return f"sqlite:///{shutil.copy(made, tmp_path)}"
 
 
-def everything(url: str) -> list[Record]:
-    with Session.open(url, create=False) as session:
-        return list(export(session))
-
-
-def lines_of(file: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in file.read_bytes().decode().split("\n")[:-1]]
-
-
-# Stores that move
+def everything(dedup: Any, url: str) -> str:
+    done = dedup("export", "--store", url)
+    assert done.code == 0, done
+    return str(done.out)
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -97,11 +86,9 @@ def test_a_store_moves_without_loss_in_every_format(
     done = dedup("import", "--store", target, file)
     assert (done.code, done.err) == (0, "")
     assert done.out == "6 pages restored as they were, with 8 runs and 1 review\n"
-    assert everything(target) == everything(source)
+    assert everything(dedup, target) == everything(dedup, source)
     one, two = (dedup("status", "--store", url, "--json").json() for url in (source, target))
     assert {name for name in one if one[name] != two[name]} <= {"url", "bytes"}
-    exported = [dedup("export", "--store", url).out for url in (source, target)]
-    assert exported[0] == exported[1]
 
 
 def test_a_store_moves_to_postgresql_and_back(
@@ -109,10 +96,10 @@ def test_a_store_moves_to_postgresql_and_back(
 ) -> None:
     between = url_of(tmp_path / "between.pg")
     for here, there in ((source, between), (between, target)):
-        exported = dedup("export", "--store", here).out.encode()
+        exported = everything(dedup, here).encode()
         assert dedup("import", "--store", there, "--json", stdin=exported).json()["restored"]
-    assert everything(between) == everything(source)
-    assert everything(target) == everything(source)
+    assert everything(dedup, between) == everything(dedup, source)
+    assert everything(dedup, target) == everything(dedup, source)
     again = dedup("import", "--store", between, "--json", stdin=exported).json()
     assert again["unchanged"] == 6
     postgres.drop(tmp_path)
@@ -131,7 +118,7 @@ def test_pages_for_a_store_that_has_some_are_decided_again(
         )
         store.admin.review("https://a.example/1", "https://z.example/1", same=False, note="newer")
         store.admin.review("https://a.example/1", "https://a.example/4", same=False, note="newer")
-    exported = dedup("export", "--store", source).out.encode()
+    exported = everything(dedup, source).encode()
     done = dedup("import", "--store", target, stdin=exported)
     assert (done.code, done.err) == (0, "")
     assert (
@@ -160,7 +147,7 @@ def test_reviews_of_the_file_hold_for_pages_of_the_store(
     with Store.open(target) as store:
         store.check([Page("https://a.example/1", TEXT), Page("https://a.example/3", TEXT)])
         assert [page.status for page in store.pages()] == ["new", "exact"]
-    done = dedup("import", "--store", target, stdin=dedup("export", "--store", source).out.encode())
+    done = dedup("import", "--store", target, stdin=everything(dedup, source).encode())
     assert done.code == 0, done
     with Store.open(target) as store:
         assert [page.original for page in store.find("https://a.example/3")] == [None]
@@ -171,14 +158,14 @@ def test_another_scheme_is_refused_unless_texts_can_be_signed_anew(
 ) -> None:
     with Store.open(target, scheme=Scheme(shingle_size=4)) as store:
         store.check([Page("https://z.example/1", article(8))])
-    before = everything(target)
+    before = everything(dedup, target)
     exported = dedup("export", "--store", source, "--no-text").out.encode()
     done = dedup("import", "--store", target, stdin=exported)
     assert done.code == 2
     assert "and no texts to sign anew" in done.err
     assert done.err.count("\n") == 1
-    assert everything(target) == before
-    exported = dedup("export", "--store", source).out.encode()
+    assert everything(dedup, target) == before
+    exported = everything(dedup, source).encode()
     done = dedup("import", "--store", target, stdin=exported)
     assert done.code == 0
     assert "its pages are signed anew from their texts" in done.err
@@ -190,9 +177,6 @@ def test_another_scheme_is_refused_unless_texts_can_be_signed_anew(
     with Store.open(target) as store:
         [page] = store.find("https://a.example/1")
         assert store.signature(page) == sign(TEXT, Scheme(shingle_size=4))
-
-
-# Files
 
 
 def test_a_file_is_replaced_only_when_told_to_and_never_left_half_written(
@@ -207,8 +191,8 @@ def test_a_file_is_replaced_only_when_told_to_and_never_left_half_written(
     assert "--force replaces it" in done.err
     assert file.read_bytes() == b"precious"
     assert dedup("export", "--store", source, str(file), "--force").code == 0
-    assert len(lines_of(file)) == 20
     before = file.read_bytes()
+    assert before.count(b"\n") == 20
 
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device", "store.jsonl")
@@ -216,10 +200,7 @@ def test_a_file_is_replaced_only_when_told_to_and_never_left_half_written(
     with monkeypatch.context() as patch:
         patch.setattr("shingling.admin.formats.jsonl_csv._encoded", fail)
         done = dedup("export", "--store", source, str(file), "--force")
-    assert (done.code, done.err) == (
-        2,
-        "scrapy dedup export: store.jsonl: No space left on device\n",
-    )
+    assert (done.code, "store.jsonl: No space left on device\n" in done.err) == (2, True)
     assert file.read_bytes() == before
     assert [path.name for path in folder.iterdir()] == ["store.jsonl"]
     assert dedup("export", "--store", source, str(tmp_path / "none" / "a.jsonl")).code == 2
@@ -246,13 +227,11 @@ def test_packed_files_are_the_same_each_time_and_known_by_their_content(
     packed = (tmp_path / "a.jsonl.gz").read_bytes()
     assert packed == (tmp_path / "b.jsonl.gz").read_bytes()
     assert dedup("import", "--store", target, stdin=packed).code == 0
-    assert everything(target) == everything(source)
+    assert everything(dedup, target) == everything(dedup, source)
 
 
-def test_a_json_line_has_all_of_a_page(dedup: Any, source: str, tmp_path: Path) -> None:
-    file = tmp_path / "store.jsonl"
-    dedup("export", "--store", source, str(file))
-    records = lines_of(file)
+def test_a_json_line_has_all_of_a_page(dedup: Any, source: str) -> None:
+    records = [json.loads(line) for line in everything(dedup, source).split("\n")[:-1]]
     kinds = [record.pop("record") for record in records]
     assert " ".join(kinds) == f"store {'run ' * 8}review {'url_rule ' * 2}{'page ' * 6}template end"
     assert records[0]["scheme"] == {"shingle_size": 5, "version": 2}
@@ -319,7 +298,7 @@ def test_a_file_that_was_cut_off_is_refused_as_a_whole(
     dedup("export", "--store", source, str(file))
     whole = file.read_bytes()
     Store.open(target, scheme=Scheme(shingle_size=3)).close()
-    before = everything(target)
+    before = everything(dedup, target)
     end = len(whole) - 25
     for cut in (end, len(whole) * 2 // 3, len(whole) // 3):
         file.write_bytes(whole[:cut])
@@ -327,7 +306,7 @@ def test_a_file_that_was_cut_off_is_refused_as_a_whole(
         assert (done.code, done.out) == (2, "")
         assert done.err.startswith(f"scrapy dedup import: {file}: ")
         assert done.err.count("\n") == 1
-        assert everything(target) == before
+        assert everything(dedup, target) == before
 
 
 WRONG = {
@@ -347,14 +326,14 @@ def test_a_wrong_line_is_named(
     dedup: Any, source: str, target: str, tmp_path: Path, case: str
 ) -> None:
     old, new, message = WRONG[case]
-    exported = dedup("export", "--store", source).out
+    exported = everything(dedup, source)
     assert old in exported
     done = dedup("import", "--store", target, stdin=exported.replace(old, new, 1).encode())
     assert (done.code, done.out) == (2, "")
     assert message in done.err
     assert done.err.count("\n") == 1
     if Path(target.removeprefix("sqlite:///")).exists():
-        assert [record.kind for record in everything(target)] == ["store", "end"]
+        assert everything(dedup, target).count("\n") == 2, "its beginning and its end"
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet"])

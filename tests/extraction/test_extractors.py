@@ -67,7 +67,6 @@ def test_an_extractor_that_is_not_installed_is_named_with_the_line_that_installs
 
 def test_a_function_is_found_by_its_import_path_and_nobody_knows_its_version() -> None:
     extractor = find_extractor("os.path.join")
-
     assert extractor.load() is os.path.join
     assert extractor.version() is None
     assert PageExtractor(Scheme(), extractor).body_key(Fetched(HTML, is_html=True)) is None
@@ -97,7 +96,6 @@ def test_the_version_of_the_package_decides_which_bodies_are_known(
         PageExtractor(Scheme(), one).body_key(Fetched(HTML, is_html=True))
         for one in (extractor, *BUILT_IN.values())
     }
-
     assert extractor.version() == f"capitals offering 1.0 {libraries}"
     assert len(keys) == 1 + len(BUILT_IN)
     assert EXTRACTION_VERSION == "4", "stores know bodies by it: raise it with what is extracted"
@@ -109,7 +107,6 @@ def test_a_name_that_nobody_offers_is_refused_with_those_that_there_are(
     install(OFFERED)
     with pytest.raises(SettingsError) as caught:
         find_extractor("capital")
-
     assert "'capital' is not known: quick, trafilatura, resiliparse, capitals, or" in str(
         caught.value
     )
@@ -140,7 +137,6 @@ def test_a_broken_entry_point_is_named_with_its_package(
     extractor = find_extractor("capitals")
     with pytest.raises(SettingsError) as caught:
         extractor.load()
-
     assert f"extractor 'capitals' ({function} of offering) {problem}" in str(caught.value)
 
 
@@ -158,7 +154,6 @@ def test_title_and_language_of_the_extractor_go_before_those_of_the_page(
     monkeypatch: pytest.MonkeyPatch, returned: str | Extracted, title: str, language: str
 ) -> None:
     page = own(monkeypatch, lambda html, url: returned).extract(Fetched(HTML, is_html=True))
-
     assert (page.text, page.title, page.language) == ("text", title, language)
 
 
@@ -170,5 +165,4 @@ def test_an_extractor_that_returns_something_else_is_a_reason(
     monkeypatch: pytest.MonkeyPatch, returned: Any
 ) -> None:
     page = own(monkeypatch, lambda html, url: returned).extract(Fetched(HTML, is_html=True))
-
     assert page == Extraction(reason="extraction_failed")

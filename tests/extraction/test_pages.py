@@ -32,7 +32,6 @@ def _install(monkeypatch: pytest.MonkeyPatch, extractor: object) -> PageExtracto
 @pytest.mark.parametrize("body", [_HTML, _HTML.encode()])
 def test_html_becomes_its_main_text_and_signature(body: bytes | str) -> None:
     page = _EXTRACTOR.extract(Fetched(body, is_html=True, url="https://example.com/"))
-
     assert page == Extraction(
         prepared=PreparedText(_TEXT.strip()),
         title="Bridge",
@@ -59,7 +58,6 @@ def test_a_main_text_is_signed_as_it_is_and_no_extractor_is_asked(
     page = _install(monkeypatch, lambda html, url: "another text").extract(
         Fetched(body, is_html=False)
     )
-
     assert page == Extraction(prepared=PreparedText(text), signature=sign(text))
 
 
@@ -73,7 +71,6 @@ def test_resiliparse_takes_the_main_text_out_too() -> None:
     )
     resiliparse = PageExtractor(Scheme(), find_extractor("resiliparse"))
     page = resiliparse.extract(Fetched(html, is_html=True))
-
     assert page.text is not None
     assert page.text.count("reopens after six years") == 9
     assert "Sport" not in page.text
@@ -101,7 +98,6 @@ def test_an_extractor_that_raises_or_finds_nothing_is_a_reason(
         return outcome
 
     page = _install(monkeypatch, extractor).extract(Fetched(_HTML, is_html=True))
-
     assert page == Extraction(reason=reason)
 
 
@@ -125,7 +121,6 @@ def test_nothing_raises_and_what_is_extracted_can_be_stored(
     body: bytes | str, encoding: str | None, is_html: bool
 ) -> None:
     page = _EXTRACTOR.extract(Fetched(body, is_html, None, encoding))
-
     if page.reason is None:
         assert page.text is not None
         assert page.signature == sign(page.text)

@@ -57,7 +57,6 @@ def test_trafilatura_is_not_asked_where_resiliparse_finds_a_text(
     asked: list[str], times: int
 ) -> None:
     main = extract_page(page(f"<nav><a href='/'>Home</a></nav><p>{SENTENCE * times}</p>"))
-
     assert canonical_words(main.text) == canonical_words(SENTENCE * times)
     assert asked == []
 
@@ -68,7 +67,6 @@ def test_trafilatura_is_asked_where_resiliparse_finds_next_to_nothing(
 ) -> None:
     html = page(HIDDEN + found)
     monkeypatch.setattr(FastTrafilaturaPage, "main_text", lambda *_: SENTENCE * 8)
-
     assert canonical_words(extract_page(html).text) == canonical_words(SENTENCE * 8)
     assert asked == [html]
 
@@ -108,7 +106,6 @@ def test_a_worker_imports_neither_trafilatura_nor_lxml_for_plain_pages() -> None
         check=True,
     )
     modules = {*json.loads(done.stdout)}
-
     assert "resiliparse" in modules
     assert not modules & {"trafilatura", "lxml", "lxml.etree", "scrapy", "sqlalchemy"}
 
@@ -187,7 +184,6 @@ def test_resiliparse_reads_title_language_and_link_as_lxml_does(head: str, attri
     quick, careful = QuickPage.parse(html), TrafilaturaPage.parse(html)
     assert quick is not None
     assert careful is not None
-
     assert quick.title == careful.title
     assert quick.canonical == careful.canonical
     # lxml does not see the attribute xml:lang of HTML.
@@ -226,7 +222,6 @@ def bodies(archive: Path, count: int) -> list[bytes]:
 def test_heads_of_real_pages_are_the_same_by_both_parsers(data: Path, folder: str) -> None:
     for body in bodies(data / folder / "html.tar.xz", 60):
         quick, careful = (extract_head(body, parser=one) for one in (QuickPage, TrafilaturaPage))
-
         assert (quick.title, quick.canonical) == (careful.title, careful.canonical)
         # lxml does not see the attribute xml:lang of HTML.
         assert careful.language in (quick.language, None)
@@ -273,7 +268,6 @@ def test_a_hostile_page_has_a_clean_text_or_a_reason(parser: Parser, body: str) 
 def test_what_is_not_html_has_no_main_text(parser: Parser, body: str) -> None:
     with pytest.raises(ExtractionError) as caught:
         extract_page(body, parser=parser)
-
     assert caught.value.reason == "no_main_text"
     assert extract_head("", parser=parser) == Head()
 
@@ -293,6 +287,5 @@ def test_whatever_a_parser_raises_is_a_reason(
     monkeypatch.setattr(QuickPage, method, replaced)
     with pytest.raises(ExtractionError) as caught:
         extract_page(page(f"<p>{SENTENCE}</p>"), parser=QuickPage)
-
     assert caught.value.reason == reason
     assert caught.value.__cause__ is error

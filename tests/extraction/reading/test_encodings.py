@@ -28,7 +28,6 @@ def test_bytes_are_read_as_their_meta_element_or_http_header_declares(
     page = page_of(text, head=f'<meta charset="{encoding}">')
     assert decode(page.encode(encoding)) == page
     assert extract_page(page.encode(encoding)) == extract_page(page)
-
     page = page_of(text)
     assert decode(page.encode(encoding), encoding) == page
     assert extract_page(page.encode(encoding), encoding=encoding) == extract_page(page)
@@ -36,7 +35,6 @@ def test_bytes_are_read_as_their_meta_element_or_http_header_declares(
 
 def test_the_http_header_wins_over_the_meta_element() -> None:
     page = page_of(RUSSIAN, head='<meta charset="iso-8859-1">')
-
     assert decode(page.encode("windows-1251"), "windows-1251") == page
 
 
@@ -44,14 +42,12 @@ def test_the_http_header_wins_over_the_meta_element() -> None:
 @pytest.mark.parametrize("declared", [None, "windows-1251", "utf-8"])
 def test_a_byte_order_mark_wins_over_what_is_declared(encoding: str, declared: str | None) -> None:
     page = page_of(RUSSIAN, head='<meta charset="iso-8859-1">')
-
     assert decode(f"\ufeff{page}".encode(encoding), declared) == page
 
 
 @pytest.mark.parametrize("declared", ["iso-8859-1", "windows-1251", "shift_jis"])
 def test_valid_utf_8_is_utf_8_whatever_is_declared(declared: str) -> None:
     page = page_of(RUSSIAN, head=f'<meta charset="{declared}">')
-
     assert decode(page.encode(), declared) == page
     assert extract_page(page.encode(), encoding=declared) == extract_page(page)
 

@@ -43,7 +43,6 @@ def test_what_has_no_main_text_has_a_reason(html: bytes | str, reason: str) -> N
 def test_a_page_of_the_largest_accepted_size_is_read_and_50_mb_are_not() -> None:
     assert _reason(b"<p>" + b"a" * 50_000_000) == "too_large"
     html = page_of(ENGLISH)
-
     assert extract_page(html, max_bytes=len(html)).title == "Bridge"
     with pytest.raises(ExtractionError, match="more than") as caught:
         extract_page(html, max_bytes=len(html) - 1)
@@ -55,14 +54,12 @@ def test_a_page_of_eight_megabytes_is_read_whole() -> None:
     html = page_of("").replace("</article>", paragraphs + "</article>")
     html = html.replace("</head>", f"<style>{'.a { color: red }' * 400_000}</style></head>")
     text = extract(html)
-
     assert text is not None
     assert text.count("railway") == 1000
 
 
 def test_nul_bytes_are_ignored() -> None:
     page = page_of(ENGLISH)
-
     assert extract_page(page.replace("railway", "rail\0way")) == extract_page(page)
     assert extract_page(page.replace("railway", "rail\0way").encode()) == extract_page(page)
 
@@ -76,7 +73,6 @@ def test_nul_bytes_are_ignored() -> None:
 )
 def test_what_is_no_character_does_not_reach_the_text_nor_hide_it(odd: str) -> None:
     main = extract_page(page_of(f"{ENGLISH}{odd} "))
-
     assert main.text.encode()
     assert not {"\0", "\x08", "\x1b"} & {*main.text}
     assert canonical_words(main.text).count("railway") == 6
@@ -89,7 +85,6 @@ def test_a_page_with_an_xml_declaration_is_read_as_bytes_and_as_str() -> None:
         f'<html xmlns="http://www.w3.org/1999/xhtml"><head><title>Мост</title></head>'
         f"<body><p>{RUSSIAN * 6}</p></body></html>"
     )
-
     assert extract_page(page) == extract_page(page.encode())
     assert extract_page(page).title == "Мост"
     assert canonical_words(extract_page(page).text) == canonical_words(RUSSIAN * 6)

@@ -21,7 +21,6 @@ def test_an_extractor_is_given_the_html_and_the_url() -> None:
         page.encode("koi8-r"), "https://a.example/", encoding="koi8-r", extractor=extractor
     )
     assert main == MainText("its text", "Bridge", "en")
-
     extract_page(page_of("rail\0way\ud800 "), extractor=extractor)
     assert given_to == [(page, "https://a.example/"), (page_of("railway? "), None)]
 
@@ -32,7 +31,6 @@ def test_an_extractor_may_give_its_own_reason() -> None:
 
     with pytest.raises(ExtractionError) as caught:
         extract_page(page_of(ENGLISH), extractor=extractor)
-
     assert caught.value.reason == "paywall"
 
 

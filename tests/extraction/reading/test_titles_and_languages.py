@@ -28,14 +28,12 @@ from tests.extraction.reading.pages import ENGLISH, page_of
 )
 def test_a_title_is_one_line_without_control_characters(title: str, expected: str | None) -> None:
     html = page_of(ENGLISH).replace("<title>Bridge</title>", title)
-
     assert extract_page(html).title == expected
 
 
 @given(st.text(st.characters(categories=None)))
 def test_a_plain_line_is_one_line_that_can_be_printed(text: str) -> None:
     line = plain_line(text)
-
     assert line == " ".join(line.split())
     assert not any(unicodedata.category(char)[0] == "C" for char in line)
     assert plain_line(line) == line

@@ -180,9 +180,7 @@ def test_a_crawl_waits_for_a_store_that_another_program_has_locked(tmp_path: Pat
     verify(store)
 
 
-def test_pages_of_a_store_that_stays_locked_are_kept_and_later_ones_decided(
-    tmp_path: Path,
-) -> None:
+def test_pages_of_a_store_that_stays_locked_are_kept_and_later_ones_decided(tmp_path: Path) -> None:
     store = tmp_path / "dedup.db"
     with holding(make_pages(75), 60) as (server, held):
         crawling = crawl(
