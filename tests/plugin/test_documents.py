@@ -47,23 +47,18 @@ def document_of(
 def test_an_item_stands_for_its_page_for_a_list_or_for_itself() -> None:
     assert document_of({"name": "no url"}) == Document(Kind.PAGE, PAGE)
     assert document_of({"url": PAGE}) == Document(Kind.PAGE, PAGE)
+    # Only if the page declares that URL, which is not known yet.
+    other = document_of({"url": "https://example.com/articles/8"})
+    assert isinstance(other, Document)
+    assert other.canonical == "https://example.com/articles/8"
+    redirected = response(redirect_urls=["https://example.com/old", "https://short.example/x"])
+    chosen = document_of({"url": "https://short.example/x"}, page=redirected)
+    assert chosen == Document(Kind.PAGE, "https://short.example/x")
     relative = document_of({"url": "/articles/7"})
     assert relative == Document(Kind.PAGE, PAGE), "a relative URL begins at the response's"
     assert document_of({"url": "/product/1"}, only=False) == Document(Kind.LIST, PAGE)
     own = document_of({"html": b"<p>text"}, only=False)
     assert own == Document(Kind.ITEM, None, source=PAGE, html=b"<p>text")
-
-
-def test_an_item_of_another_page_stands_for_it_only_if_the_page_declares_its_url() -> None:
-    chosen = document_of({"url": "https://example.com/articles/8"})
-    assert isinstance(chosen, Document)
-    assert chosen.canonical == "https://example.com/articles/8"
-
-
-def test_the_url_of_a_redirect_is_that_of_the_page() -> None:
-    page = response(redirect_urls=["https://example.com/old", "https://short.example/x"])
-    chosen = document_of({"url": "https://short.example/x"}, page=page)
-    assert chosen == Document(Kind.PAGE, "https://short.example/x")
 
 
 def test_an_item_with_text_is_a_document_of_its_own() -> None:

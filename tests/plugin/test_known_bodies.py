@@ -88,35 +88,6 @@ def test_equal_pages_that_arrive_together_are_extracted_once(crawl: Crawling) ->
     assert sorted(item["dedup"]["status"] for item in done.items) == ["exact"] * 7 + ["new"]
 
 
-def test_bodies_are_known_to_an_extractor_of_another_package_until_its_next_version(
-    project: Project, crawl: Crawling
-) -> None:
-    project.write(
-        "offering.py",
-        """
-        import shingling
-
-
-        def plain(html, url):
-            return shingling.Extracted(shingling.extract(html, url), title="Own title")
-        """,
-    )
-    chosen = ("-s", "DEDUP_EXTRACTOR=plain-text", "-s", "DEDUP_WORKERS=1")
-    known = []
-    for number in ("1.0", "1.0", "1.1"):
-        metadata = f"Metadata-Version: 2.1\nName: offering\nVersion: {number}\n"
-        project.write("offering.dist-info/METADATA", metadata)
-        project.write(
-            "offering.dist-info/entry_points.txt",
-            "[shingling.extractors]\nplain-text = offering:plain\n",
-        )
-        done = crawl(PAGES, *chosen)
-        known.append(done.stat("dedup/known_bodies"))
-    assert known == ["0", "7", "0"]
-    titles = rows_of(project.folder / "dedup.db", "SELECT DISTINCT title FROM pages")
-    assert titles == [("Own title",)]
-
-
 def test_a_page_that_is_not_modified_is_unchanged(project: Project, site: str) -> None:
     project.write(
         "shop/spiders/polite.py",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,7 @@ import pytest
 from shingling import Page, Store
 from tests.support.commands import dedup_command
 from tests.support.pages import article, html
-from tests.support.serving import Answer, serving
+from tests.support.serving import serving
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,47 +60,6 @@ def test_a_footer_makes_no_duplicates_and_a_wall_is_skipped(project: Project) ->
     assert [url for url, result in results.items() if result["original"]] == ["/copy"]
     kept = {url for url, result in results.items() if result["reason"] == "other_title"}
     assert kept == {"/1", "/2", "/3", "/wally", "/wallz"}
-
-
-API_SPIDER = """
-import json
-
-import scrapy
-
-class Spider(scrapy.Spider):
-    name = "spider"
-
-    async def start(self):
-        for number in range(17):
-            yield scrapy.Request(f"{self.site}/wp-json/wp/v2/posts/{number}")
-
-    def parse(self, response):
-        post = json.loads(response.text)
-        title, content = post["title"]["rendered"], post["content"]["rendered"]
-        yield {"url": post["link"], "title": title, "post": content}
-"""
-
-
-def test_the_same_text_from_an_api_is_a_copy_under_its_title_and_no_template_under_another(
-    project: Project,
-) -> None:
-    posts = [(number, f"Story of {'abcdefghijklmn'[number]}") for number in range(14)]
-    posts += [(2, "Story of c"), (5, "Story of f"), (9, "Retold")]
-    answers = {}
-    for number, (story, title) in enumerate(posts):
-        path = f"/wp-json/wp/v2/posts/{number}"
-        content = {"rendered": f"<p>{article(story, 60)}</p>", "protected": False}
-        post = {"link": f"https://a.example/{number}/", "title": {"rendered": title}}
-        answers[path] = Answer(json.dumps({**post, "content": content}).encode(), "text/html")
-    project.write("shop/spiders/spider.py", API_SPIDER)
-    with serving(answers) as site:
-        crawl = project.crawl("-a", f"site={site.url}", "-s", "DEDUP_HTML_FIELD=post", *ONE_BY_ONE)
-    results = [item["dedup"] for item in crawl.items]
-    assert [(result["status"], result["reason"]) for result in results] == [
-        *[("new", None)] * 14,
-        *[("exact", None)] * 2,
-        ("new", "other_title"),
-    ]
 
 
 @pytest.fixture

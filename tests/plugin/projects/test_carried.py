@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SPIDER = '''
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import scrapy
 from itemloaders.processors import TakeFirst
@@ -96,12 +96,6 @@ class Spider(scrapy.Spider):
     def finish_copy(self, response, data):
         yield self.add_delivery({**data, "colour": "red", "sizes": ["S", "M", "L"]}, response)
 
-    def begin_dataclass(self, data, response):
-        return {"meta": {"item": Plain(**data)}}
-
-    def finish_dataclass(self, response):
-        yield replace(response.meta["item"], delivery=response.css("h1::text").get())
-
     def begin_loader(self, data, response):
         loader = Loader(Product(), response)
         loader.add_value(None, data)
@@ -111,13 +105,6 @@ class Spider(scrapy.Spider):
         loader = response.meta["loader"]
         loader.add_value("delivery", response.css("h1::text").get())
         yield loader.load_item()
-
-    def begin_selector(self, data, response):
-        return {"meta": {"shape": data["shape"], "row": response.css("article")[0]}}
-
-    def finish_selector(self, response):
-        row = response.meta["row"]
-        yield {"shape": response.meta["shape"], "name": row.css("h1::text").get()}
 
     # Three pages: a new item at each of them.
 
@@ -154,12 +141,6 @@ class Spider(scrapy.Spider):
     def finish_own_plain(self, response, shape, name, tags):
         yield {"shape": shape, "name": name, "tags": tags}
 
-    def begin_own_other(self, data, response):
-        return {"meta": {"data": data}, "cb_kwargs": {"options": {"page": 1, "last": 30}}}
-
-    def finish_own_other(self, response, options):
-        yield {"shape": "own_other", "delivery": response.css("h1::text").get(), "stock": 1}
-
     def begin_own_browser(self, data, response):
         return {"meta": {"playwright_page_methods": [data], "zyte_api": data, "splash": data}}
 
@@ -193,8 +174,8 @@ def test_an_item_that_its_request_has_carried_is_kept_and_one_of_the_page_itself
         crawl = project.crawl("-a", f"site={site.url}")
     assert "Traceback" not in crawl.log
     came = Counter(item["shape"] for item in crawl.items)
-    carried = {"meta", "copy", "dataclass", "loader", "selector", "chain"}
-    own = {"own_nothing", "own_plain", "own_other", "own_browser"}
+    carried = {"meta", "copy", "loader", "chain"}
+    own = {"own_nothing", "own_plain", "own_browser"}
     assert came == {
         **dict.fromkeys(carried, NUMBER),
         **dict.fromkeys(own, 1),

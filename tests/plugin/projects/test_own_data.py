@@ -27,7 +27,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import attrs
-import pydantic
 import scrapy
 
 
@@ -51,13 +50,6 @@ class Variant:
     url: str
     title: str
     details: dict[str, Any]
-
-
-class Job(pydantic.BaseModel):
-    url: str
-    title: str
-    place: str | None
-    found_at: datetime.datetime
 
 
 class Spider(scrapy.Spider):
@@ -84,8 +76,6 @@ class Spider(scrapy.Spider):
             yield Event(**common, begins=datetime.date.fromisoformat(data["begins"]))
         elif kind == "variants":
             yield Variant(**common, details=data)
-        elif kind == "jobs":
-            yield Job(**common, place=data["place"], found_at=now)
         elif kind == "full":
             yield {
                 **common, **data,
@@ -118,7 +108,6 @@ SHAPES: dict[str, list[dict[str, Any]]] = {
     "events": [{"begins": f"2027-05-{n + 1:02}"} for n in range(NUMBER)],
     "variants": [{"sku": f"A-{n}", "colour": "red", "price": 9.5} for n in range(NUMBER)],
     "offers": [{"seller": "one", "price": 10 + n} for n in range(NUMBER)],
-    "jobs": [{"place": f"Town {n}"} for n in range(NUMBER)],
     "pictures": [{"images": [{"url": f"/{n}.jpg", "path": "p"}]} for n in range(NUMBER)],
     "nested": [{"offers": [{"price": 5, "sizes": ["S", str(n)]}]} for n in range(NUMBER)],
     "more": [{"a": 1, "b": 2, "c": [{"d": False}]}, {"a": 1, "b": 2}, {"a": 1}],
@@ -297,7 +286,7 @@ def test_a_new_copy_of_what_an_earlier_crawl_brought_is_dropped(project: Project
 def test_the_end_of_a_crawl_warns_where_most_items_were_dropped(
     project: Project, site: Server
 ) -> None:
-    kinds = ("branches", "events", "jobs")
+    kinds = ("branches", "events", "variants")
     done = crawl(project, site, *kinds, settings=("-s", "DEDUP_FIELDS="))
     warning = done.log.partition("WARNING: Dedup dropped ")[2]
     assert warning.startswith("47 items of 127.0.0.1 as duplicates of one page, ")

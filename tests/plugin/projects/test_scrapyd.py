@@ -19,9 +19,9 @@ from tests.support.pages import article, edited, html, linked
 from tests.support.serving import serving
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from tests.plugin.projects.user_project import UserProject
+    from tests.plugin.projects.user_project import Projects, UserProject
 
 _LONGEST = 60  # seconds
 
@@ -100,7 +100,7 @@ class Scrapyd:
 
 
 @pytest.fixture
-def scrapyd(project: Callable[[str], UserProject]) -> Iterator[tuple[Scrapyd, UserProject]]:
+def scrapyd(project: Projects) -> Iterator[tuple[Scrapyd, UserProject]]:
     deployed = project("plain")
     deployed.python("setup.py", "bdist_egg", "--dist-dir", "dist")
     # The server runs where the project is not.
