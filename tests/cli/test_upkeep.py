@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -76,24 +75,17 @@ def test_at_a_terminal_all_pages_are_decided_again_only_after_a_yes(dedup: Any, 
     assert originals(url)["https://b.example/edited"] == "https://a.example/1"
 
 
-def test_texts_are_signed_under_the_scheme_of_the_settings(dedup: Any, url: str) -> None:
+def test_texts_are_signed_under_the_scheme_of_the_settings_or_none_is(dedup: Any, url: str) -> None:
     done = dedup("rebuild", "--scheme", "--json", DEDUP_SHINGLE_SIZE=2)
     assert done.json()["pages"] == 4
     assert dedup("status", "--json").json()["scheme"]["shingle_size"] == 2
     with Store.open(url) as store:
         [verdict] = store.check([Page("https://d.example/", FIRST)], rules=RULES)
         assert verdict.original == "https://a.example/1"
-
-
-def test_pages_without_texts_are_not_signed_again(dedup: Any, url: str) -> None:
-    with Store.open(url) as store:
-        store.check(
-            [Page("https://d.example/", article(9))], rules=replace(RULES, store_text=False)
-        )
-    done = dedup("rebuild", "--scheme", DEDUP_SHINGLE_SIZE=2)
-    assert done.code == 2
-    assert "1 page is stored without its text" in done.err
-    assert dedup("status", "--json").json()["scheme"]["shingle_size"] == 5
+        store.check([Page("https://e.example/", article(9))], rules=Rules(store_text=False))
+    done = dedup("rebuild", "--scheme", DEDUP_SHINGLE_SIZE=3)
+    assert (done.code, "1 page is stored without its text" in done.err) == (2, True)
+    assert dedup("status", "--json").json()["scheme"]["shingle_size"] == 2
 
 
 def test_an_interrupted_rebuild_is_shown_resumed_or_abandoned(dedup: Any, url: str) -> None:

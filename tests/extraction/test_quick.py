@@ -61,22 +61,29 @@ def test_trafilatura_is_not_asked_where_resiliparse_finds_a_text(
     assert asked == []
 
 
-@pytest.mark.parametrize("found", ["", "<p>One line is all that is found.</p>"])
-def test_trafilatura_is_asked_where_resiliparse_finds_next_to_nothing(
-    asked: list[str], found: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    html = page(HIDDEN + found)
-    monkeypatch.setattr(FastTrafilaturaPage, "main_text", lambda *_: SENTENCE * 8)
-    assert canonical_words(extract_page(html).text) == canonical_words(SENTENCE * 8)
-    assert asked == [html]
+LINE = "One line is all that is found."
 
 
-def test_the_longer_text_is_taken_where_trafilatura_finds_less(
+@pytest.mark.parametrize(
+    ("line", "its_text", "expected"),
+    [
+        ("", SENTENCE * 8, SENTENCE * 8),
+        (f"<p>{LINE}</p>", SENTENCE * 8, SENTENCE * 8),
+        (f"<p>{LINE}</p>", "Home", LINE),
+        (f"<p>{LINE}</p>", None, LINE),
+    ],
+)
+def test_trafilatura_is_asked_where_resiliparse_finds_little_and_the_longer_text_is_taken(
+    asked: list[str],
     monkeypatch: pytest.MonkeyPatch,
+    line: str,
+    its_text: str | None,
+    expected: str,
 ) -> None:
-    for found in ("Home", None):
-        monkeypatch.setattr(FastTrafilaturaPage, "main_text", lambda *_, found=found: found)
-        assert extract_page(page(HIDDEN + "<p>One line is found.</p>")).text == "One line is found."
+    html = page(HIDDEN + line)
+    monkeypatch.setattr(FastTrafilaturaPage, "main_text", lambda *_: its_text)
+    assert canonical_words(extract_page(html).text) == canonical_words(expected)
+    assert asked == [html]
 
 
 def test_resiliparse_alone_does_not_ask_trafilatura(asked: list[str]) -> None:

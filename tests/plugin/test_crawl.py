@@ -71,7 +71,7 @@ def test_the_log_says_how_pages_are_compared_and_what_came_of_it_and_shows_a_dro
     for part in (store, "action drop", "method minhash", "threshold 0.5", "a thread", "kernel"):
         assert part in first
     assert last.endswith(
-        "Dedup: 4 items: 2 dropped (1 exact, 1 near), 2 new, 0 unchanged, 0 changed,"
+        "Dedup: 4 items: 2 dropped (1 near, 1 exact), 2 new, 0 unchanged, 0 changed,"
         " 0 skipped, 0 errors"
     )
     assert crawl.stat("dedup/dropped") == "2"
@@ -108,11 +108,16 @@ def test_tag_puts_the_result_into_every_item_and_row(project: Project, site: str
     assert all("'status': " in row["dedup"] for row in rows)
 
 
-def test_observe_leaves_the_items_alone(project: Project, site: str) -> None:
-    crawl = project.crawl("-a", f"site={site}", "-a", ALL, "-s", "DEDUP_ACTION=observe")
-    assert len(crawl.items) == 4
-    assert all(set(item) == {"url", "heading"} for item in crawl.items)
-    assert crawl.stat("dedup/checked") == "4"
+@pytest.mark.parametrize(
+    ("setting", "checked"), [("DEDUP_ACTION=observe", "4"), ("DEDUP_ENABLED=False", None)]
+)
+def test_items_are_left_alone_where_that_is_asked_for(
+    project: Project, site: str, setting: str, checked: str | None
+) -> None:
+    crawl = project.crawl("-a", f"site={site}", "-a", ALL, "-s", setting)
+    assert [set(item) for item in crawl.items] == [{"url", "heading"}] * 4
+    assert crawl.stat("dedup/checked") == checked
+    assert (project.folder / "dedup.db").exists() is bool(checked)
 
 
 def test_the_same_crawl_again_finds_every_page_unchanged(project: Project, site: str) -> None:
@@ -191,13 +196,6 @@ def test_scope_says_what_is_compared_with_what(project: Project, scope: str, kep
             "-a", f"paths={first.url}/a,{mirror}/a", *ONE_BY_ONE, "-s", f"DEDUP_SCOPE={scope}"
         )
     assert len(crawl.items) == kept
-
-
-def test_dedup_enabled_false_switches_everything_off(project: Project, site: str) -> None:
-    crawl = project.crawl("-a", f"site={site}", "-a", ALL, "-s", "DEDUP_ENABLED=False")
-    assert len(crawl.items) == 4
-    assert crawl.stat("dedup/checked") is None
-    assert not (project.folder / "dedup.db").exists()
 
 
 def test_neither_verdicts_nor_the_store_depend_on_workers_the_kernel_or_main_texts(
