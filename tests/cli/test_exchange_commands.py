@@ -204,6 +204,7 @@ def test_a_file_is_replaced_only_when_told_to_and_never_left_half_written(
     assert file.read_bytes() == before
     assert [path.name for path in folder.iterdir()] == ["store.jsonl"]
     assert dedup("export", "--store", source, str(tmp_path / "none" / "a.jsonl")).code == 2
+    assert dedup("export", "--store", source, os.devnull, "--format", "csv").code == 0
 
 
 def test_the_name_tells_the_format(dedup: Any, source: str, tmp_path: Path) -> None:
@@ -313,6 +314,8 @@ WRONG = {
     "base64": ('"minima": "', '"minima": "!', "line 13: minima is not in base64"),
     "short": ('"minima": "', '"minima": "AAAA', "line 13: minima is b'"),
     "hexadecimal": ('"text_hash": "', '"text_hash": "xx', "line 13: text_hash is not 32 hex"),
+    "simhash": ('"simhash": "', '"simhash": "00', "line 13: simhash is not 16 hexadecimal digits"),
+    "original": ('"original_id": 1', '"original_id": 77', "its original, 77, is missing"),
     "no record": ('{"record": "page", ', "{", "line 13: record is missing"),
     "no minima": ('"minima": "', '"minimal": "', "line 13: minima is missing"),
     "url": ("a.example/2", "a.example/1", "line 14: a second page has the URL https://a.exam"),

@@ -96,6 +96,7 @@ def test_groups_by_event_measure_the_texts(dedup: Any, measure: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
+        (("similar", "-", "--measure", "dice"), "DEDUP_STORE_TEXT"),
         (("similar", "https://a.example/1", "--measure", "uniqueness"), "DEDUP_STORE_TEXT"),
         (("groups", "--by", "event", "--measure", "dice"), "DEDUP_STORE_TEXT"),
         (("groups", "--by", "event", "--measure", "uniqueness"), "invalid choice"),
@@ -109,5 +110,5 @@ def test_measures_need_texts_and_do_not_go_with_everything(
     none = f"sqlite:///{tmp_path / 'none.db'}"
     with Store.open(none, store_text=False) as store:
         store.check([Page(where, text) for where, text in TEXTS.items()])
-    done = dedup(*arguments, "--store", none)
+    done = dedup(*arguments, "--store", none, stdin=article(1).encode())
     assert (done.code, problem in done.err) == (2, True), done

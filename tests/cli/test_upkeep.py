@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -82,7 +83,9 @@ def test_texts_are_signed_under_the_scheme_of_the_settings_or_none_is(dedup: Any
     with Store.open(url) as store:
         [verdict] = store.check([Page("https://d.example/", FIRST)], rules=RULES)
         assert verdict.original == "https://a.example/1"
-        store.check([Page("https://e.example/", article(9))], rules=Rules(store_text=False))
+        store.check(
+            [Page("https://e.example/", article(9))], rules=replace(RULES, store_text=False)
+        )
     done = dedup("rebuild", "--scheme", DEDUP_SHINGLE_SIZE=3)
     assert (done.code, "1 page is stored without its text" in done.err) == (2, True)
     assert dedup("status", "--json").json()["scheme"]["shingle_size"] == 2

@@ -197,6 +197,14 @@ def test_resiliparse_reads_title_language_and_link_as_lxml_does(head: str, attri
     assert quick.language == ("fr" if "xml:lang" in attributes else careful.language)
 
 
+@pytest.mark.parametrize("head", [head for name, head in HEADS.items() if name != "control"])
+def test_every_parser_reads_the_same_head(head: str) -> None:
+    html = page(ARTICLE, head)
+    heads = {extract_head(html, "http://a.example/", parser=parser) for parser in PARSERS}
+    assert len(heads) == 1
+    assert heads != {Head()}
+
+
 @pytest.mark.parametrize("parser", PARSERS)
 @pytest.mark.parametrize(
     ("body", "expected"),

@@ -12,6 +12,7 @@ from tests.support.crawls import NEEDS_NO_REACTOR, SPIDER, Crawling, Project
 from tests.support.invariants import dump
 from tests.support.pages import article, html
 from tests.support.serving import serving
+from tests.support.stores import execute
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -184,6 +185,40 @@ def test_without_the_addon_the_pipeline_alone_compares_the_fields_of_items(
     crawl = project.crawl("-a", f"site={site}", "-a", ALL, *ONE_BY_ONE)
     assert crawl.status == 0, crawl.log
     assert [item["heading"] for item in crawl.items] == ["A", "Other"]
+
+
+def test_fields_are_called_and_texts_kept_as_the_settings_say(project: Project, site: str) -> None:
+    fields = '"link": response.url, "name": "A name", "body": response.css("p::text").get(),'
+    project.write("shop/spiders/spider.py", SPIDER.replace('"url": response.url,', fields))
+    names = {"URL": "link", "TITLE": "name", "TEXT": "body", "RESULT": "seen"}
+    chosen = [f"-sDEDUP_{name}_FIELD={field}" for name, field in names.items()]
+    crawl = project.crawl(
+        *("-a", f"site={site}", "-a", "paths=/a,/copy", *ONE_BY_ONE, *chosen),
+        *("-s", "DEDUP_ACTION=tag", "-s", "DEDUP_STORE_TEXT=False"),
+    )
+    assert [item["seen"]["status"] for item in crawl.items] == ["new", "exact"]
+    [shown] = project.dedup("show", f"{site}/a", "--text")
+    assert (shown["title"], shown["text"]) == ("A name", None)
+
+
+@pytest.mark.parametrize(
+    ("setting", "reason"),
+    [("DEDUP_MAX_BYTES=100", "too_large"), ("DEDUP_MIN_WORDS=1000", "short")],
+)
+def test_pages_that_are_too_long_or_too_short_are_skipped(
+    project: Project, site: str, setting: str, reason: str
+) -> None:
+    where = ("-a", f"site={site}", "-a", "paths=/a,/edited", *ONE_BY_ONE)
+    crawl = project.crawl(*where, "-s", "DEDUP_ACTION=tag", "-s", setting)
+    assert [item["dedup"]["reason"] for item in crawl.items] == [reason] * 2
+
+
+def test_an_original_that_was_not_seen_for_long_has_no_copies(project: Project, site: str) -> None:
+    where = ("-a", f"site={site}", "-s", "DEDUP_WINDOW_DAYS=1", "-s", "DEDUP_ACTION=tag")
+    project.crawl(*where, "-a", "paths=/a")
+    execute(project.folder / "dedup.db", "UPDATE pages SET last_seen = last_seen - 90000")
+    (item,) = project.crawl(*where, "-a", "paths=/edited").items
+    assert item["dedup"]["status"] == "new"
 
 
 @pytest.mark.parametrize(("scope", "kept"), [("all", 1), ("site", 2)])

@@ -114,6 +114,7 @@ class Url:
     [
         ({"url": Url(PAGE)}, {"url": PAGE}),
         ({"url": [PAGE]}, {"url": PAGE}),
+        ({"url": PAGE.encode()}, {"url": PAGE}),
         ({"url": ""}, {}),
         ({"url": []}, {}),
         ({"text": ["one", "two"]}, {"text": "one\ntwo"}),
