@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import json
 import os
 import shutil
-import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,21 +20,16 @@ from shingling import Page, Rules, Scheme, Store, sign
 from shingling.admin.formats.jsonl_csv import read_lines, records_in, write_csv, write_jsonl
 from shingling.admin.formats.parquet import read_parquet, write_parquet
 from shingling.admin.records import PAGE_FIELDS, Header, Record, checked
-from shingling.admin.reviews import merge_reviews
-from shingling.admin.transfer import export
 from shingling.fetching.rows import RuleCounts
 from shingling.fetching.stored_rules import pin_rule, save
 from shingling.sketch import Banding
 from shingling.store import Index
 from shingling.store.session import Session
-from tests.support.commands import Done, dedup_command
-from tests.support.installed import ROOT
-from tests.support.invariants import verify
 from tests.support.pages import article
 from tests.support.stores import url_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Sequence
 
     from tests.support.postgres import Database
 
@@ -56,12 +48,6 @@ PAGES = [
 SUFFIXES = ("jsonl", "csv.gz", "parquet")
 
 
-@pytest.fixture
-def dedup(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Done]:
-    """Scrapy's command line in this process; without standard input, at a terminal."""
-    return partial(dedup_command, monkeypatch)
-
-
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store that has a bit of everything, of which each test has a copy."""
@@ -71,11 +57,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
             run = store.start_run("news", {"threshold": 0.8, "ü": None})
             store.check([page], run=run, rules=Rules(store_text=number not in (3, 6)))
             store.finish_run(run, "finished")
+        store.admin.review("https://a.example/1", "https://a.example/4", same=False, note="=1")
     with Session.open(f"sqlite:///{file}") as session:
-        with session.database.writing() as connection:
-            word = {"a": "https://a.example/1", "b": "https://a.example/4", "same": False}
-            words = {**word, "note": "=1", "created": 5}
-            merge_reviews(connection, [Record("review", words)])
         save(session, [RuleCounts("a.example", "drop-parameter =1", "a.example", agreed=7)])
         pin_rule(session, "a.example", "lower-case", "a.example/\\N", pinned=False)
     return file
@@ -87,30 +70,10 @@ def source(made: Path, tmp_path: Path) -> str:
     return f"sqlite:///{shutil.copy(made, tmp_path)}"
 
 
-@pytest.fixture
-def target(tmp_path: Path) -> Iterator[str]:
-    """The URL of a store that is not there yet."""
-    file = tmp_path / "target.db"
-    yield f"sqlite:///{file}"
-    if file.exists():
-        verify(file)
-
-
-def everything(url: str) -> list[Record]:
-    with Session.open(url, create=False) as session:
-        return list(export(session))
-
-
-def standing(url: str) -> list[tuple[Any, ...]]:
-    with Store.open(url, create=False) as store:
-        return [(page.url, page.status, page.last_verdict, page.original) for page in store.pages()]
-
-
-def lines_of(file: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in file.read_bytes().decode().split("\n")[:-1]]
-
-
-# Stores that move
+def everything(dedup: Any, url: str) -> str:
+    done = dedup("export", "--store", url)
+    assert done.code == 0, done
+    return str(done.out)
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -119,38 +82,13 @@ def test_a_store_moves_without_loss_in_every_format(
 ) -> None:
     file = str(tmp_path / f"store.{suffix}")
     done = dedup("export", "--store", source, file, "--json").json()
-    assert done == {
-        "file": file,
-        "pages": 6,
-        "damaged": 0,
-        "bytes": Path(file).stat().st_size,
-    }
+    assert done == {"file": file, "pages": 6, "damaged": 0, "bytes": Path(file).stat().st_size}
     done = dedup("import", "--store", target, file)
     assert (done.code, done.err) == (0, "")
     assert done.out == "6 pages restored as they were, with 8 runs and 1 review\n"
-    assert everything(target) == everything(source)
-    for command in (["groups"], ["list"], ["show", "https://a.example/1", "--text"]):
-        shown = [dedup(*command, "--store", url, "--json").json() for url in (source, target)]
-        assert shown[0] == shown[1]
+    assert everything(dedup, target) == everything(dedup, source)
     one, two = (dedup("status", "--store", url, "--json").json() for url in (source, target))
     assert {name for name in one if one[name] != two[name]} <= {"url", "bytes"}
-    for url, name in ((source, "a.jsonl"), (target, "b.jsonl")):
-        assert dedup("export", "--store", url, str(tmp_path / name)).code == 0
-    assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
-
-
-def test_a_store_moves_through_a_pipe(source: str, target: str) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "error"}
-    command = f"{sys.executable} -m scrapy dedup"
-    piped = subprocess.run(
-        ["/bin/sh", "-c", f"{command} export --store {source} | {command} import --store {target}"],
-        env=environment,
-        capture_output=True,
-        check=True,
-    )
-    assert piped.stdout.startswith(b"6 pages restored as they were"), piped
-    assert piped.stderr == b""
-    assert everything(target) == everything(source)
 
 
 def test_a_store_moves_to_postgresql_and_back(
@@ -158,36 +96,13 @@ def test_a_store_moves_to_postgresql_and_back(
 ) -> None:
     between = url_of(tmp_path / "between.pg")
     for here, there in ((source, between), (between, target)):
-        exported = dedup("export", "--store", here).out.encode()
+        exported = everything(dedup, here).encode()
         assert dedup("import", "--store", there, "--json", stdin=exported).json()["restored"]
-        one, two = (dedup("status", "--store", url, "--json").json() for url in (here, there))
-        assert {name for name in one if one[name] != two[name]} <= {"url", "bytes"}
-    assert everything(between) == everything(source)
-    assert everything(target) == everything(source)
+    assert everything(dedup, between) == everything(dedup, source)
+    assert everything(dedup, target) == everything(dedup, source)
     again = dedup("import", "--store", between, "--json", stdin=exported).json()
     assert again["unchanged"] == 6
     postgres.drop(tmp_path)
-
-
-def test_texts_can_be_left_out(dedup: Any, source: str, target: str, tmp_path: Path) -> None:
-    file = tmp_path / "store.jsonl"
-    assert dedup("export", "--store", source, str(file), "--no-text").code == 0
-    assert TEXT not in file.read_text(encoding="utf-8")
-    assert dedup("import", "--store", target, str(file)).code == 0
-    assert standing(target) == standing(source)
-    shown = dedup("show", "--store", target, "https://a.example/1", "--text", "--json").json()
-    assert shown[0]["text"] is None
-
-
-def test_an_empty_store_takes_the_scheme_of_the_file(
-    dedup: Any, source: str, target: str, tmp_path: Path
-) -> None:
-    Store.open(target, scheme=Scheme(shingle_size=3)).close()
-    done = dedup("import", "--store", target, stdin=dedup("export", "--store", source).out.encode())
-    assert done.code == 0, done
-    assert everything(target) == everything(source)
-    with Store.open(target, scheme=Scheme()) as store:
-        assert store.scheme == Scheme()
 
 
 def test_pages_for_a_store_that_has_some_are_decided_again(
@@ -203,7 +118,7 @@ def test_pages_for_a_store_that_has_some_are_decided_again(
         )
         store.admin.review("https://a.example/1", "https://z.example/1", same=False, note="newer")
         store.admin.review("https://a.example/1", "https://a.example/4", same=False, note="newer")
-    exported = dedup("export", "--store", source).out.encode()
+    exported = everything(dedup, source).encode()
     done = dedup("import", "--store", target, stdin=exported)
     assert (done.code, done.err) == (0, "")
     assert (
@@ -220,10 +135,8 @@ def test_pages_for_a_store_that_has_some_are_decided_again(
         [seen] = store.find("https://a.example/1")
         assert (seen.first_seen.timestamp(), seen.last_seen.timestamp()) == (1e9, 1.4e9)
         assert {one.note for one in store.admin.reviews()} == {"newer"}
-    before = standing(target)
     again = dedup("import", "--store", target, "--json", stdin=exported).json()
     assert (again["restored"], again["pages"], again["unchanged"]) == (False, 6, 6)
-    assert [page[:2] for page in standing(target)] == [page[:2] for page in before]
 
 
 def test_reviews_of_the_file_hold_for_pages_of_the_store(
@@ -234,9 +147,10 @@ def test_reviews_of_the_file_hold_for_pages_of_the_store(
     with Store.open(target) as store:
         store.check([Page("https://a.example/1", TEXT), Page("https://a.example/3", TEXT)])
         assert [page.status for page in store.pages()] == ["new", "exact"]
-    done = dedup("import", "--store", target, stdin=dedup("export", "--store", source).out.encode())
+    done = dedup("import", "--store", target, stdin=everything(dedup, source).encode())
     assert done.code == 0, done
-    assert standing(target)[1][3] is None
+    with Store.open(target) as store:
+        assert [page.original for page in store.find("https://a.example/3")] == [None]
 
 
 def test_another_scheme_is_refused_unless_texts_can_be_signed_anew(
@@ -244,14 +158,14 @@ def test_another_scheme_is_refused_unless_texts_can_be_signed_anew(
 ) -> None:
     with Store.open(target, scheme=Scheme(shingle_size=4)) as store:
         store.check([Page("https://z.example/1", article(8))])
-    before = everything(target)
+    before = everything(dedup, target)
     exported = dedup("export", "--store", source, "--no-text").out.encode()
     done = dedup("import", "--store", target, stdin=exported)
     assert done.code == 2
     assert "and no texts to sign anew" in done.err
     assert done.err.count("\n") == 1
-    assert everything(target) == before
-    exported = dedup("export", "--store", source).out.encode()
+    assert everything(dedup, target) == before
+    exported = everything(dedup, source).encode()
     done = dedup("import", "--store", target, stdin=exported)
     assert done.code == 0
     assert "its pages are signed anew from their texts" in done.err
@@ -263,9 +177,6 @@ def test_another_scheme_is_refused_unless_texts_can_be_signed_anew(
     with Store.open(target) as store:
         [page] = store.find("https://a.example/1")
         assert store.signature(page) == sign(TEXT, Scheme(shingle_size=4))
-
-
-# Files
 
 
 def test_a_file_is_replaced_only_when_told_to_and_never_left_half_written(
@@ -280,8 +191,8 @@ def test_a_file_is_replaced_only_when_told_to_and_never_left_half_written(
     assert "--force replaces it" in done.err
     assert file.read_bytes() == b"precious"
     assert dedup("export", "--store", source, str(file), "--force").code == 0
-    assert len(lines_of(file)) == 20
     before = file.read_bytes()
+    assert before.count(b"\n") == 20
 
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device", "store.jsonl")
@@ -289,10 +200,7 @@ def test_a_file_is_replaced_only_when_told_to_and_never_left_half_written(
     with monkeypatch.context() as patch:
         patch.setattr("shingling.admin.formats.jsonl_csv._encoded", fail)
         done = dedup("export", "--store", source, str(file), "--force")
-    assert (done.code, done.err) == (
-        2,
-        "scrapy dedup export: store.jsonl: No space left on device\n",
-    )
+    assert (done.code, "store.jsonl: No space left on device\n" in done.err) == (2, True)
     assert file.read_bytes() == before
     assert [path.name for path in folder.iterdir()] == ["store.jsonl"]
     assert dedup("export", "--store", source, str(tmp_path / "none" / "a.jsonl")).code == 2
@@ -300,53 +208,33 @@ def test_a_file_is_replaced_only_when_told_to_and_never_left_half_written(
 
 
 def test_the_name_tells_the_format(dedup: Any, source: str, tmp_path: Path) -> None:
-    for name in ("store", "store.txt", "store.json", "store.gz"):
-        done = dedup("export", "--store", source, str(tmp_path / name))
-        assert done.code == 2
-        assert "give --format jsonl, csv, parquet" in done.err
-        assert not (tmp_path / name).exists()
-    done = dedup("export", "--store", source, str(tmp_path / "store.txt"), "--format", "csv")
-    assert done.code == 0
-    assert (tmp_path / "store.txt").read_bytes().startswith(b"record,data,id,url,")
-    assert dedup("import", "--store", source, str(tmp_path / "store.txt")).code == 2
+    file = tmp_path / "store.txt"
+    done = dedup("export", "--store", source, str(file))
+    assert (done.code, file.exists()) == (2, False)
+    assert "give --format jsonl, csv, parquet" in done.err
+    assert dedup("export", "--store", source, str(file), "--format", "csv").code == 0
+    assert file.read_bytes().startswith(b"record,data,id,url,")
     for command in ("export", "import"):
         for arguments in (["--format", "parquet"], [str(tmp_path / "store.parquet.gz")]):
             assert dedup(command, "--store", source, *arguments).code == 2
-    done = dedup("import", "--store", source, str(tmp_path / "none.jsonl"))
-    assert (done.code, done.err.count("\n")) == (2, 1)
-    assert "No such file" in done.err
+    assert "No such file" in dedup("import", "--store", source, str(tmp_path / "none.jsonl")).err
 
 
-def test_packed_files_are_the_same_each_time(dedup: Any, source: str, tmp_path: Path) -> None:
+def test_packed_files_are_the_same_each_time_and_known_by_their_content(
+    dedup: Any, source: str, target: str, tmp_path: Path
+) -> None:
     for name in ("a.jsonl.gz", "b.jsonl.gz"):
         assert dedup("export", "--store", source, str(tmp_path / name)).code == 0
     packed = (tmp_path / "a.jsonl.gz").read_bytes()
     assert packed == (tmp_path / "b.jsonl.gz").read_bytes()
-    assert gzip.decompress(packed) == dedup("export", "--store", source).out.encode()
+    assert dedup("import", "--store", target, stdin=packed).code == 0
+    assert everything(dedup, target) == everything(dedup, source)
 
 
-def test_a_packed_file_is_known_by_its_content(
-    dedup: Any, source: str, target: str, tmp_path: Path
-) -> None:
-    exported = dedup("export", "--store", source).out.encode()
-    assert dedup("import", "--store", target, stdin=gzip.compress(exported)).code == 0
-    assert everything(target) == everything(source)
-
-
-def test_a_json_line_has_all_of_a_page(dedup: Any, source: str, tmp_path: Path) -> None:
-    file = tmp_path / "store.jsonl"
-    dedup("export", "--store", source, str(file))
-    records = lines_of(file)
+def test_a_json_line_has_all_of_a_page(dedup: Any, source: str) -> None:
+    records = [json.loads(line) for line in everything(dedup, source).split("\n")[:-1]]
     kinds = [record.pop("record") for record in records]
-    assert kinds == [
-        "store",
-        *["run"] * 8,
-        "review",
-        *["url_rule"] * 2,
-        *["page"] * 6,
-        "template",
-        "end",
-    ]
+    assert " ".join(kinds) == f"store {'run ' * 8}review {'url_rule ' * 2}{'page ' * 6}template end"
     assert records[0]["scheme"] == {"shingle_size": 5, "version": 2}
     assert records[0]["index"]["indexed"] == "minima"
     pages = [record for record, kind in zip(records, kinds, strict=True) if kind == "page"]
@@ -411,7 +299,7 @@ def test_a_file_that_was_cut_off_is_refused_as_a_whole(
     dedup("export", "--store", source, str(file))
     whole = file.read_bytes()
     Store.open(target, scheme=Scheme(shingle_size=3)).close()
-    before = everything(target)
+    before = everything(dedup, target)
     end = len(whole) - 25
     for cut in (end, len(whole) * 2 // 3, len(whole) // 3):
         file.write_bytes(whole[:cut])
@@ -419,7 +307,7 @@ def test_a_file_that_was_cut_off_is_refused_as_a_whole(
         assert (done.code, done.out) == (2, "")
         assert done.err.startswith(f"scrapy dedup import: {file}: ")
         assert done.err.count("\n") == 1
-        assert everything(target) == before
+        assert everything(dedup, target) == before
 
 
 WRONG = {
@@ -427,14 +315,11 @@ WRONG = {
     "short": ('"minima": "', '"minima": "AAAA', "line 13: minima is b'"),
     "hexadecimal": ('"text_hash": "', '"text_hash": "xx', "line 13: text_hash is not 32 hex"),
     "simhash": ('"simhash": "', '"simhash": "00', "line 13: simhash is not 16 hexadecimal digits"),
-    "record": ('"record": "page"', '"record": "user"', "line 13: a record 'user' is not known"),
+    "original": ('"original_id": 1', '"original_id": 77', "its original, 77, is missing"),
     "no record": ('{"record": "page", ', "{", "line 13: record is missing"),
     "no minima": ('"minima": "', '"minimal": "', "line 13: minima is missing"),
-    "original": ('"original_id": 1', '"original_id": 77', "its original, 77, is missing"),
     "url": ("a.example/2", "a.example/1", "line 14: a second page has the URL https://a.exam"),
-    "other format": ('"format": 1', '"format": 4', "line 1: format is 4, not 1"),
     "json": ('{"record": "run"', '{"record" "run"', "line 2: not JSON"),
-    "array": ('{"record": "run"', '[], {"record": "run"', "line 2: not JSON"),
     "number": ('"id": 1, "spider"', '"id": "1", "spider"', "line 2: id is '1'"),
 }
 
@@ -444,24 +329,14 @@ def test_a_wrong_line_is_named(
     dedup: Any, source: str, target: str, tmp_path: Path, case: str
 ) -> None:
     old, new, message = WRONG[case]
-    exported = dedup("export", "--store", source).out
+    exported = everything(dedup, source)
     assert old in exported
     done = dedup("import", "--store", target, stdin=exported.replace(old, new, 1).encode())
     assert (done.code, done.out) == (2, "")
     assert message in done.err
     assert done.err.count("\n") == 1
     if Path(target.removeprefix("sqlite:///")).exists():
-        assert [record.kind for record in everything(target)] == ["store", "end"]
-
-
-def test_a_store_file_without_its_beginning_is_no_feed(
-    dedup: Any, source: str, target: str
-) -> None:
-    exported = dedup("export", "--store", source).out.split("\n")
-    for first in (1, 9, 10, 16):
-        done = dedup("import", "--store", target, stdin="\n".join(exported[first:]).encode())
-        assert done.code == 2
-        assert "the first record of a store is expected" in done.err
+        assert everything(dedup, target).count("\n") == 2, "its beginning and its end"
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet"])
@@ -499,26 +374,21 @@ odd = st.one_of(
 )
 texts = st.one_of(odd, st.text(st.characters(exclude_categories=["Cs"]), max_size=20))
 share = st.floats(0, 1)
+times = st.integers(-62135596800, 253402300799)
 PAGE = {
     "url": odd.filter(bool),
-    "site": odd,
-    "scope": odd,
-    "title": st.none() | odd,
-    "language": st.none() | odd,
-    "source": st.none() | odd,
+    "text": st.none() | texts,
+    **dict.fromkeys(("site", "scope"), odd),
+    **dict.fromkeys(("title", "language", "source", "reason"), st.none() | odd),
+    **dict.fromkeys(("rules_id", "last_run"), st.none() | st.integers(1, 2**53)),
+    **dict.fromkeys(("first_seen", "last_seen"), times),
     "words": st.integers(1, 2**31 - 1),
     "last_verdict": st.sampled_from(["new", "unchanged"]),
-    "reason": st.none() | odd,
-    "rules_id": st.none() | st.integers(1, 2**53),
-    "last_run": st.none() | st.integers(0, 2**53),
     "fields": st.none() | st.binary(min_size=17, max_size=17),
     "containment": st.none() | share,
-    "first_seen": st.integers(-62135596800, 253402300799),
-    "last_seen": st.integers(-62135596800, 253402300799),
     "text_hash": st.binary(min_size=16, max_size=16),
     "simhash": st.integers(0, 2**64 - 1),
     "minima": st.binary(min_size=336, max_size=336),
-    "text": st.none() | texts,
 }
 
 
@@ -530,18 +400,13 @@ def stores(draw: st.DrawFn) -> list[Record]:
     )
     pages: list[dict[str, Any]] = []
     for number, fields in enumerate(drawn, 1):
-        head = draw(st.none() | st.just(1)) if number > 1 else None
         own = {**fields, "id": number * 1000, "run": draw(st.sampled_from([None, 3]))}
-        others: dict[str, Any]
-        if head is None or drawn[0]["scope"] != fields["scope"] or pages[0]["original_id"]:
-            others = {"status": "new", "original_id": None, "original": None, "resemblance": None}
-            others["compared_id"] = draw(st.none() | st.just(1000))
-        else:
-            url = drawn[0]["url"]
-            others = {"status": "near", "original_id": 1000, "original": url}
-            others |= {"resemblance": draw(share), "compared_id": draw(st.none() | st.just(2000))}
-        joined = {**own, **others}
-        pages.append({name: joined[name] for name in PAGE_FIELDS})
+        own |= {"status": "new", "original_id": None, "original": None, "resemblance": None}
+        own["compared_id"] = draw(st.sampled_from([None, 1000]))
+        if number > 1 and drawn[0]["scope"] == fields["scope"] and draw(st.booleans()):
+            own |= {"status": "near", "original_id": 1000, "original": drawn[0]["url"]}
+            own["resemblance"] = draw(share)
+        pages.append({name: own[name] for name in PAGE_FIELDS})
     run = {"id": 3, "spider": draw(odd), "started": 5, "finished": None, "outcome": draw(odd)}
     run |= {"counts": {draw(odd): 1}, "settings": {"x": draw(texts), "y": draw(share)}}
     has_texts = any(page["text"] is not None for page in pages)

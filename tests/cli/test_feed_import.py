@@ -4,37 +4,19 @@ from __future__ import annotations
 
 import csv
 import json
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from shingling import Page, Scheme, Store
-from tests.support.commands import Done, dedup_command
-from tests.support.invariants import verify
 from tests.support.pages import article, html
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Sequence
 
 TEXT = article(1)
 EDITED = TEXT.replace(TEXT.split()[150], "edited", 1)
-
-
-@pytest.fixture
-def dedup(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Done]:
-    """Scrapy's command line in this process; without standard input, at a terminal."""
-    return partial(dedup_command, monkeypatch)
-
-
-@pytest.fixture
-def target(tmp_path: Path) -> Iterator[str]:
-    """The URL of a store that is not there yet."""
-    file = tmp_path / "target.db"
-    yield f"sqlite:///{file}"
-    if file.exists():
-        verify(file)
 
 
 ITEMS = [
@@ -81,16 +63,11 @@ def test_a_feed_in_csv_is_read_by_its_names(dedup: Any, target: str, tmp_path: P
         rows.writerow(["https://a.example/2", "", html(EDITED), ""])
         rows.writerow(["https://a.example/3", article(3)])
         rows.writerow(["", "", "", ""])
-    names = ("--url-field", "address", "--text-field", "body", "--html-field", "page")
-    done = dedup("import", "--store", target, str(file), *names, "--json")
+    fields = ("--url-field", "address", "--text-field", "body", "--html-field", "page")
+    done = dedup("import", "--store", target, str(file), *fields, "--json")
     shown = done.json()
-    assert {name: shown[name] for name in ("restored", "pages", "new", "near", "wrong")} == {
-        "restored": False,
-        "pages": 2,
-        "new": 1,
-        "near": 1,
-        "wrong": 2,
-    }
+    names = ("restored", "pages", "new", "near", "wrong")
+    assert [shown[name] for name in names] == [False, 2, 1, 1, 2]
     assert [one["problem"] for one in shown["problems"]] == ["2 cells, not 4", "no address"]
     with Store.open(target) as store:
         assert next(store.pages()).title == "=1+1"
@@ -148,17 +125,15 @@ def test_items_without_a_url_are_known_by_their_ids(dedup: Any, target: str) -> 
         }
 
 
-def test_a_long_import_tells_how_far_it_is(dedup: Any, target: str) -> None:
-    done = dedup("import", "--store", target, "--every", "1e-9", stdin=jsonl(ITEMS))
-    assert done.code == 0
-    assert done.err.startswith("import: 6 pages, ")
-
-
-def test_a_feed_in_another_encoding_is_not_guessed_at(dedup: Any, target: str) -> None:
+def test_a_feed_in_another_encoding_is_not_guessed_at_and_tells_how_far_it_is(
+    dedup: Any, target: str
+) -> None:
     rows = f"url,text\nhttps://a.example/1,{TEXT}\nhttps://a.example/2,{EDITED} na\xefve\n"
-    done = dedup("import", "--store", target, "--format", "csv", stdin=rows.encode("latin-1"))
+    arguments = ("import", "--store", target, "--format", "csv", "--every", "1e-9")
+    done = dedup(*arguments, stdin=rows.encode("latin-1"))
     assert done.out == "1 page: 1 new (100.0%); 1 line wrong\n"
-    assert done.err == "line 3: not UTF-8\n"
+    assert done.err.startswith("import: 1 page")
+    assert done.err.endswith("line 3: not UTF-8\n")
 
 
 def test_where_nothing_can_be_read_no_store_is_made(dedup: Any, target: str) -> None:
@@ -169,6 +144,8 @@ def test_where_nothing_can_be_read_no_store_is_made(dedup: Any, target: str) -> 
     done = dedup("import", "--store", target)
     assert done.code == 2
     assert done.err == "scrapy dedup import: standard input: there is nothing in it\n"
+    done = dedup("import", "--store", target, stdin=None)
+    assert (done.code, "name a file, or send one to standard input" in done.err) == (2, True)
     assert not Path(target.removeprefix("sqlite:///")).exists()
 
 
@@ -185,22 +162,12 @@ def test_a_feed_follows_the_settings(dedup: Any, target: str) -> None:
     done = dedup("import", "--store", target, stdin=feed, DEDUP_THRESHOLD=0.3, **fields)
     assert done.code == 2
     assert "scrapy dedup rebuild" in done.err
-
-
-def test_the_scope_of_a_spider_is_named(dedup: Any, target: str) -> None:
-    feed = jsonl(ITEMS[:1])
-    assert dedup("import", "--store", target, stdin=feed, DEDUP_SCOPE="spider").code == 2
-    assert dedup("import", "--store", target, "--spider", "news", stdin=feed).code == 2
-    arguments = ("import", "--store", target, "--spider", "news")
-    assert dedup(*arguments, stdin=feed, DEDUP_SCOPE="spider").code == 0
+    spider = ("import", "--store", target, "--spider", "news")
+    for arguments, scope in ((spider, "site"), (spider[:3], "spider")):
+        assert dedup(*arguments, stdin=feed, DEDUP_SCOPE=scope, **fields).code == 2
+    assert dedup(*spider, stdin=feed, DEDUP_SCOPE="spider", **fields).code == 0
     with Store.open(target) as store:
-        assert next(store.pages()).scope == "news"
-
-
-def test_a_terminal_is_no_feed(dedup: Any, target: str) -> None:
-    done = dedup("import", "--store", target, stdin=None)
-    assert done.code == 2
-    assert "name a file, or send one to standard input" in done.err
+        assert {page.scope for page in store.pages()} == {"a.example", "news"}
 
 
 def test_an_import_that_fails_ends_its_run(

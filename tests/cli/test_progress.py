@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import pytest
 
 
-def test_without_a_terminal_each_phase_has_a_line_and_long_ones_have_more(
+def test_without_a_terminal_each_phase_has_a_line_and_long_ones_have_more_where_it_is_asked_for(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with progress_bar("rows", seconds_between_lines=1e-9) as show:
@@ -23,18 +23,10 @@ def test_without_a_terminal_each_phase_has_a_line_and_long_ones_have_more(
     assert signing.startswith("signing: 1,500 rows, ")
     assert signing.endswith(" rows/s, 50%")
     assert sorting.startswith("sorting: 20 rows, ")
-
-
-def test_lines_of_one_phase_are_as_far_apart_as_asked_for(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
     with progress_bar("rows", seconds_between_lines=3600) as show:
         for done in range(100):
             show("signing", done, done / 100)
     assert capsys.readouterr().err == "signing ...\n"
-
-
-def test_without_a_terminal_most_commands_are_silent(capsys: pytest.CaptureFixture[str]) -> None:
     with progress_bar("pages") as show:
         show("export", 1, 0.5)
-    assert capsys.readouterr().err == ""
+    assert capsys.readouterr().err == "", "most commands are silent"

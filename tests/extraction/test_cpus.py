@@ -26,7 +26,6 @@ def write(folder: Path, files: dict[str, str]) -> None:
     [
         ("0::/\n", {"cpu.max": "150000 100000\n"}, 1.5),
         ("0::/\n", {"cpu.max": "max 100000\n"}, None),
-        ("0::/\n", {}, None),
         ("0::/a/b\n", {"a/cpu.max": "200000 100000\n", "a/b/cpu.max": "max 100000\n"}, 2.0),
         ("0::/a/b\n", {"a/cpu.max": "200000 100000\n", "a/b/cpu.max": "50000 100000\n"}, 0.5),
         ("0::/docker/of the host\n", {"cpu.max": "300000 100000\n"}, 3.0),
@@ -38,11 +37,7 @@ def write(folder: Path, files: dict[str, str]) -> None:
             },
             4.0,
         ),
-        (
-            "4:cpu:/\n",
-            {"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"},
-            None,
-        ),
+        ("4:cpu:/\n", {"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "9\n"}, None),
         ("0::/\n", {"cpu.max": "nonsense"}, None),
     ],
 )
@@ -52,10 +47,7 @@ def test_the_quota_of_a_container_is_read(
     write(tmp_path, {"own": own})
     write(tmp_path / "mounted", files)
     assert cpu_quota(tmp_path / "mounted", tmp_path / "own") == quota
-
-
-def test_where_there_are_no_control_groups_there_is_no_quota(tmp_path: Path) -> None:
-    assert cpu_quota(tmp_path, tmp_path / "own") is None
+    assert cpu_quota(tmp_path / "mounted", tmp_path / "absent") is None
 
 
 @pytest.mark.parametrize(("quota", "expected"), [("150000 100000", 2), ("20000 100000", 1)])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import pickle
 import subprocess
@@ -18,7 +17,6 @@ from shingling.errors import ExtractionError
 from shingling.extraction.extractors import BUILT_IN, find_extractor
 from shingling.extraction.html import Head, extract_head, extract_page
 from shingling.extraction.pages import Fetched, PageExtractor
-from shingling.extraction.pool import ExtractionPool
 from shingling.extraction.resiliparse import QuickPage, ResiliparsePage
 from shingling.extraction.trafilatura import FastTrafilaturaPage, TrafilaturaPage
 from shingling.sketch import Scheme
@@ -54,39 +52,38 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return pages
 
 
-def test_trafilatura_is_not_asked_where_resiliparse_finds_a_text(asked: list[str]) -> None:
-    main = extract_page(page(f"<nav><a href='/'>Home</a></nav>{ARTICLE}"))
-
-    assert canonical_words(main.text) == canonical_words(SENTENCE * 8)
-    assert asked == []
-
-
-def test_trafilatura_is_not_asked_where_a_short_text_is_most_of_the_page(asked: list[str]) -> None:
-    main = extract_page(page(f"<nav><a href='/'>Home</a></nav><p>{SENTENCE}</p>"))
-
-    assert canonical_words(main.text) == canonical_words(SENTENCE)
-    assert asked == []
-
-
-@pytest.mark.parametrize("found", ["", "<p>One line is all that is found.</p>"])
-def test_trafilatura_is_asked_where_resiliparse_finds_next_to_nothing(
-    asked: list[str], found: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("times", [8, 1], ids=["enough", "little, and most of the page"])
+def test_trafilatura_is_not_asked_where_resiliparse_finds_a_text(
+    asked: list[str], times: int
 ) -> None:
-    html = page(HIDDEN + found)
-    monkeypatch.setattr(FastTrafilaturaPage, "main_text", lambda *_: SENTENCE * 8)
-
-    assert canonical_words(extract_page(html).text) == canonical_words(SENTENCE * 8)
-    assert asked == [html]
+    main = extract_page(page(f"<nav><a href='/'>Home</a></nav><p>{SENTENCE * times}</p>"))
+    assert canonical_words(main.text) == canonical_words(SENTENCE * times)
+    assert asked == []
 
 
-def test_the_longer_text_is_taken_where_trafilatura_finds_less(
+LINE = "One line is all that is found."
+
+
+@pytest.mark.parametrize(
+    ("line", "its_text", "expected"),
+    [
+        ("", SENTENCE * 8, SENTENCE * 8),
+        (f"<p>{LINE}</p>", SENTENCE * 8, SENTENCE * 8),
+        (f"<p>{LINE}</p>", "Home", LINE),
+        (f"<p>{LINE}</p>", None, LINE),
+    ],
+)
+def test_trafilatura_is_asked_where_resiliparse_finds_little_and_the_longer_text_is_taken(
+    asked: list[str],
     monkeypatch: pytest.MonkeyPatch,
+    line: str,
+    its_text: str | None,
+    expected: str,
 ) -> None:
-    monkeypatch.setattr(FastTrafilaturaPage, "main_text", lambda *_: "Home")
-
-    assert extract_page(page(HIDDEN + "<p>One line is found.</p>")).text == "One line is found."
-    monkeypatch.setattr(FastTrafilaturaPage, "main_text", lambda *_: None)
-    assert extract_page(page(HIDDEN + "<p>One line is found.</p>")).text == "One line is found."
+    html = page(HIDDEN + line)
+    monkeypatch.setattr(FastTrafilaturaPage, "main_text", lambda *_: its_text)
+    assert canonical_words(extract_page(html).text) == canonical_words(expected)
+    assert asked == [html]
 
 
 def test_resiliparse_alone_does_not_ask_trafilatura(asked: list[str]) -> None:
@@ -95,55 +92,29 @@ def test_resiliparse_alone_does_not_ask_trafilatura(asked: list[str]) -> None:
     assert asked == []
 
 
-def modules_of_a_worker(extractor: PageExtractor, *pages: str) -> set[str]:
-    """Modules that a real worker process has imported after its last page."""
-    code = (
-        "import json, pickle, sys\n"
-        "extractor, pages = pickle.load(sys.stdin.buffer)\n"
-        "answer = extractor.prepare()\n"
-        "for page in pages:\n"
-        "    assert answer(('extract', page)).reason is None\n"
-        "    answer(('head', page))\n"
-        "print(json.dumps([*sys.modules]))\n"
-    )
-    fetched = [Fetched(html.encode(), is_html=True, url="http://a.example/") for html in pages]
+WORKER = """
+import json, pickle, sys
+
+extractor, fetched = pickle.load(sys.stdin.buffer)
+answer = extractor.prepare()
+assert answer(("extract", fetched)).reason is None
+answer(("head", fetched))
+print(json.dumps([*sys.modules]))
+"""
+
+
+def test_a_worker_imports_neither_trafilatura_nor_lxml_for_plain_pages() -> None:
+    fetched = Fetched(page(ARTICLE).encode(), is_html=True, url="http://a.example/")
     done = subprocess.run(
-        [sys.executable, "-c", code],
-        input=pickle.dumps((extractor, fetched)),
+        [sys.executable, "-c", WORKER],
+        input=pickle.dumps((PageExtractor(Scheme()), fetched)),
         capture_output=True,
         cwd=ROOT,
         check=True,
     )
-    return {*json.loads(done.stdout)}
-
-
-def test_a_worker_imports_neither_trafilatura_nor_lxml_for_plain_pages() -> None:
-    modules = modules_of_a_worker(PageExtractor(Scheme()), page(ARTICLE), page(ARTICLE + "<p>x"))
-
+    modules = {*json.loads(done.stdout)}
     assert "resiliparse" in modules
     assert not modules & {"trafilatura", "lxml", "lxml.etree", "scrapy", "sqlalchemy"}
-
-
-def test_a_worker_imports_trafilatura_where_it_decides() -> None:
-    extractor = PageExtractor(Scheme(), find_extractor("trafilatura"))
-
-    assert "trafilatura" in modules_of_a_worker(extractor, page(ARTICLE))
-
-
-def test_a_worker_gives_both_texts_of_a_page() -> None:
-    fetched = Fetched(page(ARTICLE), is_html=True)
-
-    async def ask() -> tuple[str | None, str | None]:
-        pool = ExtractionPool(PageExtractor(Scheme()), 1, 30)
-        try:
-            main = await pool.main_text(fetched)
-            return (await pool.extract(fetched)).text, main.text if main else None
-        finally:
-            await asyncio.to_thread(pool.close)
-
-    decides, is_read = asyncio.run(ask())
-    assert decides == extract_page(page(ARTICLE), parser=QuickPage).text
-    assert is_read == extract_page(page(ARTICLE), parser=TrafilaturaPage).text
 
 
 WITHOUT_RESILIPARSE = """
@@ -214,13 +185,12 @@ HEADS = {
 
 
 @pytest.mark.parametrize("head", HEADS.values(), ids=HEADS)
-@pytest.mark.parametrize("attributes", ["", 'lang="de-AT"', 'xml:lang="fr" lang=""', "LANG=el"])
+@pytest.mark.parametrize("attributes", ["", 'lang="de-AT"', 'xml:lang="fr" lang=""'])
 def test_resiliparse_reads_title_language_and_link_as_lxml_does(head: str, attributes: str) -> None:
     html = page(f"<svg><title>Icon</title></svg>{ARTICLE}", head, attributes)
     quick, careful = QuickPage.parse(html), TrafilaturaPage.parse(html)
     assert quick is not None
     assert careful is not None
-
     assert quick.title == careful.title
     assert quick.canonical == careful.canonical
     # lxml does not see the attribute xml:lang of HTML.
@@ -231,7 +201,6 @@ def test_resiliparse_reads_title_language_and_link_as_lxml_does(head: str, attri
 def test_every_parser_reads_the_same_head(head: str) -> None:
     html = page(ARTICLE, head)
     heads = {extract_head(html, "http://a.example/", parser=parser) for parser in PARSERS}
-
     assert len(heads) == 1
     assert heads != {Head()}
 
@@ -244,10 +213,8 @@ def test_every_parser_reads_the_same_head(head: str) -> None:
         ("<script>window.__NEXT_DATA__ = 1</script>", True),
         ("<div data-props='{\"a\": 1}'></div>", True),
         ('<div data-props="[{&quot;a&quot;: 1}]"></div>', True),
-        ("<script>var x = {a: 1}</script>", False),
         ('<script>var x = {"a": 1}</script>', False),
         ("<p>json</p>", False),
-        ("", False),
     ],
 )
 def test_data_for_scripts_is_seen_by_every_parser(
@@ -270,7 +237,6 @@ def bodies(archive: Path, count: int) -> list[bytes]:
 def test_heads_of_real_pages_are_the_same_by_both_parsers(data: Path, folder: str) -> None:
     for body in bodies(data / folder / "html.tar.xz", 60):
         quick, careful = (extract_head(body, parser=one) for one in (QuickPage, TrafilaturaPage))
-
         assert (quick.title, quick.canonical) == (careful.title, careful.canonical)
         # lxml does not see the attribute xml:lang of HTML.
         assert careful.language in (quick.language, None)
@@ -286,7 +252,6 @@ NESTED = 100_000
     [
         "<div>" * NESTED + ARTICLE + "</div>" * NESTED,
         "<section>" * 6 + "<ul>" * NESTED + ARTICLE,
-        "<Article>" * NESTED + ARTICLE,
         "<b>" * NESTED + ARTICLE,
         "<table><tr><td>" * NESTED + ARTICLE,
         "<template>" * NESTED + ARTICLE,
@@ -296,7 +261,6 @@ NESTED = 100_000
         "<" * 400_000 + ARTICLE,
         f"<p a='{'x' * 5_000_000}'>" + ARTICLE,
         ARTICLE.replace(" ", " \x01"),
-        ARTICLE.replace(" ", " &#1;"),
         "<a href='" + ARTICLE * 100,
         "<!--" + ARTICLE,
         "<frameset><frame></frameset>",
@@ -315,21 +279,21 @@ def test_a_hostile_page_has_a_clean_text_or_a_reason(parser: Parser, body: str) 
 
 
 @pytest.mark.parametrize("parser", PARSERS)
-@pytest.mark.parametrize(
-    "body", ["", " \n", "just words", '{"title": "A page"}', '["<p>words</p>"]', "<?xml?><rss/>"]
-)
+@pytest.mark.parametrize("body", [" \n", "just words", '["<p>words</p>"]', "<?xml?><rss/>"])
 def test_what_is_not_html_has_no_main_text(parser: Parser, body: str) -> None:
     with pytest.raises(ExtractionError) as caught:
         extract_page(body, parser=parser)
-
     assert caught.value.reason == "no_main_text"
     assert extract_head("", parser=parser) == Head()
 
 
-@pytest.mark.parametrize("error", [RecursionError("no"), MemoryError("no")])
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [(RecursionError("no"), "extraction_failed"), (MemoryError("no"), "too_much_memory")],
+)
 @pytest.mark.parametrize("method", ["parse", "main_text", "title", "has_data"])
 def test_whatever_a_parser_raises_is_a_reason(
-    monkeypatch: pytest.MonkeyPatch, error: Exception, method: str
+    monkeypatch: pytest.MonkeyPatch, error: Exception, reason: str, method: str
 ) -> None:
     def fail(*_: object) -> None:
         raise error
@@ -338,7 +302,5 @@ def test_whatever_a_parser_raises_is_a_reason(
     monkeypatch.setattr(QuickPage, method, replaced)
     with pytest.raises(ExtractionError) as caught:
         extract_page(page(f"<p>{SENTENCE}</p>"), parser=QuickPage)
-
-    reason = "too_much_memory" if isinstance(error, MemoryError) else "extraction_failed"
     assert caught.value.reason == reason
     assert caught.value.__cause__ is error

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,6 +12,7 @@ from tests.support.crawls import NEEDS_NO_REACTOR, SPIDER, Crawling, Project
 from tests.support.invariants import dump
 from tests.support.pages import article, html
 from tests.support.serving import serving
+from tests.support.stores import execute
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,11 +62,20 @@ def test_one_line_in_the_settings_drops_duplicates(
     assert status["last_runs"][0]["outcome"] == "finished"
 
 
-def test_the_first_drop_is_logged_with_its_original_and_dedup_debug_shows_all(
+def test_the_log_says_how_pages_are_compared_and_what_came_of_it_and_shows_a_drop_or_all(
     project: Project, site: str
 ) -> None:
-    where = ("-a", f"site={site}", "-a", "paths=/a,/edited,/copy", *ONE_BY_ONE)
+    where = ("-a", f"site={site}", "-a", "paths=/a,/edited,/copy,/other", *ONE_BY_ONE)
     crawl = project.crawl(*where)
+    first, *_, last = (line for line in crawl.log.splitlines() if " INFO: Dedup: " in line)
+    store = f"sqlite:///{project.folder / 'dedup.db'}"
+    for part in (store, "action drop", "method minhash", "threshold 0.5", "a thread", "kernel"):
+        assert part in first
+    assert last.endswith(
+        "Dedup: 4 items: 2 dropped (1 near, 1 exact), 2 new, 0 unchanged, 0 changed,"
+        " 0 skipped, 0 errors"
+    )
+    assert crawl.stat("dedup/dropped") == "2"
     (line,) = [line for line in crawl.log.splitlines() if "Dropped" in line]
     assert "INFO" in line
     assert f"the item of {site}/edited: duplicate of {site}/a (resemblance 0.9" in line
@@ -78,23 +86,9 @@ def test_the_first_drop_is_logged_with_its_original_and_dedup_debug_shows_all(
     assert all("DEBUG: Dropped: duplicate of" in line for line in lines)
 
 
-def test_a_crawl_says_at_its_start_how_it_is_deduplicated_and_at_its_end_what_came_of_it(
-    project: Project, site: str
-) -> None:
-    crawl = project.crawl("-a", f"site={site}", "-a", ALL, *ONE_BY_ONE, "-L", "INFO")
-    first, *_, last = (line for line in crawl.log.splitlines() if " INFO: Dedup: " in line)
-    store = f"sqlite:///{project.folder / 'dedup.db'}"
-    for part in (store, "action drop", "method minhash", "threshold 0.5", "a thread", "kernel"):
-        assert part in first
-    assert last.endswith(
-        "Dedup: 4 items: 2 dropped (1 exact, 1 near), 2 new, 0 unchanged, 0 changed,"
-        " 0 skipped, 0 errors"
-    )
-    assert crawl.stat("dedup/dropped") == "2"
-
-
-def test_tag_puts_the_result_into_every_item(project: Project, site: str) -> None:
-    crawl = project.crawl("-a", f"site={site}", "-a", ALL, *ONE_BY_ONE, "-s", "DEDUP_ACTION=tag")
+def test_tag_puts_the_result_into_every_item_and_row(project: Project, site: str) -> None:
+    where = ("-a", f"site={site}", "-a", ALL, *ONE_BY_ONE)
+    crawl = project.crawl(*where, "-s", "DEDUP_ACTION=tag", "-O", "items.csv")
     results = {item["url"].removeprefix(site): item["dedup"] for item in crawl.items}
     assert {path: result["status"] for path, result in results.items()} == {
         "/a": "new",
@@ -109,25 +103,22 @@ def test_tag_puts_the_result_into_every_item(project: Project, site: str) -> Non
     assert edited["page_id"] == 3
     assert results["/a"]["original"] is None
     assert results["/a"]["resemblance"] is None
-
-
-def test_tag_gives_csv_a_column_also_where_the_first_item_is_new(
-    project: Project, site: str
-) -> None:
-    project.crawl(
-        "-a", f"site={site}", "-a", ALL, *ONE_BY_ONE, "-s", "DEDUP_ACTION=tag", feed="items.csv"
-    )
     with (project.folder / "items.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 4
     assert all("'status': " in row["dedup"] for row in rows)
 
 
-def test_observe_leaves_the_items_alone(project: Project, site: str) -> None:
-    crawl = project.crawl("-a", f"site={site}", "-a", ALL, "-s", "DEDUP_ACTION=observe")
-    assert len(crawl.items) == 4
-    assert all(set(item) == {"url", "heading"} for item in crawl.items)
-    assert crawl.stat("dedup/checked") == "4"
+@pytest.mark.parametrize(
+    ("setting", "checked"), [("DEDUP_ACTION=observe", "4"), ("DEDUP_ENABLED=False", None)]
+)
+def test_items_are_left_alone_where_that_is_asked_for(
+    project: Project, site: str, setting: str, checked: str | None
+) -> None:
+    crawl = project.crawl("-a", f"site={site}", "-a", ALL, "-s", setting)
+    assert [set(item) for item in crawl.items] == [{"url", "heading"}] * 4
+    assert crawl.stat("dedup/checked") == checked
+    assert (project.folder / "dedup.db").exists() is bool(checked)
 
 
 def test_the_same_crawl_again_finds_every_page_unchanged(project: Project, site: str) -> None:
@@ -196,18 +187,38 @@ def test_without_the_addon_the_pipeline_alone_compares_the_fields_of_items(
     assert [item["heading"] for item in crawl.items] == ["A", "Other"]
 
 
-def test_empty_fields_are_filled_with_what_was_read(project: Project, site: str) -> None:
-    project.write(
-        "shop/spiders/spider.py",
-        SPIDER.replace('"heading": ', '"title": "own", "text": None, "language": "", "heading": '),
-    )
+def test_fields_are_called_and_texts_kept_as_the_settings_say(project: Project, site: str) -> None:
+    fields = '"link": response.url, "name": "A name", "body": response.css("p::text").get(),'
+    project.write("shop/spiders/spider.py", SPIDER.replace('"url": response.url,', fields))
+    names = {"URL": "link", "TITLE": "name", "TEXT": "body", "RESULT": "seen"}
+    chosen = [f"-sDEDUP_{name}_FIELD={field}" for name, field in names.items()]
     crawl = project.crawl(
-        "-a", f"site={site}", "-a", "paths=/a", "-s", "DEDUP_FILL_FIELDS=text,title,language"
+        *("-a", f"site={site}", "-a", "paths=/a,/copy", *ONE_BY_ONE, *chosen),
+        *("-s", "DEDUP_ACTION=tag", "-s", "DEDUP_STORE_TEXT=False"),
     )
-    (item,) = crawl.items
-    assert item["title"] == "own"
-    assert item["language"] == "en"
-    assert TEXT.split()[0] in item["text"]
+    assert [item["seen"]["status"] for item in crawl.items] == ["new", "exact"]
+    [shown] = project.dedup("show", f"{site}/a", "--text")
+    assert (shown["title"], shown["text"]) == ("A name", None)
+
+
+@pytest.mark.parametrize(
+    ("setting", "reason"),
+    [("DEDUP_MAX_BYTES=100", "too_large"), ("DEDUP_MIN_WORDS=1000", "short")],
+)
+def test_pages_that_are_too_long_or_too_short_are_skipped(
+    project: Project, site: str, setting: str, reason: str
+) -> None:
+    where = ("-a", f"site={site}", "-a", "paths=/a,/edited", *ONE_BY_ONE)
+    crawl = project.crawl(*where, "-s", "DEDUP_ACTION=tag", "-s", setting)
+    assert [item["dedup"]["reason"] for item in crawl.items] == [reason] * 2
+
+
+def test_an_original_that_was_not_seen_for_long_has_no_copies(project: Project, site: str) -> None:
+    where = ("-a", f"site={site}", "-s", "DEDUP_WINDOW_DAYS=1", "-s", "DEDUP_ACTION=tag")
+    project.crawl(*where, "-a", "paths=/a")
+    execute(project.folder / "dedup.db", "UPDATE pages SET last_seen = last_seen - 90000")
+    (item,) = project.crawl(*where, "-a", "paths=/edited").items
+    assert item["dedup"]["status"] == "new"
 
 
 @pytest.mark.parametrize(("scope", "kept"), [("all", 1), ("site", 2)])
@@ -222,53 +233,34 @@ def test_scope_says_what_is_compared_with_what(project: Project, scope: str, kep
     assert len(crawl.items) == kept
 
 
-def test_dedup_enabled_false_switches_everything_off(project: Project, site: str) -> None:
-    crawl = project.crawl("-a", f"site={site}", "-a", ALL, "-s", "DEDUP_ENABLED=False")
-    assert len(crawl.items) == 4
-    assert crawl.stat("dedup/checked") is None
-    assert not (project.folder / "dedup.db").exists()
-
-
-def test_neither_verdicts_nor_the_store_depend_on_workers_or_the_compiled_kernel(
+def test_neither_verdicts_nor_the_store_depend_on_workers_the_kernel_or_main_texts(
     project: Project,
 ) -> None:
+    project.write("shop/spiders/spider.py", SPIDER.replace('"heading": ', '"text": None, "h": '))
+    filled = ("-s", "DEDUP_FILL_FIELDS=text")
     pages = {
         f"/{n}": html(f"{article(n % 5, 60 + 40 * (n % 7))} Straße ½", f"Page {n % 5}")
         for n in range(40)
     }
     verdicts, stores = [], []
     with serving(pages) as site:
-        for number, (workers, compiled) in enumerate([("0", "1"), ("1", "0"), ("4", "1")]):
+        runs = [("0", "1", ()), ("1", "0", ()), ("4", "1", filled)]
+        for number, (workers, compiled, more) in enumerate(runs):
             # A process of its own: others are forked from one that has chosen already.
             crawling = Crawling(
                 project.folder,
                 *("-O", "items.jsonl"),
                 *("-a", f"site={site.url}", "-a", f"paths={','.join(pages)}", *ONE_BY_ONE),
                 *("-s", f"DEDUP_WORKERS={workers}", "-s", "DEDUP_ACTION=tag"),
-                *("-s", f"DEDUP_STORE_URL=sqlite:///{number}.db"),
+                *("-s", f"DEDUP_STORE_URL=sqlite:///{number}.db", *more),
                 environment={"SHINGLING_COMPILED": compiled},
                 forked=compiled == "1",
             )
             assert crawling.wait() == 0, crawling.log
             lines = (project.folder / "items.jsonl").read_bytes().splitlines()
-            items = map(json.loads, lines)
+            items = [json.loads(line) for line in lines]
             verdicts.append({item["url"]: item["dedup"] for item in items})
             stores.append(dump(project.folder / f"{number}.db"))
-    assert all(one == verdicts[0] for one in verdicts)
-    assert all(one == stores[0] for one in stores)
+    assert all(item["text"] for item in items)
+    assert verdicts.count(verdicts[0]) == stores.count(stores[0]) == 3
     assert {result["status"] for result in verdicts[0].values()} == {"new", "near", "exact"}
-
-
-@pytest.mark.parametrize("enabled", [True, False])
-def test_a_crawl_without_items_imports_nothing_that_takes_long(enabled: bool) -> None:
-    code = (
-        "import sys\n"
-        "from scrapy.settings import Settings\n"
-        "import shingling\n"
-        f"settings = Settings({{'DEDUP_ENABLED': {enabled}}})\n"
-        "shingling.Addon().update_settings(settings)\n"
-        "print(bool(settings['ITEM_PIPELINES']))\n"
-        "print({'numpy', 'sqlalchemy', 'trafilatura', 'shingling.store'} & {*sys.modules})\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == f"{enabled}\nset()\n"

@@ -44,28 +44,21 @@ def document_of(
     return choose_document(fields, source, set() if before is None else before, lambda: begun)
 
 
-def test_the_only_item_of_a_response_stands_for_its_page() -> None:
+def test_an_item_stands_for_its_page_for_a_list_or_for_itself() -> None:
     assert document_of({"name": "no url"}) == Document(Kind.PAGE, PAGE)
     assert document_of({"url": PAGE}) == Document(Kind.PAGE, PAGE)
+    # Only if the page declares that URL, which is not known yet.
+    other = document_of({"url": "https://example.com/articles/8"})
+    assert isinstance(other, Document)
+    assert other.canonical == "https://example.com/articles/8"
+    redirected = response(redirect_urls=["https://example.com/old", "https://short.example/x"])
+    chosen = document_of({"url": "https://short.example/x"}, page=redirected)
+    assert chosen == Document(Kind.PAGE, "https://short.example/x")
     relative = document_of({"url": "/articles/7"})
     assert relative == Document(Kind.PAGE, PAGE), "a relative URL begins at the response's"
-
-
-def test_an_item_of_another_page_stands_for_it_only_if_the_page_declares_its_url() -> None:
-    chosen = document_of({"url": "https://example.com/articles/8"})
-    assert isinstance(chosen, Document)
-    assert chosen.canonical == "https://example.com/articles/8"
-
-
-def test_the_url_of_a_redirect_is_that_of_the_page() -> None:
-    page = response(redirect_urls=["https://example.com/old", "https://short.example/x"])
-    chosen = document_of({"url": "https://short.example/x"}, page=page)
-    assert chosen == Document(Kind.PAGE, "https://short.example/x")
-
-
-def test_items_of_a_list_stand_for_its_page_together() -> None:
-    first, second = (document_of({"url": f"/product/{n}"}, only=False) for n in (1, 2))
-    assert first == second == Document(Kind.LIST, PAGE)
+    assert document_of({"url": "/product/1"}, only=False) == Document(Kind.LIST, PAGE)
+    own = document_of({"html": b"<p>text"}, only=False)
+    assert own == Document(Kind.ITEM, None, source=PAGE, html=b"<p>text")
 
 
 def test_an_item_with_text_is_a_document_of_its_own() -> None:
@@ -93,11 +86,6 @@ def test_a_document_without_a_url_is_named_by_its_page_and_text() -> None:
     document = Document(Kind.ITEM, None, source=PAGE, text=TEXT)
     assert identity(document, f"{PAGE}#top", b"\x01" * 16) == f"{PAGE}#{'01' * 16}"
     assert identity(Document(Kind.ITEM, "https://a/"), PAGE, b"\x01" * 16) == "https://a/"
-
-
-def test_html_of_an_item_is_its_own_content() -> None:
-    own = document_of({"html": b"<p>text"}, only=False)
-    assert own == Document(Kind.ITEM, None, source=PAGE, html=b"<p>text")
 
 
 def test_items_without_response_are_compared_only_with_text_and_url() -> None:
@@ -135,8 +123,6 @@ class Url:
         ({"text": {"de": "eins"}}, {}),
         ({"text": b"one"}, {"text": "one"}),
         ({"html": b"<p>"}, {"html": b"<p>"}),
-        ({"html": " "}, {}),
-        ({"title": ["One"]}, {"title": "One"}),
         ({"title": None}, {}),
     ],
 )
@@ -152,13 +138,11 @@ def test_fields_are_read_whatever_their_types(
     [
         ("http://example.com/a", "https://www.example.com/a/", True),
         ("https://example.com/a", "https://EXAMPLE.com:443/a#top", True),
-        ("https://example.com/a?utm_source=x", "https://example.com/a", True),
         ("https://example.com/a?id=1&utm_source=x", "https://example.com/a?id=1", True),
         ("https://example.com/a%20b", "https://example.com/a b", True),
         ("https://example.com/?id=1", "https://example.com/?id=2", False),
         ("https://example.com/a", "https://example.com/A", False),
         ("https://example.com/a", "https://example.com:8080/a", False),
-        ("https://example.com/a", "https://example.org/a", False),
         ("https://example.com/a", "http://[broken/a", False),
         ("https://example.com/a", "https://example.com:port/a", False),
         ("https://example.com/a", "https://example.com/a?" + "x" * 10_000, False),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,10 +12,10 @@ from shingling.sketch import Scheme
 from tests.support.invariants import dump
 from tests.support.pages import article, html
 from tests.support.serving import serving
+from tests.support.stores import rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from tests.support.crawls import Crawl, Project
 
@@ -63,20 +61,6 @@ def crawl(project: Project, site: str) -> Crawling:
     return crawl
 
 
-def bodies(file: Path) -> list[tuple[int, bytes | None]]:
-    with closing(sqlite3.connect(file)) as db:
-        return db.execute("SELECT page_id, body_key FROM texts ORDER BY page_id").fetchall()
-
-
-def test_pages_with_the_same_bytes_are_not_extracted_again(crawl: Crawling) -> None:
-    first = crawl(PAGES, "-s", "DEDUP_WORKERS=2")
-    assert first.stat("dedup/known_bodies") == "0"
-    again = crawl(PAGES, "-s", "DEDUP_WORKERS=2")
-    assert again.stat("dedup/known_bodies") == "7"
-    assert again.stat("dedup/unchanged") == "7"
-    assert again.stat("dedup/skipped/no_main_text") == "1"
-
-
 def test_what_is_known_changes_neither_verdicts_nor_the_store(
     project: Project, crawl: Crawling
 ) -> None:
@@ -93,9 +77,8 @@ def test_what_is_known_changes_neither_verdicts_nor_the_store(
     # Later: /0, /1, /5, /edited, /mirror and the second empty page.
     assert seen[0][2] == ["0", "6"]
     assert seen[1][2] == ["0", "0"]
-    assert {page_id for page_id, key in bodies(project.folder / "known.db") if key} == {
-        *range(1, 9)
-    }
+    known_pages = "SELECT page_id FROM texts WHERE body_key IS NOT NULL ORDER BY page_id"
+    assert rows_of(project.folder / "known.db", known_pages) == [(n,) for n in range(1, 9)]
 
 
 def test_equal_pages_that_arrive_together_are_extracted_once(crawl: Crawling) -> None:
@@ -103,42 +86,6 @@ def test_equal_pages_that_arrive_together_are_extracted_once(crawl: Crawling) ->
     done = crawl(pages, "-s", "CONCURRENT_REQUESTS=8", "-s", "DEDUP_WORKERS=2")
     assert done.stat("dedup/known_bodies") == "7"
     assert sorted(item["dedup"]["status"] for item in done.items) == ["exact"] * 7 + ["new"]
-
-
-def test_without_texts_everything_is_extracted(crawl: Crawling) -> None:
-    for _ in range(2):
-        done = crawl(PAGES, "-s", "DEDUP_STORE_TEXT=False")
-        assert done.stat("dedup/known_bodies") == "0"
-    assert done.stat("dedup/unchanged") == "7"
-
-
-def test_bodies_are_known_to_an_extractor_of_another_package_until_its_next_version(
-    project: Project, crawl: Crawling
-) -> None:
-    project.write(
-        "offering.py",
-        """
-        import shingling
-
-
-        def plain(html, url):
-            return shingling.Extracted(shingling.extract(html, url), title="Own title")
-        """,
-    )
-    chosen = ("-s", "DEDUP_EXTRACTOR=plain-text", "-s", "DEDUP_WORKERS=1")
-    known = []
-    for number in ("1.0", "1.0", "1.1"):
-        metadata = f"Metadata-Version: 2.1\nName: offering\nVersion: {number}\n"
-        project.write("offering.dist-info/METADATA", metadata)
-        project.write(
-            "offering.dist-info/entry_points.txt",
-            "[shingling.extractors]\nplain-text = offering:plain\n",
-        )
-        done = crawl(PAGES, *chosen)
-        known.append(done.stat("dedup/known_bodies"))
-    assert known == ["0", "7", "0"]
-    with closing(sqlite3.connect(project.folder / "dedup.db")) as db:
-        assert db.execute("SELECT DISTINCT title FROM pages").fetchall() == [("Own title",)]
 
 
 def test_a_page_that_is_not_modified_is_unchanged(project: Project, site: str) -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.crawls import Project
-from tests.support.invariants import dump
 from tests.support.pages import article, html
 from tests.support.serving import serving
 
@@ -35,9 +34,9 @@ class Spider(scrapy.Spider):
     tag = ""
 
     def parse(self, response):
-        yield {"url": response.url, "text": None, "title": None}
+        yield {"url": response.url, "text": None, "title": None, "language": ""}
 """
-FILL = ("-s", "DEDUP_FILL_FIELDS=text,title")
+FILL = ("-s", "DEDUP_FILL_FIELDS=text,title,language")
 
 
 @pytest.fixture(scope="module")
@@ -67,27 +66,28 @@ def test_kept_pages_are_asked_for_their_main_text_and_dropped_ones_never(
         number = int(item["title"].removeprefix("Page "))
         assert article(number).split()[0] in item["text"]
         assert "footer" not in item["text"]
+        assert item["language"] == "en"
 
 
-def test_a_main_text_that_nothing_asks_for_is_not_made(project: Project, site: str) -> None:
-    crawl = project.crawl(*arguments(site), "-s", "DEDUP_FILL_FIELDS=title")
-    assert [item["text"] for item in crawl.items] == [None] * 4
-    assert crawl.stat("dedup/main_texts") is None
-
-
-def test_an_item_that_has_a_text_or_no_such_field_is_not_asked_for(
-    project: Project, site: str
+@pytest.mark.parametrize(
+    ("fields", "settings", "text"),
+    [
+        ('"text": None', ("-s", "DEDUP_FILL_FIELDS=title"), ""),
+        ('"text": "Own."', FILL, "Own."),
+        ('"heading": None', FILL, ""),
+        ('"text": None', (*FILL, "-s", "DEDUP_EXTRACTOR=trafilatura"), article(0)[:50]),
+    ],
+    ids=["not asked for", "a text of its own", "no such field", "trafilatura decides"],
+)
+def test_a_main_text_that_nobody_needs_is_not_made(
+    project: Project, site: str, fields: str, settings: tuple[str, ...], text: str
 ) -> None:
-    for fields in (f'"text": {article(9)!r}', '"heading": None'):
-        project.write("shop/spiders/spider.py", SPIDER.replace('"text": None', fields))
-        crawl = project.crawl(*arguments(site, "/0"), *FILL)
-        assert len(crawl.items) == 1, crawl.log
-        assert crawl.stat("dedup/main_texts") is None
-
-
-def test_where_trafilatura_decides_its_text_is_not_made_twice(project: Project, site: str) -> None:
-    crawl = project.crawl(*arguments(site, "/0"), *FILL, "-s", "DEDUP_EXTRACTOR=trafilatura")
-    assert "footer" not in crawl.items[0]["text"]
+    project.write("shop/spiders/spider.py", SPIDER.replace('"text": None', fields))
+    crawl = project.crawl(*arguments(site, "/0"), *settings)
+    (item,) = crawl.items
+    found = item.get("text") or ""
+    assert (text in found, bool(found)) == (True, bool(text))
+    assert "footer" not in found
     assert crawl.stat("dedup/main_texts") is None
 
 
@@ -110,24 +110,6 @@ def test_an_item_gets_the_compared_text_where_there_is_no_other(
     assert "footer" in not_modified.items[0]["text"], not_modified.log
     assert not_modified.stat("dedup/main_texts_missing") == "1"
     assert "trafilatura gave no main text of 1 of 1 pages" in not_modified.log
-
-
-def test_verdicts_and_the_store_do_not_depend_on_workers_nor_on_main_texts(
-    project: Project, site: str
-) -> None:
-    seen = []
-    for number, (workers, fill) in enumerate([("0", ()), ("4", FILL)]):
-        crawl = project.crawl(
-            *arguments(site),
-            *fill,
-            *("-s", f"DEDUP_STORE_URL=sqlite:///{number}.db", "-s", "CONCURRENT_REQUESTS=1"),
-            *("-s", f"DEDUP_WORKERS={workers}", "-s", "DEDUP_ACTION=tag"),
-        )
-        assert crawl.status == 0, crawl.log
-        verdicts = {item["url"]: item["dedup"] for item in crawl.items}
-        seen.append((verdicts, dump(project.folder / f"{number}.db")))
-    assert seen.count(seen[0]) == len(seen)
-    assert len(seen[0][0]) == len(PAGES)
 
 
 def test_a_duplicate_waits_until_its_original_has_got_its_main_text(

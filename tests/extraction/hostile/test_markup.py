@@ -15,12 +15,7 @@ from tests.support.pages import article, html
 
 MB = 1_000_000
 PAGE = html(article(1))
-REFUSED = [
-    "attributes",
-    "attributes without values",
-    "attributes between slashes",
-    "attributes of an unclosed tag",
-]
+REFUSED = ["", " without values", " between slashes", " of an unclosed tag"]
 
 
 def decoded(name: str, size: int) -> str:
@@ -35,13 +30,14 @@ def reason_of(page: str) -> str | None:
     return None
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_a_tag_of_very_many_attributes_is_refused_at_once(name: str) -> None:
-    for page in (decoded(name, MB), PAGE + decoded(name, MB), decoded(name, MB) + PAGE):
+@pytest.mark.parametrize("kind", REFUSED)
+def test_a_tag_of_very_many_attributes_is_refused_at_once(kind: str) -> None:
+    bomb = decoded(f"attributes{kind}", MB)
+    for page in (bomb, PAGE + bomb, bomb + PAGE):
         assert reason_of(page) == "too_many_attributes"
         assert cpu_seconds(reason_of, page) < 0.05
     with pytest.raises(ExtractionError, match="more than 10,000 attributes of one tag"):
-        extract_page(decoded(name, MB))
+        extract_page(bomb)
 
 
 def test_what_a_page_says_of_itself_is_not_looked_for_in_such_a_tag() -> None:
@@ -83,7 +79,6 @@ DATA = json.dumps([{"name": "value", "numbers": [1, 2, 3]}] * 10_000)
         f'<p title="{WORDS}">a</p>',
         f"<p data='{DATA}'>a</p>",
         f'<script type="application/json">{DATA}</script>',
-        f"<script>for (i = 0; i<n; i++) {{data = {DATA}}}</script>",
         f"<script>if (i >= 2) {{for (i = 0; i<n; i++) {{data = {DATA}}}}}</script>",
         f'<img src="data:image/png;base64,{"A" * MB}">',
         f"<style>{'p a b c {color: red} ' * 20_000}</style>",

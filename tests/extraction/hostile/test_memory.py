@@ -66,35 +66,15 @@ def test_a_worker_has_the_limit(memory: int) -> None:
     assert line.split()[3] == (str(memory) if memory else "unlimited")
 
 
-def test_a_page_that_takes_too_much_memory_is_skipped_and_no_other_is() -> None:
-    bodies = [html(article(1)), MEMORY_BOMB, html(article(2)), MEMORY_BOMB, html(article(3))]
-    found = extract_all(extractor(), bodies)
-    shown = [one if isinstance(one, str) else one.reason for one in found]
-    assert shown == [None, "too_much_memory", None, "too_much_memory", None]
-
-
-def test_a_body_that_took_too_much_memory_is_not_tried_again() -> None:
-    async def main() -> tuple[list[str | None], int]:
-        pool = ExtractionPool(extractor(), 1, 60)
-        fetched = [Fetched(body, is_html=True) for body in (MEMORY_BOMB, html(article(1)))]
-        try:
-            found = [(await pool.extract(fetched[0])).reason]
-            for one in (fetched[0], fetched[1], fetched[0]):
-                try:
-                    found.append((await pool.extract(one)).reason)
-                except ExtractionError as error:
-                    found.append(f"known: {error.reason}")
-        finally:
-            await asyncio.to_thread(pool.close)
-        return found, pool.given_up.known
-
-    known = "known: too_much_memory"
-    assert asyncio.run(main()) == (["too_much_memory", known, None, known], 2)
-
-
-def test_an_extractor_that_takes_too_much_memory_loses_its_own_page_only() -> None:
-    bodies = ["<p>a few words", "<p>eat", "<p>some more words", "<p>eat again", "<p>the end"]
-    found = extract_all(extractor(HUNGRY), bodies)
+@pytest.mark.parametrize(
+    ("name", "bomb", "again"),
+    [("quick", MEMORY_BOMB, MEMORY_BOMB), (HUNGRY, "<p>eat", "<p>eat again")],
+)
+def test_a_page_that_takes_too_much_memory_is_skipped_and_no_other_is(
+    name: str, bomb: Any, again: Any
+) -> None:
+    bodies = [html(article(1)), bomb, html(article(2)), again, html(article(3))]
+    found = extract_all(extractor(name), bodies)
     shown = [one if isinstance(one, str) else one.reason for one in found]
     assert shown == [None, "too_much_memory", None, "too_much_memory", None]
 
@@ -119,16 +99,6 @@ def test_a_row_that_takes_too_much_memory_is_bad_and_no_other_is(tmp_path: Path,
     found = [(row["line"], row["reason"]) for row in read_lines(tmp_path / "out" / "bad.jsonl")]
     assert found == ([(3, bad[kind])] if kind in bad else [])
     assert summary.total == len(parts) - len(found)
-
-
-def test_a_row_of_html_that_takes_too_much_memory_is_bad(tmp_path: Path) -> None:
-    bodies = [html(article(1)), MEMORY_BOMB.decode(), html(article(2))]
-    rows = [{"id": str(at), "html": body} for at, body in enumerate(bodies)]
-    file = write_lines(tmp_path / "rows.jsonl", rows)
-    options = Options(workers=1, worker_memory=MEMORY)
-    assert deduplicate([str(file)], tmp_path / "out", options).total == 2
-    [bad] = read_lines(tmp_path / "out" / "bad.jsonl")
-    assert (bad["line"], bad["reason"]) == (2, "too much memory")
 
 
 @pytest.mark.parametrize("size", [5_000_000, 9_990_000])

@@ -50,16 +50,13 @@ SOONER = """
 from shingling.extraction import processes
 processes.MAX_START_SECONDS = 5.0
 """
-KINDS = ["stops", "hangs"]
 ARTICLES = [article(number) for number in range(4)]
-
-
-SECONDS = 5.0  # in which other workers get ready, also on a machine that is busy
 
 
 @pytest.fixture(autouse=True)
 def _few_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "MAX_START_SECONDS", SECONDS)
+    # In which other workers get ready, also on a machine that is busy.
+    monkeypatch.setattr(processes, "MAX_START_SECONDS", 5.0)
 
 
 @pytest.fixture
@@ -87,7 +84,7 @@ def stopped_worker() -> Worker:
     return worker
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["stops", "hangs"])
 def test_a_worker_that_does_not_get_ready_is_ended(
     kind: str, starts: Callable[[str], None]
 ) -> None:
@@ -142,29 +139,19 @@ def test_a_crawl_ends_though_its_workers_do_not_get_ready(
     assert crawling.all_gone()
 
 
-def write_rows(folder: Path) -> str:
-    rows = [{"id": str(at), "html": html(text)} for at, text in enumerate(ARTICLES)]
-    return str(write_lines(folder / "rows.jsonl", rows))
-
-
-def test_a_collection_is_signed_though_a_worker_did_not_get_ready(
-    tmp_path: Path, starts: Callable[[str], None]
+def test_a_collection_is_given_up_only_if_no_worker_gets_ready(
+    tmp_path: Path, starts: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = write_rows(tmp_path)
+    rows = [{"id": str(at), "html": html(text)} for at, text in enumerate(ARTICLES)]
+    file = str(write_lines(tmp_path / "rows.jsonl", rows))
     starts("stops once")
     summary = deduplicate([file], tmp_path / "out", Options(workers=1))
     assert (tmp_path / "mark").exists()
     assert (summary.total, summary.bad) == (4, 0)
-
-
-def test_a_collection_is_given_up_if_no_worker_gets_ready(
-    tmp_path: Path, starts: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
     monkeypatch.setattr(processes, "MAX_START_SECONDS", 0.5)
-    file = write_rows(tmp_path)
     starts("stops always")
     with pytest.raises(BulkError, match="worker processes do not start"):
-        deduplicate([file], tmp_path / "out", Options(workers=1))
+        deduplicate([file], tmp_path / "none", Options(workers=1))
 
 
 def test_pairs_are_measured_though_no_worker_gets_ready(

@@ -45,7 +45,6 @@ def _data_pages(path: Path, *, count: int, part: str = "") -> list[_DataPage]:
 
 def test_the_main_text_is_the_article_without_what_surrounds_it() -> None:
     main = extract_page(page_of(ENGLISH), "https://example.com/bridge")
-
     assert canonical_words(main.text) == canonical_words("Bridge " + ENGLISH * 6)
     assert main.title == "Bridge"
     assert main.language == "en"
@@ -55,7 +54,6 @@ def test_the_main_text_is_the_article_without_what_surrounds_it() -> None:
 
 def test_extract_gives_the_text_that_trafilatura_finds() -> None:
     page = extract_page(page_of(ENGLISH), parser=TrafilaturaPage)
-
     assert extract(page_of(ENGLISH)) == page.text
     assert extract(page_of(ENGLISH).encode(), "https://example.com/") == extract(page_of(ENGLISH))
 
@@ -63,34 +61,15 @@ def test_extract_gives_the_text_that_trafilatura_finds() -> None:
 def test_the_same_page_gives_the_same_text_again_and_after_other_pages() -> None:
     pages = [page_of(text) for text in (ENGLISH, RUSSIAN, JAPANESE, CHINESE)]
     first = [extract(page) for page in pages]
-
     assert None not in first
     assert len(set(first)) == 4
-    for _ in range(5):
-        assert [extract(page) for page in pages] == first
-        assert [extract(page) for page in reversed(pages)] == first[::-1]
-
-
-@pytest.mark.data
-def test_real_pages_give_the_same_text_again_and_in_another_order(data: Path) -> None:
-    pages = [page.html for page in _data_pages(data / "waddle", count=10)]
-    first = [extract(page) for page in pages]
-
-    assert sum(text is not None for text in first) >= 8
     assert [extract(page) for page in reversed(pages)] == first[::-1]
 
 
 @pytest.mark.data
 @pytest.mark.parametrize(
     ("folder", "language", "script"),
-    [
-        ("de", "de", "LATIN"),
-        ("ru", "ru", "CYRILLIC"),
-        ("el", "el", "GREEK"),
-        ("ja", "ja", "HIRAGANA"),
-        ("ko", "ko", "HANGUL"),
-        ("zh_CN", "zh", "CJK"),
-    ],
+    [("ru", "ru", "CYRILLIC"), ("ja", "ja", "HIRAGANA"), ("zh_CN", "zh", "CJK")],
 )
 def test_real_pages_of_a_manual_have_its_title_and_script(
     data: Path, folder: str, language: str, script: str
@@ -99,7 +78,6 @@ def test_real_pages_of_a_manual_have_its_title_and_script(
     for page in pages:
         main = extract_page(page.html)
         letters = [char for char in main.text if char.isalpha()]
-
         assert page.title is not None
         assert main.title == plain_line(page.title)
         assert main.language in (language, None)
@@ -109,7 +87,6 @@ def test_real_pages_of_a_manual_have_its_title_and_script(
 @pytest.mark.data
 def test_heavy_real_pages_are_sniffed_as_html_and_have_main_text(data: Path) -> None:
     pages = _data_pages(data / "trafilatura-eval", count=20)
-
     assert all(sniff_html(page.html) for page in pages)
     texts = [extract(page.html) for page in pages]
     assert sum(bool(text and canonical_words(text)) for text in texts) >= 19

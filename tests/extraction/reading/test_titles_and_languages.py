@@ -20,34 +20,20 @@ from tests.extraction.reading.pages import ENGLISH, page_of
         ("<title>a\x1b[31mred\x07\u202eb\u200b</title>", "a[31mred b"),
         ("<title>Fish &amp; chips &lt;b&gt;</title>", "Fish & chips <b>"),
         ("<title>a&#0;&#xD800;b</title>", "a\ufffd\ufffdb"),
-        ("<title></title>", None),
+        (f"<title>{'é' * 10_000}</title>", "é" * 500),
+        ("<title>Plain</title><svg><title>Icon</title></svg>", "Plain"),
         ("<title> \u200b </title>", None),
         ("", None),
     ],
 )
 def test_a_title_is_one_line_without_control_characters(title: str, expected: str | None) -> None:
     html = page_of(ENGLISH).replace("<title>Bridge</title>", title)
-
     assert extract_page(html).title == expected
-
-
-def test_a_title_is_cut_at_500_characters() -> None:
-    html = page_of(ENGLISH).replace("<title>Bridge</title>", f"<title>{'é' * 10_000}</title>")
-
-    assert extract_page(html).title == "é" * 500
-
-
-def test_the_title_of_a_drawing_is_not_the_title_of_the_page() -> None:
-    drawing = "<svg><title>Icon</title></svg>"
-    html = page_of(ENGLISH).replace("<article>", f"{drawing}<article>")
-
-    assert extract_page(html).title == "Bridge"
 
 
 @given(st.text(st.characters(categories=None)))
 def test_a_plain_line_is_one_line_that_can_be_printed(text: str) -> None:
     line = plain_line(text)
-
     assert line == " ".join(line.split())
     assert not any(unicodedata.category(char)[0] == "C" for char in line)
     assert plain_line(line) == line
@@ -59,15 +45,11 @@ def test_a_plain_line_is_one_line_that_can_be_printed(text: str) -> None:
     [
         ('lang="de-DE"', "de"),
         ('lang="zh_CN"', "zh"),
-        ('lang="EN"', "en"),
-        ('lang=" fr "', "fr"),
+        ('lang=" EN "', "en"),
         ('lang="nds"', "nds"),
         ("", None),
-        ('lang=""', None),
         ('lang="deutsch"', None),
         ('lang="x-klingon"', None),
-        ('lang="e"', None),
-        ('lang="123"', None),
         ('lang="{{ lang }}"', None),
         ('lang="русский"', None),
     ],

@@ -63,10 +63,7 @@ def crawl(folder: Path, names: list[str], *arguments: str) -> Crawling:
         crawling = Crawling(
             folder,
             *listed(folder, {name: f"{server.url}/{name}" for name in names}),
-            "-s",
-            "DEDUP_ACTION=tag",
-            "-s",
-            "DEDUP_EXTRACTOR=shop.extractor.extract",
+            *("-s", "DEDUP_ACTION=tag", "-s", "DEDUP_EXTRACTOR=shop.extractor.extract"),
             *arguments,
         )
         crawling.wait()
@@ -99,12 +96,3 @@ def test_an_extractor_that_hangs_dies_or_fails_costs_its_own_page_only(
     assert found[pair[1]]["dedup"]["original"] == found[pair[0]]["url"]
     assert stats(crawling.log)["finish_reason"] == "finished"
     assert "Traceback" not in crawling.log
-
-
-def test_a_thread_in_which_the_extractor_hangs_is_replaced_each_time(tmp_path: Path) -> None:
-    names = ["hangs-1", "hangs-2", "good-1", "hangs-3", "good-2"]
-    crawling = crawl(tmp_path, names, "-s", "DEDUP_TIMEOUT=1", "-s", "DEDUP_WORKERS=0")
-    assert crawling.process.returncode == 0, crawling.log
-    verdicts = {name: item["dedup"]["status"] for name, item in items(tmp_path).items()}
-    assert verdicts == {name: "new" if name.startswith("good") else "skipped" for name in names}
-    assert stats(crawling.log)["dedup/skipped/timeout"] == "3"

@@ -10,8 +10,10 @@ from tests.plugin.projects.user_project import UserProject
 from tests.support.installed import Environment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
+
+    from tests.plugin.projects.user_project import Projects
 
 
 @pytest.fixture(scope="session")
@@ -27,6 +29,6 @@ def environment(user_python: Path) -> Iterator[Environment]:
 
 
 @pytest.fixture
-def project(tmp_path: Path, environment: Environment) -> Callable[[str], UserProject]:
+def project(tmp_path: Path, environment: Environment) -> Projects:
     """Return a copy of the project of a name."""
     return lambda name: UserProject(name, tmp_path, environment)

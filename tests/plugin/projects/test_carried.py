@@ -7,11 +7,13 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import attrs
 import numpy as np
 import pytest
-from scrapy import Request, Selector
+from pydantic import BaseModel
+from scrapy import Field, Item, Request, Selector
 from scrapy.http import HtmlResponse
 from scrapy.loader import ItemLoader
 
@@ -24,13 +26,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SPIDER = '''
-from collections import namedtuple
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-import attrs
 import scrapy
 from itemloaders.processors import TakeFirst
-from pydantic import BaseModel
 from scrapy.loader import ItemLoader
 
 NUMBER = 5
@@ -54,24 +53,6 @@ class Plain:
     name: str
     price: float
     delivery: str = ""
-
-
-@attrs.frozen
-class Frozen:
-    shape: str
-    name: str
-    price: float
-    delivery: str = ""
-
-
-class Model(BaseModel):
-    shape: str
-    name: str
-    price: float
-    delivery: str = ""
-
-
-Row = namedtuple("Row", "shape name price")
 
 
 class Spider(scrapy.Spider):
@@ -103,72 +84,17 @@ class Spider(scrapy.Spider):
         item["delivery"] = response.css("h1::text").get()
         return item
 
-    # The object itself.
-
     def begin_meta(self, data, response):
         return {"meta": {"item": data}}
 
     def finish_meta(self, response):
         yield self.add_delivery(response.meta["item"], response)
 
-    def begin_kwargs(self, data, response):
-        return {"cb_kwargs": {"item": data}}
-
-    def finish_kwargs(self, response, item):
-        yield self.add_delivery(item, response)
-
-    def begin_item(self, data, response):
-        return {"meta": {"item": Product(data)}}
-
-    def finish_item(self, response):
-        yield self.add_delivery(response.meta.pop("item"), response)
-
-    def begin_nested(self, data, response):
-        return {"meta": {"state": {"step": 1, "found": [data], "seen": ["/a", "/b", "/c"]}}}
-
-    def finish_nested(self, response):
-        yield self.add_delivery(response.meta["state"]["found"].pop(), response)
-
-    # Copies and new items with the same values.
-
     def begin_copy(self, data, response):
         return {"cb_kwargs": {"data": data}}
 
     def finish_copy(self, response, data):
         yield self.add_delivery({**data, "colour": "red", "sizes": ["S", "M", "L"]}, response)
-
-    def begin_dataclass(self, data, response):
-        return {"meta": {"item": Plain(**data)}}
-
-    def finish_dataclass(self, response):
-        yield replace(response.meta["item"], delivery=response.css("h1::text").get())
-
-    def begin_frozen(self, data, response):
-        return {"meta": {"item": Frozen(**data)}}
-
-    def finish_frozen(self, response):
-        yield attrs.evolve(response.meta["item"], delivery=response.css("h1::text").get())
-
-    def begin_model(self, data, response):
-        return {"cb_kwargs": {"model": Model(**data)}}
-
-    def finish_model(self, response, model):
-        yield model.model_copy(update={"delivery": response.css("h1::text").get()})
-
-    def begin_row(self, data, response):
-        return {"meta": {"row": Row(**data)}}
-
-    def finish_row(self, response):
-        yield {**response.meta["row"]._asdict(), "delivery": response.css("h1::text").get()}
-
-    def begin_converted(self, data, response):
-        return {"meta": {"data": {**data, "price": str(data["price"]), "href": "/x"}}}
-
-    def finish_converted(self, response):
-        data = response.meta["data"]
-        yield Plain(data["shape"], data["name"], float(data["price"]))
-
-    # Item loaders.
 
     def begin_loader(self, data, response):
         loader = Loader(Product(), response)
@@ -179,25 +105,6 @@ class Spider(scrapy.Spider):
         loader = response.meta["loader"]
         loader.add_value("delivery", response.css("h1::text").get())
         yield loader.load_item()
-
-    def begin_reloaded(self, data, response):
-        loader = Loader(response=response)
-        loader.add_value(None, data)
-        return {"cb_kwargs": {"item": loader.load_item()}}
-
-    def finish_reloaded(self, response, item):
-        loader = Loader(item.copy(), response)
-        loader.add_css("delivery", "h1::text")
-        yield loader.load_item()
-
-    # A piece of the page.
-
-    def begin_selector(self, data, response):
-        return {"meta": {"shape": data["shape"], "row": response.css("article")[0]}}
-
-    def finish_selector(self, response):
-        row = response.meta["row"]
-        yield {"shape": response.meta["shape"], "name": row.css("h1::text").get()}
 
     # Three pages: a new item at each of them.
 
@@ -227,33 +134,12 @@ class Spider(scrapy.Spider):
     def finish_own_nothing(self, response):
         yield {"shape": "own_nothing", "delivery": response.css("h1::text").get()}
 
-    def begin_own_empty(self, data, response):
-        return {"meta": {"item": Product(), "loader": Loader(Product())}}
-
-    def finish_own_empty(self, response):
-        loader = response.meta["loader"]
-        loader.add_value("shape", "own_empty")
-        loader.add_value("delivery", response.css("h1::text").get())
-        yield loader.load_item()
-
     def begin_own_plain(self, data, response):
         given = {"shape": "own_plain", "name": "Delivery", "tags": ["a", "b"]}
         return {"meta": given, "cb_kwargs": given}
 
     def finish_own_plain(self, response, shape, name, tags):
         yield {"shape": shape, "name": name, "tags": tags}
-
-    def begin_own_other(self, data, response):
-        return {"meta": {"data": data}, "cb_kwargs": {"options": {"page": 1, "last": 30}}}
-
-    def finish_own_other(self, response, options):
-        yield {"shape": "own_other", "delivery": response.css("h1::text").get(), "stock": 1}
-
-    def begin_own_url(self, data, response):
-        return {"meta": {"item": {"shape": "own_url", "url": "/delivery/own_url"}}}
-
-    def finish_own_url(self, response):
-        yield {**response.meta["item"], "url": response.url}
 
     def begin_own_browser(self, data, response):
         return {"meta": {"playwright_page_methods": [data], "zyte_api": data, "splash": data}}
@@ -288,11 +174,8 @@ def test_an_item_that_its_request_has_carried_is_kept_and_one_of_the_page_itself
         crawl = project.crawl("-a", f"site={site.url}")
     assert "Traceback" not in crawl.log
     came = Counter(item["shape"] for item in crawl.items)
-    carried = {
-        *("meta", "kwargs", "item", "nested", "copy", "dataclass", "frozen", "model", "row"),
-        *("converted", "loader", "reloaded", "selector", "chain"),
-    }
-    own = {"own_nothing", "own_empty", "own_plain", "own_other", "own_url", "own_browser"}
+    carried = {"meta", "copy", "loader", "chain"}
+    own = {"own_nothing", "own_plain", "own_browser"}
     assert came == {
         **dict.fromkeys(carried, NUMBER),
         **dict.fromkeys(own, 1),
@@ -405,6 +288,29 @@ class Kind(Enum):
     PRODUCT = "product"
 
 
+@attrs.frozen
+class Frozen:
+    name: str
+    price: float
+    delivery: str = ""
+
+
+class Model(BaseModel):
+    name: str
+    price: float
+    delivery: str = ""
+
+
+class Product(Item):
+    name = Field()
+    price = Field()
+
+
+class Row(NamedTuple):
+    name: str
+    price: float
+
+
 def request(meta: dict[str, Any] | None = None, **cb_kwargs: Any) -> Request:
     return Request("https://example.com/", meta=meta, cb_kwargs=cb_kwargs)
 
@@ -417,6 +323,29 @@ def begun(item: Any, carried: Any) -> bool:
         found.append(seen is not None and seen.has_begun(item, list))
     assert found[0] == found[1]
     return found[0]
+
+
+CHAIR: dict[str, Any] = {"name": "A chair", "price": 9.5}
+
+
+@pytest.mark.parametrize(
+    ("carried", "item"),
+    [
+        ({"step": 1, "found": [CHAIR], "seen": ["/a", "/b", "/c"]}, CHAIR),
+        (Frozen(**CHAIR), attrs.evolve(Frozen(**CHAIR), delivery="Free")),
+        (Model(**CHAIR), Model(**CHAIR).model_copy(update={"delivery": "Free"})),
+        (Row(**CHAIR), {**CHAIR, "delivery": "Free"}),
+        (Product(CHAIR), Product(CHAIR).copy()),
+        (ItemLoader(Product(CHAIR)), Product(CHAIR)),
+        ({"name": "A chair", "price": "9.5", "href": "/x"}, Part("A chair", 9.5)),
+    ],
+    ids=["nested", "attrs", "pydantic", "a tuple", "Item", "a loader", "converted"],
+)
+def test_an_item_is_begun_with_an_object_of_any_class_that_says_the_same(
+    carried: Any, item: Any
+) -> None:
+    assert begun(item, carried)
+    assert not begun({"name": "A table", "price": 3.5}, carried)
 
 
 def test_half_of_what_an_object_says_is_enough_under_whatever_names() -> None:
@@ -472,13 +401,6 @@ def test_what_is_carried_is_looked_at_in_bounded_time() -> None:
         assert time.process_time() - start < 0.5
 
 
-def test_a_response_is_not_held_by_what_its_request_carries() -> None:
-    seen = Carried.by(request({"data": {"name": "A chair", "page": HtmlResponse("https://a/")}}))
-    assert seen is not None
-    values = [value for one in seen._objects for value in (one.identity, *(one.values or ()))]
-    assert {type(value) for value in values} <= {int, str}
-
-
 @pytest.mark.parametrize("name", ["splash", "_splash_processed", "playwright_page", "zyte_api"])
 def test_what_downloaders_read_is_not_data(name: str) -> None:
     options = {name: {"wait": "long enough"}}
@@ -488,13 +410,7 @@ def test_what_downloaders_read_is_not_data(name: str) -> None:
 
 
 def test_plain_values_are_data_in_cb_kwargs_alone() -> None:
-    plain: dict[str, Any] = {
-        "category": "chairs",
-        "page": 3,
-        "tags": ["a", "b"],
-        "kind": Kind.PRODUCT,
-        "n": None,
-    }
+    plain: dict[str, Any] = {"page": 3, "tags": ["a", "b"], "kind": Kind.PRODUCT, "n": None}
     assert not carries_data(request(plain))
     assert carries_data(request(**plain))
     assert Carried.by(request(**plain)) is None

@@ -12,9 +12,9 @@ from tests.support.pages import article, edited, html, linked
 from tests.support.serving import serving
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from tests.plugin.projects.user_project import UserProject
+    from tests.plugin.projects.user_project import Projects, UserProject
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def parse(project: UserProject, site: str, path: str, *arguments: str) -> dict[s
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )
 def test_a_command_that_crawls_nothing_leaves_no_store_and_starts_no_worker(
-    project: Callable[[str], UserProject],
+    project: Projects,
     site: str,
     arguments: tuple[str, ...],
     said: str,
@@ -67,7 +67,7 @@ def test_a_command_that_crawls_nothing_leaves_no_store_and_starts_no_worker(
 
 
 def test_parse_with_pipelines_shows_a_verdict_and_leaves_no_store(
-    project: Callable[[str], UserProject], site: str
+    project: Projects, site: str
 ) -> None:
     plain = project("plain")
     before = plain.files()
@@ -78,7 +78,7 @@ def test_parse_with_pipelines_shows_a_verdict_and_leaves_no_store(
 
 
 def test_parse_with_pipelines_asks_the_store_that_is_there_and_does_not_change_it(
-    project: Callable[[str], UserProject], site: str
+    project: Projects, site: str
 ) -> None:
     plain = project("plain")
     crawl = plain.crawl("articles", site)

@@ -14,9 +14,9 @@ from tests.support.pages import article, edited, html, linked
 from tests.support.serving import serving
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from tests.plugin.projects.user_project import UserProject
+    from tests.plugin.projects.user_project import Projects
 
 HEADLINES = [f"No {number}" for number in range(6)]
 """Of the unique articles; two of them have a copy as well."""
@@ -38,7 +38,7 @@ def site() -> Iterator[str]:
 
 
 def test_files_of_the_unique_items_are_downloaded_and_recorded(
-    project: Callable[[str], UserProject], site: str
+    project: Projects, site: str
 ) -> None:
     reports = project("files")
     crawl = reports.crawl("reports", site)
@@ -52,7 +52,7 @@ def test_files_of_the_unique_items_are_downloaded_and_recorded(
 
 
 def test_files_of_duplicates_are_not_downloaded_where_the_pipeline_of_files_comes_later(
-    project: Callable[[str], UserProject], site: str
+    project: Projects, site: str
 ) -> None:
     later = 'ITEM_PIPELINES={"scrapy.pipelines.files.FilesPipeline": 300}'
     crawl = project("files").crawl("reports", site, "-s", later)
@@ -60,12 +60,11 @@ def test_files_of_duplicates_are_not_downloaded_where_the_pipeline_of_files_come
     assert crawl.stat("file_count") == "6"
 
 
-def test_every_page_of_a_crawl_from_the_cache_is_unchanged(
-    project: Callable[[str], UserProject], site: str
-) -> None:
-    articles = project("httpcache")
-    first = articles.crawl("articles", site)
-    second = articles.crawl("articles", site)
+def test_every_page_of_a_crawl_from_the_cache_is_unchanged(project: Projects, site: str) -> None:
+    articles = project("plain")
+    first, second = (
+        articles.crawl("articles", site, "-s", "HTTPCACHE_ENABLED=True") for _ in range(2)
+    )
     assert values(first.items, "headline") == HEADLINES
     assert second.stat("httpcache/hit") == "9"
     assert second.stat("dedup/unchanged") == "8"
@@ -74,10 +73,11 @@ def test_every_page_of_a_crawl_from_the_cache_is_unchanged(
 
 
 def test_every_item_of_a_job_that_was_stopped_and_resumed_comes_out_exactly_once(
-    project: Callable[[str], UserProject], site: str
+    project: Projects, site: str
 ) -> None:
-    articles = project("jobdir")
-    crawl = ("crawl", "articles", "-a", f"site={site}")
+    articles = project("plain")
+    feed = ("-s", "JOBDIR=job", "-o", "items.jsonl")
+    crawl = ("crawl", "articles", "-a", f"site={site}", *feed)
     # One page after the other, each when the item of the one before has come out.
     slowly = ["-s", "CONCURRENT_REQUESTS=1", "-s", "SCRAPER_SLOT_MAX_ACTIVE_SIZE=1"]
     process = articles.environment.start(
@@ -119,7 +119,7 @@ def two_papers() -> Iterator[str]:
 
 
 def test_a_spider_drops_what_another_spider_has_found_before(
-    project: Callable[[str], UserProject], two_papers: str
+    project: Projects, two_papers: str
 ) -> None:
     papers = project("two_spiders")
     for name in ("morning", "evening"):
@@ -130,7 +130,7 @@ def test_a_spider_drops_what_another_spider_has_found_before(
 
 @pytest.mark.parametrize("process", ["CrawlerProcess", "AsyncCrawlerProcess"])
 def test_of_two_spiders_in_one_process_one_yields_what_both_find(
-    project: Callable[[str], UserProject], two_papers: str, process: str
+    project: Projects, two_papers: str, process: str
 ) -> None:
     papers = project("two_spiders")
     papers.python("together.py", two_papers, process)
@@ -142,7 +142,7 @@ def test_of_two_spiders_in_one_process_one_yields_what_both_find(
     "script", ["process.py", pytest.param("runner.py", marks=NEEDS_NO_REACTOR)]
 )
 def test_a_script_without_a_guard_and_without_a_project_drops_duplicates(
-    project: Callable[[str], UserProject], site: str, script: str
+    project: Projects, site: str, script: str
 ) -> None:
     scripts = project("script")
     done = scripts.python(script, site)
@@ -154,9 +154,7 @@ def test_a_script_without_a_guard_and_without_a_project_drops_duplicates(
     assert not warnings_in(crawl)
 
 
-def test_items_of_page_objects_are_dropped_for_their_own_page(
-    project: Callable[[str], UserProject], site: str
-) -> None:
+def test_items_of_page_objects_are_dropped_for_their_own_page(project: Projects, site: str) -> None:
     crawl = project("poet").crawl("articles", site)
     assert values(crawl.items, "headline") == HEADLINES
     assert {item["dedup"]["status"] for item in crawl.items} == {"new"}

@@ -12,9 +12,9 @@ from tests.support.pages import article, edited, html, linked, links
 from tests.support.serving import serving
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
-    from tests.plugin.projects.user_project import UserProject
+    from tests.plugin.projects.user_project import Projects
 
 
 # The spider of Scrapy's tutorial: pages of ten items, with texts of their own and without a URL.
@@ -39,7 +39,7 @@ def quotes_page(number: int) -> str:
 
 
 def test_every_quote_of_the_tutorial_comes_out_and_is_unchanged_in_the_next_crawl(
-    project: Callable[[str], UserProject],
+    project: Projects,
 ) -> None:
     quotes = project("quotes")
     unique = sorted({*QUOTES} - {QUOTES[20]})
@@ -90,7 +90,7 @@ def shop() -> Iterator[str]:
 
 
 def test_every_product_of_a_list_comes_out_and_one_warning_says_what_to_do(
-    project: Callable[[str], UserProject], shop: str
+    project: Projects, shop: str
 ) -> None:
     crawl = project("shop").crawl("products", shop)
     assert len({item["url"] for item in crawl.items}) == PRODUCTS
@@ -104,7 +104,7 @@ def test_every_product_of_a_list_comes_out_and_one_warning_says_what_to_do(
 
 
 def test_the_items_of_a_duplicate_list_are_dropped_where_that_is_asked_for(
-    project: Callable[[str], UserProject], shop: str
+    project: Projects, shop: str
 ) -> None:
     crawl = project("shop").crawl("products", shop, "-s", "DEDUP_LISTS=drop")
     assert len(crawl.items) == PRODUCTS
@@ -132,7 +132,7 @@ def magazine() -> Iterator[str]:
 
 
 def test_an_article_its_author_and_its_images_are_kept_whatever_their_page_is(
-    project: Callable[[str], UserProject], magazine: str
+    project: Projects, magazine: str
 ) -> None:
     crawl = project("magazine").crawl("magazine", magazine)
     assert len({item["url"] for item in crawl.items}) == 15
@@ -143,7 +143,7 @@ def test_an_article_its_author_and_its_images_are_kept_whatever_their_page_is(
 
 
 def test_an_article_with_the_text_of_another_is_dropped_and_its_author_and_images_stay(
-    project: Callable[[str], UserProject], magazine: str
+    project: Projects, magazine: str
 ) -> None:
     crawl = project("magazine").crawl("with_text", magazine)
     assert len({item["url"] for item in crawl.items}) == 14
@@ -157,7 +157,7 @@ def test_an_article_with_the_text_of_another_is_dropped_and_its_author_and_image
 
 
 def test_an_item_finished_on_a_page_that_all_share_is_kept_and_the_log_says_why(
-    project: Callable[[str], UserProject],
+    project: Projects,
 ) -> None:
     pages = {f"/article/{number}": html(article(number), f"No {number}") for number in range(5)}
     delivery = html("We deliver everything within three working days. " * 9, "Delivery")
@@ -172,7 +172,7 @@ def test_an_item_finished_on_a_page_that_all_share_is_kept_and_the_log_says_why(
 
 
 def test_an_item_that_comes_between_the_requests_of_its_callback_is_decided_by_its_page(
-    project: Callable[[str], UserProject],
+    project: Projects,
 ) -> None:
     texts = {"/a": article(1), "/edited": edited(article(1)), "/b": article(2), "/c": article(3)}
     more = links(["/c"], "more").partition("<body>")[2]
@@ -214,9 +214,7 @@ def api() -> Iterator[str]:
         yield site.url
 
 
-def test_articles_of_an_api_are_compared_by_their_texts(
-    project: Callable[[str], UserProject], api: str
-) -> None:
+def test_articles_of_an_api_are_compared_by_their_texts(project: Projects, api: str) -> None:
     crawl = project("api").crawl("news", api)
     came = {item["url"].removeprefix("https://example.com/") for item in crawl.items}
     assert came == {"0", "1", "2", "3", "5"}, "those of one response do not compete"
@@ -225,7 +223,7 @@ def test_articles_of_an_api_are_compared_by_their_texts(
 
 
 def test_articles_of_an_api_without_a_text_field_are_kept_and_the_log_says_what_to_do(
-    project: Callable[[str], UserProject], api: str
+    project: Projects, api: str
 ) -> None:
     crawl = project("api").crawl("untexted", api)
     assert len(crawl.items) == 6
@@ -269,7 +267,7 @@ def came_of(items: Iterable[dict[str, Any]], site: str) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("spider", ["articles", "replaced", "copied"])
 def test_items_of_every_class_are_dropped_for_their_own_page(
-    project: Callable[[str], UserProject], classes: str, spider: str
+    project: Projects, classes: str, spider: str
 ) -> None:
     crawl = project("classes").crawl(spider, classes)
     came = came_of(crawl.items, classes)
@@ -286,7 +284,7 @@ def test_items_of_every_class_are_dropped_for_their_own_page(
 
 
 def test_items_of_every_class_that_has_the_field_are_tagged_and_the_others_kept(
-    project: Callable[[str], UserProject], classes: str
+    project: Projects, classes: str
 ) -> None:
     crawl = project("classes").crawl("articles", classes, "-s", "DEDUP_ACTION=tag")
     assert set(came_of(crawl.items, classes)) == set(CLASSES)
@@ -296,14 +294,14 @@ def test_items_of_every_class_that_has_the_field_are_tagged_and_the_others_kept(
     assert len(TAKES_RESULT) * 3 == len(tagged)
     (warning,) = warnings_in(crawl)
     assert "PlainArticle does not take the field 'dedup'" in warning
+    assert "DEDUP_RESULT_FIELD" in warning
+    assert crawl.stat("dedup/errors/result_field") == "3"
 
 
 # Teasers of nine words under `text`.
 
 
-def test_one_teaser_on_four_pages_makes_none_of_them_a_duplicate(
-    project: Callable[[str], UserProject],
-) -> None:
+def test_one_teaser_on_four_pages_makes_none_of_them_a_duplicate(project: Projects) -> None:
     teaser = '<meta name="description" content="Read here what you need to know about it."></head>'
     pages = {
         f"/article/{number}": html(article(number), f"Story {number}").replace("</head>", teaser)
@@ -320,7 +318,7 @@ def test_one_teaser_on_four_pages_makes_none_of_them_a_duplicate(
 
 
 def test_products_that_a_page_has_in_a_script_are_kept_though_its_words_are_those_of_all(
-    project: Callable[[str], UserProject],
+    project: Projects,
 ) -> None:
     shell = (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Shop</title></head>'
@@ -342,7 +340,7 @@ def test_products_that_a_page_has_in_a_script_are_kept_though_its_words_are_thos
 
 
 def test_an_item_is_kept_where_a_later_pipeline_has_dropped_the_one_that_it_is_like(
-    project: Callable[[str], UserProject],
+    project: Projects,
 ) -> None:
     price = '<meta name="price" content="9.50"></head>'
     sold_out = html(article(1), "A table").replace("</article>", links(["/a", "/b"]) + "</article>")

@@ -5,23 +5,23 @@ from __future__ import annotations
 import json
 import socket
 import subprocess
-import time
 from typing import TYPE_CHECKING, Any
 from urllib.error import URLError
 from urllib.parse import urlencode
-from urllib.request import Request, urlopen
+from urllib.request import urlopen
 
 import pytest
 
 from tests.plugin.projects.user_project import values
 from tests.support.crawls import Crawl
 from tests.support.pages import article, edited, html, linked
+from tests.support.processes import so_within
 from tests.support.serving import serving
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from tests.plugin.projects.user_project import UserProject
+    from tests.plugin.projects.user_project import Projects, UserProject
 
 _LONGEST = 60  # seconds
 
@@ -47,49 +47,33 @@ class Scrapyd:
             stderr=subprocess.STDOUT,
         )
 
-    def ask(self, service: str, body: bytes | None = None, kind: str = "") -> Any:
+    def is_up(self) -> bool:
+        """Whether it answers."""
+        try:
+            self.ask("daemonstatus.json")
+        except URLError:
+            return False
+        return True
+
+    def ask(self, service: str, body: bytes | None = None) -> Any:
         """Return the answer of a service of its API; `body` is posted."""
-        headers = {"Content-Type": kind or "application/x-www-form-urlencoded"}
-        request = Request(f"{self._address}/{service}", body, headers)  # noqa: S310 (ours)
-        until = time.monotonic() + _LONGEST
-        while True:
-            try:
-                with urlopen(request, timeout=_LONGEST) as response:  # noqa: S310
-                    answer = json.load(response)
-            except URLError:  # it has not started yet
-                if time.monotonic() > until:
-                    raise
-                time.sleep(0.1)
-                continue
-            assert answer["status"] == "ok", answer
-            return answer
+        with urlopen(f"{self._address}/{service}", body, _LONGEST) as response:  # noqa: S310 (ours)
+            answer = json.load(response)
+        assert answer["status"] == "ok", answer
+        return answer
 
-    def add(self, project: str, egg: bytes) -> int:
-        """Add a version of a project, and return how many spiders it has."""
-        fields = {"project": project, "version": "1"}
-        parts = [
-            f'Content-Disposition: form-data; name="{name}"\r\n\r\n{value}'.encode()
-            for name, value in fields.items()
-        ]
-        parts.append(b'Content-Disposition: form-data; name="egg"; filename="a.egg"\r\n\r\n' + egg)
-        body = b"".join(b"--the-next-part\r\n" + part + b"\r\n" for part in parts)
-        body += b"--the-next-part--\r\n"
-        kind = "multipart/form-data; boundary=the-next-part"
-        return int(self.ask("addversion.json", body, kind)["spiders"])
-
-    def crawl(self, project: str, spider: str, site: str, *settings: str) -> Crawl:
+    def crawl(self, site: str, *settings: str) -> Crawl:
         """Schedule a spider, wait for its end, and return what came of it."""
-        fields = [("project", project), ("spider", spider), ("site", site)]
+        fields = [("project", "plain"), ("spider", "articles"), ("site", site)]
         fields += [("setting", setting) for setting in settings]
         job = self.ask("schedule.json", urlencode(fields).encode())["jobid"]
-        until = time.monotonic() + _LONGEST
-        while True:
-            finished = self.ask(f"listjobs.json?project={project}")["finished"]
-            if job in {one["id"] for one in finished}:
-                break
-            assert time.monotonic() < until
-            time.sleep(0.1)
-        name = f"{project}/{spider}/{job}"
+
+        def has_ended() -> bool:
+            finished = self.ask("listjobs.json?project=plain")["finished"]
+            return job in {one["id"] for one in finished}
+
+        assert so_within(_LONGEST, has_ended)
+        name = f"plain/articles/{job}"
         log = (self._project.folder / "logs" / f"{name}.log").read_text(encoding="utf-8")
         return Crawl(0, log, self._project.items(f"items/{name}.jl"))
 
@@ -100,13 +84,17 @@ class Scrapyd:
 
 
 @pytest.fixture
-def scrapyd(project: Callable[[str], UserProject]) -> Iterator[tuple[Scrapyd, UserProject]]:
-    deployed = project("deployed")
-    deployed.python("setup.py", "bdist_egg", "--dist-dir", "dist")
+def scrapyd(project: Projects) -> Iterator[tuple[Scrapyd, UserProject]]:
+    deployed = project("plain")
+    eggs = deployed.folder / "eggs" / "plain"
+    deployed.python("setup.py", "bdist_egg", "--dist-dir", str(eggs))
+    (egg,) = eggs.iterdir()
+    egg.rename(eggs / "1.egg")
     # The server runs where the project is not.
     (deployed.folder / "scrapy.cfg").unlink()
     server = Scrapyd(deployed)
     try:
+        assert so_within(_LONGEST, server.is_up)
         yield server, deployed
     finally:
         server.stop()
@@ -116,8 +104,6 @@ def test_the_jobs_of_scrapyd_share_a_store_with_an_absolute_path(
     scrapyd: tuple[Scrapyd, UserProject],
 ) -> None:
     server, deployed = scrapyd
-    (egg,) = (deployed.folder / "dist").iterdir()
-    assert server.add("deployed", egg.read_bytes()) == 1
     store = deployed.folder.parent / "stores" / "dedup.db"
     store.parent.mkdir()
     absolute = f"DEDUP_STORE_URL=sqlite:///{store.as_posix()}"
@@ -127,11 +113,11 @@ def test_the_jobs_of_scrapyd_share_a_store_with_an_absolute_path(
         "/article/b": html(article(2), "B"),
     }
     with serving(linked(pages)) as site:
-        first = server.crawl("deployed", "articles", site.url, absolute)
+        first = server.crawl(site.url, absolute)
         assert {path.name for path in store.parent.iterdir()} == {store.name}
-        second = server.crawl("deployed", "articles", site.url, absolute)
+        second = server.crawl(site.url, absolute)
         assert not (deployed.folder / "dedup.db").exists()
-        relative = server.crawl("deployed", "articles", site.url)
+        relative = server.crawl(site.url)
     for crawl in (first, second, relative):
         assert "Traceback" not in crawl.log, crawl.log
     assert values(first.items, "headline") == ["A", "B"]

@@ -7,6 +7,7 @@ import re
 import shutil
 import sqlite3
 import subprocess
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -78,6 +79,10 @@ class UserProject:
                 table: store.execute(f"SELECT * FROM {table} ORDER BY id").fetchall()  # noqa: S608
                 for table in ("pages", "runs")
             }
+
+
+Projects = Callable[[str], UserProject]
+"""What makes a copy of the project of a name."""
 
 
 def _checked(

@@ -2,8 +2,8 @@
 from setuptools import find_packages, setup
 
 setup(
-    name="deployed",
+    name="plain",
     version="1.0",
     packages=find_packages(),
-    entry_points={"scrapy": ["settings = deployed.settings"]},
+    entry_points={"scrapy": ["settings = plain.settings"]},
 )
