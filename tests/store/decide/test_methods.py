@@ -11,7 +11,6 @@ import pytest
 from shingling import Page, Rules, Scheme, Signature, Store, sign
 from shingling.rules.methods import METHODS, Keys, Method
 from shingling.similarity import equal_supershingles
-from shingling.sketch import Banding
 from tests.support.invariants import beginning, ending, entries_of, text, verify, words
 from tests.support.stores import both_databases, url_of
 
@@ -50,21 +49,6 @@ def test_a_method_is_an_entry_of_the_table_and_nothing_else(
             assert (verdict.status == "near") == (equal >= 3), changed
             found.append(equal)
     assert {2, 3} <= {*found}
-
-
-def test_the_usual_bands_find_megashingles_as_well(file: Path) -> None:
-    assert [Banding(84 // rows, rows).finds_supershingles for rows in (1, 2, 3, 4, 6, 7, 14)] == [
-        True
-    ] * 7
-    assert not Banding(7, 12).finds_supershingles
-    assert not Banding(4, 21).finds_supershingles
-    with Store.open(url_of(file)) as store:  # 14 x 6
-        store.require(Rules(method="megashingle"))
-    for rows in (1, 2, 3, 4, 6, 7, 14):
-        for place in range(6):
-            supershingle = set(range(14 * place, 14 * place + 14))
-            bands = [set(range(start, start + rows)) for start in range(0, 84, rows)]
-            assert any(band <= supershingle for band in bands), (rows, place)
 
 
 @both_databases
@@ -174,16 +158,4 @@ def test_long_shingles_of_characters_leave_no_page_out(file: Path) -> None:
         pages.append(Page("https://a.example/near", main_text + " more"))
         verdicts = store.check(pages)
         assert [verdict.status for verdict in verdicts] == ["new", "exact", "near"]
-    verify(file)
-
-
-def test_a_store_indexed_by_simhash_keeps_its_groups_when_an_original_is_forgotten(
-    file: Path,
-) -> None:
-    rules = Rules(method="simhash")
-    with Store.open(url_of(file), rules=rules) as store:
-        pages = [Page(f"https://a.example/{n}", signature=signed(n, n)) for n in (0, 1, 2)]
-        store.check(pages, rules=rules)
-        store.admin.forget(["https://a.example/0"])
-        assert [page.original for page in store.pages()] == [None, "https://a.example/1"]
     verify(file)

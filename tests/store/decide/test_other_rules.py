@@ -115,19 +115,6 @@ def test_an_index_that_is_made_for_a_crawl_is_that_of_a_new_store(file: Path) ->
         assert entries_of(file, table) == entries_of(fresh, table)
 
 
-def test_a_crawl_with_a_higher_threshold_leaves_the_index_of_a_lower_one(file: Path) -> None:
-    with Store.open(url_of(file), threshold=0.4) as store:
-        store.check(PAGES)
-        before = shape_of(store)
-        assert fit(store, Rules(threshold=0.9)) == ""
-        assert fit(store, Rules(threshold=0.6, containment=0.9)) == ""
-        assert shape_of(store) == before._replace(sampled=True)
-        assert fit(store, Rules(threshold=0.2)) == ""
-        assert shape_of(store).sampled
-        assert shape_of(store).bands > before.bands
-    verify(file)
-
-
 def test_a_threshold_below_what_any_index_finds_is_served_by_the_largest_one(file: Path) -> None:
     with Store.open(url_of(file), threshold=0.01) as store:
         assert shape_of(store).bands == 84
@@ -235,7 +222,6 @@ def test_what_an_index_finds_is_said_in_words() -> None:
         ("simhash", "0.5", "only pages whose SimHashes differ in at most 3 bits"),
         ("0.3", "pieces", f"about 95% of the pages with a resemblance of 0.262, {no_pieces}"),
         ("0.3", "0.99", ""),
-        ("0.99", "exact", ""),
         ("simhash", "exact", ""),
     ):
         assert index(RULES[made_for]).shortfall(RULES[asked]) == found

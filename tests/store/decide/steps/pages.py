@@ -21,7 +21,3 @@ OTHER = text(words("other"))
 def one(store: Store, url: str, main_text: str | None, rules: Rules | None = None) -> Verdict:
     [verdict] = store.check([Page(url, main_text)], rules=rules or Rules(threshold=0.8))
     return verdict
-
-
-def standing(store: Store) -> dict[str, tuple[str, str | None]]:
-    return {page.url: (page.status, page.original) for page in store.pages()}

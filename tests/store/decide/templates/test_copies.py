@@ -6,7 +6,6 @@ import pytest
 
 from shingling import Rules, Store
 from tests.store.decide.templates.pages import (
-    TEMPLATE,
     A,
     B,
     C,
@@ -18,7 +17,6 @@ from tests.store.decide.templates.pages import (
     one,
     page,
     pages_of,
-    said,
     statuses,
 )
 from tests.support.invariants import jaccard
@@ -98,11 +96,3 @@ def test_a_copy_on_another_site_is_found_in_its_template(store: Store) -> None:
     for verdict in found:
         assert verdict.original in [first.url for first in for_a]
         assert verdict.resemblance == 1.0
-
-
-def test_a_copy_with_another_title_on_a_site_with_nothing_else_in_common_is_template(
-    store: Store,
-) -> None:
-    body = article("body")
-    pages = [page(f"{A}{at}", body, title=headline(f"{at}")) for at in range(2)]
-    assert said(check(store, pages)) == [("new", None, None), TEMPLATE]

@@ -39,15 +39,6 @@ if TYPE_CHECKING:
     from shingling.store.decide.batch import Batch
 
 
-def test_what_was_learned_outlives_the_store_being_closed(file: Path) -> None:
-    first, second, third = short_pages(A, 3)
-    for checked, is_known in ((first, False), (second, True), (third, True)):
-        with Store.open(url_of(file)) as store:
-            verdict = one(store, checked)
-        assert (verdict.status, bool(verdict.template)) == ("new", is_known)
-    verify(file)
-
-
 @both_databases
 def test_two_open_stores_share_what_they_learn(store: Store, file: Path) -> None:
     pages = short_pages(A, 8)
@@ -115,22 +106,6 @@ def test_a_site_has_so_many_blocks_at_most(
     assert max(fewest) == 30
     assert len(fewest) == 3
     assert check(store, pages_of(A + "more/", 2, footer(A)))[1].template
-
-
-def test_a_large_row_of_a_site_is_not_written_again_with_each_few_small_ones(
-    store: Store, file: Path
-) -> None:
-    table = [f"row of a table {at}x{'y' * at}" for at in range(2500)]
-    check(store, [page(A + "long", table, title="A long table")])
-    large = rows_of(file, "SELECT id FROM site_blocks")
-    for checked in pages_of(A, 70, footer(A)):
-        check(store, [checked])
-
-    assert rows_of(file, "SELECT min(id) FROM site_blocks") == large
-    sizes = blocks_of(file, "a.example")
-    assert sizes[0] >= 2500
-    assert len(sizes) <= 32
-    assert sizes[1] > 100
 
 
 @pytest.mark.parametrize("rules", [Rules(), Rules(containment=0.9, threshold=0.8)])
