@@ -192,7 +192,7 @@ def test_the_server_ends_the_turn_of_a_writer_that_does_not_commit(
 
 
 def test_a_batch_that_takes_longer_than_is_noted_begins_again(
-    file: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     attempts = []
 
@@ -203,12 +203,10 @@ def test_a_batch_that_takes_longer_than_is_noted_begins_again(
             execute(file, f"UPDATE recent SET batch = {last}")  # noqa: S608 (our own number)
         write_batch(batch)
 
-    with Store.open(url_of(file)) as store:
-        store.check([Page("a", text(words("a")))])
-        monkeypatch.setattr(shingling.store.decide.check, "write_batch", writing)
-        assert store.check([Page("b", text(words("b")))])[0].status == "new"
-        assert attempts == [False, False]
-    verify(file)
+    store.check([Page("a", text(words("a")))])
+    monkeypatch.setattr(shingling.store.decide.check, "write_batch", writing)
+    assert store.check([Page("b", text(words("b")))])[0].status == "new"
+    assert attempts == [False, False]
 
 
 def test_old_notes_are_removed(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

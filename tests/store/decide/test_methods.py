@@ -91,35 +91,36 @@ def test_pages_within_a_distance_are_found_with_and_without_an_index(file: Path)
 
 
 @both_databases
-def test_events_are_stars_of_originals_with_their_duplicates_and_change_nothing(file: Path) -> None:
+def test_events_are_stars_of_originals_with_their_duplicates_and_change_nothing(
+    store: Store,
+) -> None:
     story = words("story", 60)
     day = 86_400
-    with Store.open(url_of(file)) as store:
-        store.check(
-            [
-                Page("https://a.example/1", text([*story, *words("a", 100)]), fetched=0),
-                Page("https://a.example/2", text([*words("b", 100), *story]), fetched=day),
-                Page("https://a.example/3", text([*story[:50], *words("c", 50)]), fetched=9 * day),
-                Page("https://a.example/4", text(words("d", 100)), fetched=day),
-                Page("https://a.example/5", text([*story, *words("a", 100)]), fetched=2 * day),
-            ]
-        )
-        before = [page.as_dict() for page in store.pages()]
-        [group] = store.events(0.1)
-        assert group.original.url == "https://a.example/1"
-        assert [page.url[-1] for page in group.duplicates] == ["5", "2", "3"]
-        assert [page.original for page in group.duplicates] == [group.original.url, None, None]
-        assert group.duplicates[0].resemblance == 1
-        [group] = store.events(0.1, days=3)
-        assert [page.url[-1] for page in group.duplicates] == ["5", "2"]
-        [group] = store.events(0.1, days=1)
-        assert [page.url[-1] for page in group.duplicates] == ["2"]
-        [group] = store.events(0.95)
-        assert [page.url[-1] for page in group.duplicates] == ["5"]
-        assert [page.as_dict() for page in store.pages()] == before
+    store.check(
+        [
+            Page("https://a.example/1", text([*story, *words("a", 100)]), fetched=0),
+            Page("https://a.example/2", text([*words("b", 100), *story]), fetched=day),
+            Page("https://a.example/3", text([*story[:50], *words("c", 50)]), fetched=9 * day),
+            Page("https://a.example/4", text(words("d", 100)), fetched=day),
+            Page("https://a.example/5", text([*story, *words("a", 100)]), fetched=2 * day),
+        ]
+    )
+    before = [page.as_dict() for page in store.pages()]
+    [group] = store.events(0.1)
+    assert group.original.url == "https://a.example/1"
+    assert [page.url[-1] for page in group.duplicates] == ["5", "2", "3"]
+    assert [page.original for page in group.duplicates] == [group.original.url, None, None]
+    assert group.duplicates[0].resemblance == 1
+    [group] = store.events(0.1, days=3)
+    assert [page.url[-1] for page in group.duplicates] == ["5", "2"]
+    [group] = store.events(0.1, days=1)
+    assert [page.url[-1] for page in group.duplicates] == ["2"]
+    [group] = store.events(0.95)
+    assert [page.url[-1] for page in group.duplicates] == ["5"]
+    assert [page.as_dict() for page in store.pages()] == before
 
 
-def test_a_large_group_of_events_is_one_group(file: Path) -> None:
+def test_a_large_group_of_events_is_one_group(store: Store) -> None:
     template = signed(0).minima
     chance = np.random.default_rng(1)
     pages = []
@@ -127,27 +128,24 @@ def test_a_large_group_of_events_is_one_group(file: Path) -> None:
         minima = np.where(chance.random(84) < 0.6, template, signed(number).minima)
         own = Signature(minima.astype(np.uint32), number, number.to_bytes(16), 100)
         pages.append(Page(f"https://a.example/{number}", signature=own, fetched=number))
-    with Store.open(url_of(file)) as store:
-        store.check(pages, rules=Rules(method="exact"))
-        [group] = store.events(0.1)
-        assert len(group.duplicates) == 399
-        assert group.original.url == "https://a.example/0"
+    store.check(pages, rules=Rules(method="exact"))
+    [group] = store.events(0.1)
+    assert len(group.duplicates) == 399
+    assert group.original.url == "https://a.example/0"
 
 
 # What went wrong once
 
 
 def test_under_the_method_exact_a_group_that_loses_its_original_keeps_only_copies(
-    file: Path,
+    store: Store,
 ) -> None:
     edits = [text(ending(BASE, 1, 18)), text(beginning(BASE, 2, 18))]
-    with Store.open(url_of(file)) as store:
-        urls = [f"https://a.example/{number}" for number in range(4)]
-        texts = [text(BASE), *edits, edits[1]]
-        store.check([Page(url, one) for url, one in zip(urls, texts, strict=True)])
-        store.admin.forget(urls[:1], rules=Rules(method="exact"))
-        assert [page.original for page in store.pages()] == [None, None, urls[2]]
-    verify(file)
+    urls = [f"https://a.example/{number}" for number in range(4)]
+    texts = [text(BASE), *edits, edits[1]]
+    store.check([Page(url, one) for url, one in zip(urls, texts, strict=True)])
+    store.admin.forget(urls[:1], rules=Rules(method="exact"))
+    assert [page.original for page in store.pages()] == [None, None, urls[2]]
 
 
 def test_long_shingles_of_characters_leave_no_page_out(file: Path) -> None:

@@ -184,19 +184,17 @@ def test_a_crawl_that_is_running_keeps_its_kind_of_index(file: Path) -> None:
     verify(file)
 
 
-def test_a_crawl_that_was_killed_does_not_keep_its_kind_of_index(file: Path) -> None:
+def test_a_crawl_that_was_killed_does_not_keep_its_kind_of_index(store: Store, file: Path) -> None:
     long_ago = int(time.time()) - 3600
-    with Store.open(url_of(file)) as store:
-        store.start_run("killed")
-        store.check(PAGES)
-        execute(
-            file,
-            f"UPDATE pages SET last_seen = {long_ago}",  # noqa: S608 (a number)
-            f"UPDATE runs SET started = {long_ago}",  # noqa: S608 (a number)
-        )
-        assert fit(store, Rules(method="simhash")) == ""
-        assert shape_of(store).indexed == "simhash"
-    verify(file)
+    store.start_run("killed")
+    store.check(PAGES)
+    execute(
+        file,
+        f"UPDATE pages SET last_seen = {long_ago}",  # noqa: S608 (a number)
+        f"UPDATE runs SET started = {long_ago}",  # noqa: S608 (a number)
+    )
+    assert fit(store, Rules(method="simhash")) == ""
+    assert shape_of(store).indexed == "simhash"
 
 
 def test_pages_without_texts_have_no_samples_and_others_get_them(file: Path) -> None:
