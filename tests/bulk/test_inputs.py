@@ -10,9 +10,10 @@ import os
 import sqlite3
 import sys
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -30,6 +31,10 @@ from .collections import (
     write_lines,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ALONE = Options(workers=0)
 ROWS = families(7, 120, random_texts(6, 5))
 
 
@@ -40,7 +45,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> Result:
 
 
 def run(name: str, folder: Path, **options: Any) -> Result:
-    deduplicate([name], folder / "out", Options(**{"workers": 0, **options}))
+    deduplicate([name], folder / "out", replace(ALONE, **options))
     return result_of(folder / "out")
 
 
@@ -56,31 +61,35 @@ def as_lines(rows: list[dict[str, str]]) -> str:
     return "".join(json.dumps(row, ensure_ascii=False) + "\r\n" for row in rows)
 
 
-def test_lines_packed_by_gzip(tmp_path: Path, expected: Result) -> None:
-    file = tmp_path / "rows.jsonl.gz"
-    half = len(ROWS) // 2  # of two members
-    file.write_bytes(
-        gzip.compress(as_lines(ROWS[:half]).encode())
-        + gzip.compress(as_lines(ROWS[half:]).encode())
-    )
-    assert run(str(file), tmp_path) == expected
-
-
-def test_lines_packed_by_zstandard(tmp_path: Path, expected: Result) -> None:
+def zstandard(raw: bytes) -> bytes:
     zstd = pytest.importorskip(
         "backports.zstd" if sys.version_info < (3, 14) else "compression.zstd"
     )
-    file = tmp_path / "rows.ndjson.zst"
-    file.write_bytes(zstd.compress(as_lines(ROWS).encode()))
-    assert run(str(file), tmp_path) == expected
+    packed: bytes = zstd.compress(raw)
+    return packed
 
 
-@pytest.mark.parametrize("packed", [False, True])
-def test_csv(tmp_path: Path, expected: Result, packed: bool) -> None:
-    raw = as_csv(ROWS).encode("utf-8-sig")
-    file = tmp_path / ("rows.csv.gz" if packed else "rows.csv")
-    file.write_bytes(gzip.compress(raw) if packed else raw)
-    assert run(str(file), tmp_path) == expected
+@pytest.mark.parametrize(
+    ("name", "pack"),
+    [
+        ("rows.jsonl", bytes),
+        ("rows.jsonl.gz", lambda raw: gzip.compress(raw[:5000]) + gzip.compress(raw[5000:])),
+        ("rows.ndjson.zst", zstandard),
+        ("rows.csv", bytes),
+        ("rows.csv.gz", gzip.compress),
+    ],
+)
+def test_lines_and_csv_packed_or_not_in_parts(
+    tmp_path: Path,
+    expected: Result,
+    name: str,
+    pack: Callable[[bytes], bytes],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("shingling.bulk.files.sources._FILE_PART_BYTES", 700)
+    raw = as_csv(ROWS).encode("utf-8-sig") if ".csv" in name else as_lines(ROWS).encode()
+    (tmp_path / name).write_bytes(pack(raw))
+    assert run(str(tmp_path / name), tmp_path) == expected
 
 
 def test_parquet(tmp_path: Path, expected: Result) -> None:
@@ -132,41 +141,13 @@ def test_several_inputs_are_one_collection(tmp_path: Path, expected: Result) -> 
     }
 
 
-def test_lines_of_a_large_file_are_read_in_parts(
-    tmp_path: Path, expected: Result, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("shingling.bulk.files.sources._FILE_PART_BYTES", 700)
-    assert run(str(write_lines(tmp_path / "rows.jsonl", ROWS)), tmp_path) == expected
-
-
 def test_rows_without_an_id_are_called_by_file_and_line(tmp_path: Path) -> None:
     rows = [{"text": row["text"]} for row in ROWS]
     file = write_lines(tmp_path / "rows.jsonl", rows)
-    deduplicate([str(file)], tmp_path / "out", Options(workers=0))
+    deduplicate([str(file)], tmp_path / "out", ALONE)
     row = read_lines(tmp_path / "out" / "removed.jsonl")[0]
     assert row["id"] == f"{file}:{row['line']}"
     assert row["original"].startswith(f"{file}:")
-
-
-def pages(tmp_path: Path) -> Path:
-    folder = tmp_path / "pages"
-    folder.mkdir()
-    for name, seed in (("a", 1), ("b", 2), ("c", 1)):
-        (folder / f"{name}.html").write_text(html(article(seed), f"Page {name}"), encoding="utf-8")
-    (folder / "notes.bin").write_bytes(bytes(range(256)))
-    return folder
-
-
-def test_a_folder_of_pages(tmp_path: Path) -> None:
-    folder = pages(tmp_path)
-    found = run(str(folder), tmp_path, workers=1)
-    a, b, copy = (f"{folder.as_uri()}/{name}.html" for name in "abc")
-    assert found.kept == [a, b]
-    assert found.removed[copy][:2] == (a, "near")
-    row = read_lines(tmp_path / "out" / "kept.jsonl")[0]
-    assert row["title"] == "Page a"
-    assert row["text"].count(" ") > 250
-    assert read_lines(tmp_path / "out" / "bad.jsonl") == []
 
 
 def test_a_warc_file(tmp_path: Path) -> None:
@@ -175,7 +156,7 @@ def test_a_warc_file(tmp_path: Path) -> None:
     records = [warc_record(f"https://example.com/{path}", body) for path in ("one", "two")]
     file = tmp_path / "pages.warc.gz"
     file.write_bytes(b"".join(map(gzip.compress, records)))
-    deduplicate([str(file)], tmp_path / "out", Options(workers=0))
+    deduplicate([str(file)], tmp_path / "out", ALONE)
     [row] = read_lines(tmp_path / "out" / "removed.jsonl")
     assert (row["id"], row["original"], row["status"]) == (
         "https://example.com/two",
@@ -190,9 +171,7 @@ def test_html_in_a_field(tmp_path: Path) -> None:
         {"url": f"https://example.com/{at}", "html": html(article(seed)), "price": 3}
         for at, seed in enumerate((1, 2, 1))
     ]
-    deduplicate(
-        [str(write_lines(tmp_path / "rows.jsonl", rows))], tmp_path / "out", Options(workers=0)
-    )
+    deduplicate([str(write_lines(tmp_path / "rows.jsonl", rows))], tmp_path / "out", ALONE)
     kept = read_lines(tmp_path / "out" / "kept.jsonl")
     assert [(row["url"], row["price"]) for row in kept] == [
         (rows[0]["url"], 3),
@@ -232,7 +211,7 @@ EXTENDED_JSON = [
     ({"$numberLong": "1"}, '{"$numberLong":"1"}'),
     ({"$date": {"$numberLong": "-1"}}, '{"$date":{"$numberLong":"-1"}}'),
     ({"$date": "2026-01-02T03:04:05Z"}, '{"$date":"2026-01-02T03:04:05Z"}'),
-    ({"b": [1, None], "a": "x y@z"}, '{"a":"x y\\u0040z","b":[1,null]}'),
+    ({"b": [1, None], "a": "x y@z"}, '{"a":"x y\\u0040z","b":[1,null]}'),  # in order
     (1.5, "1.5"),
     (False, "false"),
     (["news", 7], '["news",7]'),
@@ -247,12 +226,8 @@ def test_any_json_value_is_an_id_written_in_one_way(tmp_path: Path) -> None:
     names = [name for _, name in EXTENDED_JSON]
     store = f"sqlite:///{tmp_path / 'dedup.db'}"
     with Store.open(store) as opened:
-        summary = deduplicate(
-            [str(write_lines(tmp_path / "rows.jsonl", rows))],
-            tmp_path / "out",
-            Options(workers=0),
-            store=opened,
-        )
+        file = write_lines(tmp_path / "rows.jsonl", rows)
+        summary = deduplicate([str(file)], tmp_path / "out", ALONE, store=opened)
         assert {page.url for page in opened.pages()} == {*names}
     assert (summary.total, summary.bad) == (len(rows), 0)
     removed = read_lines(tmp_path / "out" / "removed.jsonl")
@@ -261,14 +236,6 @@ def test_any_json_value_is_an_id_written_in_one_way(tmp_path: Path) -> None:
     groups = read_lines(tmp_path / "out" / "groups.jsonl")
     assert groups == [{"original": names[0], "duplicates": names[1:]}]
     assert read_lines(tmp_path / "out" / "kept.jsonl") == rows[:1]
-
-
-def test_values_with_their_keys_in_another_order_are_one_id(tmp_path: Path) -> None:
-    rows = [{"key": {"a": 1, "b": 2}, "text": article(1)}, {"key": {"b": 2, "a": 1}, "text": "b"}]
-    file = write_lines(tmp_path / "rows.jsonl", rows)
-    options = Options(workers=0, fields=Fields(id="key"))
-    summary = deduplicate([str(file)], tmp_path / "out", options)
-    assert summary.reasons == {"the id of an earlier row": 1}
 
 
 def test_texts_of_a_folder_are_rows_with_their_paths_as_ids(tmp_path: Path) -> None:
@@ -281,7 +248,7 @@ def test_texts_of_a_folder_are_rows_with_their_paths_as_ids(tmp_path: Path) -> N
     (folder / "deep" / "er" / "page.txt").write_text(html(article(3)), encoding="utf-8")
     (folder / "deep" / "utf16.txt").write_text(article(1), encoding="utf-16")
     (folder / "empty.txt").write_bytes(b"")
-    summary = deduplicate([str(folder)], tmp_path / "out", Options(workers=0))
+    summary = deduplicate([str(folder)], tmp_path / "out", ALONE)
     kept = read_lines(tmp_path / "out" / "kept.jsonl")
     pages = [(folder / name).as_uri() for name in ("b.html", "deep/er/page.txt")]
     assert [row.get("id", row.get("url")) for row in kept] == ["a.txt", *pages]
@@ -307,7 +274,7 @@ def test_hostile_names_and_links_of_a_folder(tmp_path: Path) -> None:
     (folder / "loop.txt").symlink_to(folder / "loop.txt")
     (folder / "out.txt").symlink_to(tmp_path / "outside.txt")
     (folder / "others").symlink_to(tmp_path / "others")
-    summary = deduplicate([str(folder)], tmp_path / "out", Options(workers=0))
+    summary = deduplicate([str(folder)], tmp_path / "out", ALONE)
     kept = {row["id"] for row in read_lines(tmp_path / "out" / "kept.jsonl")}
     assert kept == {"bytes-%FF.txt", "line\nbreak\x1b[31m.txt", "=sum.txt", "a:b@c.txt"}
     bad = [row["reason"] for row in read_lines(tmp_path / "out" / "bad.jsonl")]
@@ -325,15 +292,8 @@ def test_a_folder_with_nothing_to_read_is_an_error(tmp_path: Path, name: str | N
     with pytest.raises(
         ShinglingError, match=r"texts: no file in it is HTML, \.txt, \.md or \.warc"
     ):
-        deduplicate([str(tmp_path / "texts")], tmp_path / "out", Options(workers=0))
+        deduplicate([str(tmp_path / "texts")], tmp_path / "out", ALONE)
     assert not (tmp_path / "out").exists()
-
-
-def test_an_empty_collection_has_empty_files(tmp_path: Path) -> None:
-    (tmp_path / "rows.jsonl").write_bytes(b"")
-    summary = deduplicate([str(tmp_path / "rows.jsonl")], tmp_path / "out", Options(workers=0))
-    assert (summary.total, summary.bad) == (0, 0)
-    assert result_of(tmp_path / "out") == Result([], {})
 
 
 def test_parquet_is_written_with_the_types_of_the_rows(tmp_path: Path) -> None:
@@ -346,8 +306,12 @@ def test_parquet_is_written_with_the_types_of_the_rows(tmp_path: Path) -> None:
     ]
     rows[0] |= {"mixed": 1, "tags": ["a", "b"], "size": None}
     rows[1] |= {"mixed": "one", "share": 1}
-    run_ = Options(workers=0, output="parquet")
-    deduplicate([str(write_lines(tmp_path / "rows.jsonl", rows))], tmp_path / "out", run_)
+    name = str(write_lines(tmp_path / "rows.jsonl", rows))
+    deduplicate([name], tmp_path / "out", ALONE)
+    deduplicate([name], tmp_path / "out", replace(ALONE, output="parquet"), restart=True)
+    assert sorted(file.name for file in (tmp_path / "out").iterdir()) == [
+        *("bad.jsonl", "groups.parquet", "kept.parquet", "removed.parquet", "summary.json")
+    ]
     kept = pq.read_table(tmp_path / "out" / "kept.parquet")
     assert {field.name: str(field.type) for field in kept.schema} == {
         "id": "string",
@@ -366,20 +330,6 @@ def test_parquet_is_written_with_the_types_of_the_rows(tmp_path: Path) -> None:
         name for group in groups for name in group["duplicates"]
     )
     assert {row["original"] for row in removed} == {group["original"] for group in groups}
-
-
-def test_a_restarted_run_leaves_no_file_of_the_one_before(tmp_path: Path) -> None:
-    pytest.importorskip("pyarrow")
-    name = str(write_lines(tmp_path / "rows.jsonl", ROWS))
-    deduplicate([name], tmp_path / "out", Options(workers=0))
-    deduplicate([name], tmp_path / "out", Options(workers=0, output="parquet"), restart=True)
-    assert sorted(file.name for file in (tmp_path / "out").iterdir()) == [
-        *("bad.jsonl", "groups.parquet", "kept.parquet", "removed.parquet", "summary.json")
-    ]
-
-
-def test_an_integer_that_parquet_has_no_room_for_is_said(tmp_path: Path) -> None:
-    pytest.importorskip("pyarrow")
-    file = write_lines(tmp_path / "rows.jsonl", [{**ROWS[0], "size": 1 << 70}])
+    write_lines(tmp_path / "rows.jsonl", [{**ROWS[0], "size": 1 << 70}])
     with pytest.raises(ShinglingError, match="cannot be written as Parquet"):
-        deduplicate([str(file)], tmp_path / "out", Options(workers=0, output="parquet"))
+        deduplicate([name], tmp_path / "large", replace(ALONE, output="parquet"))
