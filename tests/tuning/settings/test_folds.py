@@ -35,28 +35,6 @@ def test_what_a_fold_is_labelled_does_not_change_how_its_pairs_are_taken() -> No
     assert len(set(everything)) > 1
 
 
-def test_a_fold_unlike_the_others_is_judged_by_the_others() -> None:
-    folds = np.array([0, 0, 0, 0] + [1] * 8 + [2] * 8)
-    same = np.array([True, True, False, False] + [True, False] * 8)
-    scores = np.array([0.3, 0.3, 0.2, 0.2] + [0.9, 0.6] * 8)
-    decided = cross_validated([Scoring(scores, THRESHOLDS)], same, folds)
-    assert not decided[folds == 0].any()
-    assert quality(decided[folds > 0], same[folds > 0]).f1 == 1
-
-
-def test_scores_that_tell_nothing_do_not_look_good_when_cross_validated() -> None:
-    generator = np.random.default_rng(5)
-    same = np.arange(60) < 30
-    scorings = [Scoring(generator.random(60), THRESHOLDS) for _ in range(200)]
-    folds = np.arange(60) % 5
-    chosen = [
-        quality(scoring.scores >= choose([scoring], same).cutoff, same).f1 for scoring in scorings
-    ]
-    honest = [quality(cross_validated([scoring], same, folds), same).f1 for scoring in scorings]
-    # To take every pair for the same has F1 2/3.
-    assert np.mean(chosen) > 2 / 3 > np.mean(honest) + 0.01
-
-
 def test_folds_have_their_share_of_either_label_whatever_the_order_of_the_pairs() -> None:
     pairs = [LabelledPair(f"a{i}", f"b{i}", i % 3 == 0) for i in range(60)]
     folds = folds_of(pairs, 5)
