@@ -139,19 +139,6 @@ def test_a_sample_of_real_pages_tells_nearly_what_a_dry_run_gives(
         assert found.duplicates == duplicates
 
 
-def test_a_page_is_told_of_that_follows_no_page_which_would_be_a_duplicate(file: Path) -> None:
-    """Of three pages in a row, the third is like the second, which is like the first."""
-    first = words("first", 120)
-    second = [*words("second", 30), *first[30:]]
-    third = [*second[:90], *words("third", 30)]
-    with Store.open(url_of(file)) as store:
-        pages = enumerate((first, second, third))
-        store.check([Page(f"http://{n}.example/", text(parts)) for n, parts in pages])
-        expected = dry_runs(store, Rules())
-    assert told(look(file, Rules())) == expected
-    assert [expected[at] for at in (0.3, 0.5, 0.7)] == [2, 1, 0]
-
-
 def test_pairs_without_a_difference_that_can_be_seen_are_not_asked_about(file: Path) -> None:
     frame = "\n".join(article(number, 60) for number in range(4))
     own = [article(50 + number, 80) for number in range(3)]

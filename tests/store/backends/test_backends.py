@@ -13,7 +13,6 @@ from shingling.store.backends.base import Database
 from shingling.store.backends.engine import BACKENDS, database_of, file_of
 from shingling.store.backends.postgres import PostgresDatabase
 from shingling.store.backends.sqlite import SqliteDatabase
-from shingling.store.index.postings import Postings
 
 NAMES: dict[str, Any] = {
     "dialect": "mysql",
@@ -31,11 +30,6 @@ def test_what_a_database_lacks_is_named_when_it_is_defined(missing: str) -> None
     )
     with pytest.raises(TypeError, match=missing):
         type("MySqlDatabase", (Database,), methods, **names)
-
-
-def test_what_a_table_of_keys_lacks_is_named_when_it_is_defined() -> None:
-    with pytest.raises(TypeError, match=r"^MySqlPostings does not define _select, write$"):
-        type("MySqlPostings", (Postings,), {})
 
 
 def test_a_database_that_is_listed_is_the_one_of_its_urls(monkeypatch: pytest.MonkeyPatch) -> None:

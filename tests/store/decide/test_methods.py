@@ -6,16 +6,17 @@ import random
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pytest
 
 from shingling import Page, Rules, Scheme, Signature, Store, sign
 from shingling.rules.methods import METHODS, Keys, Method
 from shingling.similarity import equal_supershingles
-from tests.support.invariants import beginning, ending, entries_of, text, verify, words
+from tests.support.invariants import beginning, ending, text, verify, words
 from tests.support.stores import both_databases, url_of
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
 BASE = words("base", 200)
 
@@ -49,27 +50,6 @@ def test_a_method_is_an_entry_of_the_table_and_nothing_else(
             assert (verdict.status == "near") == (equal >= 3), changed
             found.append(equal)
     assert {2, 3} <= {*found}
-
-
-@both_databases
-@pytest.mark.parametrize("method", ["minhash", "megashingle", "simhash"])
-@pytest.mark.parametrize("containment", [None, 0.9])
-def test_a_rebuilt_store_equals_one_that_was_made_so(
-    file: Path, method: str, containment: float | None
-) -> None:
-    texts = [text(words(number, 150)) for number in range(30)]
-    texts += [text(beginning(words(number, 150), number, 3)) for number in range(30)]
-    pages = [Page(f"https://a.example/{n}", t, fetched=n) for n, t in enumerate(texts)]
-    rules = Rules(method=method, containment=containment)
-    other = file.with_stem("other")
-    with Store.open(url_of(file), rules=rules) as store:
-        store.check(pages, rules=Rules(method="exact"))
-    with Store.open(url_of(other), threshold=0.5) as store:
-        store.check(pages, rules=Rules(method="exact"))
-        store.admin.rebuild(rules=rules)
-    for table in ("bands", "samples"):
-        assert entries_of(file, table) == entries_of(other, table)
-    verify(other)
 
 
 def test_pages_within_a_distance_are_found_with_and_without_an_index(file: Path) -> None:

@@ -9,7 +9,6 @@ from itertools import combinations, permutations
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings, strategies as st
 
 from shingling import Page, Rules, Scheme, Store, Verdict, sign
 from shingling.similarity import estimate
@@ -25,7 +24,6 @@ from tests.store.decide.test_reference import (
     SIZE,
     TEXTS,
     THRESHOLD,
-    URLS,
     Dictionaries,
     Known,
     compared,
@@ -41,7 +39,7 @@ from tests.support.invariants import (
     verify,
     words,
 )
-from tests.support.stores import both_databases, emptied, url_of
+from tests.support.stores import both_databases, url_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -252,31 +250,6 @@ def take(step: Step, path: Path, store: Store, reference: Methods) -> list[Verdi
     assert groups_of(path) == reference.groups()
     verify(path)
     return verdicts
-
-
-fetches = st.lists(
-    st.builds(
-        page,
-        st.sampled_from(URLS),
-        st.sampled_from(EVERY),
-        st.sampled_from(SCOPES[:1] * 4 + SCOPES[1:]),
-    ),
-    min_size=1,
-    max_size=6,
-)
-forgets = st.lists(st.sampled_from(URLS), min_size=1, max_size=3, unique=True)
-rebuilds = st.sampled_from(ALL_RULES)
-
-
-@settings(max_examples=15)
-@given(rebuilds, st.lists(fetches | fetches | forgets | rebuilds, max_size=8))
-def test_every_sequence_of_methods_is_decided_as_by_the_definition(
-    empty: Path, rules: Rules, steps: list[Step]
-) -> None:
-    reference = Methods()
-    with emptied(empty) as path, Store.open(url_of(path)) as store:
-        for step in (rules, *steps):
-            take(step, path, store, reference)
 
 
 def walk(turns: int, seed: int, many: int) -> list[Step]:

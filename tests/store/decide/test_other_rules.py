@@ -100,21 +100,6 @@ def test_pages_are_decided_by_what_any_index_finds_and_a_new_one_finds_all(
     verify(file)
 
 
-@both_databases
-def test_an_index_that_is_made_for_a_crawl_is_that_of_a_new_store(file: Path) -> None:
-    pages = [Page(f"https://a.example/{at}", text(words(str(at)))) for at in range(1200)]
-    fresh, rules = file.with_stem("fresh"), Rules(threshold=0.3, containment=0.9)
-    told: list[tuple[int, int]] = []
-    with Store.open(url_of(fresh), rules=rules) as store:
-        store.check(pages)
-    with Store.open(url_of(file), threshold=0.8) as store:
-        store.check(pages)
-        assert fit_index(session_of(store), rules, None, lambda *done: told.append(done)) == ""
-    assert told == [(0, 1200), (500, 1200), (1000, 1200), (1200, 1200)]
-    for table in ("bands", "samples"):
-        assert entries_of(file, table) == entries_of(fresh, table)
-
-
 def test_a_threshold_below_what_any_index_finds_is_served_by_the_largest_one(file: Path) -> None:
     with Store.open(url_of(file), threshold=0.01) as store:
         assert shape_of(store).bands == 84

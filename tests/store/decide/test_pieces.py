@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from shingling import Page, Rules, Store
-from tests.support.invariants import ending, jaccard, text, verify, words
+from tests.support.invariants import jaccard, text, verify, words
 from tests.support.stores import url_of
 
 if TYPE_CHECKING:
@@ -57,16 +57,6 @@ def test_a_piece_of_forty_words_or_more_is_near_to_its_page_whatever_its_length(
     assert verdict.resemblance == pytest.approx(jaccard(piece, text(LONG)))
     again = one(store, page("piece", piece))
     assert (again.status, again.original) == ("unchanged", "https://a.example/long")
-
-
-def test_a_page_that_contains_a_stored_one_is_an_original_and_says_so(store: Store) -> None:
-    store.check([page("piece", PIECE)])
-    verdict = one(store, page("long", text(LONG)))
-    assert (verdict.status, verdict.original) == ("new", None)
-    assert verdict.contains == "https://a.example/piece"
-    assert not verdict.is_duplicate
-    copy = one(store, Page("https://b.example/long", text(ending(LONG, "copy", 40))))
-    assert (copy.status, copy.original) == ("near", "https://a.example/long")
 
 
 def test_a_page_that_collects_the_articles_of_another_site_takes_none_of_them(

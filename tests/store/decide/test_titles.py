@@ -59,15 +59,6 @@ def test_operators_of_a_manual_are_kept(store: Store, rules: Rules) -> None:
         assert said(verdict) == (KEPT if at else ("new", None, None))
 
 
-def test_a_long_article_under_an_edited_headline_is_found(store: Store) -> None:
-    one(store, page("a", text(ARTICLE), "Rain falls hard on the old town"))
-    again = page("b", changed(ARTICLE, "more", 12), "Old town is flooded")
-    verdict = one(store, again)
-    assert (verdict.status, verdict.original) == ("near", MANUAL + "a")
-    same = one(store, page("c", text(ARTICLE), "Ten minutes that changed a town"))
-    assert said(same) == ("exact", None, MANUAL + "a")
-
-
 @pytest.mark.parametrize(("count", "status"), [(LONG_TEXT - 1, "new"), (LONG_TEXT, "exact")])
 def test_the_same_text_under_another_title_counts_from_this_length_on(
     store: Store, count: int, status: str
@@ -85,22 +76,6 @@ def test_a_text_under_another_title_must_be_all_but_the_same(
     assert (jaccard(text(ARTICLE), now) >= LIKELY_COPY) is (status == "near")
     one(store, page("a", text(ARTICLE), "Rain falls"))
     assert one(store, page("b", now, "Town is flooded")).status == status
-
-
-@pytest.mark.parametrize(
-    "title",
-    [
-        "RAIN FALLS HARD",
-        " Rain  falls \n hard",
-        "Rain falls hard | The Manual",
-        "The Manual: Rain falls hard",
-        "Rain falls hard!",
-    ],
-)
-def test_case_blanks_and_the_name_of_the_site_make_no_other_title(store: Store, title: str) -> None:
-    main_text = text(ARTICLE[:100])
-    one(store, page("a", main_text, "Rain falls hard"))
-    assert one(store, page("b", main_text, title)).status == "exact"
 
 
 def test_a_site_whose_pages_all_have_one_title_is_decided_by_its_texts(store: Store) -> None:
@@ -125,8 +100,10 @@ NUMBERED = [
 
 
 @pytest.mark.parametrize(("count", "rules"), [(60, WHOLE), (400, Rules())])
-@pytest.mark.parametrize(("first", "second"), NUMBERED)
-def test_numbering_and_spelling_make_no_other_page(
+@pytest.mark.parametrize(
+    ("first", "second"), [*NUMBERED, ("Rain falls hard", "The Manual: RAIN  falls \n hard!")]
+)
+def test_numbering_spelling_case_and_the_name_of_the_site_make_no_other_page(
     store: Store, first: str, second: str, count: int, rules: Rules
 ) -> None:
     base = ARTICLE[:count]
@@ -184,30 +161,18 @@ def test_releases_of_a_manual_do_not_turn_its_chapters_into_template(store: Stor
             assert verdict.original == (f"{MANUAL}0/{name}.html" if release else None)
 
 
-# Texts of fewer words than the minimum
-
-TEASER = text(ARTICLE[:12])
-SHORT = ("skipped", "short", None)
-
-
-@pytest.mark.parametrize("host", [MANUAL, ELSEWHERE])
-def test_a_short_text_is_a_duplicate_under_the_same_title_only(store: Store, host: str) -> None:
-    one(store, page("a", TEASER, "Rain falls"))
-    assert said(one(store, page("b", TEASER, "Town is flooded", host))) == SHORT
-    assert said(one(store, page("c", TEASER, None, host))) == SHORT
-    assert said(one(store, page("d", TEASER, "rain falls", host))) == (
-        "exact",
-        None,
-        MANUAL + "a",
-    )
-
-
 # Wherever pages are decided
 
 
-@pytest.mark.parametrize("method", ["megashingle", "simhash", "minhash+simhash", "exact"])
-def test_every_method_heeds_titles(file: Path, method: str) -> None:
-    rules = Rules(method=method, templates=False)
+@pytest.mark.parametrize(
+    "rules",
+    [
+        *(Rules(method=one, templates=False) for one in ("megashingle", "simhash", "exact")),
+        Rules(store_text=False),
+    ],
+    ids=str,
+)
+def test_every_method_heeds_titles_with_and_without_texts(file: Path, rules: Rules) -> None:
     main_text = text(ARTICLE[:100])
     with Store.open(url_of(file), rules=rules) as store:
         one(store, page("a", main_text, "Rain falls"), rules)
@@ -222,14 +187,6 @@ def test_a_piece_under_another_title_must_be_long(file: Path) -> None:
         short, long = text(ARTICLE[100:200]), text(ARTICLE[100:330])
         assert said(one(store, page("b", short, "Part of it"), rules)) == KEPT
         assert one(store, page("c", long, "More of it"), rules).reason == "piece"
-
-
-def test_without_texts_titles_count_as_well(store: Store) -> None:
-    rules = Rules(store_text=False)
-    one(store, page("a", text(ARTICLE[:100]), "Rain falls"), rules)
-    near = changed(ARTICLE[:100], "b", 3)
-    assert said(one(store, page("b", near, "Flooded"), rules)) == KEPT
-    assert one(store, page("c", near, "Rain falls"), rules).original == MANUAL + "a"
 
 
 def test_odd_titles_take_no_time(store: Store, file: Path) -> None:

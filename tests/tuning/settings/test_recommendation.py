@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from shingling.errors import SchemeError, TuningError
-from shingling.sketch import Idf, Scheme, SimhashFeatures
 from shingling.text import Canonicaliser
 from shingling.tuning.pairs import LabelledPair
 from shingling.tuning.report import Report, tune_on
-from shingling.tuning.settings import IDF_FILE, as_python, changed_scheme
 from tests.support.pages import article
 from tests.tuning.settings.pairs import DEFAULT, changed, made_pairs
 
@@ -156,19 +154,6 @@ def test_texts_without_words_are_the_same_as_nothing() -> None:
     pairs = [*made_pairs(6), LabelledPair("", "", True), LabelledPair("...", "a b", False)]
     found = tune_on(pairs, DEFAULT, 0.8)
     assert all(not result.decided[12] for result in found.results)
-
-
-def test_a_scheme_is_told_by_what_is_not_the_default() -> None:
-    idf = Idf.learn([["a", "b"], ["a"]])
-    features = SimhashFeatures(features="words", keywords=9, idf=idf)
-    scheme = Scheme(shingle_size=3, ordered=False, simhash=features)
-    shown = changed_scheme(scheme)
-    assert shown["ordered"] is False
-    assert shown["simhash"] == {"features": "words", "keywords": 9, "idf": IDF_FILE}
-    assert changed_scheme(DEFAULT) == {}
-    assert (
-        as_python({"a": [True, None, 1.5], "b": 'q"ü'}) == '{"a": [True, None, 1.5], "b": "q\\"ü"}'
-    )
 
 
 @pytest.mark.data

@@ -50,14 +50,6 @@ def test_two_open_stores_share_what_they_learn(store: Store, file: Path) -> None
         assert one(other, page(A + "x", footer(A, 8), title="Another")).template == 0.0
 
 
-def test_one_store_decides_by_what_another_learns_meanwhile(store: Store, file: Path) -> None:
-    wall = lines("we value your privacy", 3)
-    with Store.open(url_of(file)) as other:
-        one(store, page(A + "x", article("x"), title="A page that has nothing of it"))
-        check(other, [page(f"{A}{at}", wall, title=headline(f"{at}")) for at in range(2)])
-        assert said([one(store, page(A + "y", wall, title="One more wall"))]) == [TEMPLATE]
-
-
 def test_a_batch_that_is_rolled_back_teaches_nothing(store: Store, file: Path) -> None:
     pages = pages_of(A, 3, footer(A))
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from shingling import Page, Rules, Store
+from shingling import Rules, Store
 from tests.store.decide.templates.pages import (
     TEMPLATE,
     WHOLE,
@@ -18,7 +18,6 @@ from tests.store.decide.templates.pages import (
     footer,
     headline,
     lines,
-    mostly_template,
     one,
     page,
     pages_of,
@@ -42,13 +41,6 @@ def test_pages_with_only_their_template_in_common_are_not_flagged(store: Store) 
     alike = [jaccard(a.text or "", b.text or "") for a in pages for b in pages if a is not b]
     assert min(alike) > 0.55
     assert statuses(check(store, pages)) == ["new"] * 6
-
-
-def test_without_templates_they_are_kept_by_their_titles_only(store: Store) -> None:
-    verdicts = check(store, short_pages(A, 6), WHOLE)
-    assert said(verdicts) == [("new", None, None)] + [("new", "other_title", None)] * 5
-    untitled = [page(one.url, [one.text or ""]) for one in short_pages(C, 6)]
-    assert "near" in statuses(check(store, untitled, WHOLE))
 
 
 def test_lines_that_differ_in_numbers_and_case_are_one_block(store: Store) -> None:
@@ -84,13 +76,7 @@ def test_the_share_that_was_left_out_is_that_of_the_characters(store: Store) -> 
     left, gone = sum(map(len, body)), sum(map(len, around))
     assert verdict.template == pytest.approx(gone / (left + gone))
     assert verdict.as_dict()["template"] == round(gone / (left + gone), 4)
-
-
-def test_of_a_page_that_is_not_compared_no_share_is_said(store: Store) -> None:
-    first, second = pages_of(A, 2, footer("a"))
-    check(store, [first, second])
-    assert one(store, second).as_dict()["template"] is None
-    assert one(store, Page(A + "none")).template is None
+    assert one(store, second).as_dict()["template"] is None, "it is not compared again"
 
 
 # What teaches nothing, and what little
@@ -139,7 +125,7 @@ def test_a_page_that_changes_its_text_and_title_keeps_its_paragraphs(store: Stor
 
 
 def test_pages_without_templates_teach_what_is_used_later(store: Store) -> None:
-    pages = mostly_template(A, 5)
+    pages = short_pages(A, 5, 60)
     verdicts = check(store, pages, WHOLE)
     assert statuses(verdicts) == ["new"] + ["near"] * 4
     assert {verdict.template for verdict in verdicts} == {None}
@@ -152,7 +138,7 @@ def test_pages_without_templates_teach_what_is_used_later(store: Store) -> None:
 
 def test_templates_have_no_effect_without_texts(store: Store, file: Path) -> None:
     rules = Rules(store_text=False)
-    verdicts = check(store, mostly_template(A, 4), rules)
+    verdicts = check(store, short_pages(A, 4, 60), rules)
     assert "near" in statuses(verdicts)
     assert {verdict.template for verdict in verdicts} == {None}
     assert rows_of(file, "SELECT site FROM site_blocks") == []

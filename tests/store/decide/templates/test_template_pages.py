@@ -11,7 +11,6 @@ from tests.store.decide.templates.pages import (
     A,
     check,
     footer,
-    headline,
     lines,
     one,
     page,
@@ -60,12 +59,6 @@ def test_an_article_that_is_fetched_again_as_a_consent_wall_is_skipped(
     assert statuses(verdicts) == ["changed"] + ["skipped"] * 3
     assert {verdict.reason for verdict in verdicts[1:]} == {"template"}
     assert {verdict.original for verdict in verdicts} == {None}
-
-
-def test_error_pages_with_one_text_and_many_titles_are_skipped(store: Store) -> None:
-    lost = lines("this page is gone", 3)
-    errors = [page(f"{A}lost/{at}", lost, title=headline(f"lost {at}")) for at in range(4)]
-    assert said(check(store, errors)) == [("new", None, None)] + [TEMPLATE] * 3
 
 
 @pytest.mark.parametrize(("count", "reason"), [(19, "template"), (20, None)])
