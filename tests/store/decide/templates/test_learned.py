@@ -1,4 +1,4 @@
-"""What is learned of a site, and left out of what is compared."""
+"""What is learned of a site and left out of what is compared, and pages that are template."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from shingling import Rules, Store
+from shingling import Page, Rules, Store
 from tests.store.decide.templates.pages import (
     TEMPLATE,
     WHOLE,
@@ -166,3 +166,159 @@ def test_redecide_corrects_what_was_said_before_a_template_was_known(store: Stor
         B + "second": None,
         A + "third": A + "first",
     }
+
+
+# Copies, which have all in common: they are found, and make no template
+
+
+TITLES = [
+    ("Rain falls hard on the old town", "The old town: hard on Rain falls!"),
+    ("Rain falls hard on the old town | A Site", "Rain falls hard on the old town"),
+    (
+        "Rain falls hard on the old town - Local news | A Site",
+        "Rain falls hard on the old town | A Site",
+    ),
+    ("Local news: Rain falls hard on the old town", "Rain falls hard on the old town"),
+    ("A Site » Rain falls hard on the old town", "Rain falls hard on the old town"),
+]
+BOTH_WAYS = [*TITLES, *(titles[::-1] for titles in TITLES[1:])]
+
+
+@pytest.mark.parametrize(("pages_before", "around"), [(0, 0), (7, 2)])
+def test_copies_within_a_site_are_found_and_make_no_template_of_their_paragraphs(
+    store: Store, pages_before: int, around: int
+) -> None:
+    for number, (first, second) in enumerate(BOTH_WAYS):
+        site = f"https://site{number}.example/"
+        others = [
+            page(
+                f"{site}{at}",
+                article(f"{number} {at}"),
+                footer(site, around),
+                title=f"{headline(f'{number} {at}')} | A Site",
+            )
+            for at in range(pages_before)
+        ]
+        assert {*statuses(check(store, others, size=5))} <= {"new"}
+        body = article(f"body {number}")
+        extra = lines(f"extra {number}", 1)
+        copies = [
+            page(site + "original", body, footer(site, around), title=first),
+            page(site + "copy", body, extra, footer(site, around), title=second),
+            page(site + "again", body, extra, footer(site, around), title=second),
+            page(site + "third", body, footer(site, around), title=first),
+            page(f"https://far{number}.example/", body, title="Taken from elsewhere"),
+        ]
+        verdicts = check(store, copies)
+        assert {verdict.original for verdict in verdicts[1:]} == {site + "original"}
+        assert {verdict.status for verdict in verdicts[1:]} <= {"near", "exact"}
+
+
+def test_a_copy_with_the_same_title_teaches_nothing_where_it_lacks_the_template(
+    store: Store,
+) -> None:
+    body, title = article("body"), headline("body")
+    check(store, [page(A + "original", body, footer(A, 8), title=title)])
+    check(store, pages_of(A, 2, footer(A, 8)))
+    assert one(store, page(A + "print", body, title=title)).template == 0.0
+    verdict = one(store, page(C + "copy", body, title="Taken from elsewhere"))
+    assert verdict.original in (A + "original", A + "print")
+    assert verdict.resemblance == 1.0
+
+
+def test_a_copy_on_another_site_is_found_in_its_template(store: Store) -> None:
+    around = {site: footer(site, 4) for site in (A, B)}
+    for site in around:
+        check(store, pages_of(site, 2, around[site]))
+    bodies = [article(f"shared {at}") for at in range(12)]
+    for_a, for_b = (
+        [
+            page(f"{site}x{at}", body, around[site], title=headline(f"{site} {at}"))
+            for at, body in enumerate(bodies)
+        ]
+        for site in around
+    )
+    alike = [jaccard(a.text or "", b.text or "") for a, b in zip(for_a, for_b, strict=True)]
+    assert max(alike) < Rules().threshold
+    assert statuses(check(store, for_a)) == ["new"] * 12
+    found = [verdict for verdict in check(store, for_b) if verdict.original]
+    assert len(found) >= 10
+    for verdict in found:
+        assert verdict.original in [first.url for first in for_a]
+        assert verdict.resemblance == 1.0
+
+
+# Pages that are template all over
+
+
+@pytest.fixture
+def site(store: Store) -> list[Page]:
+    """Return stored pages of site A, whose template is known then."""
+    pages = pages_of(A, 4, footer(A, 3))
+    check(store, pages)
+    return pages
+
+
+def test_an_index_page_of_known_blocks_is_skipped(store: Store, site: list[Page]) -> None:
+    teasers = lines("teasers", 3)
+    indexes = [
+        page(f"{A}{name}", teasers[at:], footer(A, 3), title=f"All of {name}")
+        for at, name in enumerate(["news", "sport", "weather"])
+    ]
+    assert said(check(store, indexes))[1:] == [TEMPLATE] * 2
+
+
+def test_consent_walls_with_the_titles_of_articles_are_skipped(
+    store: Store, site: list[Page]
+) -> None:
+    wall = lines("we value your privacy", 4)
+    titles = [known.title for known in site]
+    walls = [page(f"{A}wall/{at}", wall, title=title) for at, title in enumerate(titles)]
+    verdicts = check(store, walls)
+    assert said(verdicts) == [("new", None, None)] + [TEMPLATE] * 3
+    assert [verdict.template for verdict in verdicts[1:]] == [1.0] * 3
+
+
+def test_an_article_that_is_fetched_again_as_a_consent_wall_is_skipped(
+    store: Store, site: list[Page]
+) -> None:
+    wall = lines("we value your privacy", 4)
+    verdicts = check(store, [page(known.url, wall, title=known.title) for known in site])
+    assert statuses(verdicts) == ["changed"] + ["skipped"] * 3
+    assert {verdict.reason for verdict in verdicts[1:]} == {"template"}
+    assert {verdict.original for verdict in verdicts} == {None}
+
+
+@pytest.mark.parametrize(("count", "reason"), [(19, "template"), (20, None)])
+def test_a_page_with_fewer_words_left_than_the_least_length_is_template(
+    store: Store, site: list[Page], count: int, reason: str | None
+) -> None:
+    rest = " ".join(f"own{at}" for at in range(count))
+    verdict = one(store, page(A + "x", [rest], footer(A, 3), title="Something else"))
+    assert verdict.reason == reason
+    assert verdict.status == ("skipped" if reason else "new")
+
+
+def test_a_short_page_is_template_only_where_nothing_is_left_of_it(
+    store: Store, site: list[Page]
+) -> None:
+    [menu] = [" ".join(footer(A, 1)[0].split()[:10])]
+    verdicts = check(
+        store,
+        [
+            page(A + "x", [menu], title="One title"),
+            page(A + "y", [menu, "and three words"], title="Another title"),
+            page(A + "z", [menu], title="A third title"),
+        ],
+    )
+    assert [verdict.reason for verdict in verdicts] == ["short", "short", "template"]
+
+
+def test_a_page_that_is_template_is_nobodys_original_on_its_site(
+    store: Store, site: list[Page]
+) -> None:
+    around = footer(A, 3)
+    check(store, [page(A + "empty", around, title="An empty page")])
+    own = [" ".join(f"own{at}" for at in range(20))]
+    verdict = one(store, page(A + "x", own, around, title="Something else"))
+    assert (verdict.status, verdict.original) == ("new", None)
