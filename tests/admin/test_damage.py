@@ -75,20 +75,14 @@ def cut(file: Path, column: str, size: int) -> str:
 BOTH = {
     "a text that is cut off": ("UPDATE texts SET zlib = {zlib_cut} WHERE page_id = 7", {"text"}),
     "texts that are others": ("UPDATE texts SET zlib = {blob16} WHERE page_id < 20", {"text"}),
-    "minima that are cut off": (
-        "UPDATE pages SET minima = {minima_cut} WHERE id < 10",
-        {"page"},
-    ),
+    "minima that are cut off": ("UPDATE pages SET minima = {minima_cut} WHERE id < 10", {"page"}),
     "a hash": ("UPDATE pages SET text_hash = {blob16} WHERE id < 7", {"page"}),
     "the key of a URL": ("UPDATE pages SET url_key = {blob16} WHERE id = 7", {"page"}),
     "a URL": ("UPDATE pages SET url = 'https://elsewhere.example/' WHERE id = 7", {"page"}),
     "a time": ("UPDATE pages SET first_seen = 1000000000000000000 WHERE id = 7", {"page"}),
     "a status": ("UPDATE pages SET status = 'odd', last_verdict = 'odd' WHERE id = 7", {"page"}),
     "a status of another kind": ("UPDATE pages SET status = 'new' WHERE id = 8", {"group"}),
-    "an original that is a duplicate": (
-        "UPDATE pages SET original_id = 5 WHERE id = 8",
-        {"group"},
-    ),
+    "an original that is a duplicate": ("UPDATE pages SET original_id = 5 WHERE id = 8", {"group"}),
     "an original of itself": (
         "UPDATE pages SET original_id = 4, status = 'near' WHERE id = 4",
         {"group"},

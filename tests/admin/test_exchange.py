@@ -12,12 +12,7 @@ import pytest
 from shingling import Page, Rules, Scheme, SimhashFeatures, Store
 from shingling.admin.records import Header, Record
 from shingling.admin.reviews import merge_reviews
-from shingling.admin.transfer import (
-    Restored,
-    export_records,
-    restore,
-    widen_seen,
-)
+from shingling.admin.transfer import Restored, export_records, restore, widen_seen
 from shingling.errors import RecordError, StoreError
 from shingling.sketch import Banding
 from shingling.store import Index

@@ -12,14 +12,7 @@ from sqlalchemy import make_url
 from shingling import Page, Rules, Signature, Store, sign
 from shingling.errors import StoreError
 from shingling.similarity import estimate
-from tests.support.invariants import (
-    containment,
-    ending,
-    entries_of,
-    jaccard,
-    text,
-    words,
-)
+from tests.support.invariants import containment, ending, entries_of, jaccard, text, words
 from tests.support.pages import article
 from tests.support.stores import is_postgres, rows_of, url_of
 

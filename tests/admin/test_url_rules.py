@@ -7,13 +7,7 @@ from typing import TYPE_CHECKING
 import shingling.fetching.stored_rules
 from shingling import Page, Store
 from shingling.fetching.rows import RuleCounts, SkippedUrl
-from shingling.fetching.stored_rules import (
-    forget_rules,
-    pin_rule,
-    read_rules,
-    read_skipped,
-    save,
-)
+from shingling.fetching.stored_rules import forget_rules, pin_rule, read_rules, read_skipped, save
 from tests.support.invariants import text, words
 from tests.support.stores import execute, rows_of, session_of, url_of
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+CHARACTERS = Scheme(9, unit="characters", family="crc", simhash=SimhashFeatures(bits=32))
 DATA = Path(os.environ.get("DEDUP_DATA", "../shared/data"))
 
 
@@ -50,25 +51,15 @@ DATA = Path(os.environ.get("DEDUP_DATA", "../shared/data"))
     ],
     ids=lambda rules: f"{rules.method} {rules.threshold}",
 )
-def test_every_method_decides_as_the_store_does(rules: Rules, tmp_path: Path) -> None:
+@pytest.mark.parametrize("scheme", [Scheme(), CHARACTERS], ids=["words", "characters"])
+def test_every_method_decides_as_the_store_does(
+    rules: Rules, scheme: Scheme, tmp_path: Path
+) -> None:
     rows = families(3, 400, random_texts(1, 12))
-    found = bulk(write_lines(tmp_path / "rows.jsonl", rows), tmp_path / "out", rules=rules)
-    assert found == one_by_one(rows, tmp_path / "dedup.db", rules)
-    assert len(found.removed) > 50
-
-
-def test_a_scheme_of_characters_decides_as_the_store_does(tmp_path: Path) -> None:
-    scheme = Scheme(
-        shingle_size=9,
-        unit="characters",
-        family="crc",
-        simhash=SimhashFeatures(features="characters:4"),
-    )
-    rows = families(4, 100, random_texts(2, 8))
     file = write_lines(tmp_path / "rows.jsonl", rows)
-    found = bulk(file, tmp_path / "out", scheme=scheme)
-    assert found == one_by_one(rows, tmp_path / "dedup.db", Rules(), scheme)
-    assert found.removed
+    found = bulk(file, tmp_path / "out", rules=rules, scheme=scheme)
+    assert found == one_by_one(rows, tmp_path / "dedup.db", rules, scheme)
+    assert len(found.removed) > 50
 
 
 @pytest.fixture
@@ -92,9 +83,7 @@ def low_limits(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.mark.parametrize(
-    "low_limits",
-    [(64, 100, 128), (17, 7, 3), (100, 1000, 2), (7, 10, 1)],
-    indirect=True,
+    "low_limits", [(64, 100, 128), (17, 7, 3), (100, 1000, 2), (7, 10, 1)], indirect=True
 )
 @pytest.mark.usefixtures("low_limits")
 def test_blocks_parts_and_full_keys_change_nothing(tmp_path: Path) -> None:

@@ -23,15 +23,6 @@ NAMES: dict[str, Any] = {
 METHODS: dict[str, Any] = dict.fromkeys(Database.__abstractmethods__, lambda *_: None)
 
 
-@pytest.mark.parametrize("missing", [min(METHODS), *NAMES])
-def test_what_a_database_lacks_is_named_when_it_is_defined(missing: str) -> None:
-    methods, names = (
-        {name: value for name, value in own.items() if name != missing} for own in (METHODS, NAMES)
-    )
-    with pytest.raises(TypeError, match=missing):
-        type("MySqlDatabase", (Database,), methods, **names)
-
-
 def test_a_database_that_is_listed_is_the_one_of_its_urls(monkeypatch: pytest.MonkeyPatch) -> None:
     made = METHODS | {"__init__": lambda self, url: Database.__init__(self, url)}
     third: Any = type("MySqlDatabase", (Database,), made, **NAMES)

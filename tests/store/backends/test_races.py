@@ -319,11 +319,7 @@ def test_a_page_does_not_join_the_group_of_one_that_has_changed_meanwhile(
     with holding(one, [Page("b", NEAR)], threads) as first:
         assert threads.submit(two.check, [Page("a", OTHER)]).result(10)[0].status == "changed"
     assert first.result()[0].original == "c"
-    assert {page.url: page.original for page in one.pages()} == {
-        "a": None,
-        "b": "c",
-        "c": None,
-    }
+    assert {page.url: page.original for page in one.pages()} == {"a": None, "b": "c", "c": None}
 
 
 @sqlite_only

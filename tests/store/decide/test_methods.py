@@ -100,20 +100,6 @@ def test_events_are_stars_of_originals_with_their_duplicates_and_change_nothing(
     assert [page.as_dict() for page in store.pages()] == before
 
 
-def test_a_large_group_of_events_is_one_group(store: Store) -> None:
-    template = signed(0).minima
-    chance = np.random.default_rng(1)
-    pages = []
-    for number in range(400):
-        minima = np.where(chance.random(84) < 0.6, template, signed(number).minima)
-        own = Signature(minima.astype(np.uint32), number, number.to_bytes(16), 100)
-        pages.append(Page(f"https://a.example/{number}", signature=own, fetched=number))
-    store.check(pages, rules=Rules(method="exact"))
-    [group] = store.events(0.1)
-    assert len(group.duplicates) == 399
-    assert group.original.url == "https://a.example/0"
-
-
 # What went wrong once
 
 

@@ -59,9 +59,7 @@ def test_a_piece_of_forty_words_or_more_is_near_to_its_page_whatever_its_length(
     assert (again.status, again.original) == ("unchanged", "https://a.example/long")
 
 
-def test_a_page_that_collects_the_articles_of_another_site_takes_none_of_them(
-    store: Store,
-) -> None:
+def test_a_page_that_collects_the_articles_of_another_site_takes_none_of_them(store: Store) -> None:
     collected = Page("https://b.example/all", "\n".join(ARTICLES), title="All")
     pages = [
         Page(f"https://a.example/{number}", article, title=f"No {number}")

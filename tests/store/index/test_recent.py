@@ -13,7 +13,7 @@ from shingling import Page, Rules, Store, sign
 from shingling.store.decide.decide import decide
 from shingling.store.decide.write import write_batch
 from tests.support.invariants import beginning, ending, entries_of, text, verify, words
-from tests.support.stores import emptied, is_postgres, rows_of, url_of
+from tests.support.stores import emptied, url_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -105,14 +105,3 @@ def test_two_crawlers_in_turn_leave_a_store_in_order_and_find_all_of_it(
             with store._session.reading() as connection:
                 found = store._session.bands(connection).find(expected)
             assert {key: set(ids) for key, ids in found.items()} == expected
-
-
-def test_what_is_recent_goes_into_the_table_of_keys(empty: Path) -> None:
-    batch = [Page(f"{seed}", text(words(seed, 40))) for seed in range(40)]
-    with emptied(empty) as path, Store.open(url_of(path)) as store:
-        for page in batch:
-            store.check([page])
-            verify(path)
-        merged = len(rows_of(path, "SELECT key FROM bands"))
-        assert merged >= 40 * 28 - 40
-        assert is_postgres(path) or merged < 40 * 28

@@ -37,9 +37,7 @@ def test_the_area_is_the_share_of_pairs_in_the_right_order(rows: list[tuple[floa
 
 
 @settings(max_examples=50)
-@given(
-    st.lists(st.tuples(st.integers(0, 100).map(lambda n: n / 100), st.booleans()), min_size=1),
-)
+@given(st.lists(st.tuples(st.integers(0, 100).map(lambda n: n / 100), st.booleans()), min_size=1))
 def test_the_curve_is_what_counting_at_every_threshold_gives(
     rows: list[tuple[float, bool]],
 ) -> None:

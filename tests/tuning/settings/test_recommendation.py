@@ -99,7 +99,7 @@ def test_another_scheme_is_recommended_where_only_it_parts_the_pairs() -> None:
 def test_every_method_and_way_to_read_a_text_is_tried(report: Report) -> None:
     names = [result.setting.name for result in report.results]
     assert names[:7] == [
-        *("1 word", "2 words", "3 words", "4 words", "5 words", "7 words", "10 words"),
+        *("1 word", "2 words", "3 words", "4 words", "5 words", "7 words", "10 words")
     ]
     assert {"SimHash", "5 words, and SimHash", "5 words, megashingles"} <= set(names)
     assert {"5 words, unordered", "9 characters"} <= set(names)

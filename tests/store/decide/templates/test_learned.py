@@ -9,7 +9,6 @@ import pytest
 from shingling import Page, Rules, Store
 from tests.store.decide.templates.pages import (
     TEMPLATE,
-    WHOLE,
     A,
     B,
     C,
@@ -41,21 +40,6 @@ def test_pages_with_only_their_template_in_common_are_not_flagged(store: Store) 
     alike = [jaccard(a.text or "", b.text or "") for a in pages for b in pages if a is not b]
     assert min(alike) > 0.55
     assert statuses(check(store, pages)) == ["new"] * 6
-
-
-def test_lines_that_differ_in_numbers_and_case_are_one_block(store: Store) -> None:
-    pages = [
-        page(
-            f"{A}{at}",
-            article(f"{at}"),
-            [f"Copyright {2020 + at} The Site, {at**5} readers {'Online' if at else 'ONLINE'}"],
-            title=headline(f"{at}"),
-        )
-        for at in range(3)
-    ]
-    shares = [verdict.template or 0.0 for verdict in check(store, pages)]
-    assert shares[0] == 0.0
-    assert min(shares[1:]) > 0.0
 
 
 def test_blocks_that_one_title_has_are_no_template(store: Store) -> None:
@@ -122,18 +106,6 @@ def test_a_page_that_changes_its_text_and_title_keeps_its_paragraphs(store: Stor
 
 
 # Rules
-
-
-def test_pages_without_templates_teach_what_is_used_later(store: Store) -> None:
-    pages = short_pages(A, 5, 60)
-    verdicts = check(store, pages, WHOLE)
-    assert statuses(verdicts) == ["new"] + ["near"] * 4
-    assert {verdict.template for verdict in verdicts} == {None}
-    assert store.admin.redecide(WHOLE).to_original == 0
-    changes = store.admin.redecide(Rules())
-    assert (changes.to_original, changes.to_duplicate, changes.originals) == (4, 0, (1, 5))
-    assert {stored.status for stored in store.pages()} == {"new"}
-    assert store.admin.redecide(WHOLE).to_duplicate == 4
 
 
 def test_templates_have_no_effect_without_texts(store: Store, file: Path) -> None:
