@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,9 +13,10 @@ from sqlalchemy import make_url
 from shingling import Page, Rules, Signature, Store, sign
 from shingling.errors import StoreError
 from shingling.similarity import estimate
+from shingling.store.queries import page_by_url, pages_by_body
 from tests.support.invariants import containment, ending, entries_of, jaccard, text, words
 from tests.support.pages import article
-from tests.support.stores import is_postgres, rows_of, url_of
+from tests.support.stores import is_postgres, rows_of, session_of, url_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -410,3 +412,81 @@ def test_the_values_of_a_page_are_those_of_its_verdict(store: Store) -> None:
             assert [shown[name] for name in names] == [given[name] for name in names]
             assert stored.compared_with == verdict.compared_with
     assert verdicts[2].compared_with == "https://b.example/"
+
+
+# What was read from a body is found by its key, as long as it is what reading would give
+
+
+ONE, TWO, THREE = (bytes([number]) * 16 for number in (1, 2, 3))
+WORDS = [f"w{number}" for number in range(80)]
+READ = Page("https://example.org/a", text(WORDS), title="A", language="en", body_key=ONE)
+
+
+def known(store: Store) -> set[bytes]:
+    return {*pages_by_body(session_of(store), [ONE, TWO, THREE])}
+
+
+def test_what_was_read_from_a_body_is_found_by_its_key(store: Store) -> None:
+    assert pages_by_body(session_of(store), []) == {}
+    store.check([READ])
+    [found] = pages_by_body(session_of(store), [ONE, TWO]).values()
+    assert found.main_text == READ.main_text
+    assert replace(found, signature=None, text=READ.text) == READ
+    assert READ.text is not None
+    assert found.signature == sign(READ.text)
+    # Another address with the same bytes; either may be named.
+    store.check([replace(READ, url="https://mirror.example/a")])
+    assert pages_by_body(session_of(store), [ONE])[ONE].main_text == READ.main_text
+
+
+def test_a_page_that_reads_the_same_takes_the_key_of_its_new_bytes(store: Store) -> None:
+    store.check([READ])
+    [verdict] = store.check([replace(READ, body_key=TWO)])
+    assert verdict.status == "unchanged"
+    assert known(store) == {TWO}
+    store.check([replace(READ, body_key=None)])  # known already
+    assert known(store) == {TWO}
+
+
+def test_a_page_that_reads_otherwise_keeps_the_key_of_what_is_stored(store: Store) -> None:
+    others = [
+        replace(READ, title="Another", body_key=THREE),
+        replace(READ, language="de", body_key=THREE),
+        replace(
+            READ, text=f"{READ.text}\n".upper(), body_key=THREE
+        ),  # the same text but for its case
+    ]
+    store.check([READ])
+    for other in others:
+        assert [verdict.status for verdict in store.check([other])] == ["unchanged"]
+        assert known(store) == {ONE}
+
+
+def test_a_page_that_changes_in_one_batch_has_its_last_key(store: Store) -> None:
+    changed = replace(READ, text=text(WORDS[::-1]), body_key=TWO)
+    verdicts = store.check([READ, changed, replace(changed, body_key=THREE)])
+    assert [verdict.status for verdict in verdicts] == ["new", "changed", "unchanged"]
+    assert known(store) == {THREE}
+    assert pages_by_body(session_of(store), [THREE])[THREE].main_text == changed.main_text
+    assert store.admin.forget([READ.url]) == 1
+    assert known(store) == set()
+
+
+def test_where_no_texts_are_kept_nothing_is_known_of_bodies(store: Store) -> None:
+    for _ in range(2):
+        store.check([READ], rules=Rules(store_text=False))
+        assert known(store) == set()
+    found = page_by_url(session_of(store), READ.url)
+    assert found is not None
+    assert (found.main_text, found.title, found.body_key) == (None, "A", None)
+
+
+def test_a_page_is_given_back_as_it_was_read(store: Store) -> None:
+    store.check([READ])
+    found = page_by_url(session_of(store), READ.url)
+    assert found is not None
+    assert found.main_text == READ.main_text
+    assert replace(found, signature=None, text=READ.text) == READ
+    assert [verdict.status for verdict in store.check([found])] == ["unchanged"]
+    assert page_by_url(session_of(store), READ.url, "another scope") is None
+    assert page_by_url(session_of(store), "https://example.org/b") is None
