@@ -35,13 +35,6 @@ if TYPE_CHECKING:
 # What pages of one site have in common
 
 
-def test_pages_with_only_their_template_in_common_are_not_flagged(store: Store) -> None:
-    pages = short_pages(A, 6)
-    alike = [jaccard(a.text or "", b.text or "") for a in pages for b in pages if a is not b]
-    assert min(alike) > 0.55
-    assert statuses(check(store, pages)) == ["new"] * 6
-
-
 def test_blocks_that_one_title_has_are_no_template(store: Store) -> None:
     pages = [
         page(f"{A}{at}", lines(f"part {at}", 5), footer("a"), title="A long read") for at in (1, 2)
@@ -231,15 +224,6 @@ def site(store: Store) -> list[Page]:
     return pages
 
 
-def test_an_index_page_of_known_blocks_is_skipped(store: Store, site: list[Page]) -> None:
-    teasers = lines("teasers", 3)
-    indexes = [
-        page(f"{A}{name}", teasers[at:], footer(A, 3), title=f"All of {name}")
-        for at, name in enumerate(["news", "sport", "weather"])
-    ]
-    assert said(check(store, indexes))[1:] == [TEMPLATE] * 2
-
-
 def test_consent_walls_with_the_titles_of_articles_are_skipped(
     store: Store, site: list[Page]
 ) -> None:
@@ -284,13 +268,3 @@ def test_a_short_page_is_template_only_where_nothing_is_left_of_it(
         ],
     )
     assert [verdict.reason for verdict in verdicts] == ["short", "short", "template"]
-
-
-def test_a_page_that_is_template_is_nobodys_original_on_its_site(
-    store: Store, site: list[Page]
-) -> None:
-    around = footer(A, 3)
-    check(store, [page(A + "empty", around, title="An empty page")])
-    own = [" ".join(f"own{at}" for at in range(20))]
-    verdict = one(store, page(A + "x", own, around, title="Something else"))
-    assert (verdict.status, verdict.original) == ("new", None)
