@@ -37,6 +37,7 @@ def statuses(store: Store, *texts: str, **options: Any) -> list[str]:
         ({"method": "simhash", "simhash_distance": 0}, (A, ALIKE), ["new", "new"]),
         ({"min_words": 10}, (A, SHORT), ["new", "new"]),
         ({"containment": 0.9}, (A, text(BASE[20:60])), ["new", "near"]),
+        ({"store_text": False, "templates": False, "window_days": 1}, (A, ALIKE), ["new", "near"]),
     ],
 )
 def test_an_open_store_decides_by_each_of_its_rules(
@@ -45,15 +46,9 @@ def test_an_open_store_decides_by_each_of_its_rules(
     with Store.open(url_of(file), **values) as store:
         assert store.rules == Rules(**values)
         assert statuses(store, *texts) == expected
+        assert (store.text(next(store.pages())) is None) == (values.get("store_text") is False)
     with Store.open(url_of(file.with_stem("whole")), rules=Rules(**values)) as store:
         assert statuses(store, *texts) == expected
-
-
-def test_an_open_store_keeps_texts_and_forgets_originals_by_its_rules(file: Path) -> None:
-    with Store.open(url_of(file), store_text=False, templates=False, window_days=1) as store:
-        pages = [Page("a", A, fetched=0), Page("b", A, fetched=86_401), Page("c", A, fetched=9e4)]
-        assert [one.status for one in store.check(pages)] == ["new", "new", "exact"]
-        assert store.text(store.find("a")[0]) is None
 
 
 def test_a_call_may_say_otherwise(file: Path) -> None:

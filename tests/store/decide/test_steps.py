@@ -60,19 +60,6 @@ def test_a_known_page_fetched_without_text_stays_as_it_was(store: Store) -> None
     assert one(store, "a", A).status == "unchanged"
 
 
-@pytest.mark.parametrize("count", [1, 4, 5, 19])
-def test_a_short_text_is_skipped_and_stored(store: Store, count: int) -> None:
-    verdict = one(store, "a", text(BASE[:count]))
-    assert (verdict.status, verdict.reason, verdict.original) == ("skipped", "short", None)
-    [page] = store.find("a")
-    assert (page.id, page.status, page.words) == (verdict.page_id, "skipped", count)
-
-
-def test_the_least_length_is_a_rule(store: Store) -> None:
-    assert one(store, "a", A, Rules(min_words=101)).reason == "short"
-    assert one(store, "b", OTHER, Rules(min_words=100)).status == "new"
-
-
 # The URL is known
 
 

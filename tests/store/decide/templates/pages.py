@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 
 TEMPLATE = ("skipped", "template", None)
-WHOLE = Rules(templates=False)
 A, B, C = "https://a.example/", "https://www.b.example/", "https://c.example/"
 ENTRY = 12  # bytes of a block in a row of site_blocks
 
