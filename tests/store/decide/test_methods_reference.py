@@ -164,7 +164,8 @@ class Methods(Dictionaries):
     ) -> Known | None:
         """Return the original that a page is a piece of, or one that is a piece of it.
 
-        The one that holds most of the page, then the likeliest, then the oldest.
+        The one that holds most of the page, then the likeliest, then the oldest. On another site
+        it is at most four times as long.
         """
         found = [
             (
@@ -179,6 +180,10 @@ class Methods(Dictionaries):
             and len(other.text.split()) >= LEAST
             and containment(known.text, other.text) >= CONTAINMENT
             and (len(shingles(known.text)) <= len(shingles(other.text))) == whole
+            and (
+                known.site == other.site
+                or 4 * len(shingles(known.text)) >= len(shingles(other.text))
+            )
         ]
         return min(found)[-1] if found else None
 
@@ -224,7 +229,10 @@ def take(step: Step, path: Path, store: Store, reference: Methods) -> list[Verdi
 def walk(turns: int, seed: int, many: int) -> list[Step]:
     """Return checks of batches and of single pages, with every eighth step a forget."""
     chance = random.Random(seed)
-    urls = [f"https://example.org/{number}" for number in range(many)]
+    urls = [
+        f"https://{'other' if number % 4 == 3 else 'example'}.org/{number}"
+        for number in range(many)
+    ]
     steps: list[Step] = []
     for turn in range(turns):
         if turn % 8 == 7:
