@@ -72,18 +72,6 @@ def test_a_page_that_collects_the_articles_of_another_site_takes_none_of_them(st
     assert (verdict.status, verdict.original) == ("exact", "https://a.example/17")
 
 
-@pytest.mark.parametrize("host", ["a.example", "b.example"])
-@pytest.mark.parametrize(("share", "found_elsewhere"), [(3, True), (5, False)])
-def test_a_page_of_another_site_may_be_four_times_as_long_as_its_piece(
-    store: Store, host: str, share: int, found_elsewhere: bool
-) -> None:
-    comments = words("comments", 120 * (share - 1))
-    whole = page("long", f"{ARTICLES[0]}\n{text(comments)}")
-    verdict = store.check([whole, Page(f"https://{host}/piece", ARTICLES[0])])[1]
-    is_found = found_elsewhere or host == "a.example"
-    assert (verdict.status, verdict.reason) == (("near", "piece") if is_found else ("new", None))
-
-
 def test_pages_that_share_less_than_the_containment_are_originals(store: Store) -> None:
     half = page("half", text([*LONG[100:160], *words("own", 60)]))
     verdicts = store.check([page("long", text(LONG)), half])

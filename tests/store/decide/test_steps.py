@@ -102,23 +102,6 @@ def test_texts_that_are_no_longer_to_be_kept_are_dropped_when_the_page_changes(
     assert rows_of(file, "SELECT count(*) FROM texts") == [(0,)]
 
 
-@pytest.mark.parametrize("reviewed", [False, True])
-def test_of_two_pages_that_change_alike_one_after_the_other_one_comes_out(
-    store: Store, reviewed: bool
-) -> None:
-    for url in ("a", "b"):
-        one(store, url, A)
-    if reviewed:
-        store.admin.review("a", "b", same=True)
-    now = A
-    for day in range(3):
-        now = text(ending(now.split(), f"day {day}", 4))
-        texts = (now, OTHER if reviewed and day == 1 else now)
-        verdicts = [one(store, url, given) for url, given in zip(("a", "b"), texts, strict=True)]
-        assert (verdicts[0].status, verdicts[0].original) == ("changed", None)
-        assert verdicts[1].original == "a"
-
-
 # Another page has the same text
 
 
@@ -175,31 +158,6 @@ def test_a_short_page_that_is_promoted_stands_as_skipped(store: Store) -> None:
     store.check([Page("a", short), Page("b", short)])
     store.admin.forget(["a"])
     assert store.find("b")[0].status == "skipped"
-
-
-def test_all_that_is_said_of_a_page_counts_whichever_page_it_was_met_by(store: Store) -> None:
-    store.check([Page("b", A), Page("c", A), Page("a", A), Page("d", OTHER)])
-    store.admin.review("d", "c", same=False)
-    store.admin.review("d", "a", same=True)
-    # d cannot come to c's group, so a leaves that and comes to d, or the other way round.
-    assert {page.url: page.original for page in store.pages()} == {
-        "b": None,
-        "c": "b",
-        "a": "d",
-        "d": None,
-    }
-
-
-def test_a_page_follows_one_said_to_be_the_same_when_its_original_is_forgotten(
-    store: Store,
-) -> None:
-    third = text(words("third"))
-    store.check([Page("a", A), Page("b", OTHER), Page("c", third)])
-    store.admin.review("c", "b", same=True)
-    store.admin.review("c", "a", same=True)
-    assert store.find("c")[0].original == "a"
-    store.admin.forget(["a"])
-    assert store.find("c")[0].original == "b"
 
 
 # Another page has nearly the same text, within the window and the scope
