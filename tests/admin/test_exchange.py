@@ -220,6 +220,7 @@ def changed(kind: str, number: int = 0, **fields: Any) -> Any:
 
 BAD = {
     "no end": (lambda records: records[:-1], "cut off after 6 pages"),
+    "two ends": (lambda records: [*records, records[-1]], "behind the last record"),
     "fewer pages": (lambda records: [*records[:-3], *records[-2:]], "6 pages are announced, 5"),
     "unknown record": (
         lambda records: [records[0], Record("user", {}), *records[1:]],
@@ -228,7 +229,12 @@ BAD = {
     "no header": (lambda records: records[1:], "the first record of a store is expected"),
     "other format": (changed("store", format=3), "format is 3, not 1, which this release reads"),
     "unknown scheme": (changed("store", scheme={"size": 5}), "size is not a parameter"),
+    "other scheme": (changed("store", scheme={"version": 4}), "version 4 is not known"),
     "unknown index": (changed("store", index={"indexed": "tree"}), "indexed is 'tree', not one of"),
+    "index of other bits": (
+        changed("store", index={"indexed": "simhash", "bands": 2, "rows": 16, "sampled": False}),
+        "index is",
+    ),
     "bands that are none": (
         changed("store", index={"indexed": "minima", "bands": 9, "rows": 9, "sampled": False}),
         "are not 84 minima",
@@ -245,6 +251,7 @@ BAD = {
     "no url": (changed("page", url=""), "url is '', not a URL"),
     "NUL": (changed("page", title="a\0b"), r"title is 'a\\x00b'"),
     "surrogate": (changed("page", title="\ud800"), "title is"),
+    "surrogate in the text": (changed("page", text="\ud800"), "text is"),
     "no words": (changed("page", words=0), "words is 0"),
     "unknown status": (changed("page", status="odd"), "status is 'odd', not one of new"),
     "unhashable status": (changed("page", status=[]), r"status is \[\]"),

@@ -14,7 +14,9 @@ import pytest
 
 from shingling import Rules
 from shingling.bulk import Options, Summary, deduplicate
+from shingling.bulk.signing.chunks import ChunkHeader, ChunkWriter, read_header
 from shingling.errors import BulkError
+from shingling.sketch import sign
 from tests.support.installed import ROOT
 from tests.support.pages import article
 from tests.support.processes import Fork, run_fork
@@ -54,6 +56,18 @@ def test_a_killed_run_goes_on_and_gives_the_same(tmp_path: Path) -> None:
         write_lines(tmp_path / "plain.jsonl", FEW), tmp_path / "plain"
     )
     assert not (tmp_path / "out" / ".bulk").exists()
+
+
+def test_a_worker_that_outlives_its_run_may_write_the_same_chunk(tmp_path: Path) -> None:
+    for _ in range(2):
+        writer = ChunkWriter(ChunkHeader(0))
+        writer.add(sign("one text of words"), 1, (b"a", bytes(16)), {"id": "a"}, b"{}")
+        writer.write(tmp_path, 12, None)
+    (tmp_path / "00000012-killed.part").mkdir()
+    writer.write(tmp_path, 13, None)
+    names = [path.name for path in sorted(tmp_path.iterdir())]
+    assert names == ["00000012", "00000012-killed.part", "00000013"]
+    assert read_header(tmp_path, 12) == read_header(tmp_path, 13)
 
 
 class StopError(Exception):

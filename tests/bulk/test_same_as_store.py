@@ -34,7 +34,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-CHARACTERS = Scheme(9, unit="characters", family="crc", simhash=SimhashFeatures(bits=32))
+CHARACTERS = Scheme(
+    9, unit="characters", family="crc", simhash=SimhashFeatures(features="characters:4")
+)
 DATA = Path(os.environ.get("DEDUP_DATA", "../shared/data"))
 
 

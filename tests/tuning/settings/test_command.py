@@ -14,7 +14,7 @@ import pytest
 
 from shingling.errors import SchemeError, TuningError
 from shingling.rules.rules import Rules
-from shingling.sketch import Idf
+from shingling.sketch import Idf, Scheme
 from shingling.store import Page, Store
 from shingling.tuning.commands import tune
 from shingling.tuning.plotting import plot
@@ -139,6 +139,11 @@ def test_document_frequencies_are_learned_from_the_originals_of_a_store(
     )
     assert [own.name for own in tmp_path.iterdir() if own.suffix == ".part"] == []
 
+    written: dict[str, Any] = {}
+    exec(line, {}, written)  # noqa: S102
+    simhash = written["DEDUP_SCHEME"]["simhash"]
+    given = {"documents": idf.documents, "table": idf.table}
+    Scheme.from_dict({"simhash": {**simhash, "idf": given}})
     with pytest.raises(TuningError, match="there already"):
         tune(options(idf=str(path)), store, store.scheme, Rules())
     other = tmp_path / "other.json"
