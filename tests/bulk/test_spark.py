@@ -263,8 +263,9 @@ def test_full_keys_few_pivots_and_many_tasks_change_nothing(
     found = decided.counts()
     found.problems, expected.problems, found.seconds = [], [], expected.seconds
     assert found == expected
-    assert settled
-    assert decided.rounds > 1
+    if rules.method in ("minhash", "simhash"):
+        assert settled
+        assert decided.rounds > 1
     decided.discard()
     assert not any((tmp_path / "work").iterdir())
 
