@@ -1,4 +1,4 @@
-"""Pairs that a threshold decides on, as the store finds them."""
+"""Pairs that a threshold decides on, and what is told of other thresholds."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING
 import pytest
 
 import shingling.admin.candidates as module
-from shingling import Page, Store
+from shingling import Page, Rules, Store
+from shingling.extraction.html import extract_page
+from tests.support.installed import ROOT
 from tests.support.invariants import ending, jaccard, text, words
+from tests.support.pages import article
 from tests.support.stores import execute, url_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from shingling import Candidates
-
-
-def look(file: Path, seed: int = 84) -> Candidates:
-    with Store.open(url_of(file)) as opened:
-        return opened.admin.candidates(seed)
 
 
 def family(name: str, *changed: int) -> list[Page]:
@@ -31,38 +30,25 @@ def family(name: str, *changed: int) -> list[Page]:
     ]
 
 
-def test_each_page_stands_with_its_nearest_earlier_page(file: Path, store: Store) -> None:
-    given = [*family("a", 4, 30), *family("b", 12), *family("c")]
-    store.check(given)
-    found = look(file)
+def test_each_page_stands_with_its_nearest_earlier_page(store: Store) -> None:
+    given = [*family("a", 4, 30), *family("b", 12), *family("c"), *family("far", 40)]
+    copy = Page("http://copy.example/", text(words("c", 120)))
+    store.check([*given, copy])
+    found = store.admin.candidates()
     texts = {page.url: page.main_text.text for page in given if page.main_text}
     assert {(pair.url, pair.nearest) for pair in found.pairs} == {
         ("http://a.example/1", "http://a.example/0"),
         ("http://a.example/2", "http://a.example/0"),
         ("http://b.example/1", "http://b.example/0"),
+        ("http://far.example/1", "http://far.example/0"),
     }
     for pair in found.pairs:
         assert pair.resemblance == pytest.approx(jaccard(texts[pair.url], texts[pair.nearest]))
-    assert (found.stored, found.sampled, found.exact) == (6, 6, 0)
+    assert store.find("http://far.example/1")[0].status == "new", "below the threshold"
+    assert (found.stored, found.sampled, found.exact) == (9, 9, 1)
 
 
-def test_pairs_below_the_threshold_are_found_as_well(file: Path, store: Store) -> None:
-    store.check(family("a", 40))
-    assert [page.status for page in store.pages()] == ["new", "new"]
-    (pair,) = look(file).pairs
-    assert 0.3 < pair.resemblance < 0.7
-
-
-def test_exact_duplicates_are_counted_and_not_paired(file: Path, store: Store) -> None:
-    same = text(words("a"))
-    store.check([Page("http://a.example/", same), Page("http://b.example/", same)])
-    found = look(file)
-    assert (found.exact, found.pairs) == (1, [])
-
-
-def test_pages_of_other_scopes_and_documents_of_one_page_are_no_pair(
-    file: Path, store: Store
-) -> None:
+def test_pages_of_other_scopes_and_documents_of_one_page_are_no_pair(store: Store) -> None:
     base = words("a", 120)
     first, second, third = (text(ending(base, count, count)) for count in (0, 4, 8))
     store.check(
@@ -72,45 +58,43 @@ def test_pages_of_other_scopes_and_documents_of_one_page_are_no_pair(
             Page("http://a.example/#1", third, source="http://a.example/"),
         ]
     )
-    assert look(file).pairs == []
+    assert store.admin.candidates().pairs == []
 
 
-def test_what_is_found_tells_of_thresholds(file: Path, store: Store) -> None:
+def test_what_is_found_tells_of_thresholds(store: Store) -> None:
     store.check([*family("a", 4), *family("b", 8), *family("c", 40)])
-    found = look(file)
+    found = store.admin.candidates()
     assert [found.dropped[at].pages for at in (0, 45)] == [3, 2]
     store.admin.review("http://c.example/0", "http://c.example/1", same=False)
-    found = look(file)
+    found = store.admin.candidates()
     assert [found.dropped[at].pages for at in (0, 45)] == [2, 2]  # a review goes before measures
 
 
-def test_damaged_pages_are_left_out(file: Path, store: Store) -> None:
+def test_damaged_pages_are_left_out(store: Store, file: Path) -> None:
     store.check([*family("a", 4), *family("b", 4), *family("c", 4)])
     execute(
         file,
         "UPDATE pages SET minima = substr(minima, 1, 9) WHERE url = 'http://a.example/1'",
         "UPDATE pages SET minima = substr(minima, 1, 9) WHERE url = 'http://b.example/0'",
     )
-    found = look(file)
+    found = store.admin.candidates()
     assert [pair.url for pair in found.pairs] == ["http://c.example/1"]
     assert store.admin.check(repair=True).is_mended
 
 
-def test_a_large_store_is_sampled_at_random(
-    file: Path, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_large_store_is_sampled_at_random(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_PAGES_SAMPLED", 20)
     store.check([page for number in range(40) for page in family(f"n{number}", 4)])
     store.admin.forget(site="n3.example")
-    samples = [look(file, seed) for seed in (1, 1, 2)]
+    samples = [store.admin.candidates(seed) for seed in (1, 1, 2)]
     assert {sample.sampled for sample in samples} == {20}
     assert samples[0] == samples[1] != samples[2]
     assert samples[0].stored == 78
     assert 3 <= len(samples[0].pairs) <= 17
 
 
-def test_long_titles_and_empty_stores_do_no_harm(file: Path, store: Store) -> None:
-    found = look(file)
+def test_long_titles_and_empty_stores_do_no_harm(store: Store) -> None:
+    found = store.admin.candidates()
     assert (found.stored, found.sampled, found.pairs) == (0, 0, [])
     assert {one.pages for one in found.dropped} == {0}
     first, second = family("a", 4)
@@ -120,4 +104,143 @@ def test_long_titles_and_empty_stores_do_no_harm(file: Path, store: Store) -> No
         if page.main_text
     ]
     store.check([*titled, Page("http://short.example/", "three short words")])
-    assert len(look(file).pairs) == 1
+    assert len(store.admin.candidates().pairs) == 1
+
+
+# What a rebuild would give
+
+
+COMPARED = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+LONG = 240  # words, from which on a text says more than its title
+
+
+def dry_runs(store: Store, rules: Rules) -> dict[float, int]:
+    """Pages that are dropped at each threshold, if all are decided again."""
+    found = {}
+    for threshold in COMPARED:
+        asked = Rules(**{**vars(rules), "threshold": threshold})
+        changes = store.admin.redecide(asked, dry_run=True)
+        found[threshold] = changes.pages - changes.originals[1]
+    return found
+
+
+def told(found: Candidates) -> dict[float, int]:
+    return {one.threshold: one.pages for one in found.dropped if one.threshold in COMPARED}
+
+
+def versions(name: str, *, site: str, same_title: bool) -> Iterator[Page]:
+    """Yield a page and later versions of it, each of which is like the one before."""
+    parts = words(name, LONG)
+    for number, count in enumerate((0, 8, 16, 30, 60, 110)):
+        parts = [*words(f"{name} {number}", count), *parts[count:]]
+        title = name if same_title else f"{name} in the edition of {words(name, 9)[number]}"
+        yield Page(f"http://{site}/{name}/{number}", text(parts), title=title)
+
+
+def templated(site: str, count: int) -> Iterator[Page]:
+    """Yield pages of a site that have more of its template than text of their own."""
+    frame = "\n".join(article(900 + number, 40) for number in range(4))
+    for number in range(count):
+        own = article(number // 2, 12 + 30 * (number % 3))
+        yield Page(f"http://{site}/{number}", f"{frame}\n{own}", title=f"Entry {words(number, 3)}")
+
+
+def mixed() -> list[Page]:
+    """Pages that are decided by texts, titles, templates, scopes, or a word."""
+    shared = words("shared", LONG)
+    return [
+        *versions("chain", site="a.example", same_title=True),
+        *versions("titles", site="b.example", same_title=False),
+        *templated("c.example", 24),
+        *(Page(f"http://copy{n}.example/", text(shared), title="Copy") for n in range(3)),
+        *(
+            Page(f"http://e{n}.example/", text(ending(shared, n, 20 * n)), scope="x" * (n % 2))
+            for n in range(1, 7)
+        ),
+        Page("http://short.example/1", "only a few words here", title="Short"),
+        Page("http://short.example/2", "only a few words here", title="Short"),
+    ]
+
+
+@pytest.mark.parametrize("rules", [Rules(), Rules(templates=False), Rules(containment=0.9)])
+def test_where_all_pages_are_looked_at_it_is_what_a_dry_run_gives(file: Path, rules: Rules) -> None:
+    with Store.open(url_of(file), rules=rules) as store:
+        for page in mixed():
+            store.check([page])
+        for same, (a, b) in ((True, (0, 5)), (False, (0, 1))):
+            urls = (f"http://a.example/chain/{number}" for number in (a, b))
+            store.admin.review(*urls, same=same)
+        expected = dry_runs(store, rules)
+        found, stored = store.admin.candidates(), store.status()
+    assert told(found) == expected
+    assert (found.stored, found.duplicates) == (stored.pages, stored.duplicates)
+    assert found.sampled == stored.pages
+    assert len({*expected.values()}) > 4
+
+
+def sample_site() -> list[Page]:
+    """Pages of the sample site: three releases of a manual."""
+    pages = []
+    for path in sorted((ROOT / "crawler" / "sample").rglob("*.html")):
+        read = extract_page(path.read_bytes())
+        name = path.relative_to(ROOT / "crawler" / "sample").as_posix()
+        pages.append(Page(f"http://manual.example/{name}", read.text, title=read.title))
+    return pages
+
+
+def edited(pages: Sequence[Page], copies: int) -> Iterator[Page]:
+    """Yield copies of pages, each of which lacks some of its words."""
+    for copy in range(copies):
+        for number, page in enumerate(pages):
+            assert page.main_text is not None
+            parts = page.main_text.text.split()
+            gone = (number * 7 + copy * 13) % (len(parts) // 2 + 1)
+            address = f"http://copy{copy}.example/{number}"
+            yield Page(address, " ".join(parts[gone:]), title=page.title)
+
+
+def test_a_sample_of_real_pages_tells_nearly_what_a_dry_run_gives(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MAX_PAGES_SAMPLED", 75)
+    real = [page for page in sample_site() if page.main_text is not None]
+    pages = [*real, *edited(real, 6)]
+    store.check(pages)
+    expected = dry_runs(store, Rules())
+    margin = 1.96 * 0.5 / 75**0.5  # of a share, by 75 pages
+    draws = [store.admin.candidates(seed) for seed in range(5)]
+    held = [
+        abs(expected[one.threshold] / found.stored - one.share) <= margin
+        for found in draws
+        for one in found.dropped
+        if one.threshold in COMPARED
+    ]
+    assert sum(held) >= 0.9 * len(held)
+    for found in draws:
+        assert found.sampled < found.stored == len(pages)
+        assert found.duplicates == store.status().duplicates
+
+
+def test_pairs_without_a_difference_that_can_be_seen_are_not_asked_about(store: Store) -> None:
+    frame = "\n".join(article(number, 60) for number in range(4))
+    own = [article(50 + number, 80) for number in range(3)]
+    # The template of the site is learned from pages with other titles.
+    entries = [
+        Page(f"http://a.example/{number}", f"{frame}\n{one}", title=f"Entry {words(number, 2)}")
+        for number, one in enumerate(own)
+    ]
+    others = [
+        Page("http://b.example/", own[0].replace(" ", ", ", 3), title="Punctuation alone"),
+        Page("http://c.example/", own[1].replace(" ", " one word more ", 1), title="A word more"),
+        Page("http://a.example/x", frame, title="Nothing but template"),
+    ]
+    for page in (*entries, *others):
+        store.check([page])
+    split = store.split_text(store.find("http://a.example/0")[0])
+    assert split is not None
+    assert split.compared == own[0]
+    found = store.admin.candidates()
+    assert [(pair.url, pair.nearest) for pair in found.pairs] == [
+        ("http://c.example/", "http://a.example/1")
+    ]
+    assert told(found) == dry_runs(store, Rules())  # what cannot be seen is decided all the same

@@ -12,17 +12,20 @@ import pytest
 from shingling import Page, Rules, Scheme, SimhashFeatures, Store
 from shingling.admin.records import Header, Record
 from shingling.admin.reviews import merge_reviews
-from shingling.admin.transfer import (
-    Restored,
-    export_records,
-    restore,
-    widen_seen,
-)
+from shingling.admin.transfer import Restored, export_records, restore, widen_seen
 from shingling.errors import RecordError, StoreError
 from shingling.sketch import Banding
 from shingling.store import Index
 from tests.support.invariants import ending, groups_of, text, verify, words
-from tests.support.stores import ENDINGS, emptied, is_postgres, rows_of, sqlite_only, url_of
+from tests.support.stores import (
+    ENDINGS,
+    emptied,
+    is_postgres,
+    rows_of,
+    session_of,
+    sqlite_only,
+    url_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -53,14 +56,14 @@ def records(tmp_path_factory: pytest.TempPathFactory) -> list[Record]:
 
 
 def exported(store: Store, *, with_texts: bool = True) -> list[Record]:
-    with store._session.reading() as connection:
+    with session_of(store).reading() as connection:
         return list(export_records(connection, with_texts=with_texts))
 
 
 def restored(store: Store, records: Iterable[Record]) -> Restored:
     first, *others = records
     header = Header.of(first)
-    return restore(store._session, header, others)
+    return restore(session_of(store), header, others)
 
 
 def fill(store: Store, rules: Rules | None = None) -> None:
@@ -90,7 +93,7 @@ def fill(store: Store, rules: Rules | None = None) -> None:
         rules=rules,
         run=second,
     )
-    with store._session.database.writing() as connection:
+    with session_of(store).database.writing() as connection:
         merge_reviews(connection, [review("https://a.example/1", "https://b.example/4", 5)])
 
 
@@ -154,10 +157,8 @@ def test_a_restored_store_goes_on_as_the_first_one_would(store: Store, target: P
 @pytest.mark.parametrize(
     ("scheme", "rules"),
     [
-        (Scheme(shingle_size=3), Rules(threshold=0.6)),
-        (Scheme(unit="characters", shingle_size=9), Rules(method="megashingle")),
+        (Scheme(unit="characters", shingle_size=9), Rules(method="megashingle", threshold=0.6)),
         (Scheme(ordered=False, family="crc"), Rules(method="minhash+simhash")),
-        (Scheme(), Rules(method="simhash")),
         (Scheme(simhash=SimhashFeatures(bits=32)), Rules(method="simhash")),
         (Scheme(), Rules(containment=0.9)),
         (Scheme(), Rules(store_text=False)),
@@ -171,41 +172,25 @@ def test_scheme_and_index_move_with_the_pages(
         records = exported(store)
         with Store.open(url_of(target)) as other:
             restored(other, records)
-            assert (other.scheme, other._session.index) == (scheme, store._session.index)
+            assert (other.scheme, session_of(other).index) == (scheme, session_of(store).index)
             assert exported(other) == records
     with Store.open(url_of(target), scheme=scheme, rules=rules) as other:
-        other._session.index.require(rules)
+        session_of(other).index.require(rules)
 
 
 @sqlite_only
-def test_without_texts_everything_else_moves(store: Store, target: Path) -> None:
+def test_without_texts_everything_else_moves_but_samples(store: Store, target: Path) -> None:
     fill(store)
+    store.admin.rebuild(rules=Rules(containment=0.9))
     records = exported(store, with_texts=False)
     assert not records[0].fields["texts"]
     assert not any("text" in record.fields for record in records)
     with Store.open(url_of(target)) as other:
         restored(other, records)
-        assert exported(other, with_texts=False) == records
+        assert exported(other, with_texts=False)[1:] == records[1:]
         assert list(other.pages()) == list(store.pages())
         assert other.text(next(other.pages())) is None
-
-
-def test_without_texts_there_are_no_samples(tmp_path: Path, target: Path) -> None:
-    rules = Rules(containment=0.9)
-    with Store.open(url_of(tmp_path / "dedup.db"), rules=rules) as store:
-        fill(store, rules)
-        with Store.open(url_of(target)) as other:
-            assert not restored(other, exported(store, with_texts=False)).index.sampled
-
-
-def test_an_empty_store_moves_with_its_scheme(tmp_path: Path, target: Path) -> None:
-    scheme = Scheme(shingle_size=7)
-    with Store.open(url_of(tmp_path / "dedup.db"), scheme=scheme) as store:
-        records = exported(store)
-    assert [record.kind for record in records] == ["store", "end"]
-    with Store.open(url_of(target)) as other:
-        restored(other, records)
-        assert exported(other) == records
+        assert not other.status().index.sampled
 
 
 def test_only_an_empty_store_is_restored(records: list[Record], target: Path) -> None:
@@ -241,10 +226,8 @@ BAD = {
         lambda records: [records[0], Record("user", {}), *records[1:]],
         "'user' is not known",
     ),
-    "second header": (lambda records: [records[0], *records], "'store' is not known"),
     "no header": (lambda records: records[1:], "the first record of a store is expected"),
     "other format": (changed("store", format=3), "format is 3, not 1, which this release reads"),
-    "no format": (changed("store", format=None), "format is missing"),
     "unknown scheme": (changed("store", scheme={"size": 5}), "size is not a parameter"),
     "other scheme": (changed("store", scheme={"version": 4}), "version 4 is not known"),
     "unknown index": (changed("store", index={"indexed": "tree"}), "indexed is 'tree', not one of"),
@@ -257,16 +240,10 @@ BAD = {
         "are not 84 minima",
     ),
     "short minima": (changed("page", minima=b"1234"), "minima is b'1234', not 336 bytes"),
-    "no minima": (changed("page", minima=None), "minima is missing"),
-    "minima as text": (changed("page", minima="a" * 336), "not 336 bytes"),
     "long hash": (changed("page", text_hash=bytes(17)), "text_hash is"),
     "simhash too high": (changed("page", simhash=1 << 64), "simhash is 18446744073709551616"),
-    "negative simhash": (changed("page", simhash=-1), "simhash is -1"),
-    "id too high": (changed("page", id=1 << 63), "id is"),
     "id that is true": (changed("page", id=True), "id is True"),
-    "no id": (changed("page", id=None), "id is missing"),
     "same id": (changed("page", 1, id=1), "a second page has the id 1"),
-    "same run id": (changed("run", 1, id=1), "a second run has the id 1"),
     "same url": (
         changed("page", 1, url="https://a.example/1"),
         "a second page has the URL https://a.example/1",
@@ -276,16 +253,12 @@ BAD = {
     "surrogate": (changed("page", title="\ud800"), "title is"),
     "surrogate in the text": (changed("page", text="\ud800"), "text is"),
     "no words": (changed("page", words=0), "words is 0"),
-    "words of a float": (changed("page", words=1.0), "words is 1.0"),
     "unknown status": (changed("page", status="odd"), "status is 'odd', not one of new"),
     "unhashable status": (changed("page", status=[]), r"status is \[\]"),
-    "unknown verdict": (changed("page", last_verdict="odd"), "last_verdict is 'odd'"),
     "time of no date": (changed("page", first_seen=1 << 60), "first_seen is"),
-    "not a number": (changed("page", 2, resemblance=float("nan")), "resemblance is nan"),
     "resemblance above 1": (changed("page", 2, resemblance=1.5), "resemblance is 1.5"),
     "duplicate without original": (changed("page", 2, original_id=None), "contradict"),
     "original that is a duplicate": (changed("page", 1, original_id=3), "contradict"),
-    "own original": (changed("page", 2, original_id=3), "contradict"),
     "missing original": (
         changed("page", 2, original_id=99),
         r"page 3 \(https://a.example/3\): its original, 99, is missing",
@@ -294,7 +267,6 @@ BAD = {
     "original of another scope": (changed("page", 4, original_id=2), "no original of its scope"),
     "missing run": (changed("page", run=9), "run 9 is not in the file"),
     "run without a name": (changed("run", spider=None), "spider is missing"),
-    "counts of a list": (changed("run", counts=[]), r"counts is \[\], not a dict"),
     "review of one page": (changed("review", b="https://a.example/1"), "and itself"),
     "review without a word": (changed("review", same="yes"), "same is 'yes'"),
 }
@@ -323,7 +295,7 @@ def test_of_two_reviews_of_a_pair_the_newer_one_stays(store: Store, file: Path) 
         return [(one["note"], one["same"], one["created"]) for one in found]
 
     def merge(*records: Record) -> None:
-        with store._session.database.writing() as connection:
+        with session_of(store).database.writing() as connection:
             merge_reviews(connection, records)
 
     merge(review("u", "v", 5, "first"), review("u", "w", 1))
@@ -344,7 +316,7 @@ def test_times_of_a_page_only_widen(store: Store) -> None:
     [verdict] = store.check([Page("u", text(BASE), fetched=100)])
     assert verdict.page_id is not None
     for first, last in ((90, 95), (99, 120), (95, 110)):
-        widen_seen(store._session, [(verdict.page_id, first, last)])
+        widen_seen(session_of(store), [(verdict.page_id, first, last)])
     [page] = store.find("u")
     assert (page.first_seen.timestamp(), page.last_seen.timestamp()) == (90, 120)
 
@@ -377,10 +349,10 @@ def test_memory_does_not_grow_with_the_store(target: Path) -> None:
     with Store.open(url_of(target)) as store:
         tracemalloc.start()
         try:
-            assert restore(store._session, header, source).pages == 4_000
+            assert restore(session_of(store), header, source).pages == 4_000
             _, restoring = tracemalloc.get_traced_memory()
             tracemalloc.reset_peak()
-            with store._session.reading() as connection:
+            with session_of(store).reading() as connection:
                 assert sum(1 for _ in export_records(connection)) == 4_002
             _, exporting = tracemalloc.get_traced_memory()
         finally:

@@ -1,4 +1,4 @@
-"""Every kind of input gives the same rows."""
+"""Every kind of input gives the same rows; those that cannot be taken are counted and named."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ import os
 import sqlite3
 import sys
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from shingling import ShinglingError, Store
-from shingling.bulk import Fields, Options, deduplicate
+from shingling.bulk import Fields, Options, Summary, deduplicate
+from shingling.errors import BulkError
+from shingling.store.ids import BadRowError, id_of
 from tests.support.pages import article, html
 
 from .collections import (
@@ -30,6 +33,11 @@ from .collections import (
     write_lines,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+ALONE = Options(workers=0)
 ROWS = families(7, 120, random_texts(6, 5))
 
 
@@ -40,7 +48,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> Result:
 
 
 def run(name: str, folder: Path, **options: Any) -> Result:
-    deduplicate([name], folder / "out", Options(**{"workers": 0, **options}))
+    deduplicate([name], folder / "out", replace(ALONE, **options))
     return result_of(folder / "out")
 
 
@@ -56,31 +64,35 @@ def as_lines(rows: list[dict[str, str]]) -> str:
     return "".join(json.dumps(row, ensure_ascii=False) + "\r\n" for row in rows)
 
 
-def test_lines_packed_by_gzip(tmp_path: Path, expected: Result) -> None:
-    file = tmp_path / "rows.jsonl.gz"
-    half = len(ROWS) // 2  # of two members
-    file.write_bytes(
-        gzip.compress(as_lines(ROWS[:half]).encode())
-        + gzip.compress(as_lines(ROWS[half:]).encode())
-    )
-    assert run(str(file), tmp_path) == expected
-
-
-def test_lines_packed_by_zstandard(tmp_path: Path, expected: Result) -> None:
+def zstandard(raw: bytes) -> bytes:
     zstd = pytest.importorskip(
         "backports.zstd" if sys.version_info < (3, 14) else "compression.zstd"
     )
-    file = tmp_path / "rows.ndjson.zst"
-    file.write_bytes(zstd.compress(as_lines(ROWS).encode()))
-    assert run(str(file), tmp_path) == expected
+    packed: bytes = zstd.compress(raw)
+    return packed
 
 
-@pytest.mark.parametrize("packed", [False, True])
-def test_csv(tmp_path: Path, expected: Result, packed: bool) -> None:
-    raw = as_csv(ROWS).encode("utf-8-sig")
-    file = tmp_path / ("rows.csv.gz" if packed else "rows.csv")
-    file.write_bytes(gzip.compress(raw) if packed else raw)
-    assert run(str(file), tmp_path) == expected
+@pytest.mark.parametrize(
+    ("name", "pack"),
+    [
+        ("rows.jsonl", bytes),
+        ("rows.jsonl.gz", lambda raw: gzip.compress(raw[:5000]) + gzip.compress(raw[5000:])),
+        ("rows.ndjson.zst", zstandard),
+        ("rows.csv", bytes),
+        ("rows.csv.gz", gzip.compress),
+    ],
+)
+def test_lines_and_csv_packed_or_not_in_parts(
+    tmp_path: Path,
+    expected: Result,
+    name: str,
+    pack: Callable[[bytes], bytes],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("shingling.bulk.files.sources._FILE_PART_BYTES", 700)
+    raw = as_csv(ROWS).encode("utf-8-sig") if ".csv" in name else as_lines(ROWS).encode()
+    (tmp_path / name).write_bytes(pack(raw))
+    assert run(str(tmp_path / name), tmp_path) == expected
 
 
 def test_parquet(tmp_path: Path, expected: Result) -> None:
@@ -132,41 +144,13 @@ def test_several_inputs_are_one_collection(tmp_path: Path, expected: Result) -> 
     }
 
 
-def test_lines_of_a_large_file_are_read_in_parts(
-    tmp_path: Path, expected: Result, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("shingling.bulk.files.sources._FILE_PART_BYTES", 700)
-    assert run(str(write_lines(tmp_path / "rows.jsonl", ROWS)), tmp_path) == expected
-
-
 def test_rows_without_an_id_are_called_by_file_and_line(tmp_path: Path) -> None:
     rows = [{"text": row["text"]} for row in ROWS]
     file = write_lines(tmp_path / "rows.jsonl", rows)
-    deduplicate([str(file)], tmp_path / "out", Options(workers=0))
+    deduplicate([str(file)], tmp_path / "out", ALONE)
     row = read_lines(tmp_path / "out" / "removed.jsonl")[0]
     assert row["id"] == f"{file}:{row['line']}"
     assert row["original"].startswith(f"{file}:")
-
-
-def pages(tmp_path: Path) -> Path:
-    folder = tmp_path / "pages"
-    folder.mkdir()
-    for name, seed in (("a", 1), ("b", 2), ("c", 1)):
-        (folder / f"{name}.html").write_text(html(article(seed), f"Page {name}"), encoding="utf-8")
-    (folder / "notes.bin").write_bytes(bytes(range(256)))
-    return folder
-
-
-def test_a_folder_of_pages(tmp_path: Path) -> None:
-    folder = pages(tmp_path)
-    found = run(str(folder), tmp_path, workers=1)
-    a, b, copy = (f"{folder.as_uri()}/{name}.html" for name in "abc")
-    assert found.kept == [a, b]
-    assert found.removed[copy][:2] == (a, "near")
-    row = read_lines(tmp_path / "out" / "kept.jsonl")[0]
-    assert row["title"] == "Page a"
-    assert row["text"].count(" ") > 250
-    assert read_lines(tmp_path / "out" / "bad.jsonl") == []
 
 
 def test_a_warc_file(tmp_path: Path) -> None:
@@ -175,7 +159,7 @@ def test_a_warc_file(tmp_path: Path) -> None:
     records = [warc_record(f"https://example.com/{path}", body) for path in ("one", "two")]
     file = tmp_path / "pages.warc.gz"
     file.write_bytes(b"".join(map(gzip.compress, records)))
-    deduplicate([str(file)], tmp_path / "out", Options(workers=0))
+    deduplicate([str(file)], tmp_path / "out", ALONE)
     [row] = read_lines(tmp_path / "out" / "removed.jsonl")
     assert (row["id"], row["original"], row["status"]) == (
         "https://example.com/two",
@@ -190,9 +174,7 @@ def test_html_in_a_field(tmp_path: Path) -> None:
         {"url": f"https://example.com/{at}", "html": html(article(seed)), "price": 3}
         for at, seed in enumerate((1, 2, 1))
     ]
-    deduplicate(
-        [str(write_lines(tmp_path / "rows.jsonl", rows))], tmp_path / "out", Options(workers=0)
-    )
+    deduplicate([str(write_lines(tmp_path / "rows.jsonl", rows))], tmp_path / "out", ALONE)
     kept = read_lines(tmp_path / "out" / "kept.jsonl")
     assert [(row["url"], row["price"]) for row in kept] == [
         (rows[0]["url"], 3),
@@ -232,7 +214,7 @@ EXTENDED_JSON = [
     ({"$numberLong": "1"}, '{"$numberLong":"1"}'),
     ({"$date": {"$numberLong": "-1"}}, '{"$date":{"$numberLong":"-1"}}'),
     ({"$date": "2026-01-02T03:04:05Z"}, '{"$date":"2026-01-02T03:04:05Z"}'),
-    ({"b": [1, None], "a": "x y@z"}, '{"a":"x y\\u0040z","b":[1,null]}'),
+    ({"b": [1, None], "a": "x y@z"}, '{"a":"x y\\u0040z","b":[1,null]}'),  # in order
     (1.5, "1.5"),
     (False, "false"),
     (["news", 7], '["news",7]'),
@@ -247,12 +229,8 @@ def test_any_json_value_is_an_id_written_in_one_way(tmp_path: Path) -> None:
     names = [name for _, name in EXTENDED_JSON]
     store = f"sqlite:///{tmp_path / 'dedup.db'}"
     with Store.open(store) as opened:
-        summary = deduplicate(
-            [str(write_lines(tmp_path / "rows.jsonl", rows))],
-            tmp_path / "out",
-            Options(workers=0),
-            store=opened,
-        )
+        file = write_lines(tmp_path / "rows.jsonl", rows)
+        summary = deduplicate([str(file)], tmp_path / "out", ALONE, store=opened)
         assert {page.url for page in opened.pages()} == {*names}
     assert (summary.total, summary.bad) == (len(rows), 0)
     removed = read_lines(tmp_path / "out" / "removed.jsonl")
@@ -261,14 +239,6 @@ def test_any_json_value_is_an_id_written_in_one_way(tmp_path: Path) -> None:
     groups = read_lines(tmp_path / "out" / "groups.jsonl")
     assert groups == [{"original": names[0], "duplicates": names[1:]}]
     assert read_lines(tmp_path / "out" / "kept.jsonl") == rows[:1]
-
-
-def test_values_with_their_keys_in_another_order_are_one_id(tmp_path: Path) -> None:
-    rows = [{"key": {"a": 1, "b": 2}, "text": article(1)}, {"key": {"b": 2, "a": 1}, "text": "b"}]
-    file = write_lines(tmp_path / "rows.jsonl", rows)
-    options = Options(workers=0, fields=Fields(id="key"))
-    summary = deduplicate([str(file)], tmp_path / "out", options)
-    assert summary.reasons == {"the id of an earlier row": 1}
 
 
 def test_texts_of_a_folder_are_rows_with_their_paths_as_ids(tmp_path: Path) -> None:
@@ -281,7 +251,7 @@ def test_texts_of_a_folder_are_rows_with_their_paths_as_ids(tmp_path: Path) -> N
     (folder / "deep" / "er" / "page.txt").write_text(html(article(3)), encoding="utf-8")
     (folder / "deep" / "utf16.txt").write_text(article(1), encoding="utf-16")
     (folder / "empty.txt").write_bytes(b"")
-    summary = deduplicate([str(folder)], tmp_path / "out", Options(workers=0))
+    summary = deduplicate([str(folder)], tmp_path / "out", ALONE)
     kept = read_lines(tmp_path / "out" / "kept.jsonl")
     pages = [(folder / name).as_uri() for name in ("b.html", "deep/er/page.txt")]
     assert [row.get("id", row.get("url")) for row in kept] == ["a.txt", *pages]
@@ -307,7 +277,7 @@ def test_hostile_names_and_links_of_a_folder(tmp_path: Path) -> None:
     (folder / "loop.txt").symlink_to(folder / "loop.txt")
     (folder / "out.txt").symlink_to(tmp_path / "outside.txt")
     (folder / "others").symlink_to(tmp_path / "others")
-    summary = deduplicate([str(folder)], tmp_path / "out", Options(workers=0))
+    summary = deduplicate([str(folder)], tmp_path / "out", ALONE)
     kept = {row["id"] for row in read_lines(tmp_path / "out" / "kept.jsonl")}
     assert kept == {"bytes-%FF.txt", "line\nbreak\x1b[31m.txt", "=sum.txt", "a:b@c.txt"}
     bad = [row["reason"] for row in read_lines(tmp_path / "out" / "bad.jsonl")]
@@ -325,15 +295,8 @@ def test_a_folder_with_nothing_to_read_is_an_error(tmp_path: Path, name: str | N
     with pytest.raises(
         ShinglingError, match=r"texts: no file in it is HTML, \.txt, \.md or \.warc"
     ):
-        deduplicate([str(tmp_path / "texts")], tmp_path / "out", Options(workers=0))
+        deduplicate([str(tmp_path / "texts")], tmp_path / "out", ALONE)
     assert not (tmp_path / "out").exists()
-
-
-def test_an_empty_collection_has_empty_files(tmp_path: Path) -> None:
-    (tmp_path / "rows.jsonl").write_bytes(b"")
-    summary = deduplicate([str(tmp_path / "rows.jsonl")], tmp_path / "out", Options(workers=0))
-    assert (summary.total, summary.bad) == (0, 0)
-    assert result_of(tmp_path / "out") == Result([], {})
 
 
 def test_parquet_is_written_with_the_types_of_the_rows(tmp_path: Path) -> None:
@@ -346,8 +309,12 @@ def test_parquet_is_written_with_the_types_of_the_rows(tmp_path: Path) -> None:
     ]
     rows[0] |= {"mixed": 1, "tags": ["a", "b"], "size": None}
     rows[1] |= {"mixed": "one", "share": 1}
-    run_ = Options(workers=0, output="parquet")
-    deduplicate([str(write_lines(tmp_path / "rows.jsonl", rows))], tmp_path / "out", run_)
+    name = str(write_lines(tmp_path / "rows.jsonl", rows))
+    deduplicate([name], tmp_path / "out", ALONE)
+    deduplicate([name], tmp_path / "out", replace(ALONE, output="parquet"), restart=True)
+    assert sorted(file.name for file in (tmp_path / "out").iterdir()) == [
+        *("bad.jsonl", "groups.parquet", "kept.parquet", "removed.parquet", "summary.json")
+    ]
     kept = pq.read_table(tmp_path / "out" / "kept.parquet")
     assert {field.name: str(field.type) for field in kept.schema} == {
         "id": "string",
@@ -366,20 +333,124 @@ def test_parquet_is_written_with_the_types_of_the_rows(tmp_path: Path) -> None:
         name for group in groups for name in group["duplicates"]
     )
     assert {row["original"] for row in removed} == {group["original"] for group in groups}
-
-
-def test_a_restarted_run_leaves_no_file_of_the_one_before(tmp_path: Path) -> None:
-    pytest.importorskip("pyarrow")
-    name = str(write_lines(tmp_path / "rows.jsonl", ROWS))
-    deduplicate([name], tmp_path / "out", Options(workers=0))
-    deduplicate([name], tmp_path / "out", Options(workers=0, output="parquet"), restart=True)
-    assert sorted(file.name for file in (tmp_path / "out").iterdir()) == [
-        *("bad.jsonl", "groups.parquet", "kept.parquet", "removed.parquet", "summary.json")
-    ]
-
-
-def test_an_integer_that_parquet_has_no_room_for_is_said(tmp_path: Path) -> None:
-    pytest.importorskip("pyarrow")
-    file = write_lines(tmp_path / "rows.jsonl", [{**ROWS[0], "size": 1 << 70}])
+    write_lines(tmp_path / "rows.jsonl", [{**ROWS[0], "size": 1 << 70}])
     with pytest.raises(ShinglingError, match="cannot be written as Parquet"):
-        deduplicate([str(file)], tmp_path / "out", Options(workers=0, output="parquet"))
+        deduplicate([name], tmp_path / "large", replace(ALONE, output="parquet"))
+
+
+# Rows that cannot be taken
+
+
+GOOD = [{"id": str(number), "text": article(number)} for number in range(4)]
+
+
+def summary_of(file: Path, **options: Any) -> Summary:
+    return deduplicate([str(file)], file.parent / "out", replace(ALONE, **options))
+
+
+def reasons(file: Path) -> list[tuple[int, str]]:
+    return [(row["line"], row["reason"]) for row in read_lines(file.parent / "out" / "bad.jsonl")]
+
+
+BAD = [
+    (b"{broken", "not JSON"),
+    (b"[1, 2]", "not a JSON object"),
+    (b'{"id": "x", "text": "\xff\xfe"}', "not UTF-8"),
+    (b'{"id": "x"}', "neither text nor html"),
+    (b'{"id": "x", "text": null}', "text is null"),
+    (b'{"id": "x", "text": "  "}', "text is empty"),
+    (b'{"id": "x", "text": 7}', "text is no string"),
+    (b'{"id": "x", "text": "!!! ..."}', "text has no words"),
+    (b'{"id": "1", "text": "once more"}', "the id of an earlier row"),
+    (b'{"id": "x", "html": "<html><body></body></html>"}', "no main text"),
+    (b"[" * 100_000, "not JSON"),
+]
+
+
+def test_every_bad_row_is_named_by_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    lines = [json.dumps(row).encode() for row in GOOD]
+    file.write_bytes(b"\n".join([*lines[:2], b"", *(bad for bad, _ in BAD), *lines[2:]]))
+    summary = summary_of(file)
+    assert reasons(file) == [(line, reason) for line, (_, reason) in enumerate(BAD, start=4)]
+    assert (summary.total, summary.bad, summary.reasons["not JSON"]) == (4, len(BAD), 2)
+    assert [problem.line for problem in summary.problems] == [4, 5, 6, 7, 8]
+    assert result_of(tmp_path / "out").kept == [row["id"] for row in GOOD]
+
+
+@pytest.mark.parametrize(("bad", "reason"), [BAD[0], BAD[4], BAD[8], BAD[9]])
+def test_a_strict_run_stops_at_the_first(
+    tmp_path: Path, bad: bytes, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shingling.bulk.files.sources._FILE_PART_BYTES", 100)  # a part for each row
+    file = tmp_path / "rows.jsonl"
+    lines = [json.dumps(row).encode() for row in GOOD]
+    file.write_bytes(b"\n".join([*lines, bad, bad.replace(b'"1"', b'"2"'), b""]))
+    with pytest.raises(BulkError, match=rf"rows\.jsonl, line 5: {reason} \(--strict\)$"):
+        summary_of(file, strict=True)
+    with pytest.raises(BulkError, match=f"line 5: {reason}"):  # also where it goes on
+        summary_of(file, strict=True)
+
+
+def test_an_id_that_is_asked_for_has_to_be_there(tmp_path: Path) -> None:
+    file = write_lines(
+        tmp_path / "rows.jsonl",
+        [{"key": 7, "text": article(1)}, {"text": article(2)}, {"key": None, "text": article(3)}],
+    )
+    summary_of(file, fields=Fields(id="key"))
+    assert reasons(file) == [(2, "no key"), (3, "no key")]
+
+
+def test_an_id_that_is_nested_too_deeply_is_a_bad_row() -> None:
+    nested: list[Any] = []
+    for _ in range(100_000):
+        nested = [nested]
+    with pytest.raises(BadRowError, match="nested too deeply"):
+        id_of({"_id": nested}, ["_id"])
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_line_of_100_mb_is_left_out_without_being_held(tmp_path: Path, packed: bool) -> None:
+    import resource
+
+    file = tmp_path / ("rows.jsonl.gz" if packed else "rows.jsonl")
+    before, after = (json.dumps(row).encode() + b"\n" for row in GOOD[:2])
+    with gzip.open(file, "wb", 1) if packed else file.open("wb") as out:
+        out.write(before + b'{"id": "long", "text": "')
+        for _ in range(100):
+            out.write(b"word " * 200_000)
+        out.write(b'"}\n' + after)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    summary = summary_of(file)
+    assert reasons(file) == [(2, "longer than 10,000,000 bytes")]
+    assert summary.total == 2
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak < 60_000  # kB
+
+
+@pytest.mark.parametrize("name", ["rows.jsonl.gz", "pages.warc", "pages.warc.gz"])
+@pytest.mark.parametrize("share", [0.02, 0.7])  # of WARC, within a head, and within a page
+def test_a_truncated_file_gives_what_came_before_the_break(
+    tmp_path: Path, name: str, share: float
+) -> None:
+    if "warc" in name:
+        pytest.importorskip("fastwarc")
+        rows = [warc_record(f"https://example.com/{at}", html(article(at))) for at in range(3)]
+    else:
+        rows = [json.dumps(row).encode() + b"\n" for row in GOOD[:3]]
+    if name.endswith(".gz"):
+        rows = [gzip.compress(row, mtime=0) for row in rows]
+    file = tmp_path / name
+    file.write_bytes(b"".join([*rows[:2], rows[2][: int(len(rows[2]) * share)]]))
+    assert summary_of(file).total == 2
+    [(_, reason)] = reasons(file)
+    assert "cannot be read any further" in reason
+
+
+def test_pages_that_cannot_be_had_are_bad_rows_in_their_place(tmp_path: Path) -> None:
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    for name, padding in (("a", 0), ("b", 50_000), ("c", 0)):
+        (folder / f"{name}.html").write_text(html(article(3)) + " " * padding, encoding="utf-8")
+    assert summary_of(folder, max_bytes=40_000).total == 2
+    [(line, reason)] = reasons(folder)
+    assert (line, reason) == (2, f"{(folder / 'b.html').as_uri()}: too large")

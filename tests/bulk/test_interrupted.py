@@ -14,8 +14,6 @@ import pytest
 
 from shingling import Rules
 from shingling.bulk import Options, Summary, deduplicate
-from shingling.bulk.greedy import Greedy
-from shingling.bulk.output import Output
 from shingling.bulk.signing.chunks import ChunkHeader, ChunkWriter, read_header
 from shingling.errors import BulkError
 from shingling.sketch import sign
@@ -70,9 +68,6 @@ def test_a_worker_that_outlives_its_run_may_write_the_same_chunk(tmp_path: Path)
     names = [path.name for path in sorted(tmp_path.iterdir())]
     assert names == ["00000012", "00000012-killed.part", "00000013"]
     assert read_header(tmp_path, 12) == read_header(tmp_path, 13)
-    (tmp_path / "00000014").write_bytes(b"not a folder")
-    with pytest.raises(OSError, match="directory"):
-        writer.write(tmp_path / "00000014", 0, None)
 
 
 class StopError(Exception):
@@ -108,25 +103,6 @@ def test_a_run_goes_on_from_every_phase(
         stop_at = 2
     deduplicate([str(file)], tmp_path / "out", options)
     assert result_of(tmp_path / "out") == bulk(file, tmp_path / "at once", rules=rules)
-
-
-def test_what_was_done_is_not_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = write_lines(tmp_path / "rows.jsonl", ROWS)
-
-    def fails(*_: object) -> None:
-        raise StopError
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Output, "write", fails)
-        with pytest.raises(StopError):
-            deduplicate([str(file)], tmp_path / "out", Options(workers=0))
-    monkeypatch.setattr("shingling.bulk.run.sign_all", fails)
-    monkeypatch.setattr(Greedy, "_decide_block", fails)
-    # The last block is only kept if it is whole.
-    monkeypatch.setattr("shingling.bulk.greedy._MAX_BLOCK_ROWS", len(ROWS))
-    deduplicate([str(file)], tmp_path / "out", Options(workers=0))
-    monkeypatch.undo()
-    assert result_of(tmp_path / "out") == bulk(file, tmp_path / "at once")
 
 
 def interrupted(file: str, out: Path, **options: Any) -> None:

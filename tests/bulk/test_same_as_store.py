@@ -8,9 +8,8 @@ import os
 import random
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
-import numpy as np
 import pytest
 
 import shingling.bulk.buckets
@@ -23,21 +22,21 @@ import shingling.store.index.recent
 from shingling import Rules, Scheme, SimhashFeatures, Store
 from shingling.bulk import Options, Progress, deduplicate
 from shingling.bulk.measuring import Measurer, Pairs
-from shingling.bulk.signing.chunks import ROW_RECORD
-from shingling.bulk.sorting import find_shared_halves
+from shingling.errors import BandingError
 from shingling.extraction.processes import Worker
-from shingling.rules.defaults import MAX_SIMHASH_DISTANCE
-from shingling.sketch import Halves
 
 from .collections import bulk, families, one_by_one, random_texts, read_lines, write_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import numpy as np
     from numpy.typing import NDArray
 
-    from shingling.bulk.signed_rows import SignedRows
 
+CHARACTERS = Scheme(
+    9, unit="characters", family="crc", simhash=SimhashFeatures(features="characters:4")
+)
 DATA = Path(os.environ.get("DEDUP_DATA", "../shared/data"))
 
 
@@ -45,36 +44,24 @@ DATA = Path(os.environ.get("DEDUP_DATA", "../shared/data"))
     "rules",
     [
         Rules(),
-        Rules(threshold=0.8),
         Rules(threshold=0.3, min_words=5),
         Rules(method="megashingle"),
         Rules(method="minhash+simhash", simhash_distance=7),
         Rules(method="exact"),
-        Rules(method="simhash"),
         Rules(method="simhash", simhash_distance=0),
         Rules(method="simhash", simhash_distance=7, min_words=12),
     ],
     ids=lambda rules: f"{rules.method} {rules.threshold}",
 )
-def test_every_method_decides_as_the_store_does(rules: Rules, tmp_path: Path) -> None:
+@pytest.mark.parametrize("scheme", [Scheme(), CHARACTERS], ids=["words", "characters"])
+def test_every_method_decides_as_the_store_does(
+    rules: Rules, scheme: Scheme, tmp_path: Path
+) -> None:
     rows = families(3, 400, random_texts(1, 12))
-    found = bulk(write_lines(tmp_path / "rows.jsonl", rows), tmp_path / "out", rules=rules)
-    assert found == one_by_one(rows, tmp_path / "dedup.db", rules)
-    assert len(found.removed) > 50
-
-
-def test_a_scheme_of_characters_decides_as_the_store_does(tmp_path: Path) -> None:
-    scheme = Scheme(
-        shingle_size=9,
-        unit="characters",
-        family="crc",
-        simhash=SimhashFeatures(features="characters:4"),
-    )
-    rows = families(4, 100, random_texts(2, 8))
     file = write_lines(tmp_path / "rows.jsonl", rows)
-    found = bulk(file, tmp_path / "out", scheme=scheme)
-    assert found == one_by_one(rows, tmp_path / "dedup.db", Rules(), scheme)
-    assert found.removed
+    found = bulk(file, tmp_path / "out", rules=rules, scheme=scheme)
+    assert found == one_by_one(rows, tmp_path / "dedup.db", rules, scheme)
+    assert len(found.removed) > 50
 
 
 @pytest.fixture
@@ -98,9 +85,7 @@ def low_limits(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.mark.parametrize(
-    "low_limits",
-    [(64, 100, 128), (17, 7, 3), (100, 1000, 2), (7, 10, 1)],
-    indirect=True,
+    "low_limits", [(64, 100, 128), (17, 7, 3), (100, 1000, 2), (7, 10, 1)], indirect=True
 )
 @pytest.mark.usefixtures("low_limits")
 def test_blocks_parts_and_full_keys_change_nothing(tmp_path: Path) -> None:
@@ -109,21 +94,6 @@ def test_blocks_parts_and_full_keys_change_nothing(tmp_path: Path) -> None:
     found = bulk(file, tmp_path / "out", memory=50_000)
     assert found == one_by_one(rows, tmp_path / "dedup.db", Rules())
     assert len(found.removed) > 100
-
-
-class Simhashes:
-    """Rows of which nothing but SimHashes is known, in chunks of 100."""
-
-    def __init__(self, simhashes: NDArray[np.uint64]) -> None:
-        self._records = np.zeros(len(simhashes), ROW_RECORD)
-        self._records["simhash"] = simhashes
-
-    def chunks(self) -> Iterator[tuple[int, int, int]]:
-        for chunk, start in enumerate(range(0, len(self._records), 100)):
-            yield chunk, start, start + 100
-
-    def load(self, chunk: int, _: str) -> NDArray[Any]:
-        return self._records[100 * chunk :][:100]
 
 
 @pytest.mark.parametrize(
@@ -143,32 +113,6 @@ def test_simhashes_with_full_keys_decide_as_the_store_does(
     found = bulk(file, tmp_path / "out", rules=rules, scheme=scheme)
     assert found == one_by_one(rows, tmp_path / "dedup.db", rules, scheme)
     assert sum(status == "near" for _, status, *_ in found.removed.values()) > 30
-
-
-def test_every_pair_of_simhashes_within_the_distance_is_found(tmp_path: Path) -> None:
-    chance = np.random.default_rng(1)
-    values = [*chance.integers(0, 2**64, 500, np.uint64).tolist()]
-    for value in values[:300]:
-        value ^= sum(1 << int(bit) for bit in chance.choice(64, chance.integers(0, 9), False))
-        values.append(value)
-    chance.shuffle(values)
-    simhashes = np.array(values, np.uint64)
-    for distance in range(MAX_SIMHASH_DISTANCE + 1):
-        signed = cast("SignedRows", Simhashes(simhashes))
-        folder = tmp_path / str(distance)
-        folder.mkdir()
-        shared = find_shared_halves(
-            signed, np.ones(800, bool), Halves(64), distance, folder, lambda _: None
-        )
-        members: dict[int, set[int]] = {}
-        for row, bucket in np.transpose(shared.of_originals(0, 800)).tolist():
-            members.setdefault(bucket, set()).add(row)
-        looked_up = np.transpose(shared.looked_up(0, 800)).tolist()
-        found = {(row, other) for row, bucket in looked_up for other in members[bucket]}
-        apart = np.bitwise_count(simhashes[:, None] ^ simhashes[None, :])
-        wanted = {(a, b) for a, b in np.argwhere(apart <= distance).tolist() if b < a}
-        assert wanted <= found
-        assert len(wanted) >= 30
 
 
 def test_measuring_ahead_in_workers_of_which_some_die_changes_nothing(
@@ -231,41 +175,16 @@ def test_pairs_that_take_a_worker_too_much_memory_are_measured_without_it(
     assert {"row 30", "row 50"} <= found.removed.keys()
 
 
-def test_a_template_that_all_rows_share_takes_no_quadratic_work(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rnd = random.Random(9)
-    [template] = random_texts(4, 1, 40)
-    rows = [
-        {"id": str(number), "text": f"{template} {random_texts(rnd.randrange(10**9), 1, 60)[0]}"}
-        for number in range(700)
-    ]
-    compared = 0
-    select = shingling.bulk.buckets.Candidates.select
-
-    def counted(self: object, equal: object, *others: object) -> object:
-        nonlocal compared
-        compared += len(equal)  # type: ignore[arg-type]
-        return select(self, equal, *others)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(shingling.bulk.buckets.Candidates, "select", counted)
-    monkeypatch.setattr(shingling.bulk.greedy, "_MAX_BLOCK_ROWS", 128)
-    found = bulk(write_lines(tmp_path / "rows.jsonl", rows), tmp_path / "out")
-    assert found == one_by_one(rows, tmp_path / "dedup.db", Rules())
-    assert not found.removed
-    assert 0 < compared < 700 * 699 / 2 / 2
-
-
-def test_rows_without_a_word_in_common_are_all_kept(tmp_path: Path) -> None:
-    rows = [{"id": str(at), "text": one} for at, one in enumerate(random_texts(8, 50))]
-    found = bulk(write_lines(tmp_path / "rows.jsonl", rows), tmp_path / "out")
-    assert (found.kept, found.removed) == ([row["id"] for row in rows], {})
-
-
 def test_what_is_put_into_a_store_is_what_it_would_have_decided(tmp_path: Path) -> None:
     rows = families(6, 300, random_texts(5, 6))
     file = write_lines(tmp_path / "rows.jsonl", rows)
     rules = Rules(templates=False)
+    with (
+        Store.open(f"sqlite:///{tmp_path / 'another.db'}", threshold=0.9) as store,
+        pytest.raises(BandingError, match="rebuild"),
+    ):
+        deduplicate(["nothing is read"], tmp_path / "out", Options(), store=store)
+    assert not (tmp_path / "out").exists()
     with Store.open(f"sqlite:///{tmp_path / 'new.db'}", rules=rules) as store:
         summary = deduplicate([str(file)], tmp_path / "out", Options(workers=0), store=store)
         stored = {page.url: (page.original, page.status) for page in store.pages()}
@@ -281,17 +200,6 @@ def test_what_is_put_into_a_store_is_what_it_would_have_decided(tmp_path: Path) 
     with Store.open(f"sqlite:///{tmp_path / 'new.db'}") as store:  # a later crawl goes on
         deduplicate([str(file)], tmp_path / "again", Options(workers=0), store=store)
         assert store.runs()[0].counts == {"unchanged": 300}
-
-
-def test_a_store_of_another_index_is_refused_before_anything_is_read(tmp_path: Path) -> None:
-    from shingling.errors import BandingError
-
-    with (
-        Store.open(f"sqlite:///{tmp_path / 'new.db'}", threshold=0.9) as store,
-        pytest.raises(BandingError, match="rebuild"),
-    ):
-        deduplicate(["rows.jsonl"], tmp_path / "out", Options(), store=store)
-    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.data

@@ -18,12 +18,10 @@ import shingling.bulk.buckets
 import shingling.bulk.greedy
 import shingling.bulk.sorting
 import shingling.store.decide.alike
-from shingling import Rules, Scheme, Store, sign
+from shingling import Rules, Store
 from shingling.admin.transfer import export
 from shingling.bulk import Fields, Options, deduplicate
 from shingling.errors import BulkError
-from shingling.similarity.following import Following
-from shingling.store import MAX_PAGES_PER_KEY
 
 from .collections import families, random_texts, read_lines, result_of, write_lines
 
@@ -36,7 +34,7 @@ import pyarrow.parquet as pq
 
 import shingling.bulk.spark.deduplicate
 from shingling.bulk import spark
-from shingling.bulk.spark import candidates, rounds
+from shingling.bulk.spark import rounds
 from shingling.bulk.spark.__main__ import main
 from tests.support.installed import ROOT
 
@@ -211,10 +209,11 @@ def test_what_spark_replaces_while_it_runs_changes_nothing(
     "rules",
     [
         Rules(threshold=0.4, min_words=12),
-        Rules(method="simhash", simhash_distance=3, min_words=12),
+        Rules(method="megashingle", min_words=12),
+        Rules(0.4, 12, "minhash+simhash", simhash_distance=7),
         Rules(method="simhash", simhash_distance=5, min_words=12),
     ],
-    ids=["minhash", "simhash-3", "simhash-5"],
+    ids=["minhash", "megashingle", "both", "simhash"],
 )
 def test_full_keys_few_pivots_and_many_tasks_change_nothing(
     rules: Rules, session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -258,88 +257,17 @@ def test_full_keys_few_pivots_and_many_tasks_change_nothing(
     assert measures(removed) == result_of(out).removed
     distances = {row["id"]: row.get("distance") for row in read_lines(out / "removed.jsonl")}
     assert {row["id"]: row.get("distance") for row in removed} == distances
-    assert (None in distances.values()) == (rules.method == "minhash")
+    assert (None in distances.values()) == ("simhash" not in rules.method)
     bad = [(row["reason"], rows[row["line"] - 1]["id"]) for row in read_lines(out / "bad.jsonl")]
     assert sorted((row.reason, row.id) for row in decided.bad.collect()) == sorted(bad)
     found = decided.counts()
     found.problems, expected.problems, found.seconds = [], [], expected.seconds
     assert found == expected
-    assert settled
-    assert decided.rounds > 1
+    if rules.method in ("minhash", "simhash"):
+        assert settled
+        assert decided.rounds > 1
     decided.discard()
     assert not any((tmp_path / "work").iterdir())
-
-
-Member = tuple[int, int, bool, bool, int, int, bytes]
-
-
-def members(rnd: random.Random, stored: float = 1.0) -> list[Member]:
-    """Make rows with keys as `find_candidates` takes them: keys with one row, and one with many."""
-    near = random_texts(rnd.randrange(10**9), 1, 60)[0].split()
-    signed = [sign(edited(near, rnd.randint(0, 4), rnd)) for _ in range(60)]
-    rows = []
-    for key in sorted(rnd.sample(range(-50, 50), 6)):
-        for row in sorted(rnd.sample(range(60), rnd.choice((1, 3, 20, 60)))):
-            own = signed[row]
-            words = 5 if row % 9 == 4 else own.words
-            undecided = words > 20 and row % 4 > 0
-            simhash = own.simhash - (1 << 64 if own.simhash >> 63 else 0)
-            is_stored = rnd.random() < stored
-            rows.append((key, row, is_stored, undecided, words, simhash, own.minima.tobytes()))
-    return rows
-
-
-def candidates_one_by_one(
-    rows: list[Member], rules: Rules, most: int, pivots: int
-) -> set[tuple[Any, ...]]:
-    """Find the candidates by looking at all pairs of rows of a key."""
-    found: set[tuple[Any, ...]] = set()
-    worth = Following.by(rules).worth
-    for key, row, _, undecided, _, simhash, raw in rows:
-        if not undecided:
-            continue
-        originals = waiting = 0
-        for other in rows:
-            is_before = other[0] == key and other[1] < row
-            if not is_before or not other[2] or originals >= most:
-                continue
-            sure = originals + waiting < most
-            if other[3]:
-                waiting += 1
-            else:
-                originals += 1
-            if (other[3] and waiting > pivots) or other[4] < rules.min_words:
-                continue
-            same = [raw[at : at + 4] == other[6][at : at + 4] for at in range(0, len(raw), 4)]
-            bits = (simhash ^ other[5]) & (1 << 64) - 1
-            if rules.method == "megashingle":
-                taken = sum(all(same[at : at + 14]) for at in range(0, 84, 14)) > 1
-            else:
-                taken = rules.method == "minhash" or bits.bit_count() <= rules.simhash_distance
-            if taken and sum(same) / 84 >= worth:
-                found.add((row, other[1], sum(same), not other[3], sure, 0))
-        if pivots and waiting > pivots:
-            found.add((row, -1 - row, -1, False, False, waiting - pivots))
-    return found
-
-
-@pytest.mark.parametrize("method", ["minhash", "megashingle", "minhash+simhash", "simhash"])
-@pytest.mark.parametrize(("most", "pivots"), [(MAX_PAGES_PER_KEY, 4), (7, 2), (9, 0), (2, 1)])
-def test_candidates_under_a_key_are_found_in_batches_of_any_size(
-    method: str, most: int, pivots: int
-) -> None:
-    rnd = random.Random(most)
-    rules = Rules(0.6, 20, method, simhash_distance=7)
-    deciding = candidates.Deciding(Scheme(), Following.by(rules), most, 32)
-    rows = members(rnd, stored=0.7 if method == "simhash" else 1.0)
-    names = "key", "row", "stored", "undecided", "words", "simhash", "minima"
-    whole = pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
-    expected = candidates_one_by_one(rows, rules, most, pivots)
-    assert expected
-    for size in (1, 7, 1000):
-        batches = candidates.find_candidates(whole.to_batches(size), deciding, pivots)
-        found = [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
-        assert {*found} == expected
 
 
 @needs_java

@@ -15,7 +15,7 @@ import pytest
 import shingling.store.decide.check
 from shingling import Page, Rules, Store, sign
 from shingling.sketch import Banding
-from shingling.store.backends.postgres import COMMIT_LOCK, MAX_LOCKS
+from shingling.store.backends.postgres import MAX_LOCKS
 from shingling.store.decide.decide import decide
 from tests.store.children import crawl
 from tests.support.invariants import beginning, ending, jaccard, text, verify, words
@@ -169,6 +169,19 @@ def threads() -> Iterator[ThreadPoolExecutor]:
         yield executor
 
 
+@pytest.fixture
+def one(file: Path) -> Iterator[Store]:
+    with Store.open(url_of(file)) as opened:
+        yield opened
+    verify(file)
+
+
+@pytest.fixture
+def two(file: Path) -> Iterator[Store]:
+    with Store.open(url_of(file)) as opened:
+        yield opened
+
+
 @contextmanager
 def holding(
     store: Store, batch: list[Page], threads: ThreadPoolExecutor, rules: Rules | None = None
@@ -219,26 +232,29 @@ def test_pages_that_share_nothing_do_not_wait_for_each_other(
 
 
 @pytest.mark.parametrize(
-    ("second", "status", "original"),
+    ("file", "second", "status", "original"),
     [
-        (Page("b", NEAR), "near", "a"),
-        (Page("b", A), "exact", "a"),
-        (Page("a", A), "unchanged", None),
-        (Page("a", OTHER), "changed", None),
-        (Page("a", NEAR), "changed", None),
+        ("sqlite", Page("b", NEAR), "near", "a"),
+        ("sqlite", Page("b", A), "exact", "a"),
+        ("sqlite", Page("a", NEAR), "changed", None),
+        ("postgres", Page("a", A), "unchanged", None),
+        ("postgres", Page("a", OTHER), "changed", None),
     ],
+    indirect=["file"],
 )
-@sqlite_only
-def test_a_page_waits_for_all_that_are_being_decided(
-    file: Path, threads: ThreadPoolExecutor, second: Page, status: str, original: str | None
+def test_a_page_waits_for_its_url_and_in_sqlite_for_all_that_are_being_decided(
+    one: Store,
+    two: Store,
+    threads: ThreadPoolExecutor,
+    second: Page,
+    status: str,
+    original: str | None,
 ) -> None:
-    with Store.open(url_of(file)) as one, Store.open(url_of(file)) as two:
-        with holding(one, [Page("a", A)], threads):
-            checking = threads.submit(two.check, [second])
-            assert waits(checking)
-        [verdict] = checking.result(10)
-        assert (verdict.status, verdict.original) == (status, original)
-    verify(file)
+    with holding(one, [Page("a", A)], threads):
+        checking = threads.submit(two.check, [second])
+        assert waits(checking)
+    [verdict] = checking.result(10)
+    assert (verdict.status, verdict.original) == (status, original)
 
 
 @postgres_only
@@ -247,119 +263,93 @@ def test_a_page_waits_for_all_that_are_being_decided(
     [(Page("b", NEAR), "near", "b"), (Page("b", A), "exact", "b"), (Page("b", OTHER), "new", None)],
 )
 def test_a_page_is_decided_again_if_one_that_it_is_like_was_committed_meanwhile(
-    file: Path, threads: ThreadPoolExecutor, second: Page, status: str, original: str | None
+    one: Store,
+    two: Store,
+    threads: ThreadPoolExecutor,
+    second: Page,
+    status: str,
+    original: str | None,
 ) -> None:
-    with Store.open(url_of(file)) as one, Store.open(url_of(file)) as two:
-        with holding(one, [Page("a", A)], threads) as first:
-            assert threads.submit(two.check, [second]).result(10)[0].status == "new"
-            assert not first.done()
-        [verdict] = first.result()
-        assert (verdict.status, verdict.original) == (status, original)
-        assert not alone(one)
-    verify(file)
-
-
-@postgres_only
-@pytest.mark.parametrize(
-    ("main_text", "status"), [(A, "unchanged"), (OTHER, "changed"), (NEAR, "changed")]
-)
-def test_a_page_waits_for_its_url(
-    file: Path, threads: ThreadPoolExecutor, main_text: str, status: str
-) -> None:
-    with Store.open(url_of(file)) as one, Store.open(url_of(file)) as two:
-        with holding(one, [Page("a", A)], threads):
-            checking = threads.submit(two.check, [Page("a", main_text)])
-            assert waits(checking)
-        assert checking.result(10)[0].status == status
-    verify(file)
+    with holding(one, [Page("a", A)], threads) as first:
+        assert threads.submit(two.check, [second]).result(10)[0].status == "new"
+        assert not first.done()
+    [verdict] = first.result()
+    assert (verdict.status, verdict.original) == (status, original)
+    assert not alone(one)
 
 
 @postgres_only
 def test_a_page_that_is_overtaken_again_and_again_is_decided_alone(
-    file: Path, threads: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+    one: Store, two: Store, threads: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with Store.open(url_of(file)) as one, Store.open(url_of(file)) as two:
-        # Both are like the page, and not like each other.
-        main_texts = [text(ending(BASE, "end", 25)), text(beginning(BASE, "begin", 25))]
-        others = [Page(f"b{at}", main_text) for at, main_text in enumerate(main_texts)]
-        attempts: list[bool] = []
+    # Both are like the page, and not like each other.
+    main_texts = [text(ending(BASE, "end", 25)), text(beginning(BASE, "begin", 25))]
+    others = [Page(f"b{at}", main_text) for at, main_text in enumerate(main_texts)]
+    attempts: list[bool] = []
 
-        def overtaken(page: Page, *more: object) -> Verdict:
-            if page.url == "a":
-                attempts.append(alone(one))
-                if not attempts[-1]:
-                    threads.submit(two.check, [others.pop()]).result(10)
-            return decide(page, *more)  # type: ignore[arg-type]
+    def overtaken(page: Page, *more: object) -> Verdict:
+        if page.url == "a":
+            attempts.append(alone(one))
+            if not attempts[-1]:
+                threads.submit(two.check, [others.pop()]).result(10)
+        return decide(page, *more)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(shingling.store.decide.check, "decide", overtaken)
-        [verdict] = one.check([Page("a", A)])
-        assert attempts == [False, False, True]
-        assert verdict.status == "near"
-    verify(file)
+    monkeypatch.setattr(shingling.store.decide.check, "decide", overtaken)
+    [verdict] = one.check([Page("a", A)])
+    assert attempts == [False, False, True]
+    assert verdict.status == "near"
 
 
 @postgres_only
 def test_an_original_that_changes_leaves_those_that_have_joined_its_group_meanwhile(
-    file: Path, threads: ThreadPoolExecutor
+    one: Store, two: Store, threads: ThreadPoolExecutor
 ) -> None:
-    with Store.open(url_of(file)) as one, Store.open(url_of(file)) as two:
-        one.check([Page("a", A)])
-        with holding(one, [Page("a", OTHER)], threads) as first:
-            assert threads.submit(two.check, [Page("b", NEAR)]).result(10)[0].original == "a"
-        assert first.result()[0].status == "changed"
-        assert {page.url: page.original for page in one.pages()} == {"a": None, "b": None}
-    verify(file)
+    one.check([Page("a", A)])
+    with holding(one, [Page("a", OTHER)], threads) as first:
+        assert threads.submit(two.check, [Page("b", NEAR)]).result(10)[0].original == "a"
+    assert first.result()[0].status == "changed"
+    assert {page.url: page.original for page in one.pages()} == {"a": None, "b": None}
 
 
 @postgres_only
 def test_a_page_does_not_join_the_group_of_one_that_has_changed_meanwhile(
-    file: Path, threads: ThreadPoolExecutor
+    one: Store, two: Store, threads: ThreadPoolExecutor
 ) -> None:
-    with Store.open(url_of(file)) as one, Store.open(url_of(file)) as two:
-        one.check([Page("a", A), Page("c", text(ending(BASE, "c", 5)))])
-        with holding(one, [Page("b", NEAR)], threads) as first:
-            assert threads.submit(two.check, [Page("a", OTHER)]).result(10)[0].status == "changed"
-        assert first.result()[0].original == "c"
-        assert {page.url: page.original for page in one.pages()} == {
-            "a": None,
-            "b": "c",
-            "c": None,
-        }
-    verify(file)
+    one.check([Page("a", A), Page("c", text(ending(BASE, "c", 5)))])
+    with holding(one, [Page("b", NEAR)], threads) as first:
+        assert threads.submit(two.check, [Page("a", OTHER)]).result(10)[0].status == "changed"
+    assert first.result()[0].original == "c"
+    assert {page.url: page.original for page in one.pages()} == {"a": None, "b": "c", "c": None}
 
 
 @sqlite_only
 def test_a_page_near_to_a_duplicate_waits_for_a_change_of_its_original(
-    file: Path, threads: ThreadPoolExecutor
+    one: Store, two: Store, threads: ThreadPoolExecutor
 ) -> None:
     member = ending(BASE, "member", 8)
     nearer = text(beginning(member, "nearer", 6))
     assert jaccard(A, nearer) < 0.8 < min(jaccard(A, text(member)), jaccard(text(member), nearer))
-    with Store.open(url_of(file)) as one, Store.open(url_of(file)) as two:
-        verdicts = one.check([Page("a", A), Page("b", text(member))])
-        assert verdicts[1].original == "a"
-        with holding(one, [Page("a", OTHER)], threads) as first:
-            checking = threads.submit(two.check, [Page("c", nearer)])
-            assert waits(checking)
-        assert first.result()[0].status == "changed"
-        [verdict] = checking.result(10)
-        assert (verdict.status, verdict.original) == ("near", "b")
-    verify(file)
+    verdicts = one.check([Page("a", A), Page("b", text(member))])
+    assert verdicts[1].original == "a"
+    with holding(one, [Page("a", OTHER)], threads) as first:
+        checking = threads.submit(two.check, [Page("c", nearer)])
+        assert waits(checking)
+    assert first.result()[0].status == "changed"
+    [verdict] = checking.result(10)
+    assert (verdict.status, verdict.original) == ("near", "b")
 
 
 @sqlite_only
 def test_an_original_that_changes_waits_for_a_page_that_is_joining_its_group(
-    file: Path, threads: ThreadPoolExecutor
+    one: Store, two: Store, threads: ThreadPoolExecutor
 ) -> None:
-    with Store.open(url_of(file)) as one, Store.open(url_of(file)) as two:
-        one.check([Page("a", A)])
-        with holding(one, [Page("b", NEAR)], threads) as first:
-            checking = threads.submit(two.check, [Page("a", OTHER)])
-            assert waits(checking)
-        assert first.result()[0].original == "a"
-        assert checking.result(10)[0].status == "changed"
-        assert {page.url: page.original for page in one.pages()} == {"a": None, "b": None}
-    verify(file)
+    one.check([Page("a", A)])
+    with holding(one, [Page("b", NEAR)], threads) as first:
+        checking = threads.submit(two.check, [Page("a", OTHER)])
+        assert waits(checking)
+    assert first.result()[0].original == "a"
+    assert checking.result(10)[0].status == "changed"
+    assert {page.url: page.original for page in one.pages()} == {"a": None, "b": None}
 
 
 def many(count: int, name: str = "many") -> list[Page]:
@@ -371,88 +361,63 @@ def alone(store: Store) -> bool:
 
 
 @postgres_only
-def test_large_batches_do_not_wait_for_each_other(file: Path, threads: ThreadPoolExecutor) -> None:
-    with Store.open(url_of(file)) as one, Store.open(url_of(file)) as two:
-        with holding(one, many(256), threads) as first:
-            verdicts = threads.submit(two.check, many(256, "more")).result(20)
-            assert {verdict.status for verdict in verdicts} == {"new"}
-            assert not first.done()
-        assert {verdict.status for verdict in first.result()} == {"new"}
-        assert not alone(one)
-        assert not alone(two)
-    verify(file)
+def test_large_batches_do_not_wait_for_each_other(
+    one: Store, two: Store, threads: ThreadPoolExecutor
+) -> None:
+    with holding(one, many(256), threads) as first:
+        verdicts = threads.submit(two.check, many(256, "more")).result(20)
+        assert {verdict.status for verdict in verdicts} == {"new"}
+        assert not first.done()
+    assert {verdict.status for verdict in first.result()} == {"new"}
+    assert not alone(one)
+    assert not alone(two)
 
 
 @postgres_only
 def test_a_batch_of_more_urls_than_can_be_locked_writes_alone(
-    file: Path, threads: ThreadPoolExecutor
+    one: Store, two: Store, threads: ThreadPoolExecutor
 ) -> None:
-    with Store.open(url_of(file)) as one, Store.open(url_of(file)) as two:
-        with holding(one, [Page("a", A)], threads):
-            checking = threads.submit(two.check, many(MAX_LOCKS + 1))
-            assert waits(checking)
-        assert {verdict.status for verdict in checking.result(30)} == {"new"}
-        assert alone(two)
-        assert not alone(one)
-    verify(file)
+    with holding(one, [Page("a", A)], threads):
+        checking = threads.submit(two.check, many(MAX_LOCKS + 1))
+        assert waits(checking)
+    assert {verdict.status for verdict in checking.result(30)} == {"new"}
+    assert alone(two)
+    assert not alone(one)
 
 
 @postgres_only
 @pytest.mark.parametrize("act", ["review", "forget", "rebuild"])
 def test_what_changes_many_pages_waits_for_every_check(
-    file: Path, threads: ThreadPoolExecutor, act: str
+    file: Path, one: Store, two: Store, threads: ThreadPoolExecutor, act: str
 ) -> None:
-    with Store.open(url_of(file)) as one, Store.open(url_of(file)) as two:
-        one.check([Page("b", OTHER)])
-        acts: dict[str, Callable[[], object]] = {
-            "review": lambda: two.admin.review("a", "b", same=True),
-            "forget": lambda: two.admin.forget(["b"]),
-            "rebuild": lambda: two.admin.rebuild(0.5),
-        }
-        with holding(one, [Page("a", A)], threads):
-            acting: Future[object] = threads.submit(acts[act])
-            assert waits(acting)  # type: ignore[arg-type]
-        acting.result(20)
-        if act == "review":
-            assert one.find("a")[0].original == "b"
-        if act == "forget":
-            assert one.find("b") == []
-        if act == "rebuild":
-            verify(file)
-            assert one.check([Page("c", A)])[0].original == "a"
-    verify(file)
+    one.check([Page("b", OTHER)])
+    acts: dict[str, Callable[[], object]] = {
+        "review": lambda: two.admin.review("a", "b", same=True),
+        "forget": lambda: two.admin.forget(["b"]),
+        "rebuild": lambda: two.admin.rebuild(0.5),
+    }
+    with holding(one, [Page("a", A)], threads):
+        acting: Future[object] = threads.submit(acts[act])
+        assert waits(acting)  # type: ignore[arg-type]
+    acting.result(20)
+    if act == "review":
+        assert one.find("a")[0].original == "b"
+    if act == "forget":
+        assert one.find("b") == []
+    if act == "rebuild":
+        verify(file)
+        assert one.check([Page("c", A)])[0].original == "a"
 
 
 @postgres_only
 def test_a_page_of_which_a_person_has_spoken_is_checked_alone(
-    file: Path, threads: ThreadPoolExecutor
+    one: Store, two: Store, threads: ThreadPoolExecutor
 ) -> None:
-    with Store.open(url_of(file)) as one, Store.open(url_of(file)) as two:
-        one.admin.review("b", "c", same=True)
-        with holding(one, [Page("a", A)], threads):
-            checking = threads.submit(two.check, [Page("b", OTHER)])
-            assert waits(checking)
-        assert checking.result(10)[0].status == "new"
-        assert alone(two)
-        [verdict] = one.check([Page("c", text(words("c")))])
-        assert (verdict.original, verdict.reason) == ("b", "review")
-    verify(file)
-
-
-@postgres_only
-def test_no_lock_outlives_its_transaction(file: Path) -> None:
-    query = (
-        "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"
-        " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
-    )
-    with Store.open(url_of(file)) as store:
-        store.check(many(5))
-        store.check(many(256))
-        assert rows_of(file, query) == [(0,)]
-        with session_of(store).database.engine.connect() as connection:
-            session_of(store).database.take_turn(connection, alone=False)
-            session_of(store).database.lock(connection, [1, 2, COMMIT_LOCK + 1])
-            session_of(store).database.take_commit_turn(connection, 0, [1])
-            assert rows_of(file, query) == [(5,)]
-            connection.rollback()
-            assert rows_of(file, query) == [(0,)]
+    one.admin.review("b", "c", same=True)
+    with holding(one, [Page("a", A)], threads):
+        checking = threads.submit(two.check, [Page("b", OTHER)])
+        assert waits(checking)
+    assert checking.result(10)[0].status == "new"
+    assert alone(two)
+    [verdict] = one.check([Page("c", text(words("c")))])
+    assert (verdict.original, verdict.reason) == ("b", "review")

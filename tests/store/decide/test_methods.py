@@ -6,17 +6,17 @@ import random
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pytest
 
 from shingling import Page, Rules, Scheme, Signature, Store, sign
 from shingling.rules.methods import METHODS, Keys, Method
 from shingling.similarity import equal_supershingles
-from shingling.sketch import Banding
-from tests.support.invariants import beginning, ending, entries_of, text, verify, words
+from tests.support.invariants import beginning, ending, text, verify, words
 from tests.support.stores import both_databases, url_of
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
 BASE = words("base", 200)
 
@@ -52,42 +52,6 @@ def test_a_method_is_an_entry_of_the_table_and_nothing_else(
     assert {2, 3} <= {*found}
 
 
-def test_the_usual_bands_find_megashingles_as_well(file: Path) -> None:
-    assert [Banding(84 // rows, rows).finds_supershingles for rows in (1, 2, 3, 4, 6, 7, 14)] == [
-        True
-    ] * 7
-    assert not Banding(7, 12).finds_supershingles
-    assert not Banding(4, 21).finds_supershingles
-    with Store.open(url_of(file)) as store:  # 14 x 6
-        store.require(Rules(method="megashingle"))
-    for rows in (1, 2, 3, 4, 6, 7, 14):
-        for place in range(6):
-            supershingle = set(range(14 * place, 14 * place + 14))
-            bands = [set(range(start, start + rows)) for start in range(0, 84, rows)]
-            assert any(band <= supershingle for band in bands), (rows, place)
-
-
-@both_databases
-@pytest.mark.parametrize("method", ["minhash", "megashingle", "simhash"])
-@pytest.mark.parametrize("containment", [None, 0.9])
-def test_a_rebuilt_store_equals_one_that_was_made_so(
-    file: Path, method: str, containment: float | None
-) -> None:
-    texts = [text(words(number, 150)) for number in range(30)]
-    texts += [text(beginning(words(number, 150), number, 3)) for number in range(30)]
-    pages = [Page(f"https://a.example/{n}", t, fetched=n) for n, t in enumerate(texts)]
-    rules = Rules(method=method, containment=containment)
-    other = file.with_stem("other")
-    with Store.open(url_of(file), rules=rules) as store:
-        store.check(pages, rules=Rules(method="exact"))
-    with Store.open(url_of(other), threshold=0.5) as store:
-        store.check(pages, rules=Rules(method="exact"))
-        store.admin.rebuild(rules=rules)
-    for table in ("bands", "samples"):
-        assert entries_of(file, table) == entries_of(other, table)
-    verify(other)
-
-
 def test_pages_within_a_distance_are_found_with_and_without_an_index(file: Path) -> None:
     values = [flipped(0, apart, apart) for apart in range(12)]
     pages = [Page(f"https://a.example/{n}", signature=signed(v, n)) for n, v in enumerate(values)]
@@ -107,63 +71,47 @@ def test_pages_within_a_distance_are_found_with_and_without_an_index(file: Path)
 
 
 @both_databases
-def test_events_are_stars_of_originals_with_their_duplicates_and_change_nothing(file: Path) -> None:
+def test_events_are_stars_of_originals_with_their_duplicates_and_change_nothing(
+    store: Store,
+) -> None:
     story = words("story", 60)
     day = 86_400
-    with Store.open(url_of(file)) as store:
-        store.check(
-            [
-                Page("https://a.example/1", text([*story, *words("a", 100)]), fetched=0),
-                Page("https://a.example/2", text([*words("b", 100), *story]), fetched=day),
-                Page("https://a.example/3", text([*story[:50], *words("c", 50)]), fetched=9 * day),
-                Page("https://a.example/4", text(words("d", 100)), fetched=day),
-                Page("https://a.example/5", text([*story, *words("a", 100)]), fetched=2 * day),
-            ]
-        )
-        before = [page.as_dict() for page in store.pages()]
-        [group] = store.events(0.1)
-        assert group.original.url == "https://a.example/1"
-        assert [page.url[-1] for page in group.duplicates] == ["5", "2", "3"]
-        assert [page.original for page in group.duplicates] == [group.original.url, None, None]
-        assert group.duplicates[0].resemblance == 1
-        [group] = store.events(0.1, days=3)
-        assert [page.url[-1] for page in group.duplicates] == ["5", "2"]
-        [group] = store.events(0.1, days=1)
-        assert [page.url[-1] for page in group.duplicates] == ["2"]
-        [group] = store.events(0.95)
-        assert [page.url[-1] for page in group.duplicates] == ["5"]
-        assert [page.as_dict() for page in store.pages()] == before
-
-
-def test_a_large_group_of_events_is_one_group(file: Path) -> None:
-    template = signed(0).minima
-    chance = np.random.default_rng(1)
-    pages = []
-    for number in range(400):
-        minima = np.where(chance.random(84) < 0.6, template, signed(number).minima)
-        own = Signature(minima.astype(np.uint32), number, number.to_bytes(16), 100)
-        pages.append(Page(f"https://a.example/{number}", signature=own, fetched=number))
-    with Store.open(url_of(file)) as store:
-        store.check(pages, rules=Rules(method="exact"))
-        [group] = store.events(0.1)
-        assert len(group.duplicates) == 399
-        assert group.original.url == "https://a.example/0"
+    store.check(
+        [
+            Page("https://a.example/1", text([*story, *words("a", 100)]), fetched=0),
+            Page("https://a.example/2", text([*words("b", 100), *story]), fetched=day),
+            Page("https://a.example/3", text([*story[:50], *words("c", 50)]), fetched=9 * day),
+            Page("https://a.example/4", text(words("d", 100)), fetched=day),
+            Page("https://a.example/5", text([*story, *words("a", 100)]), fetched=2 * day),
+        ]
+    )
+    before = [page.as_dict() for page in store.pages()]
+    [group] = store.events(0.1)
+    assert group.original.url == "https://a.example/1"
+    assert [page.url[-1] for page in group.duplicates] == ["5", "2", "3"]
+    assert [page.original for page in group.duplicates] == [group.original.url, None, None]
+    assert group.duplicates[0].resemblance == 1
+    [group] = store.events(0.1, days=3)
+    assert [page.url[-1] for page in group.duplicates] == ["5", "2"]
+    [group] = store.events(0.1, days=1)
+    assert [page.url[-1] for page in group.duplicates] == ["2"]
+    [group] = store.events(0.95)
+    assert [page.url[-1] for page in group.duplicates] == ["5"]
+    assert [page.as_dict() for page in store.pages()] == before
 
 
 # What went wrong once
 
 
 def test_under_the_method_exact_a_group_that_loses_its_original_keeps_only_copies(
-    file: Path,
+    store: Store,
 ) -> None:
     edits = [text(ending(BASE, 1, 18)), text(beginning(BASE, 2, 18))]
-    with Store.open(url_of(file)) as store:
-        urls = [f"https://a.example/{number}" for number in range(4)]
-        texts = [text(BASE), *edits, edits[1]]
-        store.check([Page(url, one) for url, one in zip(urls, texts, strict=True)])
-        store.admin.forget(urls[:1], rules=Rules(method="exact"))
-        assert [page.original for page in store.pages()] == [None, None, urls[2]]
-    verify(file)
+    urls = [f"https://a.example/{number}" for number in range(4)]
+    texts = [text(BASE), *edits, edits[1]]
+    store.check([Page(url, one) for url, one in zip(urls, texts, strict=True)])
+    store.admin.forget(urls[:1], rules=Rules(method="exact"))
+    assert [page.original for page in store.pages()] == [None, None, urls[2]]
 
 
 def test_long_shingles_of_characters_leave_no_page_out(file: Path) -> None:
@@ -174,16 +122,4 @@ def test_long_shingles_of_characters_leave_no_page_out(file: Path) -> None:
         pages.append(Page("https://a.example/near", main_text + " more"))
         verdicts = store.check(pages)
         assert [verdict.status for verdict in verdicts] == ["new", "exact", "near"]
-    verify(file)
-
-
-def test_a_store_indexed_by_simhash_keeps_its_groups_when_an_original_is_forgotten(
-    file: Path,
-) -> None:
-    rules = Rules(method="simhash")
-    with Store.open(url_of(file), rules=rules) as store:
-        pages = [Page(f"https://a.example/{n}", signature=signed(n, n)) for n in (0, 1, 2)]
-        store.check(pages, rules=rules)
-        store.admin.forget(["https://a.example/0"])
-        assert [page.original for page in store.pages()] == [None, "https://a.example/1"]
     verify(file)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from itertools import combinations
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +12,6 @@ from hypothesis import given, settings, strategies as st
 
 import shingling.store.templates
 from shingling import Page, Rules, Store, Verdict, sign
-from shingling.similarity import estimate
-from shingling.sketch import Banding
 from tests.support.invariants import (
     beginning,
     containment,
@@ -70,7 +67,6 @@ SIGNATURES = {main_text: sign(main_text) for main_text in TITLED}
 LIKENESS = {
     (a, b): 1.0 if a == b else jaccard(a, b) for a in TITLED for b in TITLED if len(a) and len(b)
 }
-LONG = [main_text for main_text in TITLED if len(main_text.split()) >= LEAST]
 SCOPES = ("", "other")
 TITLES = (None, "Rain falls", "rain falls!", "Rain falls 2", "Flooded")
 
@@ -389,28 +385,6 @@ class Dictionaries:
             )
             for known in self.pages.values()
         }
-
-
-@pytest.mark.parametrize("threshold", [THRESHOLD, LOWER])
-def test_the_texts_leave_nothing_to_chance(threshold: float) -> None:
-    banding = Banding.for_threshold(threshold)
-    for a, b in combinations(LONG, 2):
-        first, second = SIGNATURES[a], SIGNATURES[b]
-        if LIKENESS[a, b] >= threshold:
-            keys = banding.keys([first.minima, second.minima])
-            assert (keys[0] == keys[1]).any(), "they share a band"
-            assert abs(estimate(first, second) - LIKENESS[a, b]) < 0.1
-        assert abs(LIKENESS[a, b] - threshold) > 0.01
-    for a in LONG:
-        alike = [LIKENESS[a, b] for b in LONG if b != a and LIKENESS[a, b] >= threshold]
-        assert threshold == LOWER or len(alike) == len(set(alike)), "no two are as alike"
-    chains = [
-        (a, b, c)
-        for a, b in combinations(LONG, 2)
-        for c in LONG
-        if LIKENESS[a, b] < threshold <= min(LIKENESS[a, c], LIKENESS[c, b])
-    ]
-    assert threshold == LOWER or len(chains) >= 4
 
 
 URLS = [f"https://{'other' if letter in 'cf' else 'example'}.org/{letter}" for letter in "abcdefg"]

@@ -59,15 +59,6 @@ def test_operators_of_a_manual_are_kept(store: Store, rules: Rules) -> None:
         assert said(verdict) == (KEPT if at else ("new", None, None))
 
 
-def test_a_long_article_under_an_edited_headline_is_found(store: Store) -> None:
-    one(store, page("a", text(ARTICLE), "Rain falls hard on the old town"))
-    again = page("b", changed(ARTICLE, "more", 12), "Old town is flooded")
-    verdict = one(store, again)
-    assert (verdict.status, verdict.original) == ("near", MANUAL + "a")
-    same = one(store, page("c", text(ARTICLE), "Ten minutes that changed a town"))
-    assert said(same) == ("exact", None, MANUAL + "a")
-
-
 @pytest.mark.parametrize(("count", "status"), [(LONG_TEXT - 1, "new"), (LONG_TEXT, "exact")])
 def test_the_same_text_under_another_title_counts_from_this_length_on(
     store: Store, count: int, status: str
@@ -87,75 +78,11 @@ def test_a_text_under_another_title_must_be_all_but_the_same(
     assert one(store, page("b", now, "Town is flooded")).status == status
 
 
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        ("Booting a 64-bit PC", "Booting a 32-bit PC"),
-        ("Installing on i386", "Installing on s390x"),
-        ("operator==", "operator!="),
-        ("Rain falls (1)", "Rain falls (2)"),
-    ],
-)
-def test_titles_that_differ_in_a_number_or_a_symbol_are_of_two_documents(
-    store: Store, first: str, second: str
-) -> None:
-    one(store, page("a", text(ARTICLE), first))
-    assert said(one(store, page("b", changed(ARTICLE, "b", 4), second))) == KEPT
-
-
-def test_long_texts_that_differ_in_numbers_only_are_kept_under_another_title(store: Store) -> None:
-    table = [f"word{'abcdefghij'[at % 10]}" * (at % 7 + 1) for at in range(300)]
-    one(store, page("a", text([*table, "1986"]), "Values of one year"))
-    checked = page("b", text([*table, "2018"]), "Values of another year")
-    assert said(one(store, checked)) == KEPT
-
-
-@pytest.mark.parametrize("titles", [(None, None), (None, "Rain"), ("Rain", None), ("Rain", "—")])
-def test_a_title_that_is_not_known_is_no_other_title(
-    store: Store, titles: tuple[str | None, str | None]
-) -> None:
-    first, second = titles
-    main_text = text(ARTICLE[:100])
-    one(store, page("a", main_text, first))
-    assert one(store, page("b", main_text, second)).status == "exact"
-    assert one(store, page("c", changed(ARTICLE[:100], "c", 4), second)).status == "near"
-
-
-@pytest.mark.parametrize(
-    "title",
-    [
-        "RAIN FALLS HARD",
-        " Rain  falls \n hard",
-        "Rain falls hard | The Manual",
-        "The Manual: Rain falls hard",
-        "Rain falls hard!",
-    ],
-)
-def test_case_blanks_and_the_name_of_the_site_make_no_other_title(store: Store, title: str) -> None:
-    main_text = text(ARTICLE[:100])
-    one(store, page("a", main_text, "Rain falls hard"))
-    assert one(store, page("b", main_text, title)).status == "exact"
-
-
-def test_on_another_site_another_title_says_nothing(store: Store) -> None:
-    one(store, page("a", text(ARTICLE[:100]), "Rain falls"))
-    again = page("b", changed(ARTICLE[:100], "b", 4), "Taken from elsewhere", ELSEWHERE)
-    assert one(store, again).original == MANUAL + "a"
-
-
 def test_a_site_whose_pages_all_have_one_title_is_decided_by_its_texts(store: Store) -> None:
     texts = [text(ARTICLE[at : at + 100]) for at in range(0, 400, 100)]
     for at, main_text in enumerate([*texts, *texts]):
         verdict = one(store, page(f"{at}", main_text, "The Site"))
         assert verdict.original == (None if at < 4 else f"{MANUAL}{at - 4}")
-
-
-def test_a_copy_on_another_site_leads_to_no_original_of_another_title(store: Store) -> None:
-    main_text = text(ARTICLE[:100])
-    one(store, page("a", main_text, "Rain falls"))
-    near = changed(ARTICLE[:100], "b", 4)
-    assert one(store, page("b", near, "Rain", ELSEWHERE)).original == MANUAL + "a"
-    assert said(one(store, page("c", near, "Town is flooded"))) == KEPT
 
 
 # Numbering and spelling
@@ -173,8 +100,10 @@ NUMBERED = [
 
 
 @pytest.mark.parametrize(("count", "rules"), [(60, WHOLE), (400, Rules())])
-@pytest.mark.parametrize(("first", "second"), NUMBERED)
-def test_numbering_and_spelling_make_no_other_page(
+@pytest.mark.parametrize(
+    ("first", "second"), [*NUMBERED, ("Rain falls hard", "The Manual: RAIN  falls \n hard!")]
+)
+def test_numbering_spelling_case_and_the_name_of_the_site_make_no_other_page(
     store: Store, first: str, second: str, count: int, rules: Rules
 ) -> None:
     base = ARTICLE[:count]
@@ -232,70 +161,18 @@ def test_releases_of_a_manual_do_not_turn_its_chapters_into_template(store: Stor
             assert verdict.original == (f"{MANUAL}0/{name}.html" if release else None)
 
 
-def test_pages_of_a_site_that_are_decided_again_may_be_numbered_anew(
-    store: Store, file: Path
-) -> None:
-    one(store, page("a", text(ARTICLE[:100]), "Chapter 1. Units", ELSEWHERE))
-    for release in "34":
-        checked = page(f"{release}/a", changed(ARTICLE[:100], release, 2), f"{release}. Units")
-        assert one(store, checked).original == ELSEWHERE + "a"
-    store.admin.forget([ELSEWHERE + "a"], rules=WHOLE)
-    groups = {stored.url: stored.original for stored in store.pages()}
-    assert groups == {MANUAL + "3/a": None, MANUAL + "4/a": None}, "the URLs have the numbers"
-    verify(file)
-
-
-# Texts of fewer words than the minimum
-
-TEASER = text(ARTICLE[:12])
-SHORT = ("skipped", "short", None)
-
-
-@pytest.mark.parametrize("host", [MANUAL, ELSEWHERE])
-def test_a_short_text_is_a_duplicate_under_the_same_title_only(store: Store, host: str) -> None:
-    one(store, page("a", TEASER, "Rain falls"))
-    assert said(one(store, page("b", TEASER, "Town is flooded", host))) == SHORT
-    assert said(one(store, page("c", TEASER, None, host))) == SHORT
-    assert said(one(store, page("d", TEASER, "rain falls", host))) == (
-        "exact",
-        None,
-        MANUAL + "a",
-    )
-
-
 # Wherever pages are decided
 
 
-def test_a_group_that_loses_its_original_is_parted_by_titles(store: Store, file: Path) -> None:
-    main_text = text(ARTICLE[:100])
-    one(store, page("a", main_text, "Rain falls", ELSEWHERE))
-    for name, title in (("b", "Rain falls"), ("c", "Rain falls | Manual"), ("d", "Flooded")):
-        checked = page(name, changed(ARTICLE[:100], name, 2), title)
-        assert one(store, checked).original == ELSEWHERE + "a"
-    store.admin.forget([ELSEWHERE + "a"], rules=WHOLE)
-    groups = {stored.url: stored.original for stored in store.pages()}
-    assert groups == {MANUAL + "b": None, MANUAL + "c": MANUAL + "b", MANUAL + "d": None}
-    verify(file)
-
-
-def test_a_persons_word_goes_before_the_title(store: Store) -> None:
-    for name in "ab":
-        one(store, page(name, text(ARTICLE[:100]), f"Title {name}"))
-    store.admin.review(MANUAL + "a", MANUAL + "b", same=True, rules=WHOLE)
-    assert [stored.original for stored in store.find(MANUAL + "b")] == [MANUAL + "a"]
-
-
-def test_a_page_that_changes_says_why_it_is_no_duplicate(store: Store) -> None:
-    one(store, page("a", text(ARTICLE[:100]), "Rain falls"))
-    one(store, page("b", text(ARTICLE[200:300]), "Flooded"))
-    verdict = one(store, page("b", text(ARTICLE[:100]), "Flooded"))
-    assert said(verdict) == ("changed", "other_title", None)
-    assert verdict.as_dict()["reason"] == "other_title"
-
-
-@pytest.mark.parametrize("method", ["megashingle", "simhash", "minhash+simhash", "exact"])
-def test_every_method_heeds_titles(file: Path, method: str) -> None:
-    rules = Rules(method=method, templates=False)
+@pytest.mark.parametrize(
+    "rules",
+    [
+        *(Rules(method=one, templates=False) for one in ("megashingle", "simhash", "exact")),
+        Rules(store_text=False),
+    ],
+    ids=str,
+)
+def test_every_method_heeds_titles_with_and_without_texts(file: Path, rules: Rules) -> None:
     main_text = text(ARTICLE[:100])
     with Store.open(url_of(file), rules=rules) as store:
         one(store, page("a", main_text, "Rain falls"), rules)
@@ -310,14 +187,6 @@ def test_a_piece_under_another_title_must_be_long(file: Path) -> None:
         short, long = text(ARTICLE[100:200]), text(ARTICLE[100:330])
         assert said(one(store, page("b", short, "Part of it"), rules)) == KEPT
         assert one(store, page("c", long, "More of it"), rules).reason == "piece"
-
-
-def test_without_texts_titles_count_as_well(store: Store) -> None:
-    rules = Rules(store_text=False)
-    one(store, page("a", text(ARTICLE[:100]), "Rain falls"), rules)
-    near = changed(ARTICLE[:100], "b", 3)
-    assert said(one(store, page("b", near, "Flooded"), rules)) == KEPT
-    assert one(store, page("c", near, "Rain falls"), rules).original == MANUAL + "a"
 
 
 def test_odd_titles_take_no_time(store: Store, file: Path) -> None:

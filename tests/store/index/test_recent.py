@@ -1,8 +1,8 @@
-"""Tables of keys, of which a part is in memory, against sets; by two crawlers in turn."""
+"""Tables of keys, of which a part is in memory: two crawlers in turn leave them in order."""
 
 from __future__ import annotations
 
-from contextlib import closing, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,107 +10,21 @@ from hypothesis import given, settings, strategies as st
 
 import shingling.store.decide.check
 from shingling import Page, Rules, Store, sign
-from shingling.store import parse_url
-from shingling.store.backends.engine import database_of
 from shingling.store.decide.decide import decide
 from shingling.store.decide.write import write_batch
-from shingling.store.schema.tables import LIVE, NEXT
 from tests.support.invariants import beginning, ending, entries_of, text, verify, words
-from tests.support.stores import emptied, is_postgres, rows_of, url_of
+from tests.support.stores import emptied, url_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from shingling import Verdict
-    from shingling.store.backends.base import Database
 
 pytestmark = pytest.mark.usefixtures("few_recent")
-
-# Some share a slice of the range, some are at its ends.
-KEYS = [-(2**63), -5, 0, 1, 2, 2**58 - 1, 2**58, 2**62, 2**63 - 1]
-Entry = tuple[int, int]
-entries = st.sets(st.tuples(st.sampled_from(KEYS), st.integers(1, 12)), max_size=12)
-steps = st.tuples(
-    st.sampled_from(["write", "write", "write", "fail", "clear", "take over"]),
-    st.integers(0, 1),  # who does it
-    entries,
-    st.lists(st.integers(0, 1), max_size=3, unique=True),  # who looks
-    st.integers(0, 4),  # for how many pages of one key
-)
 
 
 class _RolledBackError(Exception):
     pass
-
-
-def turn(database: Database, there: set[Entry], kind: str, some: set[Entry]) -> set[Entry]:
-    """Take one step, and return what is there then. Entries that are there go, others come."""
-    gone, come = some & there, some - there
-    with database.writing() as connection:
-        live = database.postings(connection, LIVE.bands)
-        if kind in ("write", "fail"):
-            live.write(sorted(gone), sorted(come))
-            if kind == "fail":
-                raise _RolledBackError
-            return there ^ some
-        if kind == "clear":
-            live.clear()
-            return set()
-        made = database.postings(connection, NEXT.bands)
-        made.write((), sorted(some))
-        live.take_over(NEXT.bands)
-        made.clear()
-        return some
-
-
-@settings(max_examples=12)
-@given(st.lists(steps, max_size=25))
-def test_everybody_finds_the_oldest_pages_under_a_key_whatever_happened_before(
-    empty: Path, taken: list[tuple[str, int, set[Entry], list[int], int]]
-) -> None:
-    there: set[Entry] = set()
-    with (
-        emptied(empty) as path,
-        closing(database_of(parse_url(url_of(path)))) as first,
-        closing(database_of(parse_url(url_of(path)))) as second,
-    ):
-        both = first, second
-        for kind, who, some, lookers, most in taken:
-            with suppress(_RolledBackError):
-                there = turn(both[who], there, kind, some)
-            for looker in lookers:
-                with both[looker].reading() as connection:
-                    found = both[looker].postings(connection, LIVE.bands).find(KEYS, most)
-                for key in KEYS:
-                    ids = sorted(page_id for own, page_id in there if own == key)
-                    assert found.get(key, []) == ids[: most + 1]
-            assert set(entries_of(path, "bands")) == there
-            assert not entries_of(path, "next_bands")
-
-
-@pytest.mark.parametrize("there", [True, False])
-def test_what_another_crawler_has_merged_is_known(file: Path, there: bool) -> None:
-    """An entry comes, or goes, and is in the large table before the other crawler looks."""
-    Store.open(url_of(file)).close()
-    entry, full = (0, 1), [(0, page_id) for page_id in range(2, 60)]
-    with (
-        closing(database_of(parse_url(url_of(file)))) as first,
-        closing(database_of(parse_url(url_of(file)))) as second,
-    ):
-        with first.writing() as connection:
-            first.postings(connection, LIVE.bands).write((), [entry])
-        if there:
-            with first.writing() as connection:
-                first.postings(connection, LIVE.bands).write([entry], ())
-        with second.writing() as connection:
-            bands = second.postings(connection, LIVE.bands)
-            if there:
-                bands.write((), [entry, *full])
-            else:
-                bands.write([entry], full)
-        with first.reading() as connection:
-            found = first.postings(connection, LIVE.bands).find([0])
-        assert (1 in found[0]) == there
 
 
 BASE = words("base", 60)
@@ -191,14 +105,3 @@ def test_two_crawlers_in_turn_leave_a_store_in_order_and_find_all_of_it(
             with store._session.reading() as connection:
                 found = store._session.bands(connection).find(expected)
             assert {key: set(ids) for key, ids in found.items()} == expected
-
-
-def test_what_is_recent_goes_into_the_table_of_keys(empty: Path) -> None:
-    batch = [Page(f"{seed}", text(words(seed, 40))) for seed in range(40)]
-    with emptied(empty) as path, Store.open(url_of(path)) as store:
-        for page in batch:
-            store.check([page])
-            verify(path)
-        merged = len(rows_of(path, "SELECT key FROM bands"))
-        assert merged >= 40 * 28 - 40
-        assert is_postgres(path) or merged < 40 * 28

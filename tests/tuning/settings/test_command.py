@@ -18,7 +18,6 @@ from shingling.sketch import Idf, Scheme
 from shingling.store import Page, Store
 from shingling.tuning.commands import tune
 from shingling.tuning.plotting import plot
-from shingling.tuning.report import Report, tune_on
 from tests.support.pages import article
 from tests.tuning.settings.pairs import DEFAULT, changed, made_pairs
 
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from shingling.tuning.pairs import LabelledPair
+    from shingling.tuning.report import Report
 
 
 def options(**given: Any) -> argparse.Namespace:
@@ -138,27 +138,17 @@ def test_document_frequencies_are_learned_from_the_originals_of_a_store(
         f"{json.dumps(str(path))}}}}}"
     )
     assert [own.name for own in tmp_path.iterdir() if own.suffix == ".part"] == []
+
     written: dict[str, Any] = {}
     exec(line, {}, written)  # noqa: S102
-    Scheme.from_dict({"simhash": {**written["DEDUP_SCHEME"]["simhash"], "idf": vars_of(idf)}})
+    simhash = written["DEDUP_SCHEME"]["simhash"]
+    given = {"documents": idf.documents, "table": idf.table}
+    Scheme.from_dict({"simhash": {**simhash, "idf": given}})
     with pytest.raises(TuningError, match="there already"):
         tune(options(idf=str(path)), store, store.scheme, Rules())
     other = tmp_path / "other.json"
     tune(options(idf=str(other), json=True), store, store.scheme, Rules())
     assert json.loads(capsys.readouterr().out)["idf"]["words"] == len(idf)
-
-
-@pytest.mark.parametrize("method", ["simhash", "megashingle", "minhash+simhash"])
-@pytest.mark.usefixtures("without_packs")
-def test_the_present_settings_are_those_of_the_method_in_use(method: str) -> None:
-    found = tune_on(made_pairs(same=1), DEFAULT, 0.6, method=method, distance=5)
-    assert found.present.setting.method == method
-    assert found.present.distance == (5 if "simhash" in method else None)
-    assert found.present.threshold == (0.6 if "minhash" in method else None)
-
-
-def vars_of(idf: Idf) -> dict[str, Any]:
-    return {"documents": idf.documents, "table": idf.table}
 
 
 def test_the_picture_has_the_curves_with_their_names(report: Report, tmp_path: Path) -> None:

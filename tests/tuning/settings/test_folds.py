@@ -1,12 +1,16 @@
-"""What is recommended is judged by pairs that it was not chosen by."""
+"""The threshold that is chosen, and that it is judged by pairs that it was not chosen by."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from hypothesis import given, settings, strategies as st
 
 from shingling.tuning.evaluation import (
     Scoring,
+    area_under_curve,
     choose,
     cross_validated,
     f1_error,
@@ -16,6 +20,59 @@ from shingling.tuning.evaluation import (
 )
 from shingling.tuning.pairs import LabelledPair
 from tests.tuning.settings.pairs import THRESHOLDS
+
+
+@settings(max_examples=50)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 20).map(lambda n: n / 20), st.booleans()), min_size=1, max_size=60
+    )
+)
+def test_the_area_is_the_share_of_pairs_in_the_right_order(rows: list[tuple[float, bool]]) -> None:
+    scores = np.array([score for score, _ in rows])
+    same = np.array([label for _, label in rows])
+    orders = [1.0 if a > b else 0.5 if a == b else 0.0 for a in scores[same] for b in scores[~same]]
+    wanted = sum(orders) / len(orders) if orders else 0.5
+    assert area_under_curve(scores, same) == pytest.approx(wanted)
+
+
+@settings(max_examples=50)
+@given(st.lists(st.tuples(st.integers(0, 100).map(lambda n: n / 100), st.booleans()), min_size=1))
+def test_the_curve_is_what_counting_at_every_threshold_gives(
+    rows: list[tuple[float, bool]],
+) -> None:
+    scores = np.array([score for score, _ in rows])
+    same = np.array([label for _, label in rows])
+    curve = Scoring(scores, THRESHOLDS).curve(same)
+    for place, threshold in list(enumerate(THRESHOLDS.tolist()))[::7]:
+        assert curve[:, place].tolist() == pytest.approx(quality(scores >= threshold, same))
+
+
+def test_precision_recall_and_f1_are_those_of_the_textbook() -> None:
+    same = np.array([True] * 8 + [False] * 12)
+    decided = np.array([True] * 6 + [False] * 2 + [True] * 3 + [False] * 9)
+    assert quality(decided, same) == pytest.approx((6 / 9, 6 / 8, 12 / 17))
+    assert quality(np.zeros(20, dtype=bool), same) == (0, 0, 0)
+
+
+def test_the_threshold_lies_in_the_middle_of_the_gap() -> None:
+    scores, same = np.array([0.2, 0.3, 0.7, 0.9]), np.array([False, False, True, True])
+    assert choose([Scoring(scores, THRESHOLDS)], same).cutoff == 0.5
+
+
+def test_among_scorings_the_best_is_chosen_and_only_what_can_be_set() -> None:
+    same = np.array([False, False, True, True])
+    blind = Scoring(np.array([0.5, 0.5, 0.5, 0.5]), THRESHOLDS)
+    seeing = Scoring(np.array([0.2, 0.3, 0.7, 0.9]), THRESHOLDS)
+    assert choose([seeing, blind], same).scoring == 0
+    assert choose([blind, seeing], same).scoring == 1
+    distances = -np.array([60.0, 50.0, 20.0, 20.0])
+    scoring = Scoring(distances, -np.arange(64.0, -1, -1), 8)
+    assert choose([scoring], same).cutoff >= -7
+    assert choose([replace(scoring, choosable=None)], same).cutoff == -35
+
+
+# Folds
 
 
 def test_what_a_fold_is_labelled_does_not_change_how_its_pairs_are_taken() -> None:
@@ -33,28 +90,6 @@ def test_what_a_fold_is_labelled_does_not_change_how_its_pairs_are_taken() -> No
         for fold in range(5)
     ]
     assert len(set(everything)) > 1
-
-
-def test_a_fold_unlike_the_others_is_judged_by_the_others() -> None:
-    folds = np.array([0, 0, 0, 0] + [1] * 8 + [2] * 8)
-    same = np.array([True, True, False, False] + [True, False] * 8)
-    scores = np.array([0.3, 0.3, 0.2, 0.2] + [0.9, 0.6] * 8)
-    decided = cross_validated([Scoring(scores, THRESHOLDS)], same, folds)
-    assert not decided[folds == 0].any()
-    assert quality(decided[folds > 0], same[folds > 0]).f1 == 1
-
-
-def test_scores_that_tell_nothing_do_not_look_good_when_cross_validated() -> None:
-    generator = np.random.default_rng(5)
-    same = np.arange(60) < 30
-    scorings = [Scoring(generator.random(60), THRESHOLDS) for _ in range(200)]
-    folds = np.arange(60) % 5
-    chosen = [
-        quality(scoring.scores >= choose([scoring], same).cutoff, same).f1 for scoring in scorings
-    ]
-    honest = [quality(cross_validated([scoring], same, folds), same).f1 for scoring in scorings]
-    # To take every pair for the same has F1 2/3.
-    assert np.mean(chosen) > 2 / 3 > np.mean(honest) + 0.01
 
 
 def test_folds_have_their_share_of_either_label_whatever_the_order_of_the_pairs() -> None:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 
 TEMPLATE = ("skipped", "template", None)
-WHOLE = Rules(templates=False)
 A, B, C = "https://a.example/", "https://www.b.example/", "https://c.example/"
 ENTRY = 12  # bytes of a block in a row of site_blocks
 
@@ -62,26 +61,16 @@ def pages_of(site: str, count: int, *around: Sequence[str]) -> list[Page]:
     ]
 
 
-def short_pages(site: str, count: int) -> list[Page]:
-    """Return pages of a site of which the most is its template."""
+def short_pages(site: str, count: int, around: int = 8) -> list[Page]:
+    """Return pages of a site of which the most is its template.
+
+    With 60 lines around them they look, whole, like one article under many headlines.
+    """
     return [
         page(
             f"{site}{at}",
             short_article(f"{site} {at}"),
-            footer(site, 8),
-            title=headline(f"{site} {at}"),
-        )
-        for at in range(count)
-    ]
-
-
-def mostly_template(site: str, count: int) -> list[Page]:
-    """Return pages of a site that, whole, look like one article under many headlines."""
-    return [
-        page(
-            f"{site}{at}",
-            short_article(f"{site} {at}"),
-            footer(site, 60),
+            footer(site, around),
             title=headline(f"{site} {at}"),
         )
         for at in range(count)

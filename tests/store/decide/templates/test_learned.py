@@ -1,24 +1,28 @@
-"""What is learned of a site, and left out of what is compared."""
+"""What is learned and kept of a site, and left out of what is compared; pages that are template."""
 
 from __future__ import annotations
 
+import random
 from typing import TYPE_CHECKING
 
 import pytest
 
+import shingling.store.decide.check
+import shingling.store.schema.site_entries
 from shingling import Page, Rules, Store
+from shingling.errors import StoreError
+from shingling.store.decide.write import write_batch
 from tests.store.decide.templates.pages import (
     TEMPLATE,
-    WHOLE,
     A,
     B,
     C,
     article,
+    blocks_of,
     check,
     footer,
     headline,
     lines,
-    mostly_template,
     one,
     page,
     pages_of,
@@ -27,43 +31,16 @@ from tests.store.decide.templates.pages import (
     short_pages,
     statuses,
 )
-from tests.support.invariants import jaccard
-from tests.support.stores import rows_of
+from tests.support.invariants import jaccard, verify
+from tests.support.stores import both_databases, rows_of, url_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from shingling.store.decide.batch import Batch
+
 
 # What pages of one site have in common
-
-
-def test_pages_with_only_their_template_in_common_are_not_flagged(store: Store) -> None:
-    pages = short_pages(A, 6)
-    alike = [jaccard(a.text or "", b.text or "") for a in pages for b in pages if a is not b]
-    assert min(alike) > 0.55
-    assert statuses(check(store, pages)) == ["new"] * 6
-
-
-def test_without_templates_they_are_kept_by_their_titles_only(store: Store) -> None:
-    verdicts = check(store, short_pages(A, 6), WHOLE)
-    assert said(verdicts) == [("new", None, None)] + [("new", "other_title", None)] * 5
-    untitled = [page(one.url, [one.text or ""]) for one in short_pages(C, 6)]
-    assert "near" in statuses(check(store, untitled, WHOLE))
-
-
-def test_lines_that_differ_in_numbers_and_case_are_one_block(store: Store) -> None:
-    pages = [
-        page(
-            f"{A}{at}",
-            article(f"{at}"),
-            [f"Copyright {2020 + at} The Site, {at**5} readers {'Online' if at else 'ONLINE'}"],
-            title=headline(f"{at}"),
-        )
-        for at in range(3)
-    ]
-    shares = [verdict.template or 0.0 for verdict in check(store, pages)]
-    assert shares[0] == 0.0
-    assert min(shares[1:]) > 0.0
 
 
 def test_blocks_that_one_title_has_are_no_template(store: Store) -> None:
@@ -84,13 +61,7 @@ def test_the_share_that_was_left_out_is_that_of_the_characters(store: Store) -> 
     left, gone = sum(map(len, body)), sum(map(len, around))
     assert verdict.template == pytest.approx(gone / (left + gone))
     assert verdict.as_dict()["template"] == round(gone / (left + gone), 4)
-
-
-def test_of_a_page_that_is_not_compared_no_share_is_said(store: Store) -> None:
-    first, second = pages_of(A, 2, footer("a"))
-    check(store, [first, second])
-    assert one(store, second).as_dict()["template"] is None
-    assert one(store, Page(A + "none")).template is None
+    assert one(store, second).as_dict()["template"] is None, "it is not compared again"
 
 
 # What teaches nothing, and what little
@@ -138,21 +109,9 @@ def test_a_page_that_changes_its_text_and_title_keeps_its_paragraphs(store: Stor
 # Rules
 
 
-def test_pages_without_templates_teach_what_is_used_later(store: Store) -> None:
-    pages = mostly_template(A, 5)
-    verdicts = check(store, pages, WHOLE)
-    assert statuses(verdicts) == ["new"] + ["near"] * 4
-    assert {verdict.template for verdict in verdicts} == {None}
-    assert store.admin.redecide(WHOLE).to_original == 0
-    changes = store.admin.redecide(Rules())
-    assert (changes.to_original, changes.to_duplicate, changes.originals) == (4, 0, (1, 5))
-    assert {stored.status for stored in store.pages()} == {"new"}
-    assert store.admin.redecide(WHOLE).to_duplicate == 4
-
-
 def test_templates_have_no_effect_without_texts(store: Store, file: Path) -> None:
     rules = Rules(store_text=False)
-    verdicts = check(store, mostly_template(A, 4), rules)
+    verdicts = check(store, short_pages(A, 4, 60), rules)
     assert "near" in statuses(verdicts)
     assert {verdict.template for verdict in verdicts} == {None}
     assert rows_of(file, "SELECT site FROM site_blocks") == []
@@ -180,3 +139,256 @@ def test_redecide_corrects_what_was_said_before_a_template_was_known(store: Stor
         B + "second": None,
         A + "third": A + "first",
     }
+
+
+# Copies, which have all in common: they are found, and make no template
+
+
+TITLES = [
+    ("Rain falls hard on the old town", "The old town: hard on Rain falls!"),
+    ("Rain falls hard on the old town | A Site", "Rain falls hard on the old town"),
+    (
+        "Rain falls hard on the old town - Local news | A Site",
+        "Rain falls hard on the old town | A Site",
+    ),
+    ("Local news: Rain falls hard on the old town", "Rain falls hard on the old town"),
+    ("A Site » Rain falls hard on the old town", "Rain falls hard on the old town"),
+]
+BOTH_WAYS = [*TITLES, *(titles[::-1] for titles in TITLES[1:])]
+
+
+@pytest.mark.parametrize(("pages_before", "around"), [(0, 0), (7, 2)])
+def test_copies_within_a_site_are_found_and_make_no_template_of_their_paragraphs(
+    store: Store, pages_before: int, around: int
+) -> None:
+    for number, (first, second) in enumerate(BOTH_WAYS):
+        site = f"https://site{number}.example/"
+        others = [
+            page(
+                f"{site}{at}",
+                article(f"{number} {at}"),
+                footer(site, around),
+                title=f"{headline(f'{number} {at}')} | A Site",
+            )
+            for at in range(pages_before)
+        ]
+        assert {*statuses(check(store, others, size=5))} <= {"new"}
+        body = article(f"body {number}")
+        extra = lines(f"extra {number}", 1)
+        copies = [
+            page(site + "original", body, footer(site, around), title=first),
+            page(site + "copy", body, extra, footer(site, around), title=second),
+            page(site + "again", body, extra, footer(site, around), title=second),
+            page(site + "third", body, footer(site, around), title=first),
+            page(f"https://far{number}.example/", body, title="Taken from elsewhere"),
+        ]
+        verdicts = check(store, copies)
+        assert {verdict.original for verdict in verdicts[1:]} == {site + "original"}
+        assert {verdict.status for verdict in verdicts[1:]} <= {"near", "exact"}
+
+
+def test_a_copy_with_the_same_title_teaches_nothing_where_it_lacks_the_template(
+    store: Store,
+) -> None:
+    body, title = article("body"), headline("body")
+    check(store, [page(A + "original", body, footer(A, 8), title=title)])
+    check(store, pages_of(A, 2, footer(A, 8)))
+    assert one(store, page(A + "print", body, title=title)).template == 0.0
+    verdict = one(store, page(C + "copy", body, title="Taken from elsewhere"))
+    assert verdict.original in (A + "original", A + "print")
+    assert verdict.resemblance == 1.0
+
+
+def test_a_copy_on_another_site_is_found_in_its_template(store: Store) -> None:
+    around = {site: footer(site, 4) for site in (A, B)}
+    for site in around:
+        check(store, pages_of(site, 2, around[site]))
+    bodies = [article(f"shared {at}") for at in range(12)]
+    for_a, for_b = (
+        [
+            page(f"{site}x{at}", body, around[site], title=headline(f"{site} {at}"))
+            for at, body in enumerate(bodies)
+        ]
+        for site in around
+    )
+    alike = [jaccard(a.text or "", b.text or "") for a, b in zip(for_a, for_b, strict=True)]
+    assert max(alike) < Rules().threshold
+    assert statuses(check(store, for_a)) == ["new"] * 12
+    found = [verdict for verdict in check(store, for_b) if verdict.original]
+    assert len(found) >= 10
+    for verdict in found:
+        assert verdict.original in [first.url for first in for_a]
+        assert verdict.resemblance == 1.0
+
+
+# Pages that are template all over
+
+
+@pytest.fixture
+def site(store: Store) -> list[Page]:
+    """Return stored pages of site A, whose template is known then."""
+    pages = pages_of(A, 4, footer(A, 3))
+    check(store, pages)
+    return pages
+
+
+def test_consent_walls_with_the_titles_of_articles_are_skipped(
+    store: Store, site: list[Page]
+) -> None:
+    wall = lines("we value your privacy", 4)
+    titles = [known.title for known in site]
+    walls = [page(f"{A}wall/{at}", wall, title=title) for at, title in enumerate(titles)]
+    verdicts = check(store, walls)
+    assert said(verdicts) == [("new", None, None)] + [TEMPLATE] * 3
+    assert [verdict.template for verdict in verdicts[1:]] == [1.0] * 3
+
+
+def test_an_article_that_is_fetched_again_as_a_consent_wall_is_skipped(
+    store: Store, site: list[Page]
+) -> None:
+    wall = lines("we value your privacy", 4)
+    verdicts = check(store, [page(known.url, wall, title=known.title) for known in site])
+    assert statuses(verdicts) == ["changed"] + ["skipped"] * 3
+    assert {verdict.reason for verdict in verdicts[1:]} == {"template"}
+    assert {verdict.original for verdict in verdicts} == {None}
+
+
+@pytest.mark.parametrize(("count", "reason"), [(19, "template"), (20, None)])
+def test_a_page_with_fewer_words_left_than_the_least_length_is_template(
+    store: Store, site: list[Page], count: int, reason: str | None
+) -> None:
+    rest = " ".join(f"own{at}" for at in range(count))
+    verdict = one(store, page(A + "x", [rest], footer(A, 3), title="Something else"))
+    assert verdict.reason == reason
+    assert verdict.status == ("skipped" if reason else "new")
+
+
+def test_a_short_page_is_template_only_where_nothing_is_left_of_it(
+    store: Store, site: list[Page]
+) -> None:
+    [menu] = [" ".join(footer(A, 1)[0].split()[:10])]
+    verdicts = check(
+        store,
+        [
+            page(A + "x", [menu], title="One title"),
+            page(A + "y", [menu, "and three words"], title="Another title"),
+            page(A + "z", [menu], title="A third title"),
+        ],
+    )
+    assert [verdict.reason for verdict in verdicts] == ["short", "short", "template"]
+
+
+# What is kept in the store, its bounds, and how it is taken out
+
+
+@both_databases
+def test_two_open_stores_share_what_they_learn(store: Store, file: Path) -> None:
+    pages = short_pages(A, 8)
+    with Store.open(url_of(file)) as other:
+        for at, checked in enumerate(pages):
+            verdict = one((store, other)[at % 2], checked)
+            assert (verdict.status, bool(verdict.template)) == ("new", at > 0)
+        store.admin.forget(site="a.example")
+        assert one(other, page(A + "x", footer(A, 8), title="Another")).template == 0.0
+
+
+def test_a_batch_that_is_rolled_back_teaches_nothing(store: Store, file: Path) -> None:
+    pages = pages_of(A, 3, footer(A))
+
+    def fail(batch: Batch) -> None:
+        write_batch(batch)
+        raise StoreError("no more")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shingling.store.decide.check, "write_batch", fail)
+        with pytest.raises(StoreError, match="no more"):
+            store.check(pages)
+    assert rows_of(file, "SELECT id FROM site_blocks") == []
+    shares = [bool(verdict.template) for verdict in check(store, pages)]
+    assert shares == [False, True, True]
+
+
+# Bounds
+
+
+@both_databases
+def test_rows_of_a_site_are_merged(store: Store, file: Path) -> None:
+    rows = [
+        len(blocks_of(file, "a.example"))
+        for checked in pages_of(A, 70, footer(A))
+        if check(store, [checked])
+    ]
+    assert max(rows) == 32
+    assert rows.count(1) == 3
+    assert sum(blocks_of(file, "a.example")) < 70 * 9
+    walls = [page(f"{A}wall{at}", footer(A), title=headline(f"w {at}")) for at in range(2)]
+    assert said(check(store, walls)) == [TEMPLATE] * 2
+
+
+def test_a_site_has_so_many_blocks_at_most(
+    store: Store, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shingling.store.schema.site_entries, "MAX_TEMPLATE_BLOCKS", 10)
+    monkeypatch.setattr(shingling.store.schema.site_entries, "MAX_OTHER_BLOCKS", 20)
+    fewest = []
+    for at in range(70):
+        around = lines(f"seen twice {at // 2}", 2)
+        check(store, [page(f"{A}{at}", article(f"{at}"), around, title=headline(f"{at}"))])
+        rows = blocks_of(file, "a.example")
+        fewest += rows if len(rows) == 1 else []
+    assert fewest[0] <= 9
+    assert max(fewest) == 30
+    assert len(fewest) == 3
+    assert check(store, pages_of(A + "more/", 2, footer(A)))[1].template
+
+
+@pytest.mark.parametrize("rules", [Rules(), Rules(containment=0.9, threshold=0.8)])
+def test_verdicts_do_not_depend_on_the_size_of_batches(file: Path, rules: Rules) -> None:
+    random_ = random.Random(1)
+    pages = []
+    for _ in range(48):
+        site = random_.choice((A, B, C))
+        which = random_.randrange(24)
+        body = article(f"{which}")[: random_.choice((2, 4, 5))]
+        title = random_.choice(
+            (headline(f"{which}"), headline(f"{which}") + " | " + site, "The Site", None)
+        )
+        around = footer(site, random_.choice((1, 4, 6)))
+        pages.append(page(f"{site}{random_.randrange(50)}", body, around, title=title))
+    found = []
+    for size in (1, 64):
+        path = file.with_stem(f"by{size}")
+        with Store.open(url_of(path), rules=rules) as store:
+            verdicts = check(store, pages, rules, size)
+        verify(path)
+        found.append([(verdict, verdict.template) for verdict in verdicts])
+    assert {*statuses(verdict for verdict, _ in found[0])} >= {"new", "near", "exact", "skipped"}
+    assert found[0] == found[1]
+
+
+# Taking out
+
+
+def test_forgetting_a_site_forgets_its_template(store: Store, file: Path) -> None:
+    for site in (A, B):
+        check(store, pages_of(site, 3, footer(site)))
+    assert store.admin.forget(site="a.example") == 3
+    assert rows_of(file, "SELECT DISTINCT site FROM site_blocks") == [("b.example",)]
+    again = [verdict.template for verdict in check(store, pages_of(A, 2, footer(A)))]
+    assert again[0] == 0.0
+    assert again[1]
+    assert one(store, page(B + "x", footer(B), title="Another")).reason == "template"
+
+
+def test_forgetting_pages_by_url_leaves_the_template_of_their_site(
+    store: Store, file: Path
+) -> None:
+    pages = pages_of(A, 3, footer(A))
+    check(store, pages)
+    copy = page(C, [pages[0].text or ""], title="Taken from elsewhere")
+    assert one(store, copy).original == pages[0].url
+    assert store.admin.forget([one.url for one in pages]) == 3
+    verify(file)
+    assert [stored.original for stored in store.pages()] == [None]
+    assert one(store, page(A + "x", footer(A), title="Another")).reason == "template"
+    assert one(store, pages[1]).status == "new"

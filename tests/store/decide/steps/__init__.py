@@ -1,1 +1,0 @@
-"""How one page is decided: the steps, in their order."""
