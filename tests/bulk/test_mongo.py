@@ -133,7 +133,7 @@ def test_odd_values_and_large_documents_do_not_end_the_run(tmp_path: Path) -> No
     ("url", "options", "problem"),
     [
         ("mongodb://127.0.0.1/news", {}, r"^mongodb://127\.0\.0\.1/news: names no collection"),
-        ("mongodb://127.0.0.1/news.articles?tsl=true", {}, "Unknown option: tsl"),
+        ("mongodb://127.0.0.1/news.articles?tsl=true", {}, "Unknown option"),
         ("mongodb://127.0.0.1/a.b", {"query": "SELECT 1"}, "is a filter in JSON"),
         ("mongodb://127.0.0.1/a.b", {"query": "[1]"}, "is a filter in JSON"),
         (
