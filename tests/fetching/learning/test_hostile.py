@@ -34,7 +34,11 @@ HOSTILE = {
 def test_a_hostile_url_is_decided_and_noted_in_bounded_time(url: str) -> None:
     learner = UrlLearner()
     page = FetchedPage(
-        url, (url,), url, signature_of(text_of("a")), tuple(f"{url}{n}" for n in range(200))
+        url,
+        (url,),
+        signature=signature_of(text_of("a")),
+        text=text_of("a"),
+        links=tuple(f"{url}{n}" for n in range(200)),
     )
     seconds = []
     for number in range(20):
@@ -118,10 +122,10 @@ def test_urls_that_a_neighbour_has_made_up_teach_nothing() -> None:
 
     def taught(*, is_from_elsewhere: bool) -> list[str]:
         learner = UrlLearner()
-        for number in range(60):
+        for number in range(280):
             page = FetchedPage(
-                f"{HOST}/{'abcdef'[number % 6]}/login?story={number}",
-                signature=signature_of(text_of(f"login {number % 6}")),
+                f"{HOST}/{number % 14}/login?story={number}",
+                signature=signature_of(text_of(f"login {number % 14}")),
                 is_from_elsewhere=is_from_elsewhere,
             )
             learner.note(page)
@@ -132,6 +136,16 @@ def test_urls_that_a_neighbour_has_made_up_teach_nothing() -> None:
 
     assert taught(is_from_elsewhere=False), "or the attack would be none"
     assert taught(is_from_elsewhere=True) == []
+
+
+def test_first_urls_of_a_directory_are_fetched_whatever_others_have_shown() -> None:
+    learner = UrlLearner()
+    for number in range(60):
+        signature = signature_of(text_of(f"login {number % 6}"))
+        learner.note(FetchedPage(f"{HOST}/{number % 6}/login?story={number}", signature=signature))
+    assert learner.decide(f"{HOST}/1/login?story=new")
+    learner.note(FetchedPage(f"{HOST}/read?story=0", signature=signature_of(text_of("story"))))
+    assert not any(learner.decide(f"{HOST}/read?story={number}") for number in range(1, 8))
 
 
 def test_counts_below_zero_are_none() -> None:
