@@ -17,13 +17,14 @@ from scrapy.utils.request import fingerprint
 
 from shingling import Scheme, sign
 from shingling.fetching.counting import interval
-from shingling.fetching.learning import FetchedPage, SavedRule, UrlLearner
+from shingling.fetching.learning import FetchedPage, UrlLearner
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from benchmarks.fetches.site import Shown, Site
     from shingling.fetching.learning import Contradiction, Skip
+    from shingling.fetching.rows import RuleCounts
     from shingling.sketch import Signature
 
 MAX_FETCHES = 15_000
@@ -55,7 +56,7 @@ class Replay:
     site: Site
     order: int
     mode: str = "skip"
-    saved: Sequence[SavedRule] = ()
+    saved: Sequence[RuleCounts] = ()
     urls: list[str] = field(default_factory=list)
     contents: set[str] = field(default_factory=set)
     links: set[str] = field(default_factory=set)
@@ -181,9 +182,9 @@ class Replay:
         lost = len(plain.contents - self.contents)
         return lost / len(self._skipped) if self._skipped else 0.0
 
-    def rules(self) -> list[SavedRule]:
+    def rules(self) -> list[RuleCounts]:
         """Take what the crawl would save."""
-        return [SavedRule(*change[1:]) for change in self.learner.take_changes()]
+        return self.learner.take_changes()
 
 
 def _page(url: str, requested: tuple[str, ...], shown: Shown) -> FetchedPage:

@@ -193,16 +193,17 @@ class FetchMiddleware:
                 return
             verdict = await self._verdict(response)
             page = _page(response, extracted[0], requested, links, verdict)
-            self._learn(page, skip)
+            is_copy = verdict is not None and verdict.is_duplicate and verdict.resemblance == 1.0
+            self._learn(page, skip, is_copy=is_copy)
         except Exception as error:  # what is not noted is only not learned
             self._fail(error)
 
-    def _learn(self, page: FetchedPage, skip: Skip | None) -> None:
+    def _learn(self, page: FetchedPage, skip: Skip | None, *, is_copy: bool) -> None:
         learner = self._shared.learner
         counts = skip is None or skip.explore  # the others are only observed
         if skip is not None:
             self._counts.add("tried")
-            if learner.note(page, skip, counts=False):
+            if learner.note(page, skip, counts=False) and not is_copy:
                 self._counts.add("would_lose")
         if not counts:
             return

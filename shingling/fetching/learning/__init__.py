@@ -12,8 +12,6 @@ from shingling.fetching.learning.pages import (
     MAX_LINKS,
     Contradiction,
     FetchedPage,
-    RuleChange,
-    SavedRule,
     Skip,
     UrlRule,
 )
@@ -25,8 +23,6 @@ __all__ = [
     "Change",
     "Contradiction",
     "FetchedPage",
-    "RuleChange",
-    "SavedRule",
     "Skip",
     "UrlLearner",
     "UrlRule",

@@ -23,15 +23,11 @@ Below such a node, a node without contradictions is judged by the first formula 
 
 What holds for one path says little about the next: a child adds at most `MAX_PAGES_OF_CHILD` pages
 to the n of its parent, however many it has, and the first directories of a site need a page of
-their own. A parameter whose name says which page is meant (`id`, `page`) is judged by the path of
-the URL alone.
+their own. A parameter whose name says which page is meant (`id`, `page`) is judged by what was
+seen below the same first segment.
 
 **Sites change.** With each page that contradicts, n and k are halved before it is counted:
 k < 2, and ten contradictions outweigh a thousand pages.
-
-**Sites resemble each other.** Where a change was contradicted by none of c other sites of a crawl,
-and by some page of d others, p is (2 p + c) / (2 + c + d), at most 0.9; not so for segments of
-paths, and for parameters whose names say which page is meant.
 
 **Mirrors.** An exchanged segment says that one part of a site is a copy of another. The releases of
 a manual share most of their pages, and a page that differs among those may be the only one of its
@@ -99,13 +95,9 @@ _USUAL_PRIOR = 0.2  # 17 pages
 _RARE_PRIOR = 0.3  # 13 pages
 _CONTENT_PRIOR = 0.05  # 34 pages
 _PRIOR_BESIDE = 0.25  # of a path beside one where the change was contradicted
-_LEAST_PRIOR, _GREATEST_PRIOR = 0.05, 0.9
 
-_WEIGHT_OF_PRIOR = 2  # sites
-_MAX_BELIEFS = 10_000
 _WEIGHT_OF_PARENT = 2.0  # pages
 _WEIGHT_OF_URL = 0.5  # pages, where a path has one page under every URL
-_MIN_PAGES_TO_TELL = 8  # that agreed, and none that contradicted: other sites believe it sooner
 _FORGOTTEN = 0.5  # share of all evidence, with each contradiction
 _DIRECTORIES_ON_THEIR_OWN = 12  # that need a page of their own, before others are trusted unseen
 _MAX_CONTENTS = 1_024  # of a change, that are known to have been counted
@@ -148,51 +140,6 @@ def _plain(name: str) -> str:
     return name.lower().removesuffix("[]")
 
 
-class Belief:
-    """What the sites of a crawl have shown of a change.
-
-    Args:
-        change: the change.
-    """
-
-    __slots__ = ("_first", "_shared", "clean", "mixed")
-
-    def __init__(self, change: Change) -> None:
-        self._first = prior_of(change)
-        self._shared = not is_of_content(change) and not is_of_paths(change)
-        self.clean = 0
-        self.mixed = 0
-
-    def prior(self, told: bool | None = None) -> float:
-        """Estimate the probability that the change never loses a page of a site.
-
-        Args:
-            told: what that site itself has shown: no contradiction (True), one (False), nothing.
-        """
-        if not self._shared:
-            return self._first
-        clean = self.clean - (told is True)
-        mixed = self.mixed - (told is False)
-        prior = (_WEIGHT_OF_PRIOR * self._first + clean) / (_WEIGHT_OF_PRIOR + clean + mixed)
-        return min(max(prior, _LEAST_PRIOR), _GREATEST_PRIOR)
-
-
-class Beliefs:
-    """Beliefs about the changes that sites have in common."""
-
-    def __init__(self) -> None:
-        self._of: dict[Change, Belief] = {}
-
-    def of(self, change: Change) -> Belief:
-        """Find the belief about a change; of too many changes, each site has one of its own."""
-        belief = self._of.get(change)
-        if belief is None:
-            belief = Belief(change)
-            if len(self._of) < _MAX_BELIEFS:
-                self._of[change] = belief
-        return belief
-
-
 class Node:
     """Counts below one path: pages, decayed by what contradicted them."""
 
@@ -210,26 +157,21 @@ class Tree:
 
     Args:
         change: what it is about.
-        belief: what other sites have shown of it.
     """
 
     __slots__ = (
         "_against",
-        "_belief",
         "_changed",
         "_of_path_alone",
+        "_prior",
         "_seen",
-        "_told",
         "is_of_mirrors",
         "nodes",
         "pins",
-        "prior",
     )
 
-    def __init__(self, change: Change, belief: Belief) -> None:
-        self._belief = belief
-        self._told: bool | None = None
-        self.prior = belief.prior()
+    def __init__(self, change: Change) -> None:
+        self._prior = prior_of(change)
         self._of_path_alone = is_of_content(change)
         self.is_of_mirrors = is_of_mirrors(change)
         self.nodes: dict[str, Node] = {ROOT: Node()}
@@ -255,7 +197,7 @@ class Tree:
                     return 0.0 if self.pins[key] else 1.0
         if (self.is_of_mirrors and self.root.contradicted) or not self._has_own_page(chain):
             return 1.0
-        prior, rate, risk = self.prior, 1 - self.prior, 1.0
+        prior, rate, risk = self._prior, 1 - self._prior, 1.0
         for key in chain:
             node = self.nodes.get(key)
             if node is None:
@@ -296,7 +238,6 @@ class Tree:
             before = node.agreed
             node.agreed += added
             added = min(node.agreed, MAX_PAGES_OF_CHILD) - min(before, MAX_PAGES_OF_CHILD)
-        self._tell()
         return True
 
     def contradict(self, chain: Sequence[str], content: int) -> bool:
@@ -307,20 +248,7 @@ class Tree:
         for node in self._nodes_on(chain):
             node.contradicted = node.contradicted * _FORGOTTEN + 1
             node.agreed *= _FORGOTTEN
-        self._tell()
         return True
-
-    def _tell(self) -> None:
-        """Tell other sites what this one has shown, and learn from them."""
-        if self._told is not False:
-            if self.root.contradicted:
-                self._belief.clean -= self._told is True
-                self._belief.mixed += 1
-                self._told = False
-            elif self._told is None and self.root.agreed >= _MIN_PAGES_TO_TELL:
-                self._belief.clean += 1
-                self._told = True
-        self.prior = self._belief.prior(self._told)
 
     def changes(self) -> Iterator[tuple[str, int, int]]:
         """Node, pages agreed and pages contradicted, as added since the last call."""

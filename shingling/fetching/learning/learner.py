@@ -8,7 +8,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from shingling.fetching.learning.changes import HOST_LABELS, Change, read_change
-from shingling.fetching.learning.evidence import ROOT, Beliefs
+from shingling.fetching.learning.evidence import ROOT
 from shingling.fetching.learning.parts import Parts, split
 from shingling.fetching.learning.site import SiteUrls
 
@@ -18,11 +18,10 @@ if TYPE_CHECKING:
     from shingling.fetching.learning.pages import (
         Contradiction,
         FetchedPage,
-        RuleChange,
-        SavedRule,
         Skip,
         UrlRule,
     )
+    from shingling.fetching.rows import RuleCounts
 
 MAX_SITES = 1_000
 """Sites that are remembered; the one that was met longest ago is forgotten."""
@@ -62,14 +61,13 @@ class UrlLearner:
         self._max_sites = max_sites
         self._max_pages = max_pages_per_site
         self._sites: OrderedDict[str, SiteUrls] = OrderedDict()
-        self._beliefs = Beliefs()
-        self._changes: list[RuleChange] = []
+        self._changes: list[RuleCounts] = []
 
     def is_known(self, site: str) -> bool:
         """Whether something was loaded or noted of a site, and is still remembered."""
         return site in self._sites
 
-    def load(self, site: str, saved: Sequence[SavedRule]) -> None:
+    def load(self, site: str, saved: Sequence[RuleCounts]) -> None:
         """Add what was saved of a site. Rows that make no sense are passed over."""
         self._site(site).rules.load(saved)
 
@@ -146,7 +144,7 @@ class UrlLearner:
         """Judge what could not be judged before all was fetched."""
         return [one for site in self._sites.values() for one in site.settle()]
 
-    def take_changes(self) -> list[RuleChange]:
+    def take_changes(self) -> list[RuleCounts]:
         """Take what has been learned since the last call, to be added to what is saved."""
         changes, self._changes = self._changes, []
         for site in self._sites.values():
@@ -177,7 +175,7 @@ class UrlLearner:
     def _site(self, name: str) -> SiteUrls:
         site = self._sites.get(name)
         if site is None:
-            site = self._sites[name] = SiteUrls(name, self._risk, self._max_pages, self._beliefs.of)
+            site = self._sites[name] = SiteUrls(name, self._risk, self._max_pages)
             if len(self._sites) > self._max_sites:
                 _, forgotten = self._sites.popitem(last=False)
                 self._changes += forgotten.rules.take_changes(forgotten.name)

@@ -49,14 +49,12 @@ class Skip:
         page: URL of the page that was fetched.
         risk: probability that something new is lost.
         explore: it is one of those that are fetched all the same, to see whether rules hold.
-        nodes: node of each rule, in their order.
     """
 
     rules: tuple[str, ...]
     page: str
     risk: float
     explore: bool
-    nodes: tuple[str, ...] = ()
 
 
 class Contradiction(NamedTuple):
@@ -65,46 +63,6 @@ class Contradiction(NamedTuple):
     site: str
     change: str
     node: str
-
-
-class RuleChange(NamedTuple):
-    """What is to be added to what is saved of a rule.
-
-    Counts may be negative, because contradictions outweigh what was counted before them; a sum
-    below zero is zero.
-
-    Args:
-        site: host, without `www.`.
-        change: of URLs, in its text form.
-        node: path below which it was counted, `/` or such as `/forum/show.php`.
-        agreed, contradicted: pages.
-        saved, explored: requests; counted at the node `/` alone.
-    """
-
-    site: str
-    change: str
-    node: str
-    agreed: int = 0
-    contradicted: int = 0
-    saved: int = 0
-    explored: int = 0
-
-
-class SavedRule(NamedTuple):
-    """What is saved of a rule of a site: the sum of all its `RuleChange`.
-
-    Args:
-        change, node, agreed, contradicted, saved, explored: as of `RuleChange`.
-        pinned: a person's word: always (True), never (False), or None.
-    """
-
-    change: str
-    node: str
-    agreed: int
-    contradicted: int
-    saved: int = 0
-    explored: int = 0
-    pinned: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

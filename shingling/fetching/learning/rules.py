@@ -21,15 +21,15 @@ from shingling.fetching.learning.changes import (
     read_change,
 )
 from shingling.fetching.learning.evidence import ROOT, Tree, chain_of, chain_to
-from shingling.fetching.learning.pages import RuleChange, UrlRule
+from shingling.fetching.learning.pages import UrlRule
 from shingling.fetching.learning.parts import Parts, name_of
 from shingling.fetching.learning.recent import Recent
+from shingling.fetching.rows import RuleCounts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
-    from shingling.fetching.learning.evidence import Belief
-    from shingling.fetching.learning.pages import SavedRule, Skip
+    from shingling.fetching.learning.pages import Skip
 
 MAX_CHANGES = 256
 """Changes of a site about which evidence is kept."""
@@ -48,13 +48,11 @@ class Step(NamedTuple):
     Args:
         change: the change.
         dropped: what exactly it dropped, so that two URLs can be compared.
-        node: where it was judged.
-        risk: probability that it loses something there.
+        risk: probability that it loses something.
     """
 
     change: Change
     dropped: str
-    node: str
     risk: float
 
 
@@ -75,15 +73,13 @@ class SiteRules:
 
     Args:
         max_risk: a change acts up to this expected share of lost pages.
-        belief: what other sites have shown of a change.
     """
 
-    def __init__(self, max_risk: float, belief: Callable[[Change], Belief]) -> None:
+    def __init__(self, max_risk: float) -> None:
         self.trees: dict[Change, Tree] = {}
         self._of_path: list[Change] = []
         self._by_segment: dict[str, list[Change]] = {}
         self._max_risk = max_risk
-        self._belief = belief
         self._counts: dict[Change, list[int]] = {}  # requests that were skipped and explored
         self._new_counts: dict[Change, list[int]] = {}
         self._reduced: Recent[Parts, Reduced] = Recent(_MAX_REDUCED)
@@ -117,7 +113,7 @@ class SiteRules:
                 chain = chain_of(changed.segments)
                 risk = self.risk(change, chain)
                 if risk <= self._max_risk or change in also:
-                    steps.append(Step(change, _dropped(parts, changed), chain[-1], risk))
+                    steps.append(Step(change, _dropped(parts, changed), risk))
                     parts = changed
                     break
             else:
@@ -146,7 +142,7 @@ class SiteRules:
             for change in (Change(DROP_PARAMETER, name), Change(DROP_VALUE, name, value)):
                 risk = self.risk(change, chain)
                 if risk <= self._max_risk or change in also:
-                    steps.append(Step(change, one, chain[-1], risk))
+                    steps.append(Step(change, one, risk))
                     break
             else:
                 kept.append(one)
@@ -154,7 +150,7 @@ class SiteRules:
         if query != ordered:
             risk = self.risk(SORT, chain)
             if risk <= self._max_risk or SORT in also:
-                steps.append(Step(SORT, "&".join(map(name_of, query)), chain[-1], risk))
+                steps.append(Step(SORT, "&".join(map(name_of, query)), risk))
                 query = ordered
         return parts._replace(query=query)
 
@@ -212,7 +208,7 @@ class SiteRules:
             if change := read_change(text):
                 self._new_counts.setdefault(change, [0, 0])[skip.explore] += 1
 
-    def load(self, saved: Iterable[SavedRule]) -> None:
+    def load(self, saved: Iterable[RuleCounts]) -> None:
         """Add what was saved. Rows that make no sense are passed over."""
         for row in saved:
             change = read_change(row.change)
@@ -231,15 +227,15 @@ class SiteRules:
             counts[1] += row.explored
         self._reduced.clear()
 
-    def take_changes(self, site: str) -> list[RuleChange]:
+    def take_changes(self, site: str) -> list[RuleCounts]:
         """Take what has been counted since the last call."""
         taken = []
         for change, tree in self.trees.items():
             if change.kind == DROP_VALUE and tree.root.agreed <= 1 and tree.root.saved == (0, 0):
                 continue  # it does not recur
-            taken += [RuleChange(site, change.text, *counted) for counted in tree.changes()]
+            taken += [RuleCounts(site, change.text, *counted) for counted in tree.changes()]
         for change, new in self._new_counts.items():
-            taken.append(RuleChange(site, change.text, ROOT, 0, 0, *new))
+            taken.append(RuleCounts(site, change.text, ROOT, 0, 0, new[0], new[1]))
             counts = self._counts.setdefault(change, [0, 0])
             counts[0] += new[0]
             counts[1] += new[1]
@@ -274,7 +270,7 @@ class SiteRules:
         if tree is None:
             if len(self.trees) >= MAX_CHANGES and not self._make_room(pinned):
                 return None
-            tree = self.trees[change] = Tree(change, self._belief(change))
+            tree = self.trees[change] = Tree(change)
             self._index()
         return tree
 

@@ -31,9 +31,8 @@ from shingling.fetching.learning.recent import Recent, SeenLinks
 from shingling.fetching.learning.rules import SiteRules, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
-    from shingling.fetching.learning.evidence import Belief
     from shingling.fetching.learning.looks import Look
     from shingling.fetching.learning.pages import FetchedPage
     from shingling.fetching.learning.rules import Reduced
@@ -87,14 +86,11 @@ class SiteUrls:
         name: host, without `www.`.
         max_risk: a request is skipped up to this probability of losing something.
         max_pages: fetched pages that are remembered; later ones are never skipped to.
-        belief: what other sites have shown of a change.
     """
 
-    def __init__(
-        self, name: str, max_risk: float, max_pages: int, belief: Callable[[Change], Belief]
-    ) -> None:
+    def __init__(self, name: str, max_risk: float, max_pages: int) -> None:
         self.name = name
-        self.rules = SiteRules(max_risk, belief)
+        self.rules = SiteRules(max_risk)
         self._max_risk = max_risk
         self._max_pages = max_pages
         self._urls: list[str] = []
@@ -131,7 +127,6 @@ class SiteUrls:
             self._urls[number],
             risk,
             False,
-            tuple(step.node for step in steps),
         )
 
     def _between(self, reduced: Reduced, number: int) -> list[Step]:
@@ -211,8 +206,8 @@ class SiteUrls:
                 return []
         else:
             self._by_content.put(content, (*same_content, number))
-        pairs = [self._pair(one, parts, look) for one in same_content]
-        pairs += self._neighbours(number, parts, look)
+        pairs = self._neighbours(number, parts, look)
+        pairs += (self._pair(one, parts, look) for one in same_content)
         agreed: set[Change] = set()
         against: list[tuple[_Pair, Change]] = []
         same_pages = 0

@@ -98,8 +98,8 @@ def crawl(
         if learner:
             gone = learner.note(page, skip)
             for wanted in learner.second_looks():
-                again = answer(wanted)
-                text = again.words or text_of(again.content) if again else ""
+                second = answer(wanted)
+                text = second.words or text_of(second.content) if second else ""
                 gone += learner.note_again(wanted, page_of(wanted, text))
             if not queue:
                 gone += learner.settle()

@@ -7,15 +7,12 @@ import itertools
 import pytest
 from hypothesis import given, strategies as st
 
-from shingling.fetching.learning.changes import Change, read_change
+from shingling.fetching.learning.changes import read_change
 from shingling.fetching.learning.evidence import (
     MAX_NODES,
-    Belief,
-    Beliefs,
     Tree,
     chain_of,
     loss,
-    prior_of,
 )
 
 _CONTENTS = itertools.count()
@@ -25,7 +22,7 @@ _CHAINS = st.lists(st.sampled_from("abcd"), max_size=4).map(chain_of)
 def _tree(text: str) -> Tree:
     change = read_change(text)
     assert change is not None
-    return Tree(change, Belief(change))
+    return Tree(change)
 
 
 def _agree(tree: Tree, chain: tuple[str, ...], pages: int = 1) -> None:
@@ -126,29 +123,6 @@ def test_what_says_which_page_is_meant_needs_pages_below_its_own_directory(chang
 def test_a_list_of_tracking_parameters_is_no_rule_by_itself() -> None:
     for text in ("drop-parameter utm_source", "drop-parameter fbclid", "drop-www"):
         assert _tree(text).risk(("/",)) > 0.01
-
-
-def test_what_other_sites_have_shown_makes_belief_easier() -> None:
-    change = Change("drop-parameter", "x")
-    beliefs = Beliefs()
-    for _ in range(4):
-        tree = Tree(change, beliefs.of(change))
-        _agree(tree, ("/",), 8)
-    assert Tree(change, beliefs.of(change)).prior > prior_of(change)
-    for _ in range(40):
-        _contradict(Tree(change, beliefs.of(change)), ("/",))
-    assert Tree(change, beliefs.of(change)).prior < prior_of(change)
-
-
-def test_a_site_that_changes_its_mind_is_counted_once() -> None:
-    change = Change("drop-parameter", "x")
-    belief = Belief(change)
-    tree = Tree(change, belief)
-    _agree(tree, ("/",), 8)
-    assert (belief.clean, belief.mixed) == (1, 0)
-    _contradict(tree, ("/",))
-    _contradict(tree, ("/",))
-    assert (belief.clean, belief.mixed) == (0, 1)
 
 
 @given(st.floats(0.01, 0.99), st.integers(0, 1000))
