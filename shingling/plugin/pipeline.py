@@ -50,7 +50,7 @@ class DedupPipeline:
         self._report = Report(crawler, settings)
         self._decider: ItemDecider | None = None
         self._loading = asyncio.Lock()
-        self._store_look: asyncio.Task[ShinglingError | None] | None = None
+        self._store_look: asyncio.Task[None] | None = None
         self._closing: asyncio.Task[None] | None = None
         self._items_under_way = 0
         self._idle: asyncio.Future[None] | None = None
@@ -77,7 +77,6 @@ class DedupPipeline:
         if not settings.enabled:
             raise NotConfigured
         pipeline = cls(crawler, settings)
-        crawler.signals.connect(pipeline._engine_started, signal=signals.engine_started)
         crawler.signals.connect(pipeline._spider_closed, signal=signals.spider_closed)
         return pipeline
 
@@ -87,24 +86,13 @@ class DedupPipeline:
         if self._settings.is_store_file:
             self._store_look = asyncio.create_task(self._look_at_store())
 
-    async def _look_at_store(self) -> ShinglingError | None:
-        """Error that says why a store cannot be used with these settings; None if it can."""
+    async def _look_at_store(self) -> None:
+        """End a crawl that cannot use its store before it has gone far."""
         try:
             await asyncio.to_thread(look_at_store, self._settings)
         except ShinglingError as error:
-            return error
-        return None
-
-    def _engine_started(self) -> None:
-        if self._store_look is not None:  # it is not waited for: the crawl begins meanwhile
-            self._closing = asyncio.create_task(self._close_if_unusable(self._store_look))
-
-    async def _close_if_unusable(self, look: asyncio.Task[ShinglingError | None]) -> None:
-        """End a crawl that cannot use its store before it has gone far."""
-        error = await look
-        if error is not None and self._crawler.spider is not None:
             self._report.error_once(str(error))
-            await close_spider(self._crawler)
+            self._closing = asyncio.create_task(close_spider(self._crawler))
 
     async def process_item(self, item: Any) -> Any:
         """Drop or tag an item by the verdict on its document.
