@@ -14,7 +14,6 @@ from scrapy.utils.asyncio import is_asyncio_available
 from shingling.errors import SettingsError, ShinglingError
 from shingling.extraction.pool import start_worker
 from shingling.plugin.middleware import (
-    SourceMiddleware,
     close_spider,
     current_source,
     is_parse_command,
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from shingling.plugin.items.decider import ItemDecider
-    from shingling.plugin.middleware import Source
 
 logger = logging.getLogger(__name__)
 
@@ -100,7 +98,7 @@ class DedupPipeline:
         Raises:
             DuplicatePage: the document is a duplicate, and `DEDUP_ACTION` is `drop`.
         """
-        source = self._source(item)
+        source = current_source()
         self._items_under_way += 1
         try:
             decider = await self.loaded()
@@ -137,14 +135,6 @@ class DedupPipeline:
             self._crawler, self._settings, self._report, action, first
         )
         return decider
-
-    def _source(self, item: Any) -> Source | None:
-        """Where the item came from, as the first pipeline noted it."""
-        source = current_source()
-        if source is None:  # a project that registers the components by itself
-            middleware = self._crawler.get_spider_middleware(SourceMiddleware)
-            source = None if middleware is None else middleware.take(item)
-        return source
 
     async def close_spider(self) -> None:
         """Wait for the items that are under way, end the workers, and log what became of all."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from scrapy.utils.conf import closest_scrapy_cfg
 
-from shingling.errors import SettingsError, ShinglingError, StoreError, message_line, printable
+from shingling.errors import SettingsError, ShinglingError, StoreError, printable
 from shingling.extraction.cpus import usable_cpus
 from shingling.extraction.extractors import BUILT_IN, find_extractor
 from shingling.rooms import offered
@@ -52,6 +52,8 @@ FILLABLE = ("text", "title", "language")
 _TRUE_VALUES, _FALSE_VALUES = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 _MAX_AUTO_WORKERS = 8  # what one event loop can feed
 _MAX_SHOWN = 100  # characters of a name or value in a message
+_MAX_DETAIL = 400
+_LONG_WORD = re.compile(r"(\S{200})\S+")
 _PLAIN_SQLITE = re.compile(r"sqlite:///([\w./ -]+)")  # as SQLAlchemy would read it
 _ATTRIBUTES = {"DEDUP_SCHEME": "scheme_parameters"}  # that are not named as their setting
 
@@ -188,7 +190,7 @@ class DedupSettings:
         except SettingsError:
             raise
         except ShinglingError as error:
-            raise SettingsError(f"DEDUP_SCHEME: {message_line(str(error))}") from None
+            raise SettingsError(f"DEDUP_SCHEME: {_short(str(error))}") from None
         return made
 
 
@@ -210,10 +212,16 @@ def _read(name: str, settings: BaseSettings, setting: Setting) -> Any:
     except Exception as error:  # a value may be of any class
         # A database URL may hold a password: it is not repeated.
         shown = "" if name == "DEDUP_STORE_URL" else f" = {_shown(value)}"
-        detail = f" ({message_line(str(error))})" if isinstance(error, ShinglingError) else ""
+        detail = f" ({_short(str(error))})" if isinstance(error, ShinglingError) else ""
         raise SettingsError(
             f"{name}{shown} is not accepted{detail}; accepted: {accepted}"
         ) from None
+
+
+def _short(message: str) -> str:
+    """Cut a message that repeats a long value."""
+    words = _LONG_WORD.sub(r"\1…", printable(message))
+    return words if len(words) <= _MAX_DETAIL else f"{words[:_MAX_DETAIL]} …"
 
 
 def _shown(value: Any) -> str:
@@ -237,7 +245,7 @@ def _check_fields(settings: DedupSettings) -> None:
         )
     wrong = {*settings.fields} & {*read, settings.result_field}
     if settings.fields != "auto" and wrong:
-        names = message_line(", ".join(sorted(wrong)))
+        names = _short(", ".join(sorted(wrong)))
         raise SettingsError(
             f"DEDUP_FIELDS: {names} is no field of its own: URL, HTML, text and"
             " title are compared in their own way, and the result is made by dedup"
@@ -274,7 +282,7 @@ def _read_file(name: str, hint: str) -> str:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError, ValueError) as error:
         raise SettingsError(
-            f"DEDUP_SCHEME: {message_line(str(path))} cannot be read: {type(error).__name__}{hint}"
+            f"DEDUP_SCHEME: {_short(str(path))} cannot be read: {type(error).__name__}{hint}"
         ) from None
 
 

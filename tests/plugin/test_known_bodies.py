@@ -81,13 +81,6 @@ def test_what_is_known_changes_neither_verdicts_nor_the_store(
     assert rows_of(project.folder / "known.db", known_pages) == [(n,) for n in range(1, 9)]
 
 
-def test_equal_pages_that_arrive_together_are_extracted_once(crawl: Crawling) -> None:
-    pages = {f"/{n}": PAGES["/1"] for n in range(8)}
-    done = crawl(pages, "-s", "CONCURRENT_REQUESTS=8", "-s", "DEDUP_WORKERS=2")
-    assert done.stat("dedup/known_bodies") == "7"
-    assert sorted(item["dedup"]["status"] for item in done.items) == ["exact"] * 7 + ["new"]
-
-
 def test_a_page_that_is_not_modified_is_unchanged(project: Project, site: str) -> None:
     project.write(
         "shop/spiders/polite.py",

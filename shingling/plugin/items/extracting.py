@@ -88,7 +88,6 @@ class DocumentExtractor:
         self._known_bodies = 0  # pages that did not have to be extracted
         self.main_texts = 0  # that trafilatura was asked for
         self.main_texts_missing = 0  # of these, that it did not give
-        self._extracting: dict[bytes, asyncio.Task[Extraction]] = {}  # by the keys of bodies
         # Bodies of responses by the URL that they are stored under, and what pages say of
         # themselves: their items, and whoever learns from pages, share them.
         self._bodies: WeakKeyDictionary[Response, dict[str, asyncio.Task[Body]]]
@@ -219,9 +218,7 @@ class DocumentExtractor:
         # What the store knows of a body is its text, which it may be told not to keep.
         has_key = fetched.is_html and self._settings.store_text
         key = self._extractor.body_key(fetched) if has_key else None
-        if key is None:
-            return Body(await self._extracted(fetched))
-        if key not in self._extracting:
+        if key is not None:
             page = None
             # Otherwise the check, which needs the database, waits for it or says what is wrong.
             with suppress(StoreError):
@@ -230,18 +227,11 @@ class DocumentExtractor:
                 self._known_bodies += 1
                 is_kept = (page.url, page.scope) == (safe_url(url), self._scope(url))
                 return Body(_extraction_of(page), key, is_new=not is_kept)
-        if key in self._extracting:  # since before, or since the store was asked
-            self._known_bodies += 1
-        else:
-            task = self._extracting[key] = detached_task(self._extracted(fetched))
-            task.add_done_callback(lambda _: self._extracting.pop(key))
-        return Body(await asyncio.shield(self._extracting[key]), key, is_new=True)
-
-    async def _extracted(self, fetched: Fetched) -> Extraction:
         try:
-            return await self.pool.extract(fetched)
+            extraction = await self.pool.extract(fetched)
         except ExtractionError as error:
-            return Extraction(reason=error.reason)
+            extraction = Extraction(reason=error.reason)
+        return Body(extraction, key, is_new=key is not None)
 
     async def _with_head(
         self, extraction: Extraction, document: Document, response: Response
