@@ -12,14 +12,15 @@ GF(2), so that nobody chose them. A change of any entry is a new scheme version.
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import crcmod
 import numpy as np
 
 if TYPE_CHECKING:
-    from shingling.sketch.minhash import HashValues
     from shingling.sketch.shingles import Fingerprints
+
+HashValues: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.uint32]]
 
 # fmt: off
 POLYNOMIALS = (

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from shingling.sketch.crc import crc_values
+
 if TYPE_CHECKING:
+    from shingling.sketch.crc import HashValues
     from shingling.sketch.shingles import Fingerprints
 
 Minima: TypeAlias = np.ndarray[tuple[int], np.dtype[np.uint32]]
-HashValues: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.uint32]]
 
 FUNCTIONS = 84
 """Hash functions of a family, and minima of a signature."""
@@ -49,9 +51,7 @@ def minima(fingerprints: Fingerprints, family: str = "affine") -> Minima:
     Returns:
         uint32[84]; all 0xFFFFFFFF where there are no fingerprints.
     """
-    values_of = _affine_values
-    if family == "crc":
-        from shingling.sketch.crc import crc_values as values_of  # few schemes have this family
+    values_of = crc_values if family == "crc" else _affine_values
     smallest = np.full(FUNCTIONS, 0xFFFFFFFF, dtype=np.uint32)
     for start in range(0, len(fingerprints), _CHUNK_FINGERPRINTS):
         values = values_of(fingerprints[start : start + _CHUNK_FINGERPRINTS])
