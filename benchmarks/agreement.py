@@ -47,7 +47,7 @@ from shingling.cli.explain import Explained
 from shingling.sketch import exact_hash
 from shingling.store.decided import Step
 from shingling.store.session import Session
-from shingling.web.lists import GroupFilter, groups, members
+from shingling.web.lists import asked_of, groups, members
 from shingling.web.pairs import Side, read_pair, steps
 
 if TYPE_CHECKING:
@@ -269,11 +269,11 @@ def compare_pairs(
     listed = {page.url: page for page in store.pages()}
     in_groups = {page.url: page for group in store.groups() for page in group.duplicates}
     with session.reading() as connection:
-        found = groups(connection, GroupFilter(), limit=len(listed)).groups
+        found = groups(connection, asked_of({}), limit=len(listed)).groups
         in_browser = {
             row.page.url: row.page
             for group in found
-            for row in members(connection, group.original.id, GroupFilter(), limit=len(listed))
+            for row in members(connection, group.original.id, asked_of({}), limit=len(listed))
         }
     pairs = []
     for url in crawled.verdicts:
