@@ -18,7 +18,7 @@ from shingling.admin.candidates import CandidatePair, Candidates, DroppedPages
 from shingling.admin.reviews import reviews_of
 from shingling.admin.thresholds import LOWEST_THRESHOLD
 from shingling.errors import SchemeError, ShinglingError, TuningError
-from shingling.rules.methods import DEFAULT_METHOD, METHODS
+from shingling.rules.methods import METHODS
 from shingling.store import Store
 from shingling.tuning.pairs import reviewed_pairs
 from shingling.tuning.report import tune_on
@@ -173,15 +173,8 @@ class ThresholdPage:
         reviews = store.admin.reviews()
         if self._advised is None or self._advised[0] != reviews:
             try:
-                advice: Report | str = tune_on(
-                    reviewed_pairs(store),
-                    store.scheme,
-                    rules.threshold,
-                    method=rules.method if METHODS[rules.method].threshold else DEFAULT_METHOD,
-                    distance=rules.simhash_distance,
-                    labels="reviews",
-                    threshold_only=True,
-                )
+                labelled = reviewed_pairs(store)
+                advice: Report | str = tune_on(labelled, store.scheme, rules, threshold_only=True)
             except (SchemeError, TuningError) as error:
                 advice = str(error)
             self._advised = reviews, advice
