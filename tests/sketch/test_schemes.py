@@ -24,9 +24,9 @@ from shingling.sketch import (
     shingle_words,
     winnow,
     word_hashes,
-    word_weights,
 )
 from shingling.sketch.crc import POLYNOMIALS, crc_values
+from shingling.sketch.idf import word_weights
 from shingling.sketch.minhash import minima
 from shingling.text import Canonicaliser
 

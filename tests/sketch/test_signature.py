@@ -19,7 +19,6 @@ from shingling import Scheme, Signature, canonical_words, sign
 from shingling.errors import SchemeError, ShinglingError, SignatureError
 from shingling.similarity import estimate
 from shingling.sketch import FUNCTIONS, exact_hash, fingerprint_set_of_words, shingles, sign_words
-from shingling.sketch.affine import MULTIPLIERS, OFFSETS
 from shingling.sketch.minhash import minima
 from shingling.sketch.signing import sign_by_numpy
 from shingling.sketch.simhash import simhash
@@ -258,11 +257,8 @@ def test_the_finaliser_is_fmix64(values: list[int]) -> None:
     assert mixed.tolist() == [_reference_fmix64(value) for value in values]
 
 
-def test_the_84_functions_come_from_sha_256_and_are_bijections() -> None:
-    assert len(MULTIPLIERS) == len(OFFSETS) == FUNCTIONS == 84
-    assert list(MULTIPLIERS) == [_reference_constant("a", i) | 1 for i in range(84)]
-    assert list(OFFSETS) == [_reference_constant("b", i) for i in range(84)]
-    assert len(set(MULTIPLIERS)) == 84
+def test_the_84_functions_differ() -> None:
+    assert len({*_reference_minima([1])}) == FUNCTIONS == 84
 
 
 @given(st.lists(st.integers(0, _MASK)), st.randoms(use_true_random=False))
