@@ -141,7 +141,7 @@ def test_the_page_shows_what_a_threshold_drops_and_what_reviews_say_of_it(
 def test_what_the_page_says_of_reviews_is_what_tune_says(editions: Application) -> None:
     page = html.unescape(editions.ask("/threshold")[1])
     with Store.open(editions.url) as store:
-        report = tune_on(reviewed_pairs(store), store.scheme, 0.5, labels="reviews")
+        report = tune_on(reviewed_pairs(store), store.scheme, Rules(threshold=0.5))
     (row,) = [one for one in report.results if one.setting.name == "5 words"]
     assert row.curve is not None
     assert report.pairs == 35
