@@ -14,6 +14,7 @@ import threading
 import time
 from collections import OrderedDict
 from concurrent.futures import Future
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from shingling.errors import ExtractionError
@@ -48,6 +49,27 @@ def start_worker() -> Worker | None:
 
 class _TooSlowError(Exception):
     """A page is slow, and others wait."""
+
+
+class _Thread(threading.Thread):
+    """A thread that makes calls; the end of the program does not wait for it."""
+
+    def __init__(self) -> None:
+        super().__init__(name="dedup-extract", daemon=True)
+        self.calls: SimpleQueue[tuple[Future[Any], Callable[[Any], Any], Any] | None]
+        self.calls = SimpleQueue()
+        self.start()
+
+    def run(self) -> None:
+        """Make calls until a None comes."""
+        while (call := self.calls.get()) is not None:
+            result, function, argument = call
+            try:
+                result.set_result(function(argument))
+            except Exception as error:
+                result.set_exception(error)
+            except BaseException as error:  # an extractor that calls sys.exit fails its page only
+                result.set_exception(ExtractionError("extraction_failed", repr(error)))
 
 
 class ExtractionPool:
@@ -85,7 +107,8 @@ class ExtractionPool:
         self._first = first
         self._uses_processes = workers > 0
         self._workers: set[Worker] = set()
-        self._threads: list[threading.Thread] = []
+        self._threads: set[_Thread] = set()
+        self._idle: list[_Thread] = []  # of these
         # The last one first: a worker is started, in the place of None, when all others are busy.
         self._free: asyncio.LifoQueue[Worker | None] = asyncio.LifoQueue()
         for _ in range(workers or 1):
@@ -132,8 +155,9 @@ class ExtractionPool:
         """End the workers, also in the middle of a page."""
         for worker in [*self._workers, *filter(None, [self._first])]:
             worker.end()
-        if self._uses_processes:
-            for thread in self._threads:
+        for thread in [*self._threads]:
+            thread.calls.put(None)
+            if self._uses_processes:
                 thread.join()
 
     async def _ask(self, name: str, fetched: Fetched) -> Any:
@@ -260,22 +284,14 @@ class ExtractionPool:
         return None
 
     def _in_thread(self, function: Callable[[Any], Any], argument: Any) -> asyncio.Future[Any]:
-        """Call a function in a thread, which the end of the program does not wait for."""
+        """Call a function in a thread that does nothing else."""
+        thread = self._idle.pop() if self._idle else _Thread()
+        self._threads.add(thread)
         result: Future[Any] = Future()
-        result.set_running_or_notify_cancel()
-
-        def run() -> None:
-            try:
-                result.set_result(function(argument))
-            except Exception as error:
-                result.set_exception(error)
-            except BaseException as error:  # an extractor that calls sys.exit fails its page only
-                result.set_exception(ExtractionError("extraction_failed", repr(error)))
-
-        thread = threading.Thread(target=run, name="dedup-extract", daemon=True)
-        self._threads = [*(one for one in self._threads if one.is_alive()), thread]
+        result.set_running_or_notify_cancel()  # so that it is not cancelled with what is returned
         answer = asyncio.wrap_future(result)
-        thread.start()
+        result.add_done_callback(lambda _: self._idle.append(thread))
+        thread.calls.put((result, function, argument))
         return answer
 
     def _end(self, worker: Worker | None) -> None:
