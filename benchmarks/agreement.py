@@ -321,7 +321,7 @@ def _in_browser(session: Session, other: StoredPage, page: StoredPage) -> Said:
     if pair.decision is None or pair.right.page.url != page.url:
         return Said("none", "none")
     [step] = [one for one in pair.steps if one.decides]
-    value, decided = pair.measures[0].value, pair.decision.page
+    value, decided = pair.value, pair.decision.page
     return Said(value if value in step.answer else "none", decided.decided_by, None, step.question)
 
 

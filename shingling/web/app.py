@@ -16,7 +16,7 @@ from shingling.store import STATUSES
 from shingling.web.guard import Guard, is_equal
 from shingling.web.lists import (
     asked_of,
-    pair_after,
+    next_pair,
     show_group,
     show_groups,
     show_reviews,
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from shingling.store.session import Session
     from shingling.web.guard import Access
+    from shingling.web.reviewing import Decision
     from shingling.web.store_threads import StoreThreads
 
     _Fields = dict[str, str]
@@ -133,13 +134,8 @@ class _Application:
         pair = read_pair(session, needed(query, "a"), needed(query, "b"))
         left, right = pair.left.page, pair.right.page
         walk = self._threshold.walk(session, asked.guided)
-        following = None
         if walk is None:
-            with session.reading() as connection:
-                found = pair_after(connection, left, right, asked, at)
-            if found is not None:
-                values = zip(("a", "b", "at"), found, strict=True)
-                following = link("/pair", [*values, *asked.pairs])
+            following = next_pair(session, left, right, asked, at)
         else:
             following = walk.after(left.url, right.url)
         return {
@@ -152,21 +148,21 @@ class _Application:
 
     async def _review(self, request: Request) -> Response:
         form = await self._form(request)
-        following = form.get("next") or _list_of(form)
-        if not following.startswith(_FOLLOWING):
-            raise RequestError("the form is not one that these pages make")
-        decision = await self._stores.run(lambda session: self._decisions.review(session, form))
-        return _see(following, decision.number)
+        return await self._decide(form, lambda session: self._decisions.review(session, form))
 
     async def _undo(self, request: Request) -> Response:
         form = await self._form(request)
         number = read(form, "decision", whole_number)
-        decision = await self._stores.run(lambda session: self._decisions.undo(session, number))
-        if len(decision.answers) > 1:
-            return _see(_list_of(form), decision.number)
-        answer = decision.answers[0]
-        urls = [("a", answer.a), ("b", answer.b), ("at", form.get("at"))]
-        return _see(link("/pair", [*urls, *asked_of(form).pairs]), decision.number)
+        return await self._decide(form, lambda session: self._decisions.undo(session, number))
+
+    async def _decide(self, form: _Fields, action: Callable[[Session], Decision]) -> Response:
+        """Decide, and send the browser on to a page that tells what was decided."""
+        following = form.get("next") or link("/groups", asked_of(form).pairs)
+        if not following.startswith(_FOLLOWING):
+            raise RequestError("the form is not one that these pages make")
+        decision = await self._stores.run(action)
+        mark = "&" if "?" in following else "?"
+        return RedirectResponse(f"{following}{mark}decided={decision.number}", status_code=303)
 
     async def _form(self, request: Request) -> _Fields:
         """Form of one of our own pages.
@@ -209,14 +205,3 @@ def make_app(
     }
     made = Starlette(routes=application.routes(), exception_handlers=handlers)
     return Guard(made, access, application.problem)
-
-
-def _list_of(form: _Fields) -> str:
-    """Address of the list of groups that a form was reached from."""
-    return link("/groups", asked_of(form).pairs)
-
-
-def _see(address: str, decided: int) -> Response:
-    """Send the browser on, to a page that tells what was decided."""
-    mark = "&" if "?" in address else "?"
-    return RedirectResponse(f"{address}{mark}decided={decided}", status_code=303)

@@ -14,6 +14,7 @@ from shingling.store.schema.statements import among, chunked
 from shingling.store.schema.tables import pages, reviews
 from shingling.web.pairs import stored_page
 from shingling.web.requests import RequestError, day, needed, one_of, read, share, whole_number
+from shingling.web.shown import link
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -34,19 +35,13 @@ _DAY = 24 * 3600
 
 _head = pages.alias("head")
 _resemblance = func.coalesce(pages.c.resemblance, 1.0)
-_own, _other = pages.alias("own"), pages.alias("other")
-# By the URLs of reviews, of which there are few.
-_REVIEWED = (
-    select(_own.c.id)
-    .join_from(_own, _other, _own.c.original_id == _other.c.id)
-    .where(
-        _own.c.url_key.in_(union_all(select(reviews.c.a_key), select(reviews.c.b_key))),
-        exists().where(
-            or_(
-                and_(reviews.c.a_key == _own.c.url_key, reviews.c.b_key == _other.c.url_key),
-                and_(reviews.c.b_key == _own.c.url_key, reviews.c.a_key == _other.c.url_key),
-            )
-        ),
+_own = pages.alias("own")
+_REVIEWED = union_all(
+    *(
+        select(_own.c.id)
+        .join_from(reviews, _own, _own.c.url_key == key)
+        .join(_head, and_(_head.c.id == _own.c.original_id, _head.c.url_key == other))
+        for key, other in ((reviews.c.a_key, reviews.c.b_key), (reviews.c.b_key, reviews.c.a_key))
     )
 )
 _is_reviewed = pages.c.id.in_(_REVIEWED)
@@ -369,16 +364,16 @@ def show_reviews(session: Session, _: Mapping[str, str]) -> dict[str, Any]:
     return {"reviews": found[:REVIEWS_SHOWN], "total": len(found)}
 
 
-def pair_after(
-    connection: Connection,
-    original: StoredPage,
-    duplicate: StoredPage,
-    asked: Asked,
-    at: str | None,
-) -> tuple[str, str, str] | None:
-    """URLs of the next pair of a group, or else the first of the next group, and its place."""
-    rest = members(connection, original.id, asked, duplicate.id, 1)
-    if rest:
-        return original.url, rest[0].page.url, at or ""
-    found = groups(connection, asked, at, 1).groups if at else []
-    return next(((one.original.url, one.first.url, one.at) for one in found), None)
+def next_pair(
+    session: Session, original: StoredPage, duplicate: StoredPage, asked: Asked, at: str | None
+) -> str | None:
+    """Address of the next pair of a group, or else of the first of the next group."""
+    with session.reading() as connection:
+        rest = members(connection, original.id, asked, duplicate.id, 1)
+        urls = [(original.url, rest[0].page.url, at)] if rest else []
+        if not rest and at is not None:
+            found = groups(connection, asked, at, 1).groups
+            urls = [(one.original.url, one.first.url, one.at) for one in found]
+    if not urls:
+        return None
+    return link("/pair", [*zip(("a", "b", "at"), urls[0], strict=True), *asked.pairs])

@@ -49,9 +49,9 @@ def ask(
         connection.close()
 
 
-def fields_of(page: str) -> dict[str, str]:
-    """Hidden fields of the form that reviews what a page shows."""
-    form = page.partition('<section class="decide"')[2]
+def fields_of(page: str, action: str = "/review") -> dict[str, str]:
+    """Hidden fields of a form of a page."""
+    form = page.partition(f'action="{action}"')[2].partition("</form>")[0]
     found = re.findall(r'type="hidden" name="([^"]+)" value="([^"]*)"', form)
     return {name: html.unescape(value) for name, value in found}
 
