@@ -217,11 +217,9 @@ class Canonicaliser:
             SchemeError: a pack that the options need is not installed.
         """
         plain = plain_text(self, text)
-        return (
-            [word for word in self._forms(text) if word]
-            if plain is None
-            else canonical_words(plain)
-        )
+        if plain is not None:
+            return canonical_words(plain)
+        return [word for word in self._forms(text) if word]
 
     @property
     def drops_words(self) -> bool:
