@@ -113,10 +113,12 @@ class Site:
     Attributes:
         known: what was stored before.
         fresh: titles by block that this transaction has learned.
+        number: of the template, which is another one once a block has become template.
     """
 
     def __init__(self, known: KnownSite) -> None:
         self.known = known
+        self.number = 0
         self.fresh: dict[int, int] = {}
         self._titles: dict[int, int | None] = {}  # of blocks that were asked for
 
@@ -146,6 +148,7 @@ class Site:
 
     def _note(self, block: int, title: int) -> None:
         self.fresh[block] = self._titles[block] = title
+        self.number += title == TEMPLATE
 
     def _title(self, block: int) -> int | None:
         if block not in self._titles:
