@@ -138,6 +138,7 @@ def _most_alike(
 
     minima = [other.minima for other in accepted]
     ranked = nearest(row.minima, minima, following.worth, MAX_CANDIDATES_MEASURED)
+    batch.texts.load(accepted[at].id for at, _ in ranked)
     ages = [other.id for other in accepted]
     best = following.best(ranked, ages, measure, any_of_them=any_of_them)
     return None if best is None else Decision("near", accepted[best[0]], *best[1])

@@ -18,7 +18,7 @@ from shingling.store.schema.tables import pages
 from shingling.text import PreparedText
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Iterable
 
     from sqlalchemy import Connection
 
@@ -94,10 +94,11 @@ class Texts:
         else:
             self.new_body_keys[row.id] = body_key
 
-    def load(self, ids: Collection[int]) -> None:
-        """Read the texts of pages together."""
-        found = read_texts(self.connection, ids, self._damaged)
-        self._kept.update((page_id, found.get(page_id)) for page_id in ids)
+    def load(self, ids: Iterable[int]) -> None:
+        """Read the texts of pages together, as far as they are not here."""
+        missing = {*ids} - self._kept.keys() - self.new.keys()
+        found = read_texts(self.connection, missing, self._damaged)
+        self._kept.update((page_id, found.get(page_id)) for page_id in missing)
 
     def of(self, row: Row) -> PreparedText | None:
         """Text of a page, or None where it is not kept."""
@@ -197,7 +198,7 @@ def word_shingles(text: str, scheme: Scheme) -> set[tuple[str, ...]]:
 
 
 def read_texts(
-    connection: Connection, ids: Collection[int], damaged: set[int] | None = None
+    connection: Connection, ids: Iterable[int], damaged: set[int] | None = None
 ) -> dict[int, PreparedText]:
     """Texts that are kept of pages; a damaged one is noted, and left out.
 

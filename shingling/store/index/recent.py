@@ -18,7 +18,7 @@ from sqlalchemy import bindparam, text
 from shingling.store.index.postings import Postings
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from sqlalchemy import Connection, Row, Table
 
@@ -88,14 +88,15 @@ class Recent:
     def add(self, entries: Entries) -> None:
         """Add entries, in the order in which they were appended; a negative page id removes one."""
         self.sizes += np.bincount(_slice(entries[0]), minlength=SLICES)
-        is_gone = entries[1] < 0
-        if self.gone or is_gone.any():
-            for key, page in entries.T.tolist():
+        is_new = entries[1] > 0
+        if self.gone or not is_new.all():
+            for at, (key, page) in enumerate(entries.T.tolist()):
                 if page < 0:
                     self.gone.setdefault(key, set()).add(-page)
-                elif key in self.gone:
-                    self.gone[key].discard(page)
-        part = _by_key(entries[:, ~is_gone])
+                elif page in self.gone.get(key, ()):  # it was there before, and is there again
+                    self.gone[key].remove(page)
+                    is_new[at] = False
+        part = _by_key(entries[:, is_new])
         while self._parts and self._parts[-1].shape[1] < 2 * part.shape[1]:
             part = _by_key(np.concatenate((self._parts.pop(), part), axis=1))
         self._parts.append(part)
@@ -106,19 +107,19 @@ class Recent:
         self._parts = [part[:, _slice(part[0]) != place] for part in self._parts]
         self.gone = {key: pages for key, pages in self.gone.items() if _slice(key) != place}
 
-    def find(self, keys: Sequence[int], most: int) -> Iterator[Entry]:
-        """Yield recent entries under sorted keys, the oldest of each at least."""
-        wanted = np.array(keys, np.int64)
+    def find(self, keys: Sequence[int], most: int) -> dict[int, list[int]]:
+        """Find recent pages under sorted keys: the oldest of each key, or some more."""
+        wanted, found = np.array(keys, np.int64), dict[int, list[int]]()
         for stored, pages in self._parts:
             first = np.searchsorted(stored, wanted, "left")
             last = np.searchsorted(stored, wanted, "right")
             for at in np.flatnonzero(last > first).tolist():
-                key, found = keys[at], pages[first[at] : last[at]]
-                enough = most + len(self.gone.get(key, ()))
-                if len(found) > enough:
-                    found = np.unique(found)[:enough]
-                for page in found.tolist():
-                    yield key, page
+                own = pages[first[at] : last[at]]
+                enough = most + len(self.gone.get(keys[at], ()))
+                if len(own) > enough:
+                    own = np.partition(own, enough - 1)[:enough]
+                found.setdefault(keys[at], []).extend(own.tolist())
+        return found
 
 
 class RecentPostings(Postings):
@@ -129,10 +130,9 @@ class RecentPostings(Postings):
         self._recent = recent
         recent.follow(connection)
 
-    def _select(self, keys: Sequence[int], most: int) -> Iterable[Entry]:
-        gone = self._recent.gone
-        removed = {(key, page) for key in keys for page in gone.get(key, ())} if gone else set()
-        found = set(self._recent.find(keys, most))
+    def _select(self, keys: Sequence[int], most: int) -> Mapping[int, Collection[int]]:
+        recent, gone = self._recent.find(keys, most), self._recent.gone
+        more = max((len(gone.get(key, ())) for key in keys), default=0) if gone else 0
         # Bound to the oldest pages by a range of the primary key: no bucket is read further.
         query = (
             f"SELECT wanted.value, own.page_id FROM json_each(?) AS wanted"  # noqa: S608 (our table)
@@ -141,9 +141,9 @@ class RecentPostings(Postings):
             " ORDER BY page_id LIMIT 1 OFFSET ?), 9223372036854775807)"
         )
         listed = f"[{','.join(map(str, keys))}]"
-        rows = self._connection.exec_driver_sql(query, (listed, most - 1 + len(removed)))
-        found.update(map(tuple, rows.all()))
-        return found - removed
+        for key, page in self._connection.exec_driver_sql(query, (listed, most - 1 + more)):
+            recent.setdefault(key, []).append(page)
+        return {key: {*pages} - gone.get(key, set()) for key, pages in recent.items()}
 
     def write(self, gone: Collection[Entry], come: Collection[Entry]) -> None:
         """Append entries, and merge the largest slices while there are too many."""
