@@ -38,7 +38,7 @@ from shingling.store.schema.tables import (
 )
 from shingling.store.session import refuse
 from shingling.store.templates import SiteCache
-from shingling.text.words_left import WordsLeft
+from shingling.text.canonical import WordsLeft
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
