@@ -258,7 +258,7 @@ class Rebuild:
             row.original_id = row.resemblance = row.containment = row.indexed = None
             row.compared_id = row.reason = None
             row.status, row.stored = "new", False
-        batch = Batch.open(
+        batch = Batch(
             self._database,
             connection,
             scheme,
