@@ -1,4 +1,7 @@
-"""Text -> text that Unicode normalises in linear time and bounded memory, whatever it is.
+"""What each code point is to a word, and texts that are bounded before they are normalised.
+
+First step of text -> words -> shingles -> fingerprints -> minima, SimHash -> signature. The
+compiled kernel has the same classes (`_kernel.c`).
 
 `unicodedata.normalize` sorts combining marks with an insertion sort, in a time that grows with the
 square of their number, and holds the interpreter meanwhile; and NFKC makes 18 characters of one.
@@ -10,20 +13,87 @@ from __future__ import annotations
 
 import unicodedata
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
 import numpy as np
 
 from shingling.errors import printable
-from shingling.text.characters import (
-    IGNORABLE,
-    class_table,
-    from_code_points,
-    to_code_points,
-)
 
-if TYPE_CHECKING:
-    from shingling.text.characters import CharClasses, CodePoints
+CodePoints: TypeAlias = np.ndarray[tuple[int], np.dtype[np.uint32]]
+CharClasses: TypeAlias = np.ndarray[tuple[int], np.dtype[np.uint8]]
+
+SEPARATOR = 0  # stands between words
+LETTER = 1  # letter or digit: part of a word
+MARK = 2  # combining mark: belongs to the letter before it
+SINGLE = 3  # a word by itself
+IGNORABLE = 4  # invisible: removed before a text is cut
+SEGMENTED = 5  # part of a run that a language pack cuts into words
+
+# Scripts written without spaces between words: each of their letters is a word by itself.
+# These are the ideographs and kana (line-break class ID) and the scripts of complex context
+# (class SA) of Unicode Standard Annex #14. Marks within these ranges stay marks.
+UNSPACED = [
+    *[(0x0E01, 0x0E33), (0x0E40, 0x0E46)],  # Thai
+    *[(0x0E81, 0x0EB3), (0x0EBD, 0x0EC6), (0x0EDC, 0x0EDF)],  # Lao
+    *[
+        (0x1000, 0x103F),
+        (0x1050, 0x108F),
+        (0xA9E0, 0xA9EF),
+        (0xA9FA, 0xA9FE),
+        (0xAA60, 0xAA7F),
+    ],  # Myanmar
+    *[(0x1780, 0x17B3), (0x17D7, 0x17D7), (0x17DC, 0x17DC)],  # Khmer
+    *[
+        (0x1950, 0x19C9),
+        (0x1A00, 0x1A16),
+        (0x1A20, 0x1A54),
+    ],  # Tai Le, New Tai Lue, Lontara, Tai Tham
+    *[(0x3005, 0x3007), (0x3021, 0x3029), (0x3031, 0x3035), (0x3038, 0x303C)],  # ideographic marks
+    *[(0x3041, 0x3096), (0x309D, 0x309F), (0x30A1, 0x30FF), (0x31F0, 0x31FF)],  # kana
+    *[(0x3105, 0x312F), (0x31A0, 0x31BF)],  # Bopomofo
+    *[(0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x323AF)],  # Han
+    *[(0xA000, 0xA48C), (0xAA80, 0xAADD)],  # Yi, Tai Viet
+    *[(0x16FE0, 0x18D08), (0x1AFF0, 0x1B2FB)],  # Tangut, Khitan, kana extensions, Nushu
+]
+
+# Default_Ignorable_Code_Point, which NFKC_Casefold removes.
+_IGNORABLE = [
+    *[(0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x17B4, 0x17B5)],
+    *[(0x180B, 0x180F), (0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164)],
+    *[(0xFE00, 0xFE0F), (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0), (0xE0000, 0xE0FFF)],
+]
+
+
+@cache
+def class_table() -> CharClasses:
+    """Class of every code point: uint8[0x110000]."""
+    classes = np.zeros(0x110000, dtype=np.uint8)
+    for code in range(0x20000):
+        char = chr(code)
+        if char.isalnum():
+            classes[code] = LETTER
+        elif code >= 0x300 and unicodedata.category(char) in ("Mn", "Mc"):
+            classes[code] = MARK
+    for low, high in UNSPACED:
+        letters = classes[low : high + 1]
+        if low >= 0x20000:
+            letters[:] = SINGLE
+        letters[letters == LETTER] = SINGLE
+    for low, high in _IGNORABLE:
+        classes[low : high + 1] = IGNORABLE
+    return classes
+
+
+def to_code_points(text: str) -> CodePoints:
+    """Code points of a text, lone surrogates included: uint32[n]."""
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+
+
+def from_code_points(codes: CodePoints) -> str:
+    """Text of code points; the inverse of `to_code_points`."""
+    text: str = codes.astype("<u4", copy=False).tobytes().decode("utf-32-le", "surrogatepass")
+    return text
+
 
 MAX_NON_STARTERS = 30
 """Combining marks in a row, decomposed: Unicode Standard Annex #15, section 13."""
@@ -42,8 +112,6 @@ _IS_LONG = 16
 
 # A run of more than 30 marks has this many code points at least: 3 marks of a letter, 2 of each.
 _MIN_RUN = 14
-_SAMPLED = 3  # of so many code points, one is looked at first
-_SAMPLES_IN_RUN = _MIN_RUN // _SAMPLED
 
 
 def bounded(text: str) -> str:
@@ -60,7 +128,8 @@ def bounded(text: str) -> str:
     if text.isascii():
         return text
     codes = to_code_points(text)
-    return text if _is_bounded(codes) else _bound(codes)
+    properties = _properties().take(codes)
+    return _bound(codes, properties) if _may_be_unbounded(properties) else text
 
 
 def nfkc(text: str) -> str:
@@ -73,28 +142,19 @@ def nfc(text: str) -> str:
     return unicodedata.normalize("NFC", bounded(text))
 
 
-def _is_bounded(codes: CodePoints) -> bool:
-    """Whether `bounded` leaves a text as it is for sure; False where it has to be looked at."""
-    if len(codes) > MAX_LONG_CHARS:
-        is_long = _properties().take(codes) & np.uint8(_IS_LONG) != 0
-        if np.count_nonzero(is_long) > MAX_LONG_CHARS:
-            return False
-    return not (_has_run(codes[::_SAMPLED], _SAMPLES_IN_RUN) and _has_run(codes, _MIN_RUN))
-
-
-def _has_run(codes: CodePoints, length: int) -> bool:
-    """Whether so many marks or invisible characters stand in a row."""
-    in_run = _properties().take(codes) & np.uint8(_IS_MARK | _IS_INVISIBLE) != 0
+def _may_be_unbounded(properties: CharClasses) -> bool:
+    """Whether a text has a run of marks or invisible characters, or many long characters."""
+    in_run = properties & np.uint8(_IS_MARK | _IS_INVISIBLE) != 0
     run = 1
-    while run < length:  # each of `in_run` is the first of so many
-        step = min(run, length - run)
+    while run < _MIN_RUN:  # each of `in_run` is the first of so many
+        step = min(run, _MIN_RUN - run)
         in_run = in_run[:-step] & in_run[step:]
         run += step
-    return bool(in_run.any())
+    is_long = properties & np.uint8(_IS_LONG) != 0
+    return bool(in_run.any() or np.count_nonzero(is_long) > MAX_LONG_CHARS)
 
 
-def _bound(codes: CodePoints) -> str:
-    properties = _properties().take(codes)
+def _bound(codes: CodePoints, properties: CharClasses) -> str:
     counts = np.cumsum(properties & _COUNT, dtype=np.uint32)
     is_mark = properties & _IS_MARK != 0
     starts = np.flatnonzero(properties & (_IS_MARK | _IS_INVISIBLE) == 0)

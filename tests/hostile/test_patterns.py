@@ -18,10 +18,10 @@ from shingling import errors
 from shingling.extraction import html, limits, pages, parsed, resiliparse, trafilatura
 from shingling.similarity import diff
 from shingling.store import urls
-from shingling.text import blocks, canonical, markup, titles
+from shingling.text import canonical, prepared, titles
 from shingling.text.languages import packs
 from shingling.tuning import pairs
-from shingling.web import many
+from shingling.web import reviewing
 from tests.hostile.growth import cpu_seconds, is_linear
 
 if TYPE_CHECKING:
@@ -48,25 +48,22 @@ _USES: dict[str, Callable[[Any], Any]] = {
     "extraction.resiliparse._HAS_HTML": resiliparse._HAS_HTML.search,
     "extraction.trafilatura._FRAGMENT": trafilatura._FRAGMENT.match,
     "similarity.diff._WORD": diff._WORD.findall,
-    "similarity.diff._SENTENCE_MARKS": diff._SENTENCE_MARKS.findall,
-    "similarity.diff._BLANKS": diff._BLANKS.match,
-    "similarity.diff._WIDE_MARK": diff._WIDE_MARK.search,
+    "similarity.diff._SENTENCE_END": diff._SENTENCE_END.findall,
     "store.urls._CREDENTIALS": urls._CREDENTIALS.match,
     "store.urls._USUAL": urls._USUAL.match,
     "store.urls._PATH": urls._PATH.match,
     "store.urls._INDEX": urls._INDEX.fullmatch,
-    "text.blocks._NUMBER": blocks._NUMBER.findall,
-    "text.blocks._LETTER": blocks._LETTER.search,
+    "text.prepared._NUMBER": prepared._NUMBER.findall,
+    "text.prepared._LETTER": prepared._LETTER.search,
     "extraction.pages._FORMATTING_TAG": pages._FORMATTING_TAG.findall,
     "text.canonical._SENTENCE_END": canonical._SENTENCE_END.split,
     "text.languages.packs._LATIN": packs._LATIN.fullmatch,
     "text.languages.packs._CYRILLIC": packs._CYRILLIC.fullmatch,
-    "text.markup._COMMENT": markup.remove_markup,
-    "text.markup._SCRIPT": markup.remove_markup,
-    "text.markup._TAG": markup.remove_markup,
-    "text.markup._TAG_WITH_VALUES": markup.remove_markup,
-    "text.markup._INVALID_REFERENCE": markup._INVALID_REFERENCE.findall,
-    "text.titles._DIGIT": titles._DIGIT.search,
+    "text.canonical._COMMENT": canonical.remove_markup,
+    "text.canonical._SCRIPT": canonical.remove_markup,
+    "text.canonical._TAG": canonical.remove_markup,
+    "text.canonical._TAG_WITH_VALUES": canonical.remove_markup,
+    "text.canonical._INVALID_REFERENCE": canonical._INVALID_REFERENCE.findall,
     "text.titles._NUMBERING": titles._NUMBERING.match,
     "text.titles._FIRST_WORD": titles._FIRST_WORD.match,
     "text.titles._SPELLED": titles._SPELLED.fullmatch,
@@ -77,7 +74,7 @@ _USES: dict[str, Callable[[Any], Any]] = {
     "text.titles._ONLY_MARKS": titles._ONLY_MARKS.fullmatch,
     "tuning.pairs._URL": pairs._URL.findall,
     "tuning.settings._CYRILLIC": re.compile(r"[\u0400-\u04ff]{3}").search,
-    "web.many._PAIRS": many._PAIRS.fullmatch,
+    "web.reviewing._IDS": reviewing._IDS.fullmatch,
 }
 _MEETS_NOTHING_FOREIGN = {
     "plugin.settings._PLAIN_SQLITE": "the URL of the store, a setting",
