@@ -79,9 +79,11 @@ class KeptRules:
         here holds.
         """
         now = int(time.time())
-        names = RuleCounts._fields
-        rules = (RuleCounts(**{name: fields.get(name) for name in names}) for fields in records)
-        if given := in_order((rule_row(rule, now) for rule in rules), "rule_key"):
+        rows = []
+        for fields in records:
+            values: dict[str, Any] = {name: fields.get(name) for name in RuleCounts._fields}
+            rows.append(rule_row(RuleCounts(**values), now))
+        if given := in_order(rows, "rule_key"):
             connection.execute(_MERGE_RULES[connection.dialect.name], given)
 
     def forget(

@@ -271,7 +271,8 @@ class SiteRules:
             if len(self.trees) >= MAX_CHANGES and not self._make_room(pinned):
                 return None
             tree = self.trees[change] = Tree(change)
-            self._index()
+            if change.kind not in _OF_QUERY:
+                self._index()
         return tree
 
     def _index(self) -> None:

@@ -302,16 +302,11 @@ class SiteUrls:
         if before is None or not links or before.links == pair.look.links:
             return 0.0
         there = set(links_of(before))
-        new = [link for link in links if link not in there]
-        if not new:
-            return 0.0
-        keys = {self._key(link, pair.changes) for link in there}
-        lost = [
-            link
-            for link in new
-            if self._key(link, pair.changes) not in keys and self._key(link) not in known
-        ]
-        return len(lost) / len(links)
+        unknown = [one for one in links if one not in there and self._key(one) not in known]
+        if len(unknown) > _MAX_LOST_LINKS * len(links):
+            keys = {self._key(link, pair.changes) for link in there}
+            unknown = [link for link in unknown if self._key(link, pair.changes) not in keys]
+        return len(unknown) / len(links)
 
     def _key(self, link: str, changes: tuple[Change, ...] = ()) -> int:
         parts = split(link)
