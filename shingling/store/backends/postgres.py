@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from shingling.store.index.postings import Postings
 from shingling.store.schema.tables import metadata
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from sqlalchemy import URL, Connection, Row, RowMapping, Table, TextClause
@@ -248,10 +249,12 @@ def _committed(last: int, noted: Iterable[Row[Any]]) -> Committed:
 class PostgresPostings(Postings):
     """A table of keys, read and written by arrays: one statement for any number of keys."""
 
-    def _select(self, keys: Sequence[int], most: int) -> Iterable[Entry]:
-        query = _statements(self._table).select
-        found = self._connection.execute(query, {"keys": np.array(keys, np.int64), "most": most})
-        return map(tuple, found)
+    def _select(self, keys: Sequence[int], most: int) -> Mapping[int, Collection[int]]:
+        query, found = _statements(self._table).select, defaultdict[int, list[int]](list)
+        bound = {"keys": np.array(keys, np.int64), "most": most}
+        for key, page_id in self._connection.execute(query, bound):
+            found[key].append(page_id)
+        return found
 
     def write(self, gone: Collection[Entry], come: Collection[Entry]) -> None:
         """Remove entries, and insert others."""
