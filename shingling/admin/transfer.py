@@ -230,7 +230,7 @@ def _readable(
     try:
         for fields in found:
             record = Record(kind, fields)
-            if problem_of(record):
+            if problem_of(record) or (kind == "review" and fields["a"] == fields["b"]):
                 note(damage, f"{kind} {', '.join(map(str, [*fields.values()][:2]))}")
             else:
                 yield record
