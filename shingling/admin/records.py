@@ -14,13 +14,14 @@ from shingling.store.schema.rows import EXPORTED_FIELDS
 from shingling.store.schema.site_entries import are_entries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from shingling.store.schema.checks import Check
 
 FORMAT = 1
 """Version of the format."""
 
+_OTHER_NAMES = ("packs", "extractors", "rules", "created", "pages", "texts")  # of a header
 _MAX_SHOWN_CHARACTERS = 60  # of a value in a message
 
 
@@ -61,12 +62,12 @@ class Header:
 
     scheme: Scheme
     index: Index
-    packs: Mapping[str, str]
+    packs: dict[str, str]
     created: int
     pages: int
     texts: bool
-    extractors: Sequence[str] = ()
-    rules: Mapping[str, str] = field(default_factory=dict)
+    extractors: list[str] = field(default_factory=list)
+    rules: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, record: Record) -> Header:
@@ -77,9 +78,10 @@ class Header:
         """
         if record.kind != "store":
             raise record.error(f"the first record of a store is expected, not {record.kind!r}")
-        _require(record, _STORE)
         fields = record.fields
-        _require(Record("index", fields["index"], record.where), _INDEX)
+        problem = _problem_of(fields, _STORE) or _problem_of(fields["index"], _INDEX)
+        if problem:
+            raise record.error(problem)
         try:
             scheme = Scheme.from_dict(fields["scheme"])
             index = Index.stored(*(fields["index"][name] for name in _INDEX))
@@ -89,23 +91,13 @@ class Header:
         other_width = isinstance(halves, Halves) and halves.bits != scheme.simhash.bits
         if index.columns() != fields["index"] or other_width:
             raise record.error(f"index is {_shown(fields['index'])}, not one of this release")
-        others = ("packs", "created", "pages", "texts", "extractors", "rules")
-        return cls(scheme, index, **{name: fields[name] for name in others})
+        return cls(scheme, index, **{name: fields[name] for name in _OTHER_NAMES})
 
     def record(self) -> Record:
         """First record of an export."""
-        fields = {
-            "format": FORMAT,
-            "scheme": self.scheme.as_dict(),
-            "index": self.index.columns(),
-            "packs": dict(self.packs),
-            "extractors": list(self.extractors),
-            "rules": dict(self.rules),
-            "created": self.created,
-            "pages": self.pages,
-            "texts": self.texts,
-        }
-        return Record("store", fields)
+        fields = {name: getattr(self, name) for name in _OTHER_NAMES}
+        own = {"scheme": self.scheme.as_dict(), "index": self.index.columns()}
+        return Record("store", {"format": FORMAT, **own, **fields})
 
 
 def checked(records: Iterable[Record]) -> Iterator[Record]:
@@ -123,7 +115,8 @@ def checked(records: Iterable[Record]) -> Iterator[Record]:
         last = record
         if record.kind not in _KINDS:
             raise record.error(f"a record {_shown(record.kind)} is not known")
-        _require(record, _KINDS[record.kind])
+        if problem := problem_of(record):
+            raise record.error(problem)
         if record.kind == "run":
             runs.add(record.fields["id"])
         elif record.kind == "page":
@@ -139,6 +132,18 @@ def checked(records: Iterable[Record]) -> Iterator[Record]:
         raise RecordError(f"the end is missing: cut off after {number:,} pages")
 
 
+def batches(records: Iterable[Record], size: int) -> Iterator[list[Record]]:
+    """Yield records in lists of one kind, of so many at most."""
+    batch: list[Record] = []
+    for record in records:
+        if batch and (len(batch) == size or batch[0].kind != record.kind):
+            yield batch
+            batch = []
+        batch.append(record)
+    if batch:
+        yield batch
+
+
 def _require_page(record: Record, runs: set[int]) -> None:
     fields = record.fields
     if fields.get("run") is not None and fields["run"] not in runs:
@@ -152,12 +157,18 @@ def _require_page(record: Record, runs: set[int]) -> None:
         raise record.error("status, original_id and resemblance contradict each other")
 
 
-def _require(record: Record, fields: Mapping[str, Check]) -> None:
-    for name, (fits, expected) in fields.items():
-        value = record.fields.get(name)
+def problem_of(record: Record) -> str:
+    """Say what is wrong with the fields of a record; "" if nothing is known to be."""
+    return _problem_of(record.fields, _KINDS.get(record.kind, {}))
+
+
+def _problem_of(fields: Mapping[str, Any], checks: Mapping[str, Check]) -> str:
+    for name, (fits, expected) in checks.items():
+        value = fields.get(name)
         if not fits(value):
             found = "missing" if value is None else _shown(value)
-            raise record.error(f"{name} is {found}, not {expected}")
+            return f"{name} is {found}, not {expected}"
+    return ""
 
 
 def _shown(value: object) -> str:

@@ -36,7 +36,7 @@ from shingling.store.schema.tables import pages, rules, runs, texts
 from shingling.store.urls import safe_url
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from sqlalchemy import ColumnElement, Connection, RowMapping, Select
 
@@ -264,7 +264,7 @@ def list_runs(connection: Connection, limit: int = 10) -> list[RunRecord]:
     ]
 
 
-def sound_run(row: RowMapping) -> dict[str, Any]:
+def sound_run(row: RowMapping | Mapping[str, Any]) -> dict[str, Any]:
     """Row of a run with harmless values in place of impossible ones."""
     sound = {
         name: row[name] if check[0](row[name]) else harmless

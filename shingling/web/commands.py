@@ -14,7 +14,7 @@ from shingling.console.option_types import text, whole_number
 from shingling.console.output import FOUND, print_json, print_lines
 from shingling.console.subcommand import HelpGroup, Subcommand
 from shingling.errors import ShinglingError, require
-from shingling.plugin.setting_values import is_html_file
+from shingling.web.room import is_html_file
 
 if TYPE_CHECKING:
     import argparse
@@ -86,10 +86,8 @@ def _report(options: argparse.Namespace, settings: DedupSettings) -> int:
     from rich.filesize import decimal
 
     require("web", "the report", "jinja2", error=ShinglingError)
-    from shingling.web.report import check_file, report_page, write_page
+    from shingling.web.report import report_page, write_page
 
-    if options.file != "-":
-        check_file(options.file)
     with open_session(options, settings) as session:
         page = report_page(session)
     if options.file == "-":

@@ -243,11 +243,11 @@ BAD = {
     "long hash": (changed("page", text_hash=bytes(17)), "text_hash is"),
     "simhash too high": (changed("page", simhash=1 << 64), "simhash is 18446744073709551616"),
     "id that is true": (changed("page", id=True), "id is True"),
-    "same id": (changed("page", 1, id=1), "a second page has the id 1"),
-    "same url": (
-        changed("page", 1, url="https://a.example/1"),
-        "a second page has the URL https://a.example/1",
+    "same id": (
+        changed("page", 1, id=1),
+        "this page, or one of the next 5, has the id or the URL of another",
     ),
+    "same url": (changed("page", 1, url="https://a.example/1"), "has the id or the URL of another"),
     "no url": (changed("page", url=""), "url is '', not a URL"),
     "NUL": (changed("page", title="a\0b"), r"title is 'a\\x00b'"),
     "surrogate": (changed("page", title="\ud800"), "title is"),
@@ -263,11 +263,11 @@ BAD = {
         changed("page", 2, original_id=99),
         r"page 3 \(https://a.example/3\): its original, 99, is missing",
     ),
-    "chain": (changed("page", 2, original_id=1), "its original, 1, is no original"),
-    "original of another scope": (changed("page", 4, original_id=2), "no original of its scope"),
+    "chain": (changed("page", 2, original_id=1), "its original, 1, is missing, or no original"),
+    "original of another scope": (changed("page", 4, original_id=2), "or no original of its scope"),
     "missing run": (changed("page", run=9), "run 9 is not in the file"),
     "run without a name": (changed("run", spider=None), "spider is missing"),
-    "review of one page": (changed("review", b="https://a.example/1"), "and itself"),
+    "review of one page": (changed("review", b="https://a.example/1"), "the same as itself"),
     "review without a word": (changed("review", same="yes"), "same is 'yes'"),
 }
 

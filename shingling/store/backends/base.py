@@ -33,6 +33,7 @@ TextHash: TypeAlias = bytes  # 16 of them
 MAX_WAIT_SECONDS = 60.0  # for a database that is locked or cannot be reached
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.02, 1.0  # between two attempts
 _WARN_AFTER_SECONDS = 2.0
+NOT_UTF8 = "malformed names that are no UTF-8"
 MAX_OVERTAKEN = 2  # times, then a transaction writes alone
 
 
@@ -351,6 +352,8 @@ class Database(ABC):
             line = f"{self.where}: {self._secrets.hide(self.explained(lines[0]))}"
             cause = self._secrets.cause(error)
             raise (StoreError(line) if trouble is None else AgainError(line, trouble)) from cause
+        except UnicodeDecodeError as error:  # in what SQLite says of a damaged schema
+            raise StoreError(f"{self.where}: {self.explained(NOT_UTF8)}") from error
         except (SQLAlchemyError, NoSuchModuleError, OSError) as error:
             line = self._secrets.hide(str(error).splitlines()[0])
             raise StoreError(f"{self.where}: {line}") from self._secrets.cause(error)

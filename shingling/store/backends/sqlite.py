@@ -15,7 +15,7 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import StaticPool
 
 from shingling.errors import StoreError
-from shingling.store.backends.base import MAX_WAIT_SECONDS, Database, Trouble
+from shingling.store.backends.base import MAX_WAIT_SECONDS, NOT_UTF8, Database, Trouble
 from shingling.store.index.recent import Recent, RecentPostings
 
 if TYPE_CHECKING:
@@ -186,6 +186,19 @@ class SqliteDatabase(
         with self._named_errors():
             retried(lambda: once(True))
 
+    def become(self, other: Database) -> None:
+        """Have the content of another file instead of one's own, all or nothing."""
+
+        def copy() -> None:
+            with self.engine.connect() as own, other.engine.connect() as sound:
+                raw, source = own.connection.driver_connection, sound.connection.driver_connection
+                assert raw is not None
+                assert source is not None
+                source.backup(raw)
+
+        with self._named_errors():
+            retried(copy)
+
     def trouble(self, error: DBAPIError) -> Trouble | None:
         """`AWAY` where another program has locked it; `CONFLICT` at bytes that are no text."""
         message = str(error.orig)
@@ -238,6 +251,8 @@ def _check_file(path: Path) -> bool:
         if path.stat().st_size < _SMALLEST_PAGE_BYTES:
             raise StoreError(f"{path}: not a SQLite database")
         tables = retried(lambda: _tables(path))
+    except UnicodeDecodeError as error:
+        raise StoreError(f"{path}: {_explained(NOT_UTF8)}") from error
     except (OSError, sqlite3.Error) as error:
         raise StoreError(f"{path}: {_explained(str(error))}") from error
     if tables and not {"alembic_version", "scheme", "pages"} <= tables:
@@ -248,6 +263,8 @@ def _check_file(path: Path) -> bool:
 def _explained(message: str) -> str:
     if message == "unable to open database file":
         return f"{message}: it, or its folder, cannot be written"
+    if "malformed" in message:
+        return f"damaged ({message}): run `scrapy dedup check --repair`, or restore a backup"
     return "not a SQLite database" if message == "file is not a database" else message
 
 
