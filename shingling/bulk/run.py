@@ -60,8 +60,8 @@ def deduplicate(
     Rows are decided greedily in their order: a row is a duplicate of the most similar original
     before it, never of another duplicate. Candidates share the key of a band of minima (Indyk and
     Motwani 1998), or a half of their SimHashes but for a few bits, and their texts are compared
-    exactly. An interrupted run continues where it was
-    when the function is called again with the same arguments.
+    exactly. An interrupted run continues with what is signed when the function is called again with
+    the same arguments.
 
     Args:
         inputs: files of JSON lines or CSV (plain, or compressed by gzip or Zstandard), Parquet,
