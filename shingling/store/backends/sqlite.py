@@ -20,13 +20,11 @@ from shingling.store.index.recent import Recent, RecentPostings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from contextlib import AbstractContextManager
 
-    from sqlalchemy import URL, Connection, Engine, RowMapping, Table
+    from sqlalchemy import URL, Connection, RowMapping, Table
     from sqlalchemy.exc import DBAPIError
-    from sqlalchemy.pool import ConnectionPoolEntry
 
-    from shingling.store.backends.base import Committed, TextHash
+    from shingling.store.backends.base import TextHash
     from shingling.store.index.postings import Postings
 
 _T = TypeVar("_T")
@@ -39,17 +37,14 @@ _HASHES_PER_STATEMENT = 256
 _VALUES_PER_STATEMENT = (1, 8, 64, 256)
 _SMALLEST_PAGE_BYTES = 512  # of any database
 _FILES = "files"  # of a connection, in what the pool notes of it
-_LOG = ("-wal", "-shm")
 
 
-class SqliteDatabase(
-    Database,
-    dialect="sqlite",
-    driver="pysqlite",
-    example_url="sqlite:///file.db",
-    several_writers=False,
-):
+class SqliteDatabase(Database):
     """One file, one writer at a time: each transaction that writes does so alone."""
+
+    dialect, driver = "sqlite", "pysqlite"
+    example_url = "sqlite:///file.db"
+    several_writers = False
 
     def __init__(self, url: URL) -> None:
         path = self.file_of(url)
@@ -62,13 +57,13 @@ class SqliteDatabase(
             options["poolclass"] = StaticPool
             options["connect_args"]["check_same_thread"] = False
         self.engine = create_engine(url, **options)
-        self._reader = self.engine.execution_options(reading=True)
-        # Its transactions fail at bytes that are no text, which takes less time than to look.
-        self._writer: Engine = self.engine.execution_options(trusting=True)
-        event.listen(self.engine, "connect", self._connected)
+        self.reader = self.engine.execution_options(reading=True)
+        event.listen(self.engine, "connect", _set_up)
         event.listen(self.engine, "connect", self.note_damage)
+        if self.path is not None:
+            event.listen(self.engine, "begin", self._require_files)
+            event.listen(self.engine, "commit", self._require_files)
         event.listen(self.engine, "begin", _begin)
-        event.listen(self.engine, "commit", _require_files)
         event.listen(self.engine, "rollback", self._rolled_back)
         self._recent: dict[str, Recent] = {}
 
@@ -77,11 +72,11 @@ class SqliteDatabase(
         """Accept a path only, or none: a store in memory.
 
         Raises:
-            StoreError: it has parameters.
+            StoreError: it has a host, or parameters.
         """
         name = url.database or ""
-        if url.query or name.startswith("file:") or "\0" in name:
-            raise StoreError(f"a path with parameters is not supported; expected {cls.example_url}")
+        if url.host or url.username or url.query or name.startswith("file:") or "\0" in name:
+            raise StoreError(f"nothing but a path is supported; expected {cls.example_url}")
 
     @classmethod
     def file_of(cls, url: URL) -> Path | None:
@@ -97,30 +92,30 @@ class SqliteDatabase(
         """
         return self.path is not None and _check_file(self.path)
 
-    def take_turn(self, connection: Connection, *, alone: bool) -> None:
-        """Do nothing: transactions begin IMMEDIATE, so that writers take turns."""
-
-    def lock(self, connection: Connection, keys: Sequence[int]) -> int:
-        """Not called: nobody else writes."""
-        raise NotImplementedError
-
-    def committed_since(self, connection: Connection, last: int) -> Committed:
-        """Not called: nobody else writes."""
-        raise NotImplementedError
-
-    def take_commit_turn(self, connection: Connection, last: int, ids: Sequence[int]) -> Committed:
-        """Not called: nobody else writes."""
-        raise NotImplementedError
-
     def postings(self, connection: Connection, table: Table) -> Postings:
         """Table of keys, together with its recent entries."""
         recent = self._recent.setdefault(table.name, Recent(table.name))
         return RecentPostings(connection, table, recent)
 
-    def _connected(self, connection: sqlite3.Connection, record: ConnectionPoolEntry) -> None:
-        if self.path is not None:
-            record.info[_FILES] = {f"{self.path}": _identity(f"{self.path}")}
-        _set_up(connection)
+    def _require_files(self, connection: Connection) -> None:
+        """Check that the files of a connection are where they were.
+
+        SQLite goes on writing into a file that has been deleted; what is stored there is lost when
+        the last connection is closed.
+
+        Raises:
+            StoreError: one was deleted, moved or replaced.
+        """
+        known: dict[str, tuple[int, int]] = connection.info.setdefault(_FILES, {})
+        for ending in ("", "-wal", "-shm"):
+            file = f"{self.path}{ending}"
+            identity = _identity(file)
+            if identity != known.get(file, identity):
+                raise StoreError(
+                    f"{file}: the file was deleted, moved or replaced while it is open"
+                )
+            if identity is not None:
+                known[file] = identity
 
     def _rolled_back(self, _: Connection) -> None:
         """Forget recent entries that a transaction has not stored."""
@@ -156,27 +151,17 @@ class SqliteDatabase(
         if self.path is None:
             query = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
             return int(connection.scalar(text(query)) or 0)
-        return sum(file.stat().st_size for file in self._files())
-
-    def _files(self) -> list[Path]:
-        """Find the file and its write-ahead log, as far as they are there."""
-        if self.path is None:
-            return []
-        files = (self.path, self.path.with_name(self.path.name + "-wal"))
-        return [file for file in files if file.exists()]
+        log = self.path.with_name(self.path.name + "-wal")
+        return sum(file.stat().st_size for file in (self.path, log) if file.exists())
 
     def refuse_writes(self) -> None:
         """Have connections only answer queries."""
         event.listen(self.engine, "connect", _refuse_writes)
 
-    def change_mark(self) -> object:
-        """Sizes and times of the file and of its write-ahead log."""
-        return [(one.st_size, one.st_mtime_ns) for one in map(Path.stat, self._files())]
-
     def vacuum(self) -> None:
         """Rewrite the file without free pages."""
 
-        def once(_: bool) -> None:
+        def once() -> None:
             with self.engine.connect() as connection:
                 raw = connection.connection.driver_connection
                 assert raw is not None
@@ -184,27 +169,15 @@ class SqliteDatabase(
                 raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").close()
 
         with self._named_errors():
-            retried(lambda: once(True))
+            retried(once)
 
     def trouble(self, error: DBAPIError) -> Trouble | None:
-        """`AWAY` where another program has locked it; `CONFLICT` at bytes that are no text."""
-        message = str(error.orig)
-        if "decode to UTF-8" in message:
-            self._writer = self.engine
-            return Trouble.CONFLICT
-        return Trouble.AWAY if "locked" in message else None
+        """`AWAY` where another program has locked it."""
+        return Trouble.AWAY if "locked" in str(error.orig) else None
 
     def explained(self, message: str) -> str:
         """Message with its likely reason: SQLite writes even to a file that is only read."""
         return _explained(message)
-
-    def begin_writing(self) -> AbstractContextManager[Connection]:
-        """Begin a transaction that trusts texts to be texts, until one has failed at that."""
-        return self._writer.begin()
-
-    def begin_reading(self) -> Connection:
-        """Connect so that a transaction is deferred, and sees one snapshot."""
-        return self._reader.connect()
 
 
 def _filled_up(values: Sequence[_T]) -> list[_T]:
@@ -238,7 +211,7 @@ def _check_file(path: Path) -> bool:
         if path.stat().st_size < _SMALLEST_PAGE_BYTES:
             raise StoreError(f"{path}: not a SQLite database")
         tables = retried(lambda: _tables(path))
-    except (OSError, sqlite3.Error) as error:
+    except (OSError, sqlite3.Error, UnicodeDecodeError) as error:
         raise StoreError(f"{path}: {_explained(str(error))}") from error
     if tables and not {"alembic_version", "scheme", "pages"} <= tables:
         raise StoreError(f"{path}: a database of something else, not a signature store")
@@ -246,6 +219,9 @@ def _check_file(path: Path) -> bool:
 
 
 def _explained(message: str) -> str:
+    # What SQLite says of a damaged schema may itself be no text.
+    if "malformed" in message or "codec can't decode" in message:
+        return f"the file is damaged ({message}): put a copy of it in its place, or remove it"
     if message == "unable to open database file":
         return f"{message}: it, or its folder, cannot be written"
     return "not a SQLite database" if message == "file is not a database" else message
@@ -256,8 +232,10 @@ def _tables(path: Path) -> set[str]:
         return {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
 
 
-def _set_up(connection: sqlite3.Connection) -> None:
+def _set_up(connection: sqlite3.Connection, _record: object) -> None:
     connection.isolation_level = None  # transactions are begun by `_begin`, not by the driver
+    # In a damaged file, bytes that are no text must not end the reading of all others.
+    connection.text_factory = _text
     connection.execute(f"PRAGMA page_size={_PAGE_BYTES}").close()  # before the file is made
     (page_bytes,) = connection.execute("PRAGMA page_size").fetchone()
     for pragma in (
@@ -275,39 +253,12 @@ def _refuse_writes(connection: sqlite3.Connection, _record: object) -> None:
 
 
 def _begin(connection: Connection) -> None:
-    _require_files(connection, in_transaction=False)
-    options = connection.get_execution_options()
-    raw = connection.connection.driver_connection
-    assert raw is not None
-    # In a damaged file, bytes that are no text must not end the reading of all others.
-    raw.text_factory = str if options.get("trusting") else _text
-    connection.exec_driver_sql("BEGIN" if options.get("reading") else "BEGIN IMMEDIATE")
+    is_reading = connection.get_execution_options().get("reading")
+    connection.exec_driver_sql("BEGIN" if is_reading else "BEGIN IMMEDIATE")
 
 
 def _text(raw: bytes) -> str:
     return raw.decode("utf-8", "replace")
-
-
-def _require_files(connection: Connection, *, in_transaction: bool = True) -> None:
-    """Check that the files of a connection are where they were.
-
-    SQLite goes on writing into a file that has been deleted; what is stored there is lost when the
-    last connection is closed.
-
-    Args:
-        connection: to the store.
-        in_transaction: whether it has all of its files open.
-
-    Raises:
-        StoreError: one was deleted, moved or replaced.
-    """
-    files: dict[str, tuple[int, int] | None] = connection.info.get(_FILES, {})
-    if in_transaction and len(files) == 1:
-        logs = {f"{file}{end}": _identity(f"{file}{end}") for file in files for end in _LOG}
-        files.update({file: identity for file, identity in logs.items() if identity})
-    for file, identity in files.items():
-        if _identity(file) != identity:
-            raise StoreError(f"{file}: the file was deleted, moved or replaced while it is open")
 
 
 def _identity(file: str) -> tuple[int, int] | None:

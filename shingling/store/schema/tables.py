@@ -74,6 +74,11 @@ def _page_columns(references: Mapping[str, tuple[str, dict[str, Any]]]) -> Itera
         yield Column(name, one.kind.sql, *keys, primary_key=name == "id", nullable=one.nullable)
 
 
+def _partial_index(name: str, *columns: Column[Any], where: str) -> None:
+    """Index the rows of a table that fulfil a condition."""
+    Index(name, *columns, sqlite_where=text(where), postgresql_where=text(where))
+
+
 pages = Table(
     "pages",
     metadata,
@@ -84,18 +89,11 @@ next_pages = Table("next_pages", metadata, *_page_columns({}))
 
 for _pages in (pages, next_pages):
     Index(f"{_pages}_url_key", _pages.c.url_key, _pages.c.scope, unique=True)
-    Index(
-        f"{_pages}_text_hash",
-        _pages.c.text_hash,
-        sqlite_where=text("status <> 'exact'"),
-        postgresql_where=text("status <> 'exact'"),
-    )
-    Index(
+    _partial_index(f"{_pages}_text_hash", _pages.c.text_hash, where="status <> 'exact'")
+    _partial_index(
         f"{_pages}_original",
-        _pages.c.original_id,
-        _pages.c.status,
-        sqlite_where=_pages.c.original_id.is_not(None),
-        postgresql_where=_pages.c.original_id.is_not(None),
+        *(_pages.c.original_id, _pages.c.status),
+        where="original_id IS NOT NULL",
     )
 
 
@@ -113,8 +111,7 @@ def _postings(name: str) -> Table:
 bands, samples = _postings("bands"), _postings("samples")
 next_bands, next_samples = _postings("next_bands"), _postings("next_samples")
 
-# Recent entries of tables of keys, on SQLite: see `shingling.store.index.recent`. On PostgreSQL,
-# `recent` has the ids of the pages that the last transactions have written, with the owner "pages".
+# Recent entries of tables of keys, on SQLite: see `shingling.store.index.recent`.
 logs = Table(
     "logs",
     metadata,
@@ -130,6 +127,15 @@ recent = Table(
     Column("batch", BigInteger, primary_key=True),
     Column("entries", LargeBinary, nullable=False),
     sqlite_with_rowid=False,
+)
+
+# What the last transactions have written, on PostgreSQL: their numbers follow the order of their
+# commits.
+commits = Table(
+    "commits",
+    metadata,
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    Column("page_ids", LargeBinary, nullable=False),  # int64, little endian
 )
 
 # Keys with more pages than are looked at.
@@ -148,12 +154,7 @@ texts = Table(
     Column("zlib", LargeBinary, nullable=False),  # UTF-8
     Column("body_key", LargeBinary(16)),  # hash of the body that it was read from
 )
-Index(
-    "texts_body_key",
-    texts.c.body_key,
-    sqlite_where=texts.c.body_key.is_not(None),
-    postgresql_where=texts.c.body_key.is_not(None),
-)
+_partial_index("texts_body_key", texts.c.body_key, where="body_key IS NOT NULL")
 
 # Blocks of text that pages of a site have shown: see `shingling.store.templates`.
 site_blocks = Table(
