@@ -62,7 +62,6 @@ bench: .venv/tested
 	$(BIN)/python -m benchmarks.quality
 	$(BIN)/python -m benchmarks.verdicts
 	$(BIN)/python -m benchmarks.releases
-	$(BIN)/python -m benchmarks.agreement
 	$(BIN)/python -m benchmarks.store_growth
 	$(BIN)/python -m benchmarks.hostile
 	$(BIN)/python -m benchmarks.bulk

@@ -1,6 +1,6 @@
-"""Pages for `benchmarks.store_growth`: with texts, as a crawl hands them over, or bare.
+"""Pages for `benchmarks.store_growth`, as a crawl hands them over.
 
-Both are made of their numbers alone: the same each time, whatever was made before.
+They are made of their numbers alone: the same each time, whatever was made before.
 """
 
 from __future__ import annotations
@@ -8,12 +8,11 @@ from __future__ import annotations
 import pickle
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from shingling import Page, Scheme, Signature
-from shingling.sketch import FUNCTIONS, sign
+from shingling import Page, Scheme, Signature, sign
 from shingling.text import PreparedText
 
 if TYPE_CHECKING:
@@ -22,9 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SCHEME = Scheme()
-MINIMA = FUNCTIONS // 2  # words of 64 bits that hold the minima of a bare page
-CHANGED = 4  # minima in which a near-duplicate of a bare page differs from its original
-BARE_SITES, SITES = 5000, 200
+SITES = 200
 VOCABULARY = 20_000  # different words, the n-th of which is as frequent as 1 / n
 OWN_WORDS, PARAGRAPHS = 240, 5  # of a page with a text; with its site's template it has 300 words
 _SYLLABLES = [start + vowel for start in "bcdfghklmnprstvw" for vowel in ("a", "e", "i", "o", "u")]
@@ -32,45 +29,6 @@ _ENDINGS = ("", "", "n", "s", "r", "t", "ng", "ly", "ed", "tion")
 _MONTHS = ("January", "March", "May", "July", "August", "November")
 _FIRST_SECOND = 1_700_000_000
 _SECONDS_OF_YEARS = 1 << 30
-
-
-def random_words(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Random words of pages, the same each time (SplitMix64): uint64[n, MINIMA + 4]."""
-    places = np.arange(MINIMA + 4, dtype=np.uint64)
-    words: Any = numbers[:, None] * np.uint64(len(places)) + places
-    words *= np.uint64(0x9E3779B97F4A7C15)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        words = (words ^ (words >> np.uint64(shift))) * np.uint64(factor)
-    mixed: NDArray[np.uint64] = words ^ (words >> np.uint64(31))
-    return mixed
-
-
-def bare_pages(chosen: Iterable[int], every: int = 0) -> list[Page]:
-    """Pages of random minima, by number; each `every`-th is a near-duplicate of an earlier one."""
-    numbers = np.array([*chosen], dtype=np.uint64)
-    words = random_words(numbers)
-    minima = words[:, :MINIMA].view(np.uint32)
-    if every:
-        copies = numbers % every == every - 1
-        # The first of each `every` pages is never a near-duplicate itself.
-        originals = words[copies, -1] % (numbers[copies] // every + 1) * every
-        copied = random_words(originals)[:, :MINIMA].view(np.uint32)
-        minima[copies, CHANGED:] = copied[:, CHANGED:]
-    return [
-        Page(
-            url=f"https://site{number % BARE_SITES}.example/articles/{number}"
-            "/some-words-of-a-title.html",
-            signature=Signature(
-                minima=row,
-                simhash=int(rest[0]),
-                text_hash=rest[1:3].tobytes(),
-                words=300 + int(rest[3]) % 1201,
-                scheme=SCHEME.id,
-            ),
-            fetched=_FIRST_SECOND + number % _SECONDS_OF_YEARS,
-        )
-        for number, row, rest in zip(numbers.tolist(), minima, words[:, MINIMA:], strict=True)
-    ]
 
 
 @cache
@@ -124,33 +82,20 @@ def _article(number: int) -> tuple[str, list[str]]:
     return headline, [_sentences(words[first:last]) for first, last in pairwise(bounds)]
 
 
-def text_of(number: int, every: int = 0) -> tuple[str, str]:
-    """Title and main text of a page; each `every`-th copies an earlier one on another site."""
-    own = number
-    if every and number % every == every - 1:
-        random = np.random.default_rng((4, number))
-        own = int(random.integers(number // every + 1)) * every
-        if (own - number) % SITES == 0:
-            own = 0 if number % SITES else every
-    headline, paragraphs = _article(own)
-    if own != number:
-        paragraphs[-1] += " " + _article(number)[1][0].partition(".")[0] + "."
+def text_of(number: int) -> tuple[str, str]:
+    """Title and main text of a page."""
+    headline, paragraphs = _article(number)
     site = _site(number % SITES)
     day = f"{1 + number % 28} {_MONTHS[number % len(_MONTHS)]} {2010 + number % 15}"
     lines = [*site.before, headline, day, *paragraphs, *site.after]
     return f"{headline} | {site.name}", "\n".join(lines)
 
 
-def text_pages(chosen: Iterable[int], every: int = 0) -> list[Page]:
-    """Pages of 300 words, signed, of `SITES` sites, each with the template of its site.
-
-    Args:
-        chosen: numbers of the pages.
-        every: each page of which so many are counted is a near-duplicate of an earlier one.
-    """
+def text_pages(chosen: Iterable[int]) -> list[Page]:
+    """Pages of 300 words, signed, of `SITES` sites, each with the template of its site."""
     pages = []
     for number in chosen:
-        title, text = text_of(number, every)
+        title, text = text_of(number)
         prepared = PreparedText(text).ready(SCHEME.canonical)
         prepared = pickle.loads(pickle.dumps(prepared))  # noqa: S301 (as it comes from a worker)
         page = Page(

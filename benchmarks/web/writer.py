@@ -7,7 +7,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from benchmarks.growth_pages import bare_pages
+from benchmarks.growth_pages import text_pages
 from shingling import Store
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def _write(url: str, ended: Event) -> None:
     with Store.open(url) as store:
         run = store.start_run("writer", {})
         while not ended.wait(1 / _BATCHES_PER_SECOND):
-            store.check(bare_pages(range(number, number + _PAGES_PER_BATCH), 4), run=run)
+            store.check(text_pages(range(number, number + _PAGES_PER_BATCH)), run=run)
             number += _PAGES_PER_BATCH
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from shingling.similarity.cosines import Weights
 
-_MAX_GATHERED_POSTINGS = 1 << 22  # at a time
+_MAX_HASHES_LOOKED_UP = 1024  # at a time; each may be in all documents
 
 
 class Document(NamedTuple):
@@ -122,38 +122,31 @@ class _Postings:
     def __init__(
         self, hashes: Sequence[Fingerprints], weights: Sequence[Weights] | None = None
     ) -> None:
-        sizes = [len(values) for values in hashes]
         joined = np.concatenate(hashes)
         order = np.argsort(joined, kind="stable")
-        ordered = joined[order]
-        is_first = np.ones(len(ordered), bool)
-        np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
-        terms = np.empty(len(ordered), np.int64)
-        terms[order] = np.cumsum(is_first) - 1
-        self._starts = np.append(np.flatnonzero(is_first), len(ordered))
-        self._documents = np.repeat(np.arange(len(hashes)), sizes)[order]
+        self._hashes = joined[order]
+        self._documents = np.repeat(np.arange(len(hashes)), [*map(len, hashes)])[order]
         self._weights = None if weights is None else np.concatenate(weights)[order]
-        ends = np.cumsum(sizes)[:-1]
-        self._terms = np.split(terms, ends)
-        self._own_weights = weights
+        self._own_hashes, self._own_weights = hashes, weights
 
     def row(self, place: int) -> Values:
         """Sum of the products of weights that a document has in common with each: float64[n]."""
-        row = np.zeros(len(self._terms))
-        terms = self._terms[place]
-        lengths = self._starts[terms + 1] - self._starts[terms]
-        parts = np.cumsum(lengths) // _MAX_GATHERED_POSTINGS
-        for part in np.split(np.arange(len(terms)), np.flatnonzero(np.diff(parts)) + 1):
-            length = lengths[part]
-            before = np.cumsum(length) - length
-            at = np.arange(length.sum()) + np.repeat(self._starts[terms[part]] - before, length)
+        row = np.zeros(len(self._own_hashes))
+        hashes = self._own_hashes[place]
+        for start in range(0, len(hashes), _MAX_HASHES_LOOKED_UP):
+            part = slice(start, start + _MAX_HASHES_LOOKED_UP)
+            first = np.searchsorted(self._hashes, hashes[part])
+            counts = np.searchsorted(self._hashes, hashes[part], side="right") - first
+            before = np.cumsum(counts) - counts
+            places = np.arange(counts.sum()) + np.repeat(first - before, counts)
             weights = None
             if self._weights is not None and self._own_weights is not None:
-                weights = self._weights[at] * np.repeat(self._own_weights[place][part], length)
-            row += np.bincount(self._documents[at], weights, len(row))
+                weights = self._weights[places] * np.repeat(self._own_weights[place][part], counts)
+            row += np.bincount(self._documents[places], weights, len(row))
         return row
 
     def alone(self) -> Values:
         """Hashes of each document that no other has: float64[n]."""
-        lengths = np.diff(self._starts)
-        return np.array([(lengths[terms] == 1).sum() for terms in self._terms], np.float64)
+        _, first, counts = np.unique(self._hashes, return_index=True, return_counts=True)
+        alone = self._documents[first[counts == 1]]
+        return np.bincount(alone, minlength=len(self._own_hashes)).astype(np.float64)

@@ -10,7 +10,7 @@ import numpy as np
 
 from shingling.errors import SchemeError
 from shingling.rules.measures import WEIGHTINGS
-from shingling.sketch import feature_hashes, table_entries, word_hashes
+from shingling.sketch import feature_hashes, look_up, table_entries, word_hashes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -53,11 +53,8 @@ class DocumentFrequencies:
                 distinct = distinct[np.isin(distinct, among)]
             counts.update(distinct.tolist())
         order = sorted(counts)
-        return cls(
-            number,
-            np.array(order, np.uint64),
-            np.array([counts[value] for value in order], np.float64),
-        )
+        values = np.array([counts[value] for value in order], np.float64)
+        return cls(number, np.array(order, np.uint64), values)
 
     @classmethod
     def of_table(cls, idf: Idf) -> Self:
@@ -68,12 +65,7 @@ class DocumentFrequencies:
 
     def of(self, hashes: Fingerprints) -> Weights:
         """Documents with each of these features; 0 for those that none has."""
-        found = np.zeros(len(hashes))
-        if len(self.hashes):
-            places = np.minimum(np.searchsorted(self.hashes, hashes), len(self.hashes) - 1)
-            known = self.hashes[places] == hashes
-            found[known] = self.counts[places[known]]
-        return found
+        return look_up(hashes, self.hashes, self.counts, 0)
 
 
 @dataclass(frozen=True)
@@ -132,12 +124,14 @@ def cosine(a: Sequence[str], b: Sequence[str], weighting: Weighting | None = Non
     0.0 where a text has no words, or none of a weight above 0.
     """
     weighting = weighting or Weighting()
-    hashed = [weighting.hashes(words) for words in (a, b)]
-    frequencies = weighting.frequencies or DocumentFrequencies.of_documents(hashed)
-    values, places = np.unique(np.concatenate(hashed), return_inverse=True)
-    vectors = np.zeros((2, len(values)))
-    for row, own in zip(vectors, (places[: len(hashed[0])], places[len(hashed[0]) :]), strict=True):
-        row += np.bincount(own, minlength=len(values))
-        row[:] = weighting.weigh(values, row, frequencies)
-    lengths = (vectors**2).sum(axis=1).prod()
-    return min(float(vectors[0] @ vectors[1] / np.sqrt(lengths)), 1.0) if lengths else 0.0
+    features = [count_features(weighting.hashes(words)) for words in (a, b)]
+    frequencies = weighting.frequencies or DocumentFrequencies.of_documents(
+        hashes for hashes, _ in features
+    )
+    first, second = (weighting.weigh(*own, frequencies) for own in features)
+    _, in_first, in_second = np.intersect1d(
+        features[0][0], features[1][0], assume_unique=True, return_indices=True
+    )
+    lengths = (first @ first) * (second @ second)
+    product = first[in_first] @ second[in_second]
+    return min(float(product / np.sqrt(lengths)), 1.0) if lengths else 0.0

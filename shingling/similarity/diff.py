@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from difflib import SequenceMatcher
 from functools import cache
-from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import accumulate, groupby, pairwise
+from operator import itemgetter
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from shingling.text import UNSPACED, canonical_words
 
@@ -19,10 +20,11 @@ _MAX_DIFF_STEPS = 20_000_000  # of one difference of two texts: about three seco
 # A letter of a script without spaces with the marks after it, or a word; with the blanks after.
 _LETTERS = "".join(f"{chr(low)}-{chr(high)}" for low, high in UNSPACED)
 _WORD = re.compile(rf"[{_LETTERS}](?:[^\w\s]|_)*\s*|[^\s{_LETTERS}]+\s*")
-_MARKS = ".!?。！？"  # that end a sentence with the blanks after them; wide ones also without
-_SENTENCE_MARKS = re.compile(rf"[{_MARKS}]+|\n")
-_BLANKS = re.compile(r"\s*")
-_WIDE_MARK = re.compile("[。！？]")
+# Full stops end a sentence with the blanks after them; wide ones also without.
+_SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s++|(?<=[。！？])(?![.!?。！？\s])|\n")
+
+_Token: TypeAlias = tuple[str, str]  # as it is written, and its canonical form
+_Stretch: TypeAlias = "tuple[bool, Sequence[_Token], Sequence[_Token]]"  # same or not, a, b
 
 
 class Change(NamedTuple):
@@ -41,20 +43,20 @@ def word_diff(a: str, b: str) -> list[Change]:
     1988, by difflib); where very many differ in a row, they are not taken apart. Time grows
     linearly with the texts, beyond a limit on what is compared.
     """
-    changes: list[tuple[bool, list[str], list[str]]] = []
     matcher = _Matcher(_MAX_DIFF_STEPS)
-    sentences = _tokens(_sentences(a)), _tokens(_sentences(b))
-    for same, own, other in matcher.stretches(*sentences):
-        if same:
-            _append(changes, True, own, other)
-            continue
-        words = [_tokens(written_words("".join(t for t, _ in part))) for part in (own, other)]
-        if len(words[0]) * len(words[1]) > _MAX_WORD_PAIRS:
-            _append(changes, False, own, other)
-            continue
-        for equal, first, second in matcher.stretches(*words):
-            _append(changes, equal, first, second)
-    return [Change(same, _joined(own), _joined(other)) for same, own, other in changes]
+    stretches: list[_Stretch] = []
+    for stretch in matcher.stretches(_tokens(_sentences(a)), _tokens(_sentences(b))):
+        same, *parts = stretch
+        words = [] if same else [_tokens(written_words(_written(part))) for part in parts]
+        if same or len(words[0]) * len(words[1]) > _MAX_WORD_PAIRS:
+            stretches.append(stretch)
+        else:
+            stretches += matcher.stretches(*words)
+    changes = []
+    for same, group in groupby(stretches, key=itemgetter(0)):
+        _, own, other = zip(*group, strict=True)
+        changes.append(Change(same, _on_one_line(own), _on_one_line(other)))
+    return changes
 
 
 def written_words(text: str) -> list[str]:
@@ -67,32 +69,22 @@ def written_words(text: str) -> list[str]:
 
 def _sentences(text: str) -> list[str]:
     """Sentences of a text, each with the marks and blanks after it, in linear time."""
-    sentences = []
-    start = 0
-    for found in _SENTENCE_MARKS.finditer(text):
-        end = found.end()
-        is_line = text[end - 1] == "\n"
-        blanks_end = end if is_line else _BLANKS.match(text, end).end()  # type: ignore[union-attr]
-        # A mark at the very beginning of a sentence does not end it.
-        while (first := max(found.start(), start + 1)) < end:
-            stop = blanks_end
-            if stop == end and not is_line:
-                wide = _WIDE_MARK.search(text, first, end)
-                if wide is None:
-                    break
-                stop = wide.end()
-            sentences.append(text[start:stop])
-            start = stop
-    return [*sentences, text[start:]] if start < len(text) else sentences
-
-
-_Token = tuple[str, str]  # as it is written, and its canonical form
+    ends = [found.end() for found in _SENTENCE_END.finditer(text)]
+    return [text[start:end] for start, end in pairwise([0, *ends, len(text)])]
 
 
 def _tokens(parts: Sequence[str]) -> list[_Token]:
     """Parts with their canonical forms; those without a word say nothing."""
     canonical = cache(lambda part: " ".join(canonical_words(part)))
     return [(part, form) for part in parts if (form := canonical(part))]
+
+
+def _written(tokens: Sequence[_Token]) -> str:
+    return "".join(written for written, _ in tokens)
+
+
+def _on_one_line(parts: Sequence[Sequence[_Token]]) -> str:
+    return " ".join("".join(map(_written, parts)).split())
 
 
 class _Matcher:
@@ -105,9 +97,7 @@ class _Matcher:
     def __init__(self, steps: int) -> None:
         self._steps = steps
 
-    def stretches(
-        self, a: Sequence[_Token], b: Sequence[_Token]
-    ) -> Iterator[tuple[bool, Sequence[_Token], Sequence[_Token]]]:
+    def stretches(self, a: Sequence[_Token], b: Sequence[_Token]) -> Iterator[_Stretch]:
         """Yield what is the same and what differs, in order."""
         own = other = 0
         for a_start, b_start, size in [*self._equal_blocks(a, b), (len(a), len(b), 0)]:
@@ -131,10 +121,8 @@ class _Matcher:
         waiting = [(0, len(a), 0, len(b))]
         while waiting:
             a_low, a_high, b_low, b_high = waiting.pop()
-            if a_low >= a_high or b_low >= b_high:
-                continue
             steps = steps_before[a_high] - steps_before[a_low]
-            if steps > self._steps:
+            if not (a_low < a_high and b_low < b_high and steps <= self._steps):
                 continue
             self._steps -= steps
             a_start, b_start, size = matcher.find_longest_match(a_low, a_high, b_low, b_high)
@@ -143,22 +131,3 @@ class _Matcher:
                 waiting.append((a_low, a_start, b_low, b_start))
                 waiting.append((a_start + size, a_high, b_start + size, b_high))
         return sorted(blocks)
-
-
-def _append(
-    changes: list[tuple[bool, list[str], list[str]]],
-    same: bool,
-    own: Sequence[_Token],
-    other: Sequence[_Token],
-) -> None:
-    """Add a stretch, to the one before it where both are the same or both differ."""
-    if not (own or other):
-        return
-    if not changes or changes[-1][0] != same:
-        changes.append((same, [], []))
-    changes[-1][1].extend(text for text, _ in own)
-    changes[-1][2].extend(text for text, _ in other)
-
-
-def _joined(parts: Sequence[str]) -> str:
-    return " ".join("".join(parts).split())

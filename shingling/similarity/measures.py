@@ -69,14 +69,12 @@ class Overlap:
     @property
     def resemblance(self) -> float:
         """Shared shingles / all shingles (Jaccard); 0.0 where there are none."""
-        union = self.a + self.b - self.shared
-        return self.shared / union if union else 0.0
+        return self.shared / max(self.a + self.b - self.shared, 1)
 
     @property
     def containment(self) -> float:
         """Shared shingles / shingles of the smaller text; 0.0 where it has none."""
-        smaller = min(self.a, self.b)
-        return self.shared / smaller if smaller else 0.0
+        return self.shared / max(min(self.a, self.b), 1)
 
 
 def overlap(a: Fingerprints, b: Fingerprints) -> Overlap:
@@ -88,7 +86,7 @@ def overlap(a: Fingerprints, b: Fingerprints) -> Overlap:
 
 def standard_error(resemblance: float) -> float:
     """Compute the standard error of a resemblance estimated from 84 minima."""
-    return sqrt(max(resemblance * (1 - resemblance), 0.0) / FUNCTIONS)
+    return sqrt(resemblance * (1 - resemblance) / FUNCTIONS)
 
 
 def estimate(a: Signature, b: Signature) -> float:

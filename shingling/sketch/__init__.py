@@ -8,7 +8,7 @@ and `exact` make the parts of a `signature`; `signing` makes signatures of texts
 from shingling.sketch.banding import SUPERSHINGLES, Banding, Keys
 from shingling.sketch.exact import exact_hash
 from shingling.sketch.halves import Halves
-from shingling.sketch.idf import Idf, table_entries, word_weights
+from shingling.sketch.idf import Idf, look_up, table_entries
 from shingling.sketch.minhash import FAMILIES, FUNCTIONS, Minima
 from shingling.sketch.scheme import Scheme
 from shingling.sketch.shingles import Fingerprints, fmix64, winnow, word_hashes
@@ -42,6 +42,7 @@ __all__ = [
     "fingerprint_set",
     "fingerprint_set_of_words",
     "fmix64",
+    "look_up",
     "shingle_text",
     "shingle_words",
     "sign",
@@ -50,5 +51,4 @@ __all__ = [
     "table_entries",
     "winnow",
     "word_hashes",
-    "word_weights",
 ]

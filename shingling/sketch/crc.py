@@ -39,8 +39,6 @@ POLYNOMIALS = (
 )
 # fmt: on
 
-_FINGERPRINT_BYTES = 8
-
 
 @cache
 def _tables() -> tuple[np.ndarray[tuple[int, int, int], np.dtype[np.uint32]], HashValues]:
@@ -51,25 +49,28 @@ def _tables() -> tuple[np.ndarray[tuple[int, int, int], np.dtype[np.uint32]], Ha
     Returns:
         uint32[8, 84, 256] by place, function and byte; uint32[84, 1].
     """
-    of_last_byte = np.array(
-        [
-            crcmod.Crc((1 << 32) | polynomial, initCrc=0, rev=True, xorOut=0xFFFFFFFF).table
-            for polynomial in POLYNOMIALS
-        ],
-        dtype=np.uint32,
-    )
-    tables = [of_last_byte]
-    for _ in range(_FINGERPRINT_BYTES - 1):  # one byte further from the end
-        tables.insert(0, _shift_by_zero_byte(tables[0], of_last_byte))
-    zeros = np.full((len(POLYNOMIALS), 1), 0xFFFFFFFF, dtype=np.uint32)
-    for _ in range(_FINGERPRINT_BYTES):
-        zeros = _shift_by_zero_byte(zeros, of_last_byte)
-    return np.stack(tables), zeros ^ np.uint32(0xFFFFFFFF)
+    zeros = _crcs(np.zeros(1, np.uint64))
+    values = np.arange(256, dtype=np.uint64)
+    added = [_crcs(values << np.uint64(8 * place)) ^ zeros for place in range(8)]
+    return np.stack(added), zeros
 
 
-def _shift_by_zero_byte(crcs: HashValues, of_last_byte: HashValues) -> HashValues:
-    looked_up = np.take_along_axis(of_last_byte, (crcs & np.uint32(0xFF)).astype(np.intp), axis=1)
-    return looked_up ^ (crcs >> np.uint32(8))
+def _crcs(fingerprints: Fingerprints) -> HashValues:
+    """CRC-32 of each fingerprint by each polynomial, byte by byte: uint32[84, n]."""
+    polynomials = ((1 << 32) | polynomial for polynomial in POLYNOMIALS)
+    crcs = (crcmod.Crc(polynomial, 0, rev=True, xorOut=0xFFFFFFFF) for polynomial in polynomials)
+    table = np.array([crc.table for crc in crcs], dtype=np.uint32)
+    shape = len(POLYNOMIALS), len(fingerprints)
+    values: HashValues = np.full(shape, 0xFFFFFFFF, dtype=np.uint32)
+    for column in _bytes_of(fingerprints):
+        places = ((values & np.uint32(0xFF)) ^ column).astype(np.intp)
+        values = np.take_along_axis(table, places, axis=1) ^ (values >> np.uint32(8))
+    return ~values
+
+
+def _bytes_of(fingerprints: Fingerprints) -> np.ndarray[tuple[int, int], np.dtype[np.uint8]]:
+    """Bytes of fingerprints, little endian: uint8[8, n]."""
+    return fingerprints.astype("<u8").view(np.uint8).reshape(-1, 8).T
 
 
 def crc_values(fingerprints: Fingerprints) -> HashValues:
@@ -82,10 +83,9 @@ def crc_values(fingerprints: Fingerprints) -> HashValues:
         uint32[84, n].
     """
     tables, zeros = _tables()
-    columns = fingerprints.astype("<u8").view(np.uint8).reshape(-1, _FINGERPRINT_BYTES)
-    values = np.broadcast_to(zeros, (len(POLYNOMIALS), len(fingerprints))).copy()
-    for place in range(_FINGERPRINT_BYTES):
-        values ^= tables[place].take(columns[:, place], axis=1)
+    values = np.repeat(zeros, len(fingerprints), axis=1)
+    for table, column in zip(tables, _bytes_of(fingerprints), strict=True):
+        values ^= table.take(column, axis=1)
     return _fmix32(values)
 
 

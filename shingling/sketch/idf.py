@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from math import log
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -20,8 +20,11 @@ from shingling.sketch.shingles import word_hashes
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from numpy.typing import NDArray
+
     from shingling.sketch.shingles import Fingerprints
 
+_N = TypeVar("_N", bound=np.generic)
 _WEIGHT_UNIT = 256  # weight of a word that every document has
 _MAX_WORDS = 20_000
 _ENTRY = np.dtype([("hash", "<u8"), ("weight", "<u2")])
@@ -125,12 +128,27 @@ def table_entries(idf: Idf) -> tuple[Fingerprints, np.ndarray[tuple[int], np.dty
 def word_weights(idf: Idf, hashes: Fingerprints) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """Weights of words, given by their hashes (uint64[n]), in 1/256: int64[n]."""
     entries = idf._entries
-    weights = np.full(len(hashes), _weight(idf.documents, 0), dtype=np.int64)
-    if len(entries):
-        places = np.minimum(np.searchsorted(entries["hash"], hashes), len(entries) - 1)
-        known = entries["hash"][places] == hashes
-        weights[known] = entries["weight"][places][known]
-    return weights
+    weights = entries["weight"].astype(np.int64)
+    return look_up(hashes, entries["hash"], weights, _weight(idf.documents, 0))
+
+
+def look_up(
+    hashes: Fingerprints, known: Fingerprints, values: NDArray[_N], missing: int
+) -> NDArray[_N]:
+    """Values of hashes by a table.
+
+    Args:
+        hashes: uint64[n].
+        known: hashes of the table, sorted, without repeats: uint64[k].
+        values: of these, [k].
+        missing: value of a hash that is not in the table.
+    """
+    places = np.searchsorted(known, hashes)
+    inside = places < len(known)
+    inside[inside] = known[places[inside]] == hashes[inside]
+    found = np.full(len(hashes), missing, values.dtype)
+    found[inside] = values[places[inside]]
+    return found
 
 
 def _weight(documents: int, count: int) -> int:

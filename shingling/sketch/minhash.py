@@ -1,14 +1,20 @@
-"""Fingerprints -> minima, by which resemblance is estimated (MinHash; Broder 1997)."""
+"""Fingerprints -> minima, by which resemblance is estimated (MinHash; Broder 1997).
+
+Hash family `affine`: h_i(x) = a_i * x + b_i modulo 2^32, where x is the low half of a 64-bit
+fingerprint. Every a_i is odd, so that each function is a bijection. `crc` is the other family.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from shingling.sketch.affine import MULTIPLIERS, OFFSETS
+from shingling.sketch.crc import crc_values
 
 if TYPE_CHECKING:
+    from shingling.sketch.crc import HashValues
     from shingling.sketch.shingles import Fingerprints
 
 Minima: TypeAlias = np.ndarray[tuple[int], np.dtype[np.uint32]]
@@ -19,11 +25,20 @@ FUNCTIONS = 84
 FAMILIES = ("affine", "crc")
 """Families of hash functions."""
 
-AFFINE = np.array([MULTIPLIERS, OFFSETS], dtype=np.uint32)
+_CHUNK_FINGERPRINTS = 1024  # 84 x 1024 values of 4 bytes stay in the CPU cache
+
+
+def _constants(letter: str) -> list[int]:
+    """Constants that nobody chose: the first four bytes, little endian, of SHA-256 digests."""
+    names = (f"shingling affine {letter} {number}" for number in range(FUNCTIONS))
+    return [int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "little") for name in names]
+
+
+AFFINE = np.array([_constants("a"), _constants("b")], dtype=np.uint32)
 """Multipliers and offsets of the family `affine`: uint32[2, 84]."""
 
+AFFINE[0] |= 1
 _MULTIPLIERS, _OFFSETS = AFFINE[:, :, np.newaxis]
-_CHUNK_FINGERPRINTS = 1024  # 84 x 1024 values of 4 bytes stay in the CPU cache
 
 
 def minima(fingerprints: Fingerprints, family: str = "affine") -> Minima:
@@ -36,27 +51,15 @@ def minima(fingerprints: Fingerprints, family: str = "affine") -> Minima:
     Returns:
         uint32[84]; all 0xFFFFFFFF where there are no fingerprints.
     """
-    return _crc_minima(fingerprints) if family == "crc" else _affine_minima(fingerprints)
-
-
-def _affine_minima(fingerprints: Fingerprints) -> Minima:
-    keys = fingerprints.astype(np.uint32)
-    smallest = np.full(FUNCTIONS, 0xFFFFFFFF, dtype=np.uint32)
-    values = np.empty((FUNCTIONS, min(len(keys), _CHUNK_FINGERPRINTS)), dtype=np.uint32)
-    for start in range(0, len(keys), _CHUNK_FINGERPRINTS):
-        chunk = keys[start : start + _CHUNK_FINGERPRINTS]
-        part = values[:, : len(chunk)]
-        np.multiply(_MULTIPLIERS, chunk, out=part)
-        np.add(part, _OFFSETS, out=part)
-        np.minimum(smallest, part.min(axis=1), out=smallest)
-    return smallest
-
-
-def _crc_minima(fingerprints: Fingerprints) -> Minima:
-    from shingling.sketch.crc import crc_values  # few schemes have this family
-
+    values_of = crc_values if family == "crc" else _affine_values
     smallest = np.full(FUNCTIONS, 0xFFFFFFFF, dtype=np.uint32)
     for start in range(0, len(fingerprints), _CHUNK_FINGERPRINTS):
-        part = crc_values(fingerprints[start : start + _CHUNK_FINGERPRINTS])
-        np.minimum(smallest, part.min(axis=1), out=smallest)
+        values = values_of(fingerprints[start : start + _CHUNK_FINGERPRINTS])
+        np.minimum(smallest, values.min(axis=1), out=smallest)
     return smallest
+
+
+def _affine_values(fingerprints: Fingerprints) -> HashValues:
+    values: HashValues = _MULTIPLIERS * fingerprints.astype(np.uint32)
+    values += _OFFSETS
+    return values

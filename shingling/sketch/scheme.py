@@ -96,7 +96,8 @@ class Scheme:
 
         `from_dict` makes the scheme of it again.
         """
-        return {"shingle_size": self.shingle_size, **_changed_fields(self), "version": VERSION}
+        changed = _changed(asdict(self), asdict(type(self)()))
+        return {"shingle_size": self.shingle_size, **changed, "version": VERSION}
 
     def describe(self) -> dict[str, Any]:
         """`as_dict` for people: stop words by their list, a table of frequencies by its size."""
@@ -149,19 +150,16 @@ class Scheme:
             raise SchemeError(f"not a scheme of this release{detail}: {text[:200]}") from error
 
 
-def _changed_fields(value: Any) -> dict[str, Any]:
-    """Fields of a dataclass that differ from their defaults."""
-    default = type(value)()
+def _changed(values: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+    """Values that differ from their defaults, also within dictionaries."""
     changed: dict[str, Any] = {}
-    for one in fields(value):
-        own = getattr(value, one.name)
-        if own == getattr(default, one.name):
+    for name, value in values.items():
+        default = defaults[name]
+        if value == default:
             continue
-        if isinstance(own, (Canonicaliser, SimhashFeatures)):
-            own = _changed_fields(own)
-        elif isinstance(own, Idf):
-            own = asdict(own)
-        changed[one.name] = list(own) if isinstance(own, tuple) else own
+        if isinstance(value, dict) and isinstance(default, dict):
+            value = _changed(value, default)
+        changed[name] = list(value) if isinstance(value, tuple) else value
     return changed
 
 

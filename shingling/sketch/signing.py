@@ -19,7 +19,7 @@ from shingling.sketch.scheme import Scheme
 from shingling.sketch.shingles import fingerprints, unit_hashes, word_hashes
 from shingling.sketch.signature import Signature
 from shingling.sketch.simhash import simhash_of_words, tf_shingle_sizes
-from shingling.text import is_plain, join_folded_words, join_plain_words, nfkc_casefold
+from shingling.text import join_folded_words, join_words, nfkc_casefold, plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -42,11 +42,11 @@ def sign(text: str, scheme: Scheme = _DEFAULT) -> Signature:
     Raises:
         SchemeError: the scheme needs a language pack that is not installed.
     """
-    canonical = scheme.canonical
-    if not (_kernel_signs(scheme) and is_plain(canonical)):
-        return sign_words(canonical.words(text), scheme, text)
+    plain = plain_text(scheme.canonical, text)
+    if plain is None or not _kernel_signs(scheme):
+        return sign_words(scheme.canonical.words(text), scheme, text)
     folded = nfkc_casefold(text)  # once, for words and exact hash
-    joined = join_plain_words(canonical, text) if canonical.markup else join_folded_words(folded)
+    joined = join_folded_words(folded) if plain is text else join_words(plain)
     return sign_by_kernel(joined, scheme, hash_folded(folded))
 
 
@@ -131,10 +131,11 @@ def sign_by_numpy(
 
 def shingle_text(text: str, scheme: Scheme = _DEFAULT) -> Fingerprints:
     """Fingerprints of the shingles of a text, in text order: uint64[n]."""
-    if _kernel_signs(scheme) and is_plain(scheme.canonical):
-        raw = kernel.shingles(join_plain_words(scheme.canonical, text), scheme.shingle_size)
-        return np.frombuffer(raw, dtype=np.uint64)
-    return shingle_words(scheme.canonical.words(text), scheme)
+    plain = plain_text(scheme.canonical, text)
+    if plain is None or not _kernel_signs(scheme):
+        return shingle_words(scheme.canonical.words(text), scheme)
+    raw = kernel.shingles(join_words(plain), scheme.shingle_size)
+    return np.frombuffer(raw, dtype=np.uint64)
 
 
 def shingle_words(words: Sequence[str], scheme: Scheme = _DEFAULT) -> Fingerprints:

@@ -14,7 +14,7 @@ import numpy as np
 
 from shingling.errors import SchemeError
 from shingling.sketch.idf import Idf, word_weights
-from shingling.sketch.shingles import UNITS, fingerprints, unit_hashes
+from shingling.sketch.shingles import UNITS, fingerprints, fmix64, unit_hashes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,32 +44,28 @@ class _Pieces(NamedTuple):
     step: int
 
 
-def _parse(features: str) -> _Pieces | None:
-    match = _FEATURES.fullmatch(features)
-    if match is None or match["unit"] not in UNITS:
-        return None
-    low = int(match["low"] or 1)
-    sizes = range(low, int(match["high"] or low) + 1)
-    step = low - int(match["overlap"] or low - 1)
-    return _Pieces(match["unit"], sizes, step) if low and sizes and step > 0 else None
-
-
-def _require_pieces(features: str) -> _Pieces:
+def _parse(features: str) -> _Pieces:
     """Parse features.
 
     Raises:
         SchemeError: they are not accepted.
     """
-    pieces = _parse(features) if isinstance(features, str) else None
-    if pieces is None:
-        raise SchemeError(
-            f"simhash features {features!r} are not accepted: {', '.join(UNITS[:-1])} or"
-            f" {UNITS[-1]}, with how many of them, such as words:2, words:1-3 or characters:4,"
-            " and by how many neighbours overlap, such as characters:4:3"
-        )
-    if pieces.sizes[-1] > _MAX_FEATURE_SIZE:
-        raise SchemeError(f"simhash features {features!r}: at most {_MAX_FEATURE_SIZE} at a time")
-    return pieces
+    match = _FEATURES.fullmatch(features) if isinstance(features, str) else None
+    if match is not None and match["unit"] in UNITS:
+        low = int(match["low"] or 1)
+        sizes = range(low, int(match["high"] or low) + 1)
+        step = low - int(match["overlap"] or low - 1)
+        if sizes and sizes[-1] > _MAX_FEATURE_SIZE:
+            raise SchemeError(
+                f"simhash features {features!r}: at most {_MAX_FEATURE_SIZE} at a time"
+            )
+        if low and sizes and step > 0:
+            return _Pieces(match["unit"], sizes, step)
+    raise SchemeError(
+        f"simhash features {features!r} are not accepted: {', '.join(UNITS[:-1])} or"
+        f" {UNITS[-1]}, with how many of them, such as words:2, words:1-3 or characters:4,"
+        " and by how many neighbours overlap, such as characters:4:3"
+    )
 
 
 def feature_hashes(words: Sequence[str], features: str) -> Fingerprints:
@@ -78,7 +74,7 @@ def feature_hashes(words: Sequence[str], features: str) -> Fingerprints:
     Raises:
         SchemeError: the features are not accepted; see `SimhashFeatures`.
     """
-    pieces = _require_pieces(features)
+    pieces = _parse(features)
     return _hashes_of_pieces(unit_hashes(words, pieces.unit), pieces)
 
 
@@ -126,7 +122,7 @@ class SimhashFeatures:
 
     @cached_property
     def _pieces(self) -> _Pieces:
-        return _require_pieces(self.features)
+        return _parse(self.features)
 
 
 def tf_shingle_sizes(features: SimhashFeatures) -> range | None:
@@ -147,33 +143,29 @@ def simhash_of_words(words: Sequence[str], hashes: Fingerprints, features: Simha
     Returns:
         32 or 64 bits as an int.
     """
-    pieces = features._pieces
     if features.keywords or features.idf:
-        values, weights = _weighted_words(hashes, features)
-        return simhash(values, weights) & _mask(features.bits)
-    if pieces.unit != "words":
-        hashes = unit_hashes(words, pieces.unit)
-    return simhash(_hashes_of_pieces(hashes, pieces)) & _mask(features.bits)
+        found = simhash(*_weighted_words(hashes, features))
+    else:
+        pieces = features._pieces
+        if pieces.unit != "words":
+            hashes = unit_hashes(words, pieces.unit)
+        found = simhash(_hashes_of_pieces(hashes, pieces))
+    return found & ((1 << features.bits) - 1)
 
 
 def _weighted_words(
     hashes: Fingerprints, features: SimhashFeatures
 ) -> tuple[Fingerprints, Weights]:
     """Fingerprints of single words, and their weights: tf or tf-idf."""
-    values, counts = np.unique(fingerprints(hashes, 1), return_counts=True)
+    distinct, counts = np.unique(hashes, return_counts=True)
     weights = counts.astype(np.int64)
     if features.idf is not None:
-        distinct = np.unique(hashes)
-        order = np.argsort(fingerprints(distinct, 1))
-        weights *= word_weights(features.idf, distinct[order])
-    if features.keywords and len(values) > features.keywords:
+        weights *= word_weights(features.idf, distinct)
+    values = fmix64(distinct)
+    if features.keywords:
         chosen = np.lexsort((values, -weights))[: features.keywords]
         values, weights = values[chosen], weights[chosen]
     return values, weights
-
-
-def _mask(bits: int) -> int:
-    return (1 << bits) - 1
 
 
 def simhash(features: Fingerprints, weights: Weights | None = None) -> int:
@@ -190,10 +182,9 @@ def simhash(features: Fingerprints, weights: Weights | None = None) -> int:
     if weights is None:
         counts, total = _count_bits(features), len(features)
     else:
-        bits = np.unpackbits(
-            features.astype("<u8").view(np.uint8).reshape(-1, 8), axis=1, bitorder="little"
-        )
-        counts, total = weights @ bits.astype(np.int64), int(weights.sum())
+        raw = features.astype("<u8").view(np.uint8).reshape(-1, 8)
+        counts = weights @ np.unpackbits(raw, axis=1, bitorder="little")
+        total = int(weights.sum())
     return int.from_bytes(np.packbits(2 * counts > total, bitorder="little").tobytes(), "little")
 
 

@@ -12,8 +12,7 @@ from shingling.text.bounding import bounded, clean, nfc, plain_line
 from shingling.text.canonical import (
     PARTS_OF_SPEECH,
     Canonicaliser,
-    is_plain,
-    join_plain_words,
+    plain_text,
 )
 from shingling.text.characters import UNSPACED
 from shingling.text.folding import nfkc_casefold
@@ -27,7 +26,7 @@ from shingling.text.titles import (
     title_key,
     title_parts,
 )
-from shingling.text.words import canonical_words, join_folded_words
+from shingling.text.words import canonical_words, join_folded_words, join_words
 
 __all__ = [
     "PARTS_OF_SPEECH",
@@ -40,14 +39,14 @@ __all__ = [
     "clean",
     "differ_in_numbers_only",
     "has_same_headline",
-    "is_plain",
     "join_folded_words",
-    "join_plain_words",
+    "join_words",
     "nfc",
     "nfkc_casefold",
     "number_parts",
     "pack",
     "plain_line",
+    "plain_text",
     "respelled",
     "split_blocks",
     "split_numbering",

@@ -42,8 +42,6 @@ _IS_LONG = 16
 
 # A run of more than 30 marks has this many code points at least: 3 marks of a letter, 2 of each.
 _MIN_RUN = 14
-_SAMPLED = 3  # of so many code points, one is looked at first
-_SAMPLES_IN_RUN = _MIN_RUN // _SAMPLED
 
 
 def bounded(text: str) -> str:
@@ -60,7 +58,8 @@ def bounded(text: str) -> str:
     if text.isascii():
         return text
     codes = to_code_points(text)
-    return text if _is_bounded(codes) else _bound(codes)
+    properties = _properties().take(codes)
+    return _bound(codes, properties) if _may_be_unbounded(properties) else text
 
 
 def nfkc(text: str) -> str:
@@ -73,28 +72,19 @@ def nfc(text: str) -> str:
     return unicodedata.normalize("NFC", bounded(text))
 
 
-def _is_bounded(codes: CodePoints) -> bool:
-    """Whether `bounded` leaves a text as it is for sure; False where it has to be looked at."""
-    if len(codes) > MAX_LONG_CHARS:
-        is_long = _properties().take(codes) & np.uint8(_IS_LONG) != 0
-        if np.count_nonzero(is_long) > MAX_LONG_CHARS:
-            return False
-    return not (_has_run(codes[::_SAMPLED], _SAMPLES_IN_RUN) and _has_run(codes, _MIN_RUN))
-
-
-def _has_run(codes: CodePoints, length: int) -> bool:
-    """Whether so many marks or invisible characters stand in a row."""
-    in_run = _properties().take(codes) & np.uint8(_IS_MARK | _IS_INVISIBLE) != 0
+def _may_be_unbounded(properties: CharClasses) -> bool:
+    """Whether a text has a run of marks or invisible characters, or many long characters."""
+    in_run = properties & np.uint8(_IS_MARK | _IS_INVISIBLE) != 0
     run = 1
-    while run < length:  # each of `in_run` is the first of so many
-        step = min(run, length - run)
+    while run < _MIN_RUN:  # each of `in_run` is the first of so many
+        step = min(run, _MIN_RUN - run)
         in_run = in_run[:-step] & in_run[step:]
         run += step
-    return bool(in_run.any())
+    is_long = properties & np.uint8(_IS_LONG) != 0
+    return bool(in_run.any() or np.count_nonzero(is_long) > MAX_LONG_CHARS)
 
 
-def _bound(codes: CodePoints) -> str:
-    properties = _properties().take(codes)
+def _bound(codes: CodePoints, properties: CharClasses) -> str:
     counts = np.cumsum(properties & _COUNT, dtype=np.uint32)
     is_mark = properties & _IS_MARK != 0
     starts = np.flatnonzero(properties & (_IS_MARK | _IS_INVISIBLE) == 0)

@@ -26,7 +26,7 @@ from shingling.text.languages.stop_words import (
     stop_words,
 )
 from shingling.text.markup import remove_markup
-from shingling.text.words import canonical_words, cut_by_class, join_words
+from shingling.text.words import canonical_words, cut_by_class
 
 if TYPE_CHECKING:
     from shingling.text.characters import CharClasses
@@ -164,9 +164,12 @@ class Canonicaliser:
         Raises:
             SchemeError: a pack that the options need is not installed.
         """
-        if self._is_plain:
-            return canonical_words(remove_markup(text) if self.markup else text)
-        return [word for word in self._forms(text) if word]
+        plain = plain_text(self, text)
+        return (
+            [word for word in self._forms(text) if word]
+            if plain is None
+            else canonical_words(plain)
+        )
 
     @property
     def drops_words(self) -> bool:
@@ -235,23 +238,14 @@ class Canonicaliser:
 
     @cached_property
     def _is_plain(self) -> bool:
-        return not (
-            self._depends_on_language()
-            or self.keep_case
-            or self.keep_punctuation
-            or self.stop_words
-            or self.sort_words != "none"
-        )
+        return replace(self, language="auto", markup=False) == Canonicaliser()
 
     def _depends_on_language(self) -> bool:
+        chosen = self.lemmas, self.chinese, self.japanese
         return (
             depend_on_language(self.stop_words)
-            or self.stem
-            or self.lemmas != "none"
-            or self.nouns
-            or self.drop != ()
-            or self.chinese != "characters"
-            or self.japanese != "characters"
+            or bool(self.stem or self.nouns or self.drop)
+            or chosen != ("none", "characters", "characters")
         )
 
     def _packs(self) -> list[str]:
@@ -327,14 +321,11 @@ def _not_accepted(option: str, value: object, accepted: str) -> SchemeError:
     return SchemeError(f"{option} {value!r} is not accepted: {accepted}")
 
 
-def is_plain(canonicaliser: Canonicaliser) -> bool:
-    """Whether the words are those of `canonical_words`, once the markup is removed."""
-    return canonicaliser._is_plain
-
-
-def join_plain_words(canonicaliser: Canonicaliser, text: str) -> bytes:
-    """Canonical words of a text, joined by blanks, in UTF-8, where `is_plain`."""
-    return join_words(remove_markup(text) if canonicaliser.markup else text)
+def plain_text(canonicaliser: Canonicaliser, text: str) -> str | None:
+    """Text whose `canonical_words` are those that a canonicaliser cuts; None if there is none."""
+    if not canonicaliser._is_plain:
+        return None
+    return remove_markup(text) if canonicaliser.markup else text
 
 
 def _nfkc_with_case(text: str) -> str:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import sys
-from heapq import nsmallest
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from shingling.console.opening import open_store
 from shingling.console.option_types import whole_number
@@ -14,12 +12,9 @@ from shingling.console.output import FOUND, print_json, print_lines, print_table
 from shingling.console.subcommand import HelpGroup, Subcommand
 from shingling.errors import NoStoreError, TuningError
 from shingling.plugin.settings import project_folder
-from shingling.rules.defaults import MAX_LINE_BYTES
-from shingling.rules.methods import DEFAULT_METHOD, METHODS
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
 
     from shingling.plugin.settings import DedupSettings
     from shingling.rules.rules import Rules
@@ -29,7 +24,6 @@ if TYPE_CHECKING:
     from shingling.tuning.report import Report
     from shingling.tuning.settings import Result
 
-_MAX_SAMPLED_PAGES = 5000  # of a store that pairs are drawn from
 _KEYWORDS = 128  # of a page, that DEDUP_SCHEME has SimHashes made of
 
 
@@ -96,17 +90,7 @@ def tune(options: argparse.Namespace, store: Store | None, present: Scheme, rule
         if not options.json:
             _print_idf(shown["idf"])
     if measured:
-        labelled = _labelled(options.pairs, store)
-        report = tune_on(
-            labelled.pairs,
-            present,
-            rules.threshold,
-            method=rules.method if METHODS[rules.method].keys else DEFAULT_METHOD,
-            distance=rules.simhash_distance,
-            folds=options.folds,
-            unlabelled=labelled.unlabelled,
-            labels=labelled.labels,
-        )
+        report = tune_on(_labelled(options.pairs, store), present, rules, folds=options.folds)
         shown.update(report.as_dict())
         if options.plot is not None:
             plot(report, options.plot)
@@ -125,68 +109,19 @@ def _needed(store: Store | None) -> Store:
 
 def _labelled(path: str | None, store: Store | None) -> LabelledPairs:
     """Pairs of a file, of standard input, or of the store: its reviews, or else its titles."""
-    from shingling.tuning.pairs import LabelledPairs, read_pairs, require_pairs, reviewed_pairs
+    from shingling.tuning.pairs import read_pairs, reviewed_pairs, titled_pairs
 
     def look_up(url: str) -> str | None:
-        if store is None:
-            return None
-        texts = (store.text(page) for page in store.find(url))
+        texts = [] if store is None else (store.text(page) for page in store.find(url))
         return next((text for text in texts if text is not None), None)
 
     if path is None:
-        pairs = reviewed_pairs(_needed(store))
-        try:
-            require_pairs(pairs)
-        except TuningError:  # a few reviews, or none
-            return _sampled(_needed(store))
-        return LabelledPairs(tuple(pairs), labels="reviews")
+        reviewed = reviewed_pairs(_needed(store))
+        return titled_pairs(_needed(store)) if reviewed.shortage else reviewed
     if path == "-":
-        return read_pairs(_limited(sys.stdin), look_up)
-    with Path(path).open(encoding="utf-8-sig", errors="replace") as lines:
-        return read_pairs(_limited(lines), look_up)
-
-
-def _limited(file: IO[str]) -> Iterator[str]:
-    """Yield the lines of a file.
-
-    Raises:
-        TuningError: one is too long to be held.
-    """
-    number = 0
-    while line := file.readline(MAX_LINE_BYTES + 1):
-        number += 1
-        if len(line) > MAX_LINE_BYTES:
-            raise TuningError(f"line {number:,}: longer than {MAX_LINE_BYTES:,} characters")
-        yield line
-
-
-def _sampled(store: Store) -> LabelledPairs:
-    """Pairs of stored pages; of a large store, those of some of its titles."""
-    from shingling.tuning.pairs import LabelledPairs, require_pairs
-    from shingling.tuning.sampling import SampledPage, pairs_from, title_key
-
-    titled = (
-        (hashlib.blake2b(key.encode(), digest_size=8).digest(), page.id, page)
-        for page in store.pages()
-        if (key := title_key(page.title, page.language))
-    )
-    pages = (page for _, _, page in nsmallest(_MAX_SAMPLED_PAGES, titled))
-    sampled = [
-        SampledPage(page.title, page.language, text, store.signature(page).minima)
-        for page in pages
-        if (text := store.text(page)) is not None
-    ]
-    if not sampled:
-        raise TuningError(
-            "the store has no pages with a title and a text (DEDUP_STORE_TEXT): give a file of"
-            " labelled pairs"
-        )
-    pairs = pairs_from(sampled)
-    try:
-        require_pairs(pairs)
-    except TuningError as error:
-        raise TuningError(f"by the titles of {len(sampled):,} stored pages: {error}") from None
-    return LabelledPairs(tuple(pairs), labels="titles")
+        return read_pairs(sys.stdin.buffer, look_up)
+    with Path(path).open("rb") as file:
+        return read_pairs(file, look_up)
 
 
 def _learn(path: Path, store: Store) -> dict[str, Any]:
@@ -198,14 +133,20 @@ def _learn(path: Path, store: Store) -> dict[str, Any]:
         raise TuningError(
             f"{path} is there already, and a store may have been made with it: name another file"
         )
-    idf = Idf.learn(_documents(store))
-    _write(path, idf.to_json())
+    # A copy of a page is no second document: its words are no more frequent for it.
+    originals = [page for page in store.pages() if page.original is None]
+    texts = (store.text(page) for page in originals)
+    idf = Idf.learn(store.scheme.canonical.words(text) for text in texts if text is not None)
+    part = path.with_name(f"{path.name}.part")
+    part.write_text(idf.to_json(), "utf-8")
+    part.replace(path)
+    whole, folder = path.absolute(), project_folder()
     scheme = changed_scheme(store.scheme)
     scheme["simhash"] = {
         **scheme.get("simhash", {}),
         "features": "words",
         "keywords": _KEYWORDS,
-        "idf": str(_from_project(path)),
+        "idf": str(whole.relative_to(folder) if whole.is_relative_to(folder) else whole),
     }
     return {
         "file": str(path),
@@ -213,27 +154,6 @@ def _learn(path: Path, store: Store) -> dict[str, Any]:
         "words": len(idf),
         "setting": f"DEDUP_SCHEME = {as_python(scheme)}",
     }
-
-
-def _from_project(path: Path) -> Path:
-    """Path as DEDUP_SCHEME takes it: from the folder of the nearest `scrapy.cfg`."""
-    whole, folder = path.absolute(), project_folder()
-    return whole.relative_to(folder) if whole.is_relative_to(folder) else whole
-
-
-def _documents(store: Store) -> Iterator[list[str]]:
-    # A copy of a page is no second document: its words are no more frequent for it.
-    for page in list(store.pages()):
-        text = store.text(page) if page.original is None else None
-        if text is not None:
-            yield store.scheme.canonical.words(text)
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    part = path.with_name(f"{path.name}.part")
-    part.write_text(text, "utf-8")
-    part.replace(path)
 
 
 def _print_idf(learned: dict[str, Any]) -> None:

@@ -5,21 +5,21 @@ The statistics that `settings` and `report` need.
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import dataclass
 from math import sqrt
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
+from shingling.tuning.pairs import order_hash
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shingling.tuning.measuring import Scores
     from shingling.tuning.pairs import LabelledPair
 
 Flags: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
 Integers: TypeAlias = np.ndarray[tuple[int], np.dtype[np.int64]]
+Scores: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
 Curves: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float64]]
 
 _F1_TOLERANCE = 0.002  # a cutoff that loses no more is as good as the best
@@ -35,8 +35,7 @@ class Quality(NamedTuple):
     f1: float
 
 
-@dataclass(frozen=True, eq=False)
-class Scoring:
+class Scoring(NamedTuple):
     """A score for every pair, and the cutoffs for it.
 
     A pair is decided to be the same if its score is at or above the cutoff.
@@ -44,26 +43,19 @@ class Scoring:
     Args:
         scores: the higher, the more similar: float64[n].
         cutoffs: rising: float64[m].
-        choosable: number of cutoffs, the last ones, that a setting can have; None for all.
     """
 
     scores: Scores
     cutoffs: Scores
-    choosable: int | None = None
 
     def curve(self, same: Flags) -> Curves:
         """Compute precision, recall and F1 at every cutoff: float64[3, m]."""
-        size = len(self.cutoffs)
         passed = np.searchsorted(self.cutoffs, self.scores, side="right")
-        counts = [
-            np.bincount(passed[flags], minlength=size + 1)[::-1].cumsum()[::-1][1:]
+        found, wrong = (
+            np.bincount(passed[flags], minlength=len(self.cutoffs) + 1)[::-1].cumsum()[-2::-1]
             for flags in (same, ~same)
-        ]
-        return _quality(counts[0], counts[1], np.int64(same.sum()) - counts[0])
-
-    def of(self, part: Flags) -> Scoring:
-        """Restrict the scores to some of the pairs."""
-        return Scoring(self.scores[part], self.cutoffs, self.choosable)
+        )
+        return _quality(found, wrong, np.int64(same.sum()) - found)
 
 
 class Choice(NamedTuple):
@@ -81,10 +73,9 @@ def choose(scorings: Sequence[Scoring], same: Flags) -> Choice:
     """
     found = []
     for place, scoring in enumerate(scorings):
-        start = len(scoring.cutoffs) - (scoring.choosable or len(scoring.cutoffs))
-        f1 = scoring.curve(same)[2, start:]
+        f1 = scoring.curve(same)[2]
         middle, width = _widest(f1)
-        found.append((round(float(f1.max()), 9), width, place, start + middle))
+        found.append((round(float(f1.max()), 9), width, place, middle))
     _, _, place, middle = max(found)
     return Choice(place, float(scorings[place].cutoffs[middle]))
 
@@ -105,12 +96,9 @@ def _widest(f1: Scores) -> tuple[int, int]:
 def folds_of(pairs: Sequence[LabelledPair], number: int) -> Integers:
     """Assign each pair a fold, stratified by label, by a hash of its texts: int64[n]."""
     folds = np.zeros(len(pairs), dtype=np.int64)
-    hashes = [
-        hashlib.blake2b(f"{pair.a}\0{pair.b}".encode("utf-8", "replace")).digest() for pair in pairs
-    ]
     for label in (True, False):
         places = [place for place, pair in enumerate(pairs) if pair.same is label]
-        places.sort(key=lambda place: (hashes[place], place))
+        places.sort(key=lambda place: (order_hash(pairs[place]), place))
         folds[places] = np.arange(len(places)) % number
     return folds
 
@@ -119,16 +107,18 @@ def cross_validated(scorings: Sequence[Scoring], same: Flags, folds: Integers) -
     """Decide each pair by a cutoff that is chosen on the other folds (Kohavi 1995): bool[n]."""
     decided = np.zeros(len(same), dtype=np.bool_)
     for fold in np.unique(folds):
-        left_out = folds == fold
-        choice = choose([scoring.of(~left_out) for scoring in scorings], same[~left_out])
-        decided[left_out] = scorings[choice.scoring].scores[left_out] >= choice.cutoff
+        out = folds == fold
+        others = [Scoring(one.scores[~out], one.cutoffs) for one in scorings]
+        choice = choose(others, same[~out])
+        decided[out] = scorings[choice.scoring].scores[out] >= choice.cutoff
     return decided
 
 
 def quality(decided: Flags, same: Flags) -> Quality:
     """Compute precision, recall and F1 of decisions."""
-    counts = (decided & same).sum(), (decided & ~same).sum(), (~decided & same).sum()
-    precision, recall, f1 = _quality(*(np.array([count]) for count in counts))[:, 0].tolist()
+    [[precision], [recall], [f1]] = (
+        Scoring(decided.astype(np.float64), np.ones(1)).curve(same).tolist()
+    )
     return Quality(precision, recall, f1)
 
 
@@ -155,15 +145,11 @@ def area_under_curve(scores: Scores, same: Flags) -> float:
     return float((same_at * (below + other_at / 2)).sum() / number) if number else 0.5
 
 
-def f1_error(decided: Flags, same: Flags) -> float:
-    """Estimate the standard error of F1 by the bootstrap (Efron 1979)."""
-    return gap_error(decided, np.zeros_like(decided), same)
-
-
 def gap_error(a: Flags, b: Flags, same: Flags) -> float:
     """Estimate the standard error of the difference in F1 of two sets of decisions.
 
-    Pairs are resampled by drawing the counts of their eight kinds, on which alone F1 depends.
+    By the bootstrap (Efron 1979). Pairs are resampled by drawing the counts of their eight kinds,
+    on which alone F1 depends. The error of the F1 of one set is that against no decision.
     """
     kinds = np.bincount(4 * same + 2 * a + b, minlength=8)
     total = int(kinds.sum())

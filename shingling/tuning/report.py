@@ -11,10 +11,9 @@ import numpy as np
 from shingling.errors import TuningError
 from shingling.rules.methods import DEFAULT_METHOD, METHODS
 from shingling.sketch import Banding
-from shingling.tuning.evaluation import Flags, folds_of, gap_error
-from shingling.tuning.measuring import Measures
-from shingling.tuning.pairs import require_pairs
+from shingling.tuning.evaluation import folds_of, gap_error
 from shingling.tuning.settings import (
+    Measures,
     Result,
     Setting,
     as_python,
@@ -30,8 +29,10 @@ from shingling.tuning.settings import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from shingling.rules.rules import Rules
     from shingling.sketch import Scheme
-    from shingling.tuning.pairs import LabelledPair
+    from shingling.tuning.evaluation import Flags
+    from shingling.tuning.pairs import LabelledPairs
 
 MAX_FOLDS = 20
 _MIN_GAIN_ERRORS = 2.0  # standard errors
@@ -66,11 +67,11 @@ class Report:
     labels: str
     folds: int
     present: Result
-    results: tuple[Result, ...]
+    results: list[Result]
     recommended: Result
     reason: str
-    warnings: tuple[str, ...]
-    left_out: tuple[str, ...]
+    warnings: list[str]
+    left_out: list[str]
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -96,12 +97,8 @@ class Report:
 
     def as_dict(self) -> dict[str, Any]:
         """Report as JSON has it."""
-        return {
-            "pairs": self.pairs,
-            "same": self.same,
-            "unlabelled": self.unlabelled,
-            "labels": self.labels,
-            "folds": self.folds,
+        shown = {
+            **vars(self),
             "present": self.present.as_dict(),
             "results": [result.as_dict() for result in self.results],
             "recommended": {
@@ -109,35 +106,28 @@ class Report:
                 "settings": self.settings,
                 "reason": self.reason,
             },
-            "warnings": list(self.warnings),
-            "left_out": list(self.left_out),
         }
+        del shown["reason"]
+        return shown
 
 
 def tune_on(
-    pairs: Sequence[LabelledPair],
+    labelled: LabelledPairs,
     present: Scheme,
-    threshold: float,
+    rules: Rules,
     *,
-    method: str = DEFAULT_METHOD,
-    distance: int = 3,
     folds: int = 5,
-    unlabelled: int = 0,
-    labels: str = "file",
     threshold_only: bool = False,
 ) -> Report:
     """Try methods, shingle sizes and ways to take words from a text on labelled pairs.
 
     Args:
-        pairs: at least 10, and 2 of either label.
+        labelled: at least 10 pairs, and 2 of either label.
         present: the scheme in use; what it does to a text is kept in all that is tried.
-        threshold: the resemblance in use.
-        method: the method in use, `minhash`, `megashingle`, `simhash` or `minhash+simhash`.
-        distance: SimHash distance in use, in bits.
+        rules: those in use; if they ask for no similarity, `minhash` takes their place.
         folds: of the cross-validation, 2 to 20.
-        unlabelled: number of pairs without a label, for the report.
-        labels: where they are from: `file`, `reviews`, or `titles` (by `pairs_from`).
-        threshold_only: whether only other thresholds are tried.
+        threshold_only: whether only other thresholds are tried, for `minhash` if the rules ask for
+            no threshold.
 
     Raises:
         TuningError: there are too few pairs, or the number of folds is not accepted.
@@ -145,12 +135,15 @@ def tune_on(
     """
     if not 2 <= folds <= MAX_FOLDS:
         raise TuningError(f"{folds} folds are not accepted: a whole number, 2 to {MAX_FOLDS}")
-    require_pairs(pairs)
+    if labelled.shortage:
+        raise TuningError(labelled.shortage)
+    pairs = labelled.pairs
     same = np.array([pair.same for pair in pairs], dtype=np.bool_)
     fold_of_pair = folds_of(pairs, folds)
     measures = Measures(pairs)
-    setting = Setting("present settings", present, method)
-    now = at_present(setting, threshold, distance, measures, same)
+    fits = METHODS[rules.method].threshold if threshold_only else METHODS[rules.method].keys
+    method = rules.method if fits else DEFAULT_METHOD
+    now = at_present(Setting("present settings", present, method), rules, measures, same)
     tried = [Setting(size_name(present), present, method)] if threshold_only else sizes(present)
     results = [evaluate(one, measures, same, fold_of_pair) for one in tried]
     left_out: list[str] = []
@@ -159,72 +152,59 @@ def tune_on(
         readings, left_out = variants(best, [pair.a for pair in pairs])
         others = [*methods(present, best), *readings]
         results += [evaluate(other, measures, same, fold_of_pair) for other in others]
-    recommended, reason = _recommend(now, results, same)
+    recommended = _smallest_change(now, results, same)
     return Report(
         pairs=len(pairs),
         same=int(same.sum()),
-        unlabelled=unlabelled,
-        labels=labels,
+        unlabelled=labelled.unlabelled,
+        labels=labelled.labels,
         folds=folds,
         present=now,
-        results=tuple(results),
+        results=results,
         recommended=recommended,
-        reason=reason,
-        warnings=tuple(_warnings(same, now, recommended, by_title=labels == "titles")),
-        left_out=tuple(left_out),
+        reason=_reason(now, _best(results), recommended, same),
+        warnings=_warnings(same, now, recommended, by_title=labelled.labels == "titles"),
+        left_out=left_out,
     )
 
 
-def _recommend(present: Result, results: Sequence[Result], same: Flags) -> tuple[Result, str]:
-    """Choose the smallest change that is as good as the best one, and give the reason."""
-    best = _best(results)
-    chosen = _smallest_change(present, results, same)
-    number = len(results)
-    the_best, none, it_is = (
-        f"The best of the {number} settings tried, {_named(best)}",
-        f"none of the {number} settings tried",
-        f" It is the best of the {number} settings tried.",
-    )
-    if number == 1:
-        the_best, none, it_is = f"The best threshold, {best.threshold}", "no other threshold", ""
-    if chosen is present:
-        if best.quality.f1 <= present.quality.f1:
-            return present, (
-                f"The present settings reach F1 {_figure(present)}, and {none} does better on"
-                " pairs that it was not chosen on."
-            )
-        return present, (
-            f"The present settings stay, at F1 {_figure(present)}. {the_best}, reaches"
-            f" {_figure(best)}: {_too_little(best, present, same)}."
+def _reason(present: Result, best: Result, chosen: Result, same: Flags) -> str:
+    """Say why a result was chosen."""
+    other = f"The best of what was tried, {_named(best)}, reaches {_figure(best)}"
+    if chosen is not present:
+        named, before, after = _named(chosen), present.quality, chosen.quality
+        gain, error = _gain(chosen, present, same)
+        ending = "Nothing that was tried is better."
+        if best is not chosen:
+            ending = f"{other}: a greater change, for a gain that is small or chance."
+        return (
+            f"{named[0].upper()}{named[1:]}: F1 rises from {before.f1:.3f} to {after.f1:.3f} (by"
+            f" {gain:.3f} ± {error:.3f}), precision goes from {before.precision:.3f} to"
+            f" {after.precision:.3f}, recall from {before.recall:.3f} to {after.recall:.3f}."
+            f" {ending}"
         )
-    gain = chosen.quality.f1 - present.quality.f1
-    error = gap_error(chosen.decided, present.decided, same)
-    named = _named(chosen)
-    reason = (
-        f"{named[0].upper()}{named[1:]}: F1 rises from"
-        f" {present.quality.f1:.3f} to {chosen.quality.f1:.3f} (by {gain:.3f} ± {error:.3f}),"
-        f" precision goes from {present.quality.precision:.3f} to {chosen.quality.precision:.3f},"
-        f" recall from {present.quality.recall:.3f} to {chosen.quality.recall:.3f}."
-    )
-    if best is not chosen:
-        return chosen, (
-            f"{reason} {the_best}, reaches {_figure(best)}: a greater change, for a gain that is"
-            " small or chance."
+    gain, error = _gain(best, present, same)
+    if gain <= 0:
+        return (
+            f"The present settings reach F1 {_figure(present)}, and nothing that was tried does"
+            " better on pairs that it was not chosen on."
         )
-    return chosen, f"{reason}{it_is}"
-
-
-def _too_little(best: Result, present: Result, same: Flags) -> str:
-    """Say why a gain does not count: see `_smallest_change`."""
-    gap = best.quality.f1 - present.quality.f1
-    error = gap_error(best.decided, present.decided, same)
-    gain = f"{gap:.3f} ± {error:.3f} more"
-    if gap <= _MIN_F1_GAIN:
-        return f"{gain}, and {_MIN_F1_GAIN:g} or less does not count"
+    why = f"and {_MIN_F1_GAIN:g} or less does not count"
+    if gain > _MIN_F1_GAIN:
+        why = (
+            f"which may be chance: by these {len(same)} pairs, a gain counts from"
+            f" {_MIN_GAIN_ERRORS * error:.3f} on ({_MIN_GAIN_ERRORS:g} standard errors)"
+        )
     return (
-        f"{gain}, which may be chance: by these {len(same)} pairs, a gain counts from"
-        f" {_MIN_GAIN_ERRORS * error:.3f} on ({_MIN_GAIN_ERRORS:g} standard errors)"
+        f"The present settings stay, at F1 {_figure(present)}. {other}: {gain:.3f} ± {error:.3f}"
+        f" more, {why}."
     )
+
+
+def _gain(result: Result, other: Result, same: Flags) -> tuple[float, float]:
+    """F1 that a result has more than another one, with the standard error of the difference."""
+    error = gap_error(result.decided, other.decided, same)
+    return result.quality.f1 - other.quality.f1, error
 
 
 def _best(results: Sequence[Result]) -> Result:
@@ -236,33 +216,26 @@ def _smallest_change(present: Result, results: Sequence[Result], same: Flags) ->
 
     That is the rule of Breiman et al. (1984, section 3.4.3), with the standard error of the
     difference on the same pairs. A result must also be better than the present settings by two
-    such errors, and by 0.02.
+    such errors, and by 0.02. The smallest change is of the threshold, then of the size of
+    shingles, the method, and the words or kinds of shingles.
     """
 
     def better(result: Result, other: Result) -> bool:
-        gap = result.quality.f1 - other.quality.f1
-        return gap > max(
-            _MIN_F1_GAIN, _MIN_GAIN_ERRORS * gap_error(result.decided, other.decided, same)
+        gain, error = _gain(result, other, same)
+        return gain > max(_MIN_F1_GAIN, _MIN_GAIN_ERRORS * error)
+
+    def change(result: Result) -> tuple[bool, bool, float, float]:
+        scheme, now = result.setting.scheme, present.setting.scheme
+        return (
+            replace(scheme, shingle_size=now.shingle_size) != now,
+            result.setting.method != present.setting.method,
+            abs(log(scheme.shingle_size / now.shingle_size)),
+            -result.quality.f1,
         )
 
     best = _best(results)
     good = [result for result in results if better(result, present) and not better(best, result)]
-    return min(
-        good,
-        key=lambda result: (*_change(result, present), -result.quality.f1),
-        default=present,
-    )
-
-
-def _change(result: Result, present: Result) -> tuple[int, float]:
-    """Rank what a result changes: the threshold, the size, the method, or the words or shingles."""
-    own, now = result.setting.scheme, present.setting.scheme
-    size = abs(log(own.shingle_size / now.shingle_size))
-    if replace(own, shingle_size=now.shingle_size) != now:
-        return 3, size
-    if result.setting.method != present.setting.method:
-        return 2, size
-    return (1, size) if size else (0, size)
+    return min(good, key=change, default=present)
 
 
 def _named(result: Result) -> str:

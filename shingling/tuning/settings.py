@@ -4,32 +4,38 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+import sys
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from shingling.errors import SchemeError
 from shingling.rules.defaults import MAX_SIMHASH_DISTANCE
 from shingling.rules.methods import DEFAULT_METHOD, METHODS
+from shingling.similarity import distance, equal_supershingles, overlap
+from shingling.sketch import fingerprint_set_of_words, sign_words
 from shingling.tuning.evaluation import (
     Choice,
-    Flags,
-    Integers,
-    Quality,
     Scoring,
     area_under_curve,
     choose,
     cross_validated,
-    f1_error,
+    gap_error,
     quality,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from shingling.sketch import Scheme
-    from shingling.tuning.measuring import Measures
+    from shingling.rules.rules import Rules
+    from shingling.sketch import Scheme, Signature
+    from shingling.text import Canonicaliser
+    from shingling.tuning.evaluation import Flags, Integers, Quality, Scores
+    from shingling.tuning.pairs import LabelledPair
+
+_T = TypeVar("_T")
 
 IDF_FILE = "the file that you have.json"
 SIZES = (1, 2, 3, 4, 5, 7, 10)
@@ -39,8 +45,7 @@ _CYRILLIC = re.compile(r"[\u0400-\u04ff]{3}")
 _MIN_RUSSIAN_SHARE = 0.1  # of texts with Russian letters, for Russian lemmas
 
 
-@dataclass(frozen=True)
-class Setting:
+class Setting(NamedTuple):
     """A method with the scheme of its signatures.
 
     Args:
@@ -54,8 +59,7 @@ class Setting:
     method: str = DEFAULT_METHOD
 
 
-@dataclass(frozen=True)
-class Curve:
+class Curve(NamedTuple):
     """Precision, recall and F1 on all pairs, at every threshold or distance.
 
     Args:
@@ -67,13 +71,13 @@ class Curve:
     """
 
     by: str
-    at: tuple[float, ...]
-    precision: tuple[float, ...]
-    recall: tuple[float, ...]
-    f1: tuple[float, ...]
+    at: list[float]
+    precision: list[float]
+    recall: list[float]
+    f1: list[float]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Result:
     """Quality of a setting on the pairs.
 
@@ -94,19 +98,18 @@ class Result:
     quality: Quality
     error: float
     auc: float
-    decided: Flags = field(repr=False, compare=False)
-    curve: Curve | None = field(repr=False)
+    decided: Flags
+    curve: Curve | None
 
     def as_dict(self) -> dict[str, Any]:
         """Represent the result as JSON has it, without the decisions."""
         curve = None
         if self.curve is not None:
+            by, *lines = self.curve
             curve = {
-                name: [round(value, 4) for value in values]
-                for name, values in vars(self.curve).items()
-                if name != "by"
+                name: [round(value, 4) for value in line]
+                for name, line in zip((by, "precision", "recall", "f1"), lines, strict=True)
             }
-            curve = {self.curve.by: curve.pop("at"), **curve}
         return {
             "name": self.setting.name,
             "method": self.setting.method,
@@ -202,38 +205,80 @@ def variants(best: Scheme, texts: Sequence[str]) -> tuple[list[Setting], list[st
     return found, left_out
 
 
+class Measures:
+    """Measures of labelled pairs, float64[n]; what was read last by one scheme is kept.
+
+    Args:
+        pairs: in the order of all measures.
+    """
+
+    def __init__(self, pairs: Sequence[LabelledPair]) -> None:
+        self._pairs = pairs
+        self._texts = list(dict.fromkeys(text for pair in pairs for text in (pair.a, pair.b)))
+        self._words = lru_cache(1)(self._read)
+        self._signatures = lru_cache(1)(self._sign)
+
+    def resemblances(self, scheme: Scheme) -> Scores:
+        """Exact resemblance of each pair, 0 to 1."""
+        words = self._words(scheme.canonical)
+        shingles = [fingerprint_set_of_words(one, scheme) for one in words]
+        return self._compared(shingles, lambda a, b: overlap(a, b).resemblance)
+
+    def distances(self, scheme: Scheme) -> Scores:
+        """SimHash distance of each pair in bits, all bits if a text is empty."""
+        bits = scheme.simhash.bits
+        return self._compared(
+            self._signatures(scheme),
+            lambda a, b: distance(a.simhash, b.simhash) if a.words and b.words else bits,
+        )
+
+    def supershingles(self, scheme: Scheme) -> Scores:
+        """Count the equal supershingles of each pair, 0 to 6, 0 if a text is empty."""
+        return self._compared(
+            self._signatures(scheme),
+            lambda a, b: equal_supershingles(a.minima, b.minima) if a.words and b.words else 0,
+        )
+
+    def _compared(self, known: Sequence[_T], measure: Callable[[_T, _T], float]) -> Scores:
+        of_text = dict(zip(self._texts, known, strict=True))
+        found = (measure(of_text[pair.a], of_text[pair.b]) for pair in self._pairs)
+        return np.fromiter(found, np.float64, len(self._pairs))
+
+    def _read(self, canonical: Canonicaliser) -> list[list[str]]:
+        # One string a word, however often it occurs.
+        return [[sys.intern(word) for word in canonical.words(text)] for text in self._texts]
+
+    def _sign(self, scheme: Scheme) -> list[Signature]:
+        words = zip(self._words(scheme.canonical), self._texts, strict=True)
+        return [sign_words(one, scheme, text) for one, text in words]
+
+
 def evaluate(setting: Setting, measures: Measures, same: Flags, folds: Integers) -> Result:
     """Evaluate a setting: its cutoff on all pairs, its quality by cross-validation."""
     scorings = _scorings(setting, measures)
     decided = cross_validated(scorings, same, folds)
-    choice = choose(scorings, same)
-    return _result(setting, scorings, choice, decided, same)
+    return _result(setting, scorings, choose(scorings, same), decided, same)
 
 
-def at_present(
-    setting: Setting, threshold: float, distance: int, measures: Measures, same: Flags
-) -> Result:
-    """Evaluate a setting at a given threshold and distance."""
+def at_present(setting: Setting, rules: Rules, measures: Measures, same: Flags) -> Result:
+    """Evaluate a setting at the threshold and distance of some rules."""
     scorings = _scorings(setting, measures)
     method = METHODS[setting.method]
     if method.threshold:
-        choice = Choice(distance if method.distance else 0, threshold)
-    elif method.distance:
-        choice = Choice(0, -float(distance))
+        choice = Choice(rules.simhash_distance if method.distance else 0, rules.threshold)
     else:
-        choice = Choice(0, float(method.supershingles))
+        choice = Choice(0, -rules.simhash_distance if method.distance else method.supershingles)
     decided = scorings[choice.scoring].scores >= choice.cutoff
     return _result(setting, scorings, choice, decided, same)
 
 
 def _scorings(setting: Setting, measures: Measures) -> Sequence[Scoring]:
-    scheme = setting.scheme
-    method = METHODS[setting.method]
+    """Scores of the pairs, with the cutoffs that can be set; for both, one for each distance."""
+    scheme, method = setting.scheme, METHODS[setting.method]
     if method.supershingles:
         return [Scoring(measures.supershingles(scheme), np.array([float(method.supershingles)]))]
     if not method.threshold:
-        every = -np.arange(scheme.simhash.bits, -1, -1, dtype=np.float64)
-        return [Scoring(-measures.distances(scheme), every, MAX_SIMHASH_DISTANCE + 1)]
+        return [Scoring(-measures.distances(scheme), np.arange(-MAX_SIMHASH_DISTANCE, 1.0))]
     resemblances = measures.resemblances(scheme)
     if not method.distance:
         return [Scoring(resemblances, THRESHOLDS)]
@@ -247,26 +292,25 @@ def _scorings(setting: Setting, measures: Measures) -> Sequence[Scoring]:
 def _result(
     setting: Setting, scorings: Sequence[Scoring], choice: Choice, decided: Flags, same: Flags
 ) -> Result:
-    scoring = scorings[choice.scoring]
-    method = METHODS[setting.method]
-    by_distance = method.distance and not method.threshold
+    method, (scores, cutoffs) = METHODS[setting.method], scorings[choice.scoring]
     threshold = choice.cutoff if method.threshold else None
-    distance = None
-    if method.distance:
-        distance = round(-choice.cutoff) if by_distance else choice.scoring
-    curve = None
-    if by_distance or method.threshold:
-        step = -1 if by_distance else 1
-        lines = scoring.curve(same)[:, ::step].tolist()
-        at = (step * scoring.cutoffs[::step]).tolist()
-        curve = Curve("distance" if by_distance else "threshold", tuple(at), *map(tuple, lines))
+    distance, curve = None, None
+    if method.threshold:
+        distance = choice.scoring if method.distance else None
+        lines = Scoring(scores, cutoffs).curve(same)
+        curve = Curve("threshold", cutoffs.tolist(), *lines.tolist())
+    elif method.distance:
+        distance = round(-choice.cutoff)
+        every = np.arange(setting.scheme.simhash.bits + 1.0)
+        lines = Scoring(scores, -every[::-1]).curve(same)[:, ::-1]
+        curve = Curve("distance", every.tolist(), *lines.tolist())
     return Result(
         setting=setting,
         threshold=threshold,
         distance=distance,
         quality=quality(decided, same),
-        error=f1_error(decided, same),
-        auc=area_under_curve(scoring.scores, same),
+        error=gap_error(decided, np.zeros_like(decided), same),
+        auc=area_under_curve(scores, same),
         decided=decided,
         curve=curve,
     )

@@ -14,31 +14,24 @@ from starlette.staticfiles import StaticFiles
 from shingling.admin.reviews import Answer
 from shingling.errors import ShinglingError, StoreUnavailableError
 from shingling.store import STATUSES, Store
-from shingling.web.decisions import Decisions
-from shingling.web.groups import show_group, show_groups, show_pair, show_reviews
-from shingling.web.guard import Guard
-from shingling.web.lists import CursorError
-from shingling.web.many import review_many, show_many
-from shingling.web.overview import count_all
-from shingling.web.pairs import stored_page
-from shingling.web.requests import (
-    FILTER_FIELDS,
-    GUIDED_FIELDS,
-    MAX_NOTE_CHARACTERS,
-    Asked,
-    RequestError,
+from shingling.web.guard import Guard, is_equal
+from shingling.web.lists import (
     asked_of,
-    form_of,
-    needed,
-    query_of,
-    whole_number,
+    pair_after,
+    show_group,
+    show_groups,
+    show_reviews,
 )
+from shingling.web.overview import count_all
+from shingling.web.pairs import read_pair, stored_page
+from shingling.web.requests import RequestError, fields_of, form_of, needed, whole_number
+from shingling.web.reviewing import Decisions, review_many, show_many, version
 from shingling.web.shown import environment, link
 from shingling.web.store_threads import Kept
 from shingling.web.threshold import ThresholdPage
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable
 
     from starlette.requests import Request
     from starlette.responses import Response
@@ -48,12 +41,12 @@ if TYPE_CHECKING:
     from shingling.web.guard import Access
     from shingling.web.store_threads import StoreThreads
 
-    _Show = Callable[[Session, Mapping[str, str]], dict[str, Any]]
+    _Fields = dict[str, str]
 
+MAX_NOTE_CHARACTERS = 2000
 _FOLLOWING = "/pair?", "/threshold", "/groups"
 _ANSWERS = {"same": True, "different": False, "none": None}
 _HEADINGS = {
-    400: "This cannot be answered",
     403: "Refused",
     404: "Not found",
     405: "Not possible here",
@@ -74,6 +67,7 @@ class _Application:
         self._access = access
         self._read_only = read_only
         self._decisions = Decisions()
+        self._threshold = ThresholdPage()
         self._templates = environment()
         self._templates.globals.update(
             STATUSES=STATUSES,
@@ -84,18 +78,18 @@ class _Application:
 
     def routes(self) -> list[Route | Mount]:
         """Addresses of all pages and files."""
-        threshold, counted = ThresholdPage(), Kept(count_all)
-        shown: dict[str, _Show] = {
+        counted = Kept(count_all)
+        shown: dict[str, Callable[[Session, _Fields], dict[str, Any]]] = {
             "groups": show_groups,
             "group": show_group,
-            "pair": partial(show_pair, threshold),
+            "pair": self._pair,
             "many": show_many,
             "reviews": show_reviews,
             "overview": lambda session, _: counted.get(session),
-            "threshold": threshold.show,
+            "threshold": self._threshold.show,
         }
         return [
-            Route("/", self._begin),
+            Route("/", lambda _: RedirectResponse("/groups", status_code=303)),
             *(
                 Route(f"/{name}", partial(self._show, name=name, show=show), methods=["GET"])
                 for name, show in shown.items()
@@ -110,41 +104,59 @@ class _Application:
         """Page that says why a request was not answered."""
         heading = _HEADINGS.get(status, "This cannot be answered")
         values = {"heading": heading, "message": message, "status": status}
-        return self._page("problem", values, Asked(asked_of({}).filter, {}), status=status)
+        return self._page("problem", {}, values, status=status)
 
     async def refused(self, _: Request, error: Exception) -> Response:
         """Answer to what a request or the store is at fault of."""
         if isinstance(error, HTTPException):
             return self.problem(error.status_code, f"{error.detail}.")
         line = str(error)
-        line = f"{line[:1].upper()}{line[1:]}."
+        status = 503 if isinstance(error, StoreUnavailableError) else 500
         if isinstance(error, RequestError):
-            return self.problem(error.status, line)
-        kinds = {CursorError: 400, StoreUnavailableError: 503}
-        status = next((kinds[kind] for kind in kinds if isinstance(error, kind)), 500)
-        return self.problem(status, line)
+            status = error.status
+        return self.problem(status, f"{line[:1].upper()}{line[1:]}.")
 
     async def failed(self, _: Request, error: Exception) -> Response:
         """Answer where the application itself is at fault."""
         return self.problem(500, f"scrapy dedup serve failed: {type(error).__name__}.")
 
-    async def _begin(self, _: Request) -> Response:
-        return RedirectResponse("/groups", status_code=303)
-
-    async def _show(self, request: Request, *, name: str, show: _Show) -> Response:
-        query = query_of(request)
-        asked = asked_of(query)
-        decided = self._decisions.get(whole_number(query, "decided"))
+    async def _show(
+        self,
+        request: Request,
+        *,
+        name: str,
+        show: Callable[[Session, _Fields], dict[str, Any]],
+    ) -> Response:
+        query = fields_of(request.scope["query_string"])
         values = await self._stores.run(lambda session: show(session, query))
-        return self._page(name, {**values, "decided": decided}, asked)
+        return self._page(name, query, values)
+
+    def _pair(self, session: Session, query: _Fields) -> dict[str, Any]:
+        """Two pages side by side, and the address of the next pair."""
+        asked, at = asked_of(query), query.get("at")
+        pair = read_pair(session, needed(query, "a"), needed(query, "b"))
+        left, right = pair.left.page, pair.right.page
+        walk = self._threshold.walk(session, asked.guided)
+        following = None
+        if walk is None:
+            with session.reading() as connection:
+                found = pair_after(connection, left, right, asked, at)
+            if found is not None:
+                values = zip(("a", "b", "at"), found, strict=True)
+                following = link("/pair", [*values, *asked.pairs])
+        else:
+            following = walk.after(left.url, right.url)
+        return {
+            "pair": pair,
+            "seen": version([Answer(left.url, right.url, None)], [pair.review]),
+            "walk": walk,
+            "next": following,
+            "at": at,
+        }
 
     async def _review(self, request: Request) -> Response:
         form = await self._form(request)
-        same = _answer_of(form)
-        answer = Answer(
-            form.get("a", ""), form.get("b", ""), same, form.get("note", "").strip() or None
-        )
-
+        answer = Answer(needed(form, "a"), needed(form, "b"), _answer_of(form), form.get("note"))
         following = form.get("next") or _list_of(form)
         if not following.startswith(_FOLLOWING):
             raise RequestError("the form is not one that these pages make")
@@ -170,30 +182,29 @@ class _Application:
         decision = await self._stores.run(lambda session: self._decisions.undo(session, number))
         if len(decision.answers) > 1:
             return _see(_list_of(form), decision.number)
-        kept = [
-            (name, form[name]) for name in (*FILTER_FIELDS, *GUIDED_FIELDS, "at") if form.get(name)
-        ]
         answer = decision.answers[0]
-        return _see(link("/pair", [("a", answer.a), ("b", answer.b), *kept]), decision.number)
+        urls = [("a", answer.a), ("b", answer.b), ("at", form.get("at"))]
+        return _see(link("/pair", [*urls, *asked_of(form).pairs]), decision.number)
 
-    async def _form(self, request: Request) -> dict[str, str]:
-        """Form of one of our own groups.
+    async def _form(self, request: Request) -> _Fields:
+        """Form of one of our own pages.
 
         Raises:
             RequestError: it is not one, or nothing may be changed.
         """
         form = await form_of(request)
-        if not self._access.is_our_form(form.get("form_token", "")):
+        if not is_equal(form.get("form_token", ""), self._access.form_token):
             raise RequestError("this form is of an earlier start of scrapy dedup serve", 403)
         if self._read_only:
             raise RequestError("this store is served read only", 403)
         return form
 
     def _page(
-        self, name: str, values: dict[str, Any], asked: Asked, *, status: int = 200
+        self, name: str, query: _Fields, values: dict[str, Any], *, status: int = 200
     ) -> Response:
+        decided = self._decisions.get(whole_number(query, "decided"))
+        shown = {"decided": decided, "here": f"/{name}", "asked": asked_of(query), **values}
         template = self._templates.get_template(f"{name}.html")
-        shown = {"decided": None, "here": f"/{name}", "asked": asked, **values}
         return HTMLResponse(template.render(shown), status_code=status)
 
 
@@ -218,7 +229,7 @@ def make_app(
     return Guard(made, access, application.problem)
 
 
-def _answer_of(form: Mapping[str, str]) -> bool | None:
+def _answer_of(form: _Fields) -> bool | None:
     """Answer of a form: same, different, or none.
 
     Raises:
@@ -227,12 +238,12 @@ def _answer_of(form: Mapping[str, str]) -> bool | None:
     answer = needed(form, "answer")
     if answer not in _ANSWERS:
         raise RequestError("a review is same, different or none")
-    if len(form.get("note", "").strip()) > MAX_NOTE_CHARACTERS:
+    if len(form.get("note", "")) > MAX_NOTE_CHARACTERS:
         raise RequestError(f"a note has {MAX_NOTE_CHARACTERS:,} characters at most")
     return _ANSWERS[answer]
 
 
-def _list_of(form: Mapping[str, str]) -> str:
+def _list_of(form: _Fields) -> str:
     """Address of the list of groups that a form was reached from."""
     return link("/groups", asked_of(form).pairs)
 

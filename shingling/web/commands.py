@@ -46,18 +46,12 @@ def _serve(options: argparse.Namespace, settings: DedupSettings) -> int:
     if not options.host:  # sockets take it for every address
         raise UsageError("argument --host: takes an address or a name", print_help=False)
     require("web", "the server", "jinja2", "starlette", "uvicorn", error=ShinglingError)
-    from shingling.web.serving import Serving, serve
+    from shingling.web.serving import serve
+    from shingling.web.store_threads import StoreThreads
 
     with open_session(options, settings, read_only=options.read_only) as session:
         rules, name = rules_for(session, settings), session.database.where
-    serving = Serving(
-        url=chosen_url(options, settings),
-        store_name=name,
-        host=options.host,
-        port=options.port,
-        rules=rules,
-        read_only=options.read_only,
-    )
+    stores = StoreThreads(chosen_url(options, settings), rules, read_only=options.read_only)
 
     def announce(address: str) -> None:
         if options.json:
@@ -67,7 +61,7 @@ def _serve(options: argparse.Namespace, settings: DedupSettings) -> int:
         sys.stdout.flush()  # whoever reads it from a pipe wants it now
 
     try:
-        serve(serving, announce)
+        serve(stores, name, (options.host, options.port), announce, read_only=options.read_only)
     except UnicodeError:
         raise UsageError("argument --host: takes an address or a name", print_help=False) from None
     return FOUND

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ipaddress
 import secrets
 from dataclasses import dataclass, field
-from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl, urlencode
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
 from starlette.responses import RedirectResponse
+
+from shingling.web.shown import link
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,6 +33,11 @@ _HEADERS = {
     "cache-control": "no-store",
 }
 TOKEN_PARAMETER = "token"  # noqa: S105 (its name, not a token)
+
+
+def is_equal(given: str, secret: str) -> bool:
+    """Whether a secret was given; how long that takes does not tell how much of it was right."""
+    return secrets.compare_digest(given.encode(), secret.encode())
 
 
 @dataclass(frozen=True)
@@ -71,16 +77,6 @@ class Access:
             return False
         return True
 
-    def is_our_form(self, token: str) -> bool:
-        """Whether a form has the token that our pages give it."""
-        return secrets.compare_digest(token.encode(), self.form_token.encode())
-
-    def is_token(self, given: str) -> bool:
-        """Whether this is the token that was printed."""
-        return self.token is not None and secrets.compare_digest(
-            given.encode(), self.token.encode()
-        )
-
 
 class Guard:
     """Middleware that refuses what comes from elsewhere, and sets the headers of every answer.
@@ -100,52 +96,39 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or hand it on."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
 
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in _HEADERS.items():
-                    headers[name] = value
+                MutableHeaders(scope=message).update(_HEADERS)
             await send(message)
 
-        await (self._answer(scope) or self._app)(scope, receive, send_guarded)
+        answer = self._answer(Request(scope)) if scope["type"] == "http" else None
+        await (answer or self._app)(scope, receive, send_guarded)
 
-    def _answer(self, scope: Scope) -> Response | None:
+    def _answer(self, request: Request) -> Response | None:
         """Answer to a request that goes no further; None for one that may."""
-        headers = Headers(scope=scope)
+        headers, token = request.headers, self._access.token
         hosts = headers.getlist("host")
         if len(hosts) != 1 or not self._access.is_for_us(hosts[0]):
             return self._refuse(421, "This address is not the one that scrapy dedup serve printed.")
-        if self._access.token is not None:
-            answer = self._check_token(scope, headers)
-            if answer is not None:
-                return answer
-        if scope["method"] not in ("GET", "HEAD"):
+        if token is not None and not is_equal(request.cookies.get(self._access.cookie, ""), token):
+            return self._let_in(request, token)
+        if request.method not in ("GET", "HEAD"):
             origin, site = headers.get("origin"), headers.get("sec-fetch-site")
             if origin not in (None, f"http://{hosts[0]}") or site not in (None, "same-origin"):
                 return self._refuse(403, "Another site sent this form; nothing was changed.")
         return None
 
-    def _check_token(self, scope: Scope, headers: Headers) -> Response | None:
-        try:
-            cookies = SimpleCookie(headers.get("cookie", ""))
-        except CookieError:
-            cookies = SimpleCookie()
-        own = cookies.get(self._access.cookie)
-        if own is not None and self._access.is_token(own.value):
-            return None
-        query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-        if not self._access.is_token(dict(query).get(TOKEN_PARAMETER, "")):
+    def _let_in(self, request: Request, token: str) -> Response:
+        """Exchange the token of an address for a cookie."""
+        query = request.query_params
+        if not is_equal(query.get(TOKEN_PARAMETER, ""), token):
             return self._refuse(
                 403, "Open the whole address that scrapy dedup serve printed, with its token."
             )
-        rest = urlencode([pair for pair in query if pair[0] != TOKEN_PARAMETER])
+        rest = [field for field in query.multi_items() if field[0] != TOKEN_PARAMETER]
         # A path of our own, never `//elsewhere`.
-        path = "/" + scope["path"].lstrip("/\\")
-        answer = RedirectResponse(f"{path}?{rest}" if rest else path, status_code=303)
-        assert self._access.token is not None
-        answer.set_cookie(self._access.cookie, self._access.token, httponly=True, samesite="strict")
+        path = "/" + request.scope["path"].lstrip("/\\")
+        answer = RedirectResponse(link(path, rest), status_code=303)
+        answer.set_cookie(self._access.cookie, token, httponly=True, samesite="strict")
         return answer

@@ -2,87 +2,182 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import ColumnElement, and_, exists, func, or_, select, tuple_, union_all
 
-from shingling.errors import StoreError
+from shingling.store import Store
 from shingling.store.model import from_seconds
 from shingling.store.queries import stored_pages
 from shingling.store.schema.statements import among, chunked
 from shingling.store.schema.tables import pages, reviews
+from shingling.web.pairs import stored_page
+from shingling.web.requests import RequestError, day, needed, one_of, share, whole_number
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
-    from sqlalchemy import Connection, Select
+    from sqlalchemy import Connection, Row
 
     from shingling.store.model import StoredPage
+    from shingling.store.session import Session
 
+GROUPS_SHOWN = 50
+MEMBERS_SHOWN = 100
+REVIEWS_SHOWN = 200
 MAX_WORDS = 8
-_MAX_ID = 2**63 - 1
+GUIDED_FIELDS = ("sample", "threshold")
+"""Fields that a sample of pairs goes on by, and where it ends."""
+
+_DAY = 24 * 3600
+
+_head = pages.alias("head")
+_resemblance = func.coalesce(pages.c.resemblance, 1.0)
+_own, _other = pages.alias("own"), pages.alias("other")
+# By the URLs of reviews, of which there are few.
+_REVIEWED = (
+    select(_own.c.id)
+    .join_from(_own, _other, _own.c.original_id == _other.c.id)
+    .where(
+        _own.c.url_key.in_(union_all(select(reviews.c.a_key), select(reviews.c.b_key))),
+        exists().where(
+            or_(
+                and_(reviews.c.a_key == _own.c.url_key, reviews.c.b_key == _other.c.url_key),
+                and_(reviews.c.b_key == _own.c.url_key, reviews.c.a_key == _other.c.url_key),
+            )
+        ),
+    )
+)
+_is_reviewed = pages.c.id.in_(_REVIEWED)
+# SQLite reads the table in its order, which is twice as fast as by the index on originals: this
+# condition does not fit the index.
+_is_duplicate = func.coalesce(pages.c.original_id, 0) > 0
 
 
-class CursorError(StoreError, ValueError):
-    """A list is to go on behind something that no list ended with."""
+def _text(fields: Mapping[str, str], name: str) -> str | None:
+    return fields.get(name)
 
 
-Order = Literal["size", "resemblance", "date"]
-ORDERS: tuple[Order, ...] = ("size", "resemblance", "date")
+def _of_site(name: str) -> ColumnElement[bool]:
+    site = name.lower().removeprefix("www.")
+    return pages.c.original_id.in_(select(_head.c.id).where(_head.c.site == site))
+
+
+def _has_words(words: str) -> ColumnElement[bool]:
+    """Each word is in the title or URL of the original or the duplicate."""
+
+    def is_in(table: Any, word: str) -> ColumnElement[bool]:
+        texts = table.c.title, table.c.url
+        return or_(*(text.icontains(word, autoescape=True) for text in texts))
+
+    return and_(
+        *(
+            is_in(pages, word)
+            | exists().where(_head.c.id == pages.c.original_id, is_in(_head, word))
+            for word in words.split()[:MAX_WORDS]
+        )
+    )
+
+
+_FILTERS: dict[
+    str, tuple[Callable[[Mapping[str, str], str], Any], Callable[[Any], ColumnElement[bool]]]
+] = {
+    "site": (_text, _of_site),
+    "status": (partial(one_of, accepted=("near", "exact")), lambda one: pages.c.status == one),
+    "low": (share, lambda least: _resemblance >= least),
+    "high": (share, lambda most: _resemblance <= most),
+    "run": (whole_number, lambda run: pages.c.run_id == run),
+    "since": (day, lambda first: pages.c.last_seen >= first),
+    "until": (day, lambda last: pages.c.last_seen < last + _DAY),
+    "reviewed": (
+        partial(one_of, accepted=("yes", "no")),
+        lambda one: _is_reviewed if one == "yes" else ~_is_reviewed,
+    ),
+    "words": (_text, _has_words),
+}
+"""Fields of the filter: how each is read, and the condition on duplicates that it stands for."""
+
+_RANKS: dict[str, tuple[int, Any]] = {
+    "size": (-1, func.count()),
+    "resemblance": (1, func.min(_resemblance)),
+    "date": (-1, func.max(pages.c.last_seen)),
+}
+"""Orders of groups: the largest first, the least alike first, the last seen first."""
+
+_SIZES = (
+    select(pages.c.original_id, func.count())
+    .where(among(pages.c.original_id))
+    .group_by(pages.c.original_id)
+)
 
 
 @dataclass(frozen=True)
-class GroupFilter:
-    """Which pairs of an original and a duplicate are looked for.
+class Asked:
+    """Which groups are asked for.
 
     Args:
-        site: of the original, without `www.`.
-        status: of the duplicate, `exact` or `near`.
-        low, high: least and greatest resemblance of the duplicate to the original.
-        run: that stored the duplicate first.
-        since, until: when the duplicate was last seen, seconds since 1970; `until` is left out.
-        reviewed: whether a person has reviewed the pair; None for both.
-        words: each of them is in the title or URL of the original or the duplicate.
-        order: of groups: `size`, the largest first; `resemblance`, the lowest first; `date`, that
-            with the page last seen first.
+        values: fields of the filter, as they were given.
+        guided: fields of a sample of pairs, as they were given.
+        conditions: on the duplicates that are looked for.
+        order: of the groups.
     """
 
-    site: str | None = None
-    status: str | None = None
-    low: float | None = None
-    high: float | None = None
-    run: int | None = None
-    since: float | None = None
-    until: float | None = None
-    reviewed: bool | None = None
-    words: str | None = None
-    order: Order = "size"
+    values: dict[str, str]
+    guided: dict[str, str]
+    conditions: list[ColumnElement[bool]]
+    order: str
+
+    def value(self, name: str) -> str:
+        """Value of a field of the filter."""
+        return self.values.get(name, "")
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Fields and values, for a link that keeps the filter and the sample of pairs."""
+        return [*self.values.items(), *self.guided.items()]
 
 
-@dataclass(frozen=True)
-class GroupRow:
+def asked_of(fields: Mapping[str, str]) -> Asked:
+    """Read which groups a query or form asks for.
+
+    Raises:
+        RequestError: a field has a value that is not accepted.
+    """
+    given = {name: fields[name].strip() for name in (*_FILTERS, "order") if name in fields}
+    conditions = [_is_duplicate]
+    for name, (read, condition) in _FILTERS.items():
+        value = read(given, name)
+        if value is not None:
+            conditions.append(condition(value))
+    order = one_of(given, "order", tuple(_RANKS)) or "size"
+    guided = {name: fields[name] for name in GUIDED_FIELDS if name in fields}
+    return Asked(given, guided, conditions, order)
+
+
+class GroupRow(NamedTuple):
     """A group in a list.
 
     Args:
         original: its original.
-        duplicates: pairs that fulfil the filter.
+        first: the oldest of its duplicates that fulfil the filter.
+        duplicates: number of these.
         lowest, highest: resemblance of these.
         reviewed: of these, how many a person has reviewed.
         last_seen: when the last of these was seen.
-        first: oldest duplicate of these.
         at: where a list goes on behind this group.
     """
 
     original: StoredPage
+    first: StoredPage
     duplicates: int
     lowest: float
     highest: float
     reviewed: int
     last_seen: datetime
-    first: StoredPage
     at: str
 
 
@@ -125,171 +220,125 @@ class FirstPairs(NamedTuple):
     total: int
 
 
-HEAD = pages.alias("head")
-"""The original of a duplicate."""
-
-_resemblance = func.coalesce(pages.c.resemblance, 1.0)
-_RANKS: dict[Order, tuple[int, Any]] = {
-    "size": (-1, func.count()),
-    "resemblance": (1, func.min(_resemblance)),
-    "date": (-1, func.max(pages.c.last_seen)),
-}
-# SQLite reads the table in its order, which is twice as fast as by the index on originals: this
-# condition does not fit the index.
-_IS_DUPLICATE = func.coalesce(pages.c.original_id, 0) > 0
-_own, _other = pages.alias("own"), pages.alias("other")
-# By the URLs of reviews, of which there are few.
-_REVIEWED = (
-    select(_own.c.id)
-    .join_from(_own, _other, _own.c.original_id == _other.c.id)
-    .where(
-        _own.c.url_key.in_(union_all(select(reviews.c.a_key), select(reviews.c.b_key))),
-        exists().where(
-            or_(
-                and_(reviews.c.a_key == _own.c.url_key, reviews.c.b_key == _other.c.url_key),
-                and_(reviews.c.b_key == _own.c.url_key, reviews.c.a_key == _other.c.url_key),
-            )
-        ),
-    )
-)
-_IS_REVIEWED = pages.c.id.in_(_REVIEWED)
-_SIZES = (
-    select(pages.c.original_id, func.count())
-    .where(among(pages.c.original_id))
-    .group_by(pages.c.original_id)
-)
-
-
-def _select_pairs(chosen: GroupFilter, *columns: ColumnElement[Any]) -> Select[Any]:
-    """Select columns of the duplicates that fulfil a filter."""
-    texts = (HEAD.c.title, HEAD.c.url, pages.c.title, pages.c.url)
-    words = (chosen.words or "").split()[:MAX_WORDS]
-    conditions = [
-        chosen.site is None or HEAD.c.site == chosen.site,
-        chosen.status is None or pages.c.status == chosen.status,
-        chosen.low is None or _resemblance >= chosen.low,
-        chosen.high is None or _resemblance <= chosen.high,
-        chosen.run is None or pages.c.run_id == chosen.run,
-        chosen.since is None or pages.c.last_seen >= int(chosen.since),
-        chosen.until is None or pages.c.last_seen < int(chosen.until),
-        chosen.reviewed is None or (_IS_REVIEWED if chosen.reviewed else ~_IS_REVIEWED),
-        *(or_(*(text.icontains(word, autoescape=True) for text in texts)) for word in words),
-    ]
-    query = select(*columns).where(_IS_DUPLICATE)
-    if chosen.site is not None or words:
-        query = query.join_from(pages, HEAD, pages.c.original_id == HEAD.c.id)
-    return query.where(*(one for one in conditions if isinstance(one, ColumnElement)))
-
-
 def groups(
-    connection: Connection, chosen: GroupFilter, after: str | None = None, limit: int = 50
+    connection: Connection, asked: Asked, after: str | None = None, limit: int = GROUPS_SHOWN
 ) -> GroupList:
     """Read groups that have pairs that fulfil a filter. All duplicates are read.
 
     Args:
         connection: to the store.
-        chosen: the filter and the order.
+        asked: the filter and the order.
         after: `next` of the list before.
         limit: at most so many.
 
     Raises:
-        CursorError: `after` is not such a value.
+        RequestError: `after` is not such a value.
     """
-    place = None if after is None else _place(after)
-    sign, rank = _RANKS[chosen.order]
+    sign, rank = _RANKS[asked.order]
     grouped = (
-        _select_pairs(
-            chosen,
+        select(
             pages.c.original_id,
             (sign * rank).label("rank"),
-            func.count().label("size"),
+            func.count().label("duplicates"),
             func.min(_resemblance).label("lowest"),
             func.max(_resemblance).label("highest"),
+            func.count().filter(_is_reviewed).label("reviewed"),
             func.max(pages.c.last_seen).label("last_seen"),
             func.min(pages.c.id).label("first"),
-            func.count().filter(_IS_REVIEWED).label("reviewed"),
         )
+        .where(*asked.conditions)
         .group_by(pages.c.original_id)
         .subquery()
     )
-    total = func.count().over().label("total"), func.sum(grouped.c.size).over().label("pairs")
-    found = select(grouped, *total).subquery()
+    totals = func.count().over().label("total"), func.sum(grouped.c.duplicates).over()
+    found = select(grouped, totals[0], totals[1].label("pairs")).subquery()
     query = select(found).order_by(found.c.rank, found.c.original_id).limit(limit + 1)
-    if place is not None:
-        query = query.where(tuple_(found.c.rank, found.c.original_id) > place)
+    if after is not None:
+        query = query.where(tuple_(found.c.rank, found.c.original_id) > _place(after))
     rows = connection.execute(query).all()
-    originals = stored_pages(connection, [row.original_id for row in rows[:limit]])
-    firsts = stored_pages(connection, [row.first for row in rows[:limit]])
-    shown = [
-        GroupRow(
-            original,
-            row.size,
-            row.lowest,
-            row.highest,
-            row.reviewed,
-            from_seconds(row.last_seen),
-            first,
-            json.dumps([row.rank, row.original_id], separators=(",", ":")),
-        )
-        for row, original, first in zip(rows, originals, firsts, strict=False)
-    ]
+    pairs = pages_of(connection, [(row.original_id, row.first) for row in rows[:limit]])
+    shown = [_group(row, *pair) for row, pair in zip(rows, pairs, strict=False)]
     following = shown[-1].at if len(rows) > limit else None
-    total_of = (rows[0].total, int(rows[0].pairs)) if rows else (0, 0)
-    return GroupList(shown, following, *total_of)
+    total, number = (rows[0].total, int(rows[0].pairs)) if rows else (0, 0)
+    return GroupList(shown, following, total, number)
+
+
+def _group(row: Row[Any], original: StoredPage, first: StoredPage) -> GroupRow:
+    return GroupRow(
+        original,
+        first,
+        row.duplicates,
+        row.lowest,
+        row.highest,
+        row.reviewed,
+        from_seconds(row.last_seen),
+        f"{row.rank!r}_{row.original_id}",
+    )
+
+
+def _place(after: str) -> tuple[float, int]:
+    """Rank and id of the last group of a list.
+
+    Raises:
+        RequestError: it is not what a list ended with.
+    """
+    rank, _, original_id = after.partition("_")
+    try:
+        place = float(rank), int(original_id)
+    except ValueError:
+        place = 0.0, -1
+    if not 0 <= place[1] < 2**63:
+        raise RequestError("the list does not go on there: begin again with its first page")
+    return place
 
 
 def first_pairs(
-    connection: Connection, chosen: GroupFilter, limit: int, original_id: int | None
+    connection: Connection, asked: Asked, limit: int, original_id: int | None
 ) -> FirstPairs:
     """Choose the first pairs of the list of groups.
 
     Args:
         connection: to the store.
-        chosen: the filter and the order.
+        asked: the filter and the order.
         limit: at most so many.
         original_id: of the group that they are of; None takes all groups.
     """
-    sign, rank = _RANKS[chosen.order]
-    ranked = sign * rank.over(partition_by=pages.c.original_id)
-    total = func.count().over().label("total")
-    query = _select_pairs(chosen, pages.c.original_id, pages.c.id, total)
+    sign, rank = _RANKS[asked.order]
+    place = sign * rank.over(partition_by=pages.c.original_id)
+    query = (
+        select(pages.c.original_id, pages.c.id, func.count().over().label("total"))
+        .where(*asked.conditions)
+        .order_by(place, pages.c.original_id, pages.c.id)
+        .limit(limit)
+    )
     if original_id is not None:
         query = query.where(pages.c.original_id == original_id)
-    ordered = query.order_by(ranked, pages.c.original_id, pages.c.id).limit(limit)
-    rows = connection.execute(ordered).all()
+    rows = connection.execute(query).all()
     own = Counter(row.original_id for row in rows)
-    whole = {
-        (original, size)
+    whole_groups = sum(
+        size == own[head]
         for part in chunked(own)
-        for original, size in connection.execute(_SIZES, {"values": part})
-    }
-    return FirstPairs(
-        [(row.original_id, row.id) for row in rows],
-        len(own),
-        len(whole & {*own.items()}),
-        rows[0].total if rows else 0,
+        for head, size in connection.execute(_SIZES, {"values": part})
     )
+    pairs = [(row.original_id, row.id) for row in rows]
+    return FirstPairs(pairs, len(own), whole_groups, rows[0].total if rows else 0)
 
 
 def members(
-    connection: Connection,
-    original_id: int,
-    chosen: GroupFilter,
-    after: int = 0,
-    limit: int = 100,
+    connection: Connection, original_id: int, asked: Asked, after: int = 0, limit: int = 100
 ) -> list[PairRow]:
     """Duplicates of an original that fulfil a filter, oldest first.
 
     Args:
         connection: to the store.
         original_id: of the group.
-        chosen: the filter.
+        asked: the filter.
         after: id of the page that they come after.
         limit: at most so many.
     """
     query = (
-        _select_pairs(chosen, pages.c.id, _IS_REVIEWED.label("reviewed"))
-        .where(pages.c.original_id == original_id, pages.c.id > after)
+        select(pages.c.id, _is_reviewed.label("reviewed"))
+        .where(*asked.conditions, pages.c.original_id == original_id, pages.c.id > after)
         .order_by(pages.c.id)
         .limit(limit)
     )
@@ -307,26 +356,56 @@ def least_alike(connection: Connection, limit: int) -> list[tuple[StoredPage, St
     """
     value = pages.c.resemblance
     query = (
-        _select_pairs(GroupFilter(status="near"), pages.c.original_id, pages.c.id)
-        .where(value.is_not(None))
+        select(pages.c.original_id, pages.c.id)
+        .where(_is_duplicate, pages.c.status == "near", value.is_not(None))
         .order_by(value, pages.c.id)
         .limit(limit)
     )
-    rows = connection.execute(query).all()
-    columns = ([row[at] for row in rows] for at in (0, 1))
-    return [*zip(*(stored_pages(connection, ids) for ids in columns), strict=True)]
+    return pages_of(connection, [(row.original_id, row.id) for row in connection.execute(query)])
 
 
-def _place(after: str) -> tuple[float, int]:
-    """Rank and id of the last group of a list.
+def pages_of(
+    connection: Connection, pairs: Sequence[tuple[int, int]]
+) -> list[tuple[StoredPage, StoredPage]]:
+    """Originals and duplicates of these ids."""
+    originals = stored_pages(connection, [original_id for original_id, _ in pairs])
+    duplicates = stored_pages(connection, [duplicate for _, duplicate in pairs])
+    return [*zip(originals, duplicates, strict=True)]
 
-    Raises:
-        CursorError: it is not what a list ended with.
-    """
-    try:
-        rank, original_id = json.loads(after)
-        if type(rank) in (int, float) and type(original_id) is int and 0 <= original_id <= _MAX_ID:
-            return float(rank), original_id
-    except (ValueError, TypeError, RecursionError, OverflowError):
-        pass
-    raise CursorError("the list does not go on there: begin again with its first page")
+
+def show_groups(session: Session, query: Mapping[str, str]) -> dict[str, Any]:
+    """List of groups."""
+    with session.reading() as connection:
+        return {"found": groups(connection, asked_of(query), query.get("after"))}
+
+
+def show_group(session: Session, query: Mapping[str, str]) -> dict[str, Any]:
+    """Duplicates of one original."""
+    original = stored_page(Store(session), needed(query, "url"))
+    after = whole_number(query, "after") or 0
+    with session.reading() as connection:
+        found = members(connection, original.id, asked_of(query), after, MEMBERS_SHOWN + 1)
+    shown = found[:MEMBERS_SHOWN]
+    following = shown[-1].page.id if len(found) > MEMBERS_SHOWN else None
+    return {"original": original, "members": shown, "next": following, "at": query.get("at")}
+
+
+def show_reviews(session: Session, _: Mapping[str, str]) -> dict[str, Any]:
+    """Last reviews."""
+    found = Store(session).admin.reviews()
+    return {"reviews": found[:REVIEWS_SHOWN], "total": len(found)}
+
+
+def pair_after(
+    connection: Connection,
+    original: StoredPage,
+    duplicate: StoredPage,
+    asked: Asked,
+    at: str | None,
+) -> tuple[str, str, str] | None:
+    """URLs of the next pair of a group, or else the first of the next group, and its place."""
+    rest = members(connection, original.id, asked, duplicate.id, 1)
+    if rest:
+        return original.url, rest[0].page.url, at or ""
+    found = groups(connection, asked, at, 1).groups if at else []
+    return next(((one.original.url, one.first.url, one.at) for one in found), None)

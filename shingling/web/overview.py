@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,7 +15,7 @@ from shingling.store.queries import list_runs
 from shingling.store.schema.tables import pages, site_blocks, url_rules
 
 if TYPE_CHECKING:
-    from datetime import date
+    from collections.abc import Sequence
 
     from sqlalchemy import Connection
 
@@ -35,155 +34,26 @@ RUNS_SHOWN = 20
 
 _DAY = 24 * 3600
 _SKIPPED = "skipped_"  # what the counts of a run have before a reason
-_DUPLICATES = ("near", "exact")
 
-
-@dataclass(frozen=True)
-class Period:
-    """Pages that were stored first on some days.
-
-    Args:
-        begin: first day, in UTC.
-        days: how many.
-        originals, duplicates: of these pages, how many are which today.
-    """
-
-    begin: date
-    days: int
-    originals: int
-    duplicates: int
-
-    @property
-    def end(self) -> date:
-        """Last day."""
-        return self.begin + timedelta(days=self.days - 1)
-
-
-@dataclass(frozen=True)
-class SiteCounts:
-    """Pages of a site, and how many of them are duplicates."""
-
-    site: str
-    pages: int
-    duplicates: int
-
-
-@dataclass(frozen=True)
-class LearnedOfSite:
-    """What is known of the URLs of a site.
-
-    Args:
-        site: host, without `www.`.
-        rules: with evidence, whether they act or not.
-        saved: requests that were skipped by them.
-    """
-
-    site: str
-    rules: int
-    saved: int
-
-
-@dataclass(frozen=True)
-class Overview:
-    """What a store holds, counted.
-
-    Args:
-        periods: from the first day to the last one, at most 60, without gaps.
-        resemblances: near-duplicates by their resemblance: 20 parts from 0 to 1.
-        sites: with the most duplicates, at most 20.
-        runs: the last ones, newest first, at most 1000.
-        learned: sites with the most skipped requests, at most 20.
-        sites_with_templates: number of sites of which blocks of text are known.
-        read_at: when this was read.
-    """
-
-    periods: list[Period]
-    resemblances: list[int]
-    sites: list[SiteCounts]
-    runs: list[RunRecord]
-    learned: list[LearnedOfSite]
-    sites_with_templates: int
-    read_at: datetime
-
-    @property
-    def skipped(self) -> list[tuple[str, int]]:
-        """Items that these runs have skipped, by reason, the most frequent first."""
-        counted: Counter[str] = Counter()
-        for run in self.runs:
-            for name, number in run.counts.items():
-                if name.startswith(_SKIPPED):
-                    counted[name.removeprefix(_SKIPPED)] += number
-        return sorted(counted.items(), key=lambda one: (-one[1], one[0]))
-
-
-def overview(connection: Connection) -> Overview:
-    """Count what a store holds. Every page is read, a few times."""
-    return Overview(
-        _periods(connection),
-        _resemblances(connection),
-        _sites(connection),
-        list_runs(connection, MAX_RUNS_COUNTED),
-        _learned(connection),
-        connection.scalar(select(func.count(distinct(site_blocks.c.site)))) or 0,
-        datetime.now(UTC),
+_duplicates = func.count(pages.c.original_id)
+_SITES = (
+    select(pages.c.site, func.count().label("pages"), _duplicates.label("duplicates"))
+    .group_by(pages.c.site)
+    .having(_duplicates > 0)
+    .order_by(_duplicates.desc(), func.count().desc(), pages.c.site)
+    .limit(MAX_SITES)
+)
+_saved = func.sum(url_rules.c.saved)
+_LEARNED = (
+    select(
+        url_rules.c.site,
+        func.count(distinct(url_rules.c.change)).label("rules"),
+        _saved.label("saved"),
     )
-
-
-def _periods(connection: Connection) -> list[Period]:
-    first, last = connection.execute(
-        select(func.min(pages.c.first_seen), func.max(pages.c.first_seen))
-    ).one()
-    if first is None:
-        return []
-    first_day, days = first // _DAY, last // _DAY - first // _DAY + 1
-    width = -(-days // MAX_PERIODS)
-    place = (pages.c.first_seen - first_day * _DAY) // (width * _DAY)
-    counts = func.count(), func.count(pages.c.original_id)
-    found = {
-        place: (number - duplicates, duplicates)
-        for place, number, duplicates in connection.execute(
-            select(place.label("place"), *counts).group_by("place")
-        )
-    }
-    return [
-        Period(
-            from_seconds((first_day + number * width) * _DAY).date(),
-            width,
-            *found.get(number, (0, 0)),
-        )
-        for number in range(-(-days // width))
-    ]
-
-
-def _resemblances(connection: Connection) -> list[int]:
-    value = pages.c.resemblance
-    near = select(value).where(pages.c.status == "near", value.is_not(None))
-    values = np.fromiter(connection.scalars(near), np.float64)
-    counts: list[int] = np.histogram(values, BINS, (0, 1))[0].tolist()
-    return counts
-
-
-def _sites(connection: Connection) -> list[SiteCounts]:
-    number, duplicates = func.count(), func.count(pages.c.original_id)
-    rows = connection.execute(
-        select(pages.c.site, number, duplicates)
-        .group_by(pages.c.site)
-        .having(duplicates > 0)
-        .order_by(duplicates.desc(), number.desc(), pages.c.site)
-        .limit(MAX_SITES)
-    )
-    return [SiteCounts(*row) for row in rows]
-
-
-def _learned(connection: Connection) -> list[LearnedOfSite]:
-    saved = func.sum(url_rules.c.saved)
-    rows = connection.execute(
-        select(url_rules.c.site, func.count(distinct(url_rules.c.change)), saved)
-        .group_by(url_rules.c.site)
-        .order_by(saved.desc(), url_rules.c.site)
-        .limit(MAX_SITES)
-    )
-    return [LearnedOfSite(site, rules, int(number)) for site, rules, number in rows]
+    .group_by(url_rules.c.site)
+    .order_by(_saved.desc(), url_rules.c.site)
+    .limit(MAX_SITES)
+)
 
 
 class BarChart(NamedTuple):
@@ -199,7 +69,7 @@ class BarChart(NamedTuple):
     title: str
     what: str
     series: tuple[str, ...]
-    rows: list[tuple[str, tuple[int, ...]]]
+    rows: Sequence[tuple[str, tuple[int, ...]]]
 
     @property
     def top(self) -> int:
@@ -210,39 +80,76 @@ class BarChart(NamedTuple):
 
 
 def count_all(session: Session) -> dict[str, Any]:
-    """Values of the templates of the overview and of reports."""
+    """Values of the templates of the overview and of reports. Every page is read, a few times."""
     status = Store(session).status()
     with session.reading() as connection:
-        found = overview(connection)
-    runs = found.runs[:RUNS_SHOWN]
-    return {
-        "status": status,
-        "overview": found,
-        "runs": runs,
-        "charts": [
-            BarChart(
-                "Pages over time",
-                "First stored",
-                ("originals", "duplicates"),
-                [(_days(one), (one.originals, one.duplicates)) for one in found.periods],
+        runs = list_runs(connection, MAX_RUNS_COUNTED)
+        return {
+            "status": status,
+            "charts": [
+                _over_time(connection),
+                _verdicts(runs[:RUNS_SHOWN]),
+                _resemblances(connection),
+            ],
+            "sites": connection.execute(_SITES).all(),
+            "runs": runs[:RUNS_SHOWN],
+            "skipped": _skipped(runs),
+            "learned": connection.execute(_LEARNED).all(),
+            "sites_with_templates": connection.scalar(
+                select(func.count(distinct(site_blocks.c.site)))
             ),
-            BarChart(
-                "Verdicts by run", "Run", ("new", "duplicates"), [*map(_verdicts, runs[::-1])]
-            ),
-            BarChart(
-                "Resemblance of near-duplicates",
-                "Resemblance",
-                ("near-duplicates",),
-                [(f"{place / BINS:.2f}", (one,)) for place, one in enumerate(found.resemblances)],
-            ),
-        ],
-    }
+            "read_at": datetime.now(UTC),
+        }
 
 
-def _verdicts(run: RunRecord) -> tuple[str, tuple[int, ...]]:
-    duplicates = sum(run.counts.get(name, 0) for name in _DUPLICATES)
-    return f"run {run.id}", (run.counts.get("new", 0), duplicates)
+def _over_time(connection: Connection) -> BarChart:
+    """Count pages by the days on which they were stored first, without gaps."""
+    seen = pages.c.first_seen
+    first, last = connection.execute(select(func.min(seen), func.max(seen))).one()
+    rows = []
+    if first is not None:
+        begin, days = first // _DAY, last // _DAY - first // _DAY + 1
+        width = -(-days // MAX_PERIODS)
+        place = ((seen - begin * _DAY) // (width * _DAY)).label("place")
+        query = select(place, func.count(), _duplicates).group_by("place")
+        found = {row.place: row[1:] for row in connection.execute(query)}
+        for number in range(-(-days // width)):
+            stored, duplicates = found.get(number, (0, 0))
+            label = _days(begin + number * width, width)
+            rows.append((label, (stored - duplicates, duplicates)))
+    return BarChart("Pages over time", "First stored", ("originals", "duplicates"), rows)
 
 
-def _days(period: Period) -> str:
-    return str(period.begin) if period.days == 1 else f"{period.begin} to {period.end}"
+def _days(first: int, number: int) -> str:
+    """Name some days, of which the first is that number of days after 1970."""
+    begin, end = (from_seconds(day * _DAY).date() for day in (first, first + number - 1))
+    return f"{begin}" if number == 1 else f"{begin} to {end}"
+
+
+def _verdicts(runs: Sequence[RunRecord]) -> BarChart:
+    rows = [
+        (
+            f"run {run.id}",
+            (run.counts.get("new", 0), run.counts.get("near", 0) + run.counts.get("exact", 0)),
+        )
+        for run in reversed(runs)
+    ]
+    return BarChart("Verdicts by run", "Run", ("new", "duplicates"), rows)
+
+
+def _resemblances(connection: Connection) -> BarChart:
+    value = pages.c.resemblance
+    near = select(value).where(pages.c.status == "near", value.is_not(None))
+    counts, edges = np.histogram(np.fromiter(connection.scalars(near), np.float64), BINS, (0, 1))
+    rows = [(f"{edge:.2f}", (int(one),)) for edge, one in zip(edges, counts, strict=False)]
+    return BarChart("Resemblance of near-duplicates", "Resemblance", ("near-duplicates",), rows)
+
+
+def _skipped(runs: Sequence[RunRecord]) -> list[tuple[str, int]]:
+    """Items that runs have skipped, by reason, the most frequent first."""
+    counted: Counter[str] = Counter()
+    for run in runs:
+        for name, number in run.counts.items():
+            if name.startswith(_SKIPPED):
+                counted[name.removeprefix(_SKIPPED)] += number
+    return sorted(counted.items(), key=lambda one: (-one[1], one[0]))

@@ -1,10 +1,11 @@
-"""A pair of stored pages: what was measured, why it was decided so, and the review of it."""
+"""A pair of stored pages: their texts, what was measured, why it was decided so, and its review."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from shingling.admin.reviews import reviews_of
+from shingling.similarity import word_diff, written_words
 from shingling.store import Store
 from shingling.store.decided import (
     Known,
@@ -15,7 +16,6 @@ from shingling.store.decided import (
     pair_decision,
     why,
 )
-from shingling.web.aligned import AlignedRow, aligned_rows
 from shingling.web.requests import RequestError
 from shingling.web.shown import cut, measure
 
@@ -25,9 +25,33 @@ if TYPE_CHECKING:
     from shingling.store.decided import PairDecision
     from shingling.store.session import Session
 
+MIN_WORDS_OF_SHARED_ROW = 25  # shorter passages stay in the row of what differs around them
+WORDS_SHOWN_AT_ENDS = 20  # of a shared passage that is folded
 
-@dataclass(frozen=True)
-class Side:
+
+class Piece(NamedTuple):
+    """A few words of one side, which the other side has as well or not."""
+
+    same: bool
+    text: str
+
+
+class AlignedRow(NamedTuple):
+    """A row of both texts.
+
+    Args:
+        shared: whether both sides are the same passage.
+        left, right: what the sides say; of a long shared passage, its beginning, middle and end.
+        folded: words in the middle of a shared passage, which are shown when asked for.
+    """
+
+    shared: bool
+    left: list[Piece]
+    right: list[Piece]
+    folded: int = 0
+
+
+class Side(NamedTuple):
     """One page of a pair.
 
     Args:
@@ -39,8 +63,7 @@ class Side:
     text: SplitText | None
 
 
-@dataclass(frozen=True)
-class Measured:
+class Measured(NamedTuple):
     """A measure of a pair: its name, its value as it is shown, and what it is measured on."""
 
     name: str
@@ -48,8 +71,7 @@ class Measured:
     explained: str
 
 
-@dataclass(frozen=True)
-class Asked:
+class Answered(NamedTuple):
     """One of the steps by which a page is decided, and whether it decides this one."""
 
     question: str
@@ -57,8 +79,7 @@ class Asked:
     decides: bool = False
 
 
-@dataclass(frozen=True)
-class Pair:
+class Pair(NamedTuple):
     """Two pages to look at.
 
     Args:
@@ -78,7 +99,7 @@ class Pair:
     decision: PairDecision | None
     fields: tuple[str, ...]
     measures: list[Measured]
-    steps: list[Asked]
+    steps: list[Answered]
     review: Review | None
 
     @property
@@ -115,7 +136,8 @@ def read_pair(session: Session, first: str, second: str) -> Pair:
     left, right = (Side(page, store.split_text(page)) for page in (older, younger))
     signatures = store.signature(left.page), store.signature(right.page)
     known = Known.of(left.text, right.text, signatures, store.scheme)
-    review = find_review(store, left.page.url, right.page.url)
+    with session.reading() as connection:
+        [review] = reviews_of(connection, [(left.page.url, right.page.url)])
     return Pair(
         left,
         right,
@@ -130,10 +152,29 @@ def read_pair(session: Session, first: str, second: str) -> Pair:
     )
 
 
-def find_review(store: Store, first: str, second: str) -> Review | None:
-    """Review of two URLs."""
-    found = (review for review in store.admin.reviews(first) if second in (review.a, review.b))
-    return next(found, None)
+def aligned_rows(left: str, right: str) -> list[AlignedRow]:
+    """Two texts as rows, in order: shared passages, and what differs between them."""
+    rows: list[AlignedRow] = []
+    for change in word_diff(left, right):
+        words = len(written_words(change.a)) if change.same else 0
+        if words >= MIN_WORDS_OF_SHARED_ROW:
+            folded = words - 2 * WORDS_SHOWN_AT_ENDS
+            rows.append(AlignedRow(True, _parts(change.a), _parts(change.b), folded))
+            continue
+        if not rows or rows[-1].shared:
+            rows.append(AlignedRow(False, [], []))
+        rows[-1].left.append(Piece(change.same, change.a))
+        rows[-1].right.append(Piece(change.same, change.b))
+    return rows
+
+
+def _parts(text: str) -> list[Piece]:
+    """Beginning, middle and end of a long passage, or the whole of a short one."""
+    words, shown = written_words(text), WORDS_SHOWN_AT_ENDS
+    if len(words) <= 3 * shown:
+        return [Piece(True, text)]
+    parts = words[:shown], words[shown:-shown], words[-shown:]
+    return [Piece(True, "".join(part).strip()) for part in parts]
 
 
 def stored_page(store: Store, url: str) -> StoredPage:
@@ -178,7 +219,7 @@ def _measures(known: Known) -> list[Measured]:
     ]
 
 
-def steps(side: Side, review: Review | None, scheme: Scheme) -> list[Asked]:
+def steps(side: Side, review: Review | None, scheme: Scheme) -> list[Answered]:
     """Go through the steps of docs/explanation/deciding.md with what is stored of a page.
 
     Args:
@@ -207,6 +248,6 @@ def steps(side: Side, review: Review | None, scheme: Scheme) -> list[Asked]:
         answer = answers.get(step, "no" if is_asked else "not asked")
         if step is decided:
             answer = f"{answer}; {why(page)}" if step in answers else why(page)
-        shown.append(Asked(step.value, answer, step is decided))
+        shown.append(Answered(step.value, answer, step is decided))
         is_asked = is_asked and step is not last
     return shown

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from shingling.errors import ShinglingError
 from shingling.store import STATUSES
 from shingling.store.session import Session
-from shingling.web.lists import GroupFilter, groups, least_alike
+from shingling.web.lists import asked_of, groups, least_alike
 from shingling.web.overview import count_all
 from shingling.web.shown import environment
 
@@ -34,7 +34,7 @@ def report_page(session: Session) -> str:
     """
     counted = count_all(session)
     with session.reading() as connection:
-        largest = groups(connection, GroupFilter(), limit=GROUPS_SHOWN).groups
+        largest = groups(connection, asked_of({}), limit=GROUPS_SHOWN).groups
         pairs = least_alike(connection, PAIRS_SHOWN)
     style = files("shingling.web").joinpath("static/app.css").read_text(encoding="utf-8")
     digest = hashlib.sha256(style.encode()).digest()

@@ -5,68 +5,51 @@ from __future__ import annotations
 import ipaddress
 import secrets
 import socket
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import urlencode
 
 import uvicorn
 
 from shingling.web.app import make_app
 from shingling.web.guard import TOKEN_PARAMETER, Access
-from shingling.web.store_threads import StoreThreads
+from shingling.web.shown import link
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from shingling.rules.rules import Rules
+    from shingling.web.store_threads import StoreThreads
 
-LOOPBACK = "127.0.0.1"
-DEFAULT_PORT = 8642
 _SECONDS_FOR_LAST_ANSWERS = 3
 
 
-@dataclass(frozen=True)
-class Serving:
-    """What is served, and where.
-
-    Args:
-        url: of the store.
-        store_name: what it is called on every page: its URL without the password.
-        host: address or name to listen on.
-        port: to listen on; 0 takes a free one.
-        rules: by which pages that leave their group are decided again; None for those that the
-            store is indexed for.
-        read_only: whether reviews are refused.
-    """
-
-    url: str
-    store_name: str
-    host: str = LOOPBACK
-    port: int = DEFAULT_PORT
-    rules: Rules | None = None
-    read_only: bool = False
-
-
-def serve(serving: Serving, announce: Callable[[str], None]) -> None:
+def serve(
+    stores: StoreThreads,
+    store_name: str,
+    where: tuple[str, int],
+    announce: Callable[[str], None],
+    *,
+    read_only: bool,
+) -> None:
     """Serve a store until the process is interrupted.
 
     Args:
-        serving: the store, and where it is served.
+        stores: the store, which is closed then.
+        store_name: what it is called on every page: its URL without the password.
+        where: address or name to listen on, and port; 0 takes a free one.
         announce: is told the address to open, once it can be opened.
+        read_only: whether reviews are refused.
 
     Raises:
         OSError: the address cannot be bound.
     """
-    family = socket.AF_INET6 if ":" in serving.host else socket.AF_INET
+    host = where[0]
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # `create_server` leaves its socket open where a host cannot be encoded.
-    socket.getaddrinfo(serving.host, serving.port, family)
-    with socket.create_server((serving.host, serving.port), family=family) as listening:
+    socket.getaddrinfo(*where, family)
+    with socket.create_server(where, family=family) as listening:
         port = listening.getsockname()[1]
-        access = access_at(serving.host, port)
-        stores = StoreThreads(serving.url, serving.rules, read_only=serving.read_only)
-        app = make_app(stores, access, serving.store_name, read_only=serving.read_only)
+        access = access_at(host, port)
         config = uvicorn.Config(
-            app,
+            make_app(stores, access, store_name, read_only=read_only),
             access_log=False,
             log_config=None,
             lifespan="off",
@@ -75,8 +58,8 @@ def serve(serving: Serving, announce: Callable[[str], None]) -> None:
             server_header=False,
             timeout_graceful_shutdown=_SECONDS_FOR_LAST_ANSWERS,
         )
-        query = f"?{urlencode({TOKEN_PARAMETER: access.token})}" if access.token else ""
-        announce(f"http://{_in_url(serving.host)}:{port}/{query}")
+        address = f"http://{_in_url(host)}:{port}/"
+        announce(link(address, [(TOKEN_PARAMETER, access.token)]))
         try:
             uvicorn.Server(config).run(sockets=[listening])
         except KeyboardInterrupt:  # that is how it is ended

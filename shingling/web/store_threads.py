@@ -73,21 +73,14 @@ class Kept(Generic[_T]):
     def __init__(self, read: Callable[[Session], _T]) -> None:
         self._read = read
         self._reading = threading.Lock()
-        self._kept: _T | None = None
-        self._good_until = 0.0
+        self._kept: tuple[_T, float] | None = None
 
     def get(self, session: Session) -> _T:
         """Read it, or take what was read a short while ago."""
-        kept = self._kept
-        # One thread reads; others take what there is.
-        if not self._reading.acquire(blocking=kept is None) and kept is not None:
-            return kept
-        try:
+        with self._reading:
             begun = time.monotonic()
-            if self._kept is None or begun > self._good_until:
-                self._kept = self._read(session)
+            if self._kept is None or begun > self._kept[1]:
+                value = self._read(session)
                 ended = time.monotonic()
-                self._good_until = ended + _KEPT_TIMES_READING * (ended - begun)
-            return self._kept
-        finally:
-            self._reading.release()
+                self._kept = value, ended + _KEPT_TIMES_READING * (ended - begun)
+            return self._kept[0]

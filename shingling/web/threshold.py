@@ -9,24 +9,20 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-from sqlalchemy import select
 
 from shingling.admin.candidates import CandidatePair, Candidates, DroppedPages
 from shingling.admin.reviews import reviews_of
 from shingling.admin.thresholds import LOWEST_THRESHOLD
 from shingling.errors import SchemeError, ShinglingError, TuningError
-from shingling.rules.methods import DEFAULT_METHOD, METHODS
+from shingling.rules.methods import METHODS
 from shingling.store import Store
-from shingling.store.schema.statements import among, chunked
-from shingling.store.schema.tables import pages
 from shingling.tuning.pairs import reviewed_pairs
 from shingling.tuning.report import tune_on
-from shingling.web.requests import GUIDED_FIELDS, share, whole_number
+from shingling.web.requests import share, whole_number
 from shingling.web.shown import link
 from shingling.web.store_threads import Kept
 
@@ -44,7 +40,6 @@ PAIRS_AT_ONCE = 40
 EXAMPLES_ON_EACH_SIDE = 5
 _LISTED = {step / 20 for step in range(6, 21)}
 _SEED = 84
-_IDS = select(pages.c.id).where(among(pages.c.id))
 
 
 class Example(NamedTuple):
@@ -59,8 +54,7 @@ class Example(NamedTuple):
     reviewed: bool | None
 
 
-@dataclass(frozen=True)
-class Walk:
+class Walk(NamedTuple):
     """Pairs that a person goes through, and how far they have come.
 
     Args:
@@ -84,17 +78,18 @@ class Walk:
     @property
     def first(self) -> str | None:
         """Address of the first pair that is not reviewed; None where all are."""
-        waiting = [one.pair for one in self.pairs if one.reviewed is None]
-        if not waiting:
-            return None
-        urls = [("a", waiting[0].nearest), ("b", waiting[0].url)]
-        return link("/pair", [*urls, *self.fields.items()])
+        return self._from(0)
 
     def after(self, a: str, b: str) -> str:
         """Address of the next pair that is not reviewed, or of the end."""
         urls = [{one.pair.nearest, one.pair.url} for one in self.pairs]
-        start = urls.index({a, b}) + 1 if {a, b} in urls else 0
-        return Walk(self.pairs[start:], self.fields).first or self.end
+        return self._from(urls.index({a, b}) + 1 if {a, b} in urls else 0) or self.end
+
+    def _from(self, start: int) -> str | None:
+        for pair, reviewed in self.pairs[start:]:
+            if reviewed is None:
+                return link("/pair", [("a", pair.nearest), ("b", pair.url), *self.fields.items()])
+        return None
 
 
 class ThresholdPage:
@@ -110,17 +105,23 @@ class ThresholdPage:
         examples = _reviewed(session, found)
         rules = session.fitting_rules
         now = rules.threshold if METHODS[rules.method].threshold else None
-        advice, missing = self._advice(session, rules)
-        asked = _asked_threshold(query)
-        recommended = None if advice is None else advice.recommended.threshold
-        threshold = asked or max(round(recommended or rules.threshold, 2), LOWEST_THRESHOLD)
-        stored = _stored(found, now)
-        again = {one.threshold: one for one in found.dropped}
+        advice = self._advice(session, rules)
+        report = None if isinstance(advice, str) else advice
+        recommended = None if report is None else report.recommended.threshold
+        usual = max(round(recommended or rules.threshold, 2), LOWEST_THRESHOLD)
+        threshold = _asked_threshold(query) or usual
+        # At the present threshold, what the store has is counted.
+        stored = DroppedPages(
+            0.0 if now is None else round(now, 2),
+            found.duplicates,
+            found.duplicates / max(found.stored, 1),
+        )
         begun = whole_number(query, "sample")
         parts = [
             Walk(_part(examples, number), {"sample": str(number), "threshold": f"{threshold:g}"})
             for number in range(1, 2 + len(examples) // PAIRS_AT_ONCE)
         ]
+        [again] = [one for one in found.dropped if one.threshold == threshold]
         nearest = _nearest(examples, threshold)
         return {
             "at": at,
@@ -130,17 +131,17 @@ class ThresholdPage:
             "now": now,
             "method": rules.method,
             "stored": stored,
-            "again": again[threshold],
-            "chosen": stored if stored.threshold == threshold else again[threshold],
+            "again": again,
+            "chosen": stored if stored.threshold == threshold else again,
             "listed": [
                 stored if one.threshold == stored.threshold else one
                 for one in found.dropped
                 if one.threshold in _LISTED
             ],
-            "advice": advice,
+            "advice": report,
             "recommended": recommended,
-            "quality": _quality(advice),
-            "missing": missing,
+            "quality": _quality(report),
+            "missing": advice,
             "above": [one for one in nearest if one.pair.resemblance >= threshold],
             "below": [one for one in nearest if one.pair.resemblance < threshold],
             "begun": next((one for one in parts if one.fields["sample"] == str(begun)), None),
@@ -148,43 +149,36 @@ class ThresholdPage:
             "index": _index_problem(session, rules, threshold),
         }
 
-    def walk(self, session: Session, fields: Mapping[str, str]) -> Walk | None:
+    def walk(self, session: Session, fields: dict[str, str]) -> Walk | None:
         """Pairs that a query asks for: a part of the sample, or those nearest to a threshold.
+
+        Args:
+            session: of the store.
+            fields: `sample` or `threshold`.
 
         Raises:
             RequestError: it is none that our pages make.
         """
-        given = {name: fields[name] for name in GUIDED_FIELDS if fields.get(name)}
-        number, threshold = whole_number(given, "sample"), _asked_threshold(given)
+        number, threshold = whole_number(fields, "sample"), _asked_threshold(fields)
         if number is None and threshold is None:
             return None
         examples = _reviewed(session, self._sampled.get(session)[0])
         if number is not None:
-            return Walk(_part(examples, number), given)
-        return Walk(_nearest(examples, threshold or LOWEST_THRESHOLD), given)
+            return Walk(_part(examples, number), fields)
+        return Walk(_nearest(examples, threshold or LOWEST_THRESHOLD), fields)
 
-    def _advice(self, session: Session, rules: Rules) -> tuple[Report | None, str | None]:
-        """Ask `tune` for a threshold under the present scheme; behind it, why there is none."""
+    def _advice(self, session: Session, rules: Rules) -> Report | str:
+        """Ask `tune` for a threshold under the present scheme, or say why there is none."""
         store = Store(session)
         reviews = store.admin.reviews()
         if self._advised is None or self._advised[0] != reviews:
-            method = rules.method if METHODS[rules.method].threshold else DEFAULT_METHOD
-            advice: Report | str
             try:
-                advice = tune_on(
-                    reviewed_pairs(store),
-                    store.scheme,
-                    rules.threshold,
-                    method=method,
-                    distance=rules.simhash_distance,
-                    labels="reviews",
-                    threshold_only=True,
-                )
+                labelled = reviewed_pairs(store)
+                advice: Report | str = tune_on(labelled, store.scheme, rules, threshold_only=True)
             except (SchemeError, TuningError) as error:
                 advice = str(error)
             self._advised = reviews, advice
-        advice = self._advised[1]
-        return (None, advice) if isinstance(advice, str) else (advice, None)
+        return self._advised[1]
 
 
 def _read(session: Session) -> tuple[Candidates, datetime]:
@@ -192,30 +186,24 @@ def _read(session: Session) -> tuple[Candidates, datetime]:
 
 
 def _reviewed(session: Session, found: Candidates) -> list[Example]:
-    """Pairs of the sample whose pages are still stored, with their reviews, in the order asked."""
-    ids = {page_id for pair in found.pairs for page_id in pair.ids}
+    """Pairs of the sample with their reviews, in the order asked."""
+    pairs = spread(found.pairs)
     with session.reading() as connection:
-        stored = {
-            page_id
-            for part in chunked(ids)
-            for page_id in connection.scalars(_IDS, {"values": part})
-        }
-        present = [one for one in spread(found.pairs) if stored.issuperset(one.ids)]
-        reviews = reviews_of(connection, [(pair.nearest, pair.url) for pair in present])
+        reviews = reviews_of(connection, [(pair.nearest, pair.url) for pair in pairs])
     return [
         Example(pair, None if review is None else review.same)
-        for pair, review in zip(present, reviews, strict=True)
+        for pair, review in zip(pairs, reviews, strict=True)
     ]
 
 
-def spread(pairs: Sequence[CandidatePair], seed: int = _SEED) -> list[CandidatePair]:
+def spread(pairs: Sequence[CandidatePair]) -> list[CandidatePair]:
     """Draw all pairs, so that all resemblances have their turn.
 
     Of each tenth of the resemblances comes one pair, then of each another one.
     """
     by_tenth = defaultdict(list)
     ordered = sorted(pairs, key=lambda pair: pair.ids)
-    for pair in random.Random(seed).sample(ordered, len(ordered)):  # noqa: S311 (no secret)
+    for pair in random.Random(_SEED).sample(ordered, len(ordered)):  # noqa: S311 (no secret)
         by_tenth[int(10 * pair.resemblance)].append(pair)
     turns = zip_longest(*(by_tenth[tenth] for tenth in sorted(by_tenth)))
     return [pair for turn in turns for pair in turn if pair is not None]
@@ -231,13 +219,6 @@ def _nearest(examples: Sequence[Example], threshold: float) -> list[Example]:
     above = [one for one in ordered if one.pair.resemblance >= threshold]
     below = ordered[len(above) :]
     return [*above[-EXAMPLES_ON_EACH_SIDE:], *below[:EXAMPLES_ON_EACH_SIDE]]
-
-
-def _stored(found: Candidates, now: float | None) -> DroppedPages:
-    """Duplicates that the store has, as it was decided."""
-    share = found.duplicates / max(found.stored, 1)
-    threshold = 0.0 if now is None else round(now, 2)
-    return DroppedPages(threshold, found.duplicates, share)
 
 
 def _asked_threshold(query: Mapping[str, str]) -> float | None:

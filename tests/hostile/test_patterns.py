@@ -21,7 +21,7 @@ from shingling.store import urls
 from shingling.text import blocks, canonical, markup, titles
 from shingling.text.languages import packs
 from shingling.tuning import pairs
-from shingling.web import many
+from shingling.web import reviewing
 from tests.hostile.growth import cpu_seconds, is_linear
 
 if TYPE_CHECKING:
@@ -48,9 +48,7 @@ _USES: dict[str, Callable[[Any], Any]] = {
     "extraction.resiliparse._HAS_HTML": resiliparse._HAS_HTML.search,
     "extraction.trafilatura._FRAGMENT": trafilatura._FRAGMENT.match,
     "similarity.diff._WORD": diff._WORD.findall,
-    "similarity.diff._SENTENCE_MARKS": diff._SENTENCE_MARKS.findall,
-    "similarity.diff._BLANKS": diff._BLANKS.match,
-    "similarity.diff._WIDE_MARK": diff._WIDE_MARK.search,
+    "similarity.diff._SENTENCE_END": diff._SENTENCE_END.findall,
     "store.urls._CREDENTIALS": urls._CREDENTIALS.match,
     "store.urls._USUAL": urls._USUAL.match,
     "store.urls._PATH": urls._PATH.match,
@@ -77,7 +75,7 @@ _USES: dict[str, Callable[[Any], Any]] = {
     "text.titles._ONLY_MARKS": titles._ONLY_MARKS.fullmatch,
     "tuning.pairs._URL": pairs._URL.findall,
     "tuning.settings._CYRILLIC": re.compile(r"[\u0400-\u04ff]{3}").search,
-    "web.many._PAIRS": many._PAIRS.fullmatch,
+    "web.reviewing._IDS": reviewing._IDS.fullmatch,
 }
 _MEETS_NOTHING_FOREIGN = {
     "plugin.settings._PLAIN_SQLITE": "the URL of the store, a setting",

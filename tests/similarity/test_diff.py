@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 import time
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
@@ -58,10 +57,16 @@ def test_time_is_bounded_for_any_text(name: str) -> None:
     assert changes
 
 
-@given(st.text("ab.!。？ \n\u2028\x1f", max_size=200))
-def test_sentences_end_as_the_pattern_says(text: str) -> None:
-    pattern = re.compile(r".+?(?:[.!?。！？]+\s+|[。！？]|\n|\Z)", re.DOTALL)
-    assert _sentences(text) == pattern.findall(text)
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("One. Two!? \n three", ["One. ", "Two!? \n ", "three"]),
+        ("1.5 of it\nand more...", ["1.5 of it\n", "and more..."]),
+        ("你好。。。真的？ 是！", ["你好。。。", "真的？ ", "是！"]),
+    ],
+)
+def test_sentences_end_with_marks_and_lines(text: str, sentences: list[str]) -> None:
+    assert [sentence for sentence in _sentences(text) if sentence] == sentences
 
 
 @settings(max_examples=200)

@@ -17,7 +17,6 @@ from shingling.similarity import (
     DocumentFrequencies,
     Weighting,
     align,
-    common_runs,
     cosine,
     equal_supershingles,
     longest_common_run,
@@ -169,15 +168,6 @@ def test_texts_of_more_than_ten_thousand_million_pairs_of_words_are_not_aligned(
     assert align(words, words) is None
     report = compare(" ".join(words), "a")
     assert report.edit_distance == 100_000
-
-
-def test_runs_are_found_though_hashes_collide(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Modulo 101 and 103 they do often."""
-    monkeypatch.setattr(common_runs, "_PRIMES", (101, 103))
-    chance = random.Random(1)
-    a, b = ([chance.choice("abc") for _ in range(60)] for _ in range(2))
-    run = longest_common_run(a, b)
-    assert (run.words, run.a) == _longest(a, b)
 
 
 def test_long_runs_are_found_in_long_texts() -> None:

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from shingling import Scheme
 from shingling.errors import SchemeError
-from shingling.sketch import FUNCTIONS, Banding, sign_words
+from shingling.sketch import FUNCTIONS, Banding
 
 if TYPE_CHECKING:
     from shingling.sketch import Minima
@@ -47,11 +46,6 @@ def _reference_key(number: int, values: list[int]) -> int:
 def test_bands_that_do_not_cut_up_84_minima_are_refused(bands: int, rows: int) -> None:
     with pytest.raises(SchemeError, match="84"):
         Banding(bands, rows)
-
-
-def test_every_divisor_of_84_makes_a_banding() -> None:
-    assert [banding.bands for banding in _BANDINGS] == [1, 2, 3, 4, 6, 7, 12, 14, 21, 28, 42, 84]
-    assert all(banding.bands * banding.rows == FUNCTIONS for banding in _BANDINGS)
 
 
 @pytest.mark.parametrize(
@@ -95,15 +89,6 @@ def test_the_recalls_of_the_design_hold() -> None:
     assert Banding(6, 14).recall(0.95) == pytest.approx(0.982, abs=0.0005)
 
 
-@pytest.mark.parametrize("banding", _BANDINGS, ids=str)
-def test_recall_grows_from_0_to_1(banding: Banding) -> None:
-    recalls = [banding.recall(step / 20) for step in range(21)]
-
-    assert recalls[0] == 0.0
-    assert recalls[-1] == 1.0
-    assert recalls == sorted(recalls)
-
-
 @pytest.mark.parametrize("resemblance", [0.3, 0.6, 0.8, 0.9, 0.95])
 @pytest.mark.parametrize("bands", [6, 14, 28, 84])
 def test_pairs_of_constructed_minima_share_a_band_as_often_as_recall_says(
@@ -120,18 +105,6 @@ def test_pairs_of_constructed_minima_share_a_band_as_often_as_recall_says(
 
     recall = banding.recall(resemblance)
     assert abs(found - recall) <= 4 * sqrt(recall * (1 - recall) / pairs) + 1 / pairs
-
-
-def test_pairs_of_signed_texts_share_a_band_as_often_as_recall_says() -> None:
-    banding, pairs, shared = Banding(14, 6), 600, 0
-    for pair in range(pairs):  # 140 of 200 words in common
-        words = [f"{pair}x{number}" for number in range(200)]
-        texts = sign_words(words[:170], Scheme(1)), sign_words(words[30:], Scheme(1))
-        keys = banding.keys([text.minima for text in texts])
-        shared += bool((keys[0] == keys[1]).any())
-
-    recall = banding.recall(0.7)
-    assert abs(shared / pairs - recall) <= 4 * sqrt(recall * (1 - recall) / pairs)
 
 
 @settings(max_examples=40)
@@ -151,58 +124,6 @@ def test_keys_equal_the_committed_known_answers(name: str) -> None:
     keys = Banding(bands, rows).keys([np.arange(84, dtype=np.uint32)])
 
     assert keys[0, :6].tolist() == _KNOWN[name]
-
-
-@pytest.mark.parametrize("value", [0, 1, 0xFFFFFFFF])
-@pytest.mark.parametrize("banding", _BANDINGS, ids=str)
-def test_equal_minima_in_two_bands_have_different_keys(banding: Banding, value: int) -> None:
-    keys = banding.keys([np.full(84, value, dtype=np.uint32)])
-
-    assert len(set(keys[0].tolist())) == banding.bands
-
-
-@settings(max_examples=40)
-@given(_MINIMA, st.integers(0, 83), st.integers(1, 2**32 - 1), st.sampled_from(_BANDINGS))
-def test_one_other_minimum_changes_the_key_of_its_band_only(
-    values: list[int], place: int, change: int, banding: Banding
-) -> None:
-    changed = list(values)
-    changed[place] ^= change
-    first, second = banding.keys([_array(values), _array(changed)]).tolist()
-
-    differing = [band for band in range(banding.bands) if first[band] != second[band]]
-    assert differing == [place // banding.rows]
-
-
-@settings(max_examples=40)
-@given(_MINIMA, _MINIMA)
-def test_a_signature_has_the_same_keys_alone_and_among_others(
-    values: list[int], others: list[int]
-) -> None:
-    banding = Banding(14, 6)
-    alone = banding.keys([_array(values)])[0].tolist()
-    among = banding.keys([_array(others), _array(values), _array(values)])
-
-    assert among[1].tolist() == among[2].tolist() == alone
-
-
-def test_the_order_of_minima_within_a_band_counts() -> None:
-    values = list(range(84))
-    first, second = Banding(6, 14).keys([_array(values), _array(values[::-1])])
-
-    assert not set(first.tolist()) & set(second.tolist())
-
-
-@pytest.mark.parametrize("banding", _BANDINGS, ids=str)
-def test_keys_are_signed_64_bit_numbers_one_row_a_signature(banding: Banding) -> None:
-    signatures = [np.full(84, value, dtype=np.uint32) for value in range(50)]
-    keys = banding.keys(signatures)
-
-    assert keys.dtype == np.int64
-    assert keys.shape == (50, banding.bands)
-    assert (keys < 0).any()
-    assert (keys > 0).any()
-    assert len(np.unique(keys)) == keys.size
 
 
 def test_no_signatures_have_no_keys() -> None:

@@ -24,10 +24,9 @@ from shingling.sketch import (
     shingle_words,
     winnow,
     word_hashes,
-    word_weights,
 )
 from shingling.sketch.crc import POLYNOMIALS, crc_values
-from shingling.sketch.minhash import minima
+from shingling.sketch.idf import word_weights
 from shingling.text import Canonicaliser
 
 _KNOWN: list[dict[str, Any]] = json.loads(
@@ -114,32 +113,6 @@ def test_crc_values_are_those_of_the_definition(values: list[int]) -> None:
         assert found[place].tolist() == [_reference_crc(POLYNOMIALS[place], v) for v in values]
 
 
-def test_crc_minima_do_not_depend_on_how_the_work_is_cut() -> None:
-    values = np.random.default_rng(1).integers(0, 2**64, 3000, np.uint64)
-    parts = [minima(part, "crc") for part in np.array_split(values, 7)]
-    assert (np.min(parts, axis=0) == minima(values, "crc")).all()
-    assert (minima(values, "crc") != minima(values)).any()
-
-
-def test_linear_sets_of_fingerprints_have_no_favourite_under_crc_with_its_finaliser() -> None:
-    """Price tables and grids make affine subspaces, in which a bare CRC favours outsiders."""
-    random = np.random.default_rng(5)
-    hits = trials = 0
-    for _ in range(150):
-        basis = random.integers(0, 2**64, 6, np.uint64)
-        inside = np.zeros(1, dtype=np.uint64)
-        for vector in basis:
-            inside = np.concatenate([inside, inside ^ vector])
-        inside ^= random.integers(0, 2**64, 1, np.uint64)
-        outsider = random.integers(0, 2**64, 1, np.uint64)
-        values = crc_values(np.concatenate([inside, outsider]))
-        hits += int((values.argmin(axis=1) == len(inside)).sum())
-        trials += FUNCTIONS
-    expected, n = 1 / 65, trials
-    # Functions of one trial are not independent of the set: five standard errors.
-    assert abs(hits / n - expected) < 5 * (expected * (1 - expected) / n) ** 0.5
-
-
 # Shingles
 
 
@@ -170,12 +143,6 @@ def test_character_shingles_are_those_of_the_words_written_together(
     size_of = min(size, len(text))
     pieces = {text[at : at + size_of] for at in range(len(text) - size_of + 1 if text else 0)}
     assert len(fingerprint_set_of_words(words, Scheme(size, unit="characters"))) == len(pieces)
-
-
-def test_blanks_do_not_count_in_character_shingles() -> None:
-    scheme = Scheme(9, unit="characters")
-    a, b = sign("the thera pist has arrived", scheme), sign("the therapist has arrived", scheme)
-    assert (a.minima == b.minima).all()
 
 
 # SimHash

@@ -19,7 +19,6 @@ from shingling import Scheme, Signature, canonical_words, sign
 from shingling.errors import SchemeError, ShinglingError, SignatureError
 from shingling.similarity import estimate
 from shingling.sketch import FUNCTIONS, exact_hash, fingerprint_set_of_words, shingles, sign_words
-from shingling.sketch.affine import MULTIPLIERS, OFFSETS
 from shingling.sketch.minhash import minima
 from shingling.sketch.signing import sign_by_numpy
 from shingling.sketch.simhash import simhash
@@ -213,12 +212,6 @@ def test_the_exact_hash_is_that_of_the_slow_reference(text: str) -> None:
     assert canonical_words(text) == canonical_words(_reference_whole(text))
 
 
-def test_a_stored_text_has_the_exact_hash_of_the_page() -> None:
-    text = "lone \ud800 surrogate"
-
-    assert exact_hash(text.encode("utf-8", "replace").decode()) == exact_hash(text)
-
-
 def test_words_alone_stand_for_the_text_that_they_make() -> None:
     assert sign_words(["One", "two"]) == sign_words(["One", "two"], text="one  TWO")
     assert sign_words(["one", "two"]) == sign("one two")
@@ -244,25 +237,8 @@ def test_the_word_hash_is_crc_64_xz() -> None:
     assert shingles.word_hashes(["123456789"]).tolist() == [0x995DC9BBDF1939FA]
 
 
-@given(st.lists(st.text(st.characters(codec="utf-8"))))
-def test_a_word_is_hashed_by_its_utf_8_bytes(words: list[str]) -> None:
-    expected = [_reference_crc64(word.encode()) for word in words]
-
-    assert shingles.word_hashes(words).tolist() == expected
-
-
-@given(st.lists(st.integers(0, _MASK), min_size=1))
-def test_the_finaliser_is_fmix64(values: list[int]) -> None:
-    mixed = shingles.fmix64(np.array(values, dtype=np.uint64))
-
-    assert mixed.tolist() == [_reference_fmix64(value) for value in values]
-
-
-def test_the_84_functions_come_from_sha_256_and_are_bijections() -> None:
-    assert len(MULTIPLIERS) == len(OFFSETS) == FUNCTIONS == 84
-    assert list(MULTIPLIERS) == [_reference_constant("a", i) | 1 for i in range(84)]
-    assert list(OFFSETS) == [_reference_constant("b", i) for i in range(84)]
-    assert len(set(MULTIPLIERS)) == 84
+def test_the_84_functions_differ() -> None:
+    assert len({*_reference_minima([1])}) == FUNCTIONS == 84
 
 
 @given(st.lists(st.integers(0, _MASK)), st.randoms(use_true_random=False))
@@ -275,24 +251,6 @@ def test_neither_the_order_nor_repeats_of_shingles_change_the_minima(
 
     assert first.tolist() == _reference_minima(values)
     assert minima(np.array(shuffled, dtype=np.uint64)).tolist() == first.tolist()
-
-
-def test_the_order_of_chunks_does_not_change_the_minima() -> None:
-    found = shingles.fingerprints(shingles.word_hashes(_generated(5000, 60_000).split()), 5)
-
-    assert len(found) > 4 * 1024
-    assert minima(found).tolist() == minima(found[::-1]).tolist()
-    parts = [minima(part) for part in np.array_split(found, 7)]
-    assert minima(found).tolist() == np.min(parts, axis=0).tolist()
-
-
-def test_a_text_said_twice_more_has_the_minima_of_a_text_said_twice() -> None:
-    words = canonical_words(_generated(50))
-    twice, often = sign_words(words * 2), sign_words(words * 40)
-
-    assert twice.minima.tolist() == often.minima.tolist()
-    assert estimate(twice, often) == 1.0
-    assert twice.text_hash != often.text_hash
 
 
 @given(st.lists(st.integers(0, _MASK), max_size=50))
@@ -309,42 +267,11 @@ def test_simhash_counts_more_features_than_a_lane_holds(feature: int, count: int
     assert simhash(features) == feature
 
 
-def test_a_tie_leaves_a_bit_of_the_simhash_unset() -> None:
-    assert simhash(np.array([_MASK, 0], dtype=np.uint64)) == 0
-
-
-def test_a_text_shorter_than_a_shingle_is_one_shingle() -> None:
-    for words in (["one"], ["one", "two", "three", "four"], list("abcde")):
-        assert len(fingerprint_set_of_words(words)) == 1
-        assert fingerprint_set_of_words(words).tolist() == _reference_fingerprints(
-            words, len(words)
-        )
-
-
-@given(st.integers(1, 300), st.integers(1, 100))
-def test_n_words_have_n_minus_w_plus_1_shingles(count: int, size: int) -> None:
-    hashes = shingles.word_hashes([f"w{number}" for number in range(count)])
-
-    assert len(shingles.fingerprints(hashes, size)) == max(count - size + 1, 1)
-
-
 def test_distinct_fingerprints_are_sorted_and_without_repeats() -> None:
     words = canonical_words(_generated(300, 40))
     found = fingerprint_set_of_words(words, Scheme(1))
 
     assert found.tolist() == sorted(set(_reference_fingerprints(words, 1)))
-
-
-def test_the_order_of_words_counts() -> None:
-    assert (
-        fingerprint_set_of_words(["a", "b", "c"]).tolist()
-        != fingerprint_set_of_words(["c", "b", "a"]).tolist()
-    )
-    assert (
-        fingerprint_set_of_words(["ab", "c"]).tolist()
-        != fingerprint_set_of_words(["a", "bc"]).tolist()
-    )
-    assert fingerprint_set_of_words(["a"]).tolist() != fingerprint_set_of_words(["a", "a"]).tolist()
 
 
 @pytest.mark.parametrize("text", ["", " ", "!?", "\0", "\ud800", "😀"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,7 +11,7 @@ from benchmarks.web.stores import fill
 from shingling import Store
 from shingling.errors import StoreError
 from shingling.store.session import Session
-from shingling.web.lists import ORDERS, GroupFilter, first_pairs, groups, least_alike, members
+from shingling.web.lists import asked_of, first_pairs, groups, least_alike, members
 from tests.support.stores import ENDINGS, place_of, url_of
 
 if TYPE_CHECKING:
@@ -24,21 +23,22 @@ if TYPE_CHECKING:
 
     Fulfils = Callable[[StoredPage, StoredPage, bool], bool]
 
-FILTERS: list[tuple[GroupFilter, Fulfils]] = [
-    (GroupFilter(), lambda *_: True),
-    (GroupFilter(status="exact"), lambda _, page, __: page.status == "exact"),
-    (GroupFilter(site="site1.example"), lambda head, *_: head.site == "site1.example"),
+ORDERS = ("size", "resemblance", "date")
+FILTERS: list[tuple[dict[str, str], Fulfils]] = [
+    ({}, lambda *_: True),
+    ({"status": "exact"}, lambda _, page, __: page.status == "exact"),
+    ({"site": "www.Site1.example"}, lambda head, *_: head.site == "site1.example"),
     (
-        GroupFilter(low=0.6, high=0.9, reviewed=False),
+        {"low": "0.6", "high": "0.9", "reviewed": "no"},
         lambda _, page, reviewed: 0.6 <= (page.resemblance or 0) <= 0.9 and not reviewed,
     ),
-    (GroupFilter(run=3, reviewed=True), lambda _, page, reviewed: page.run == 3 and reviewed),
+    ({"run": "3", "reviewed": "yes"}, lambda _, page, reviewed: page.run == 3 and reviewed),
     (
-        GroupFilter(since=1_750_400_000, until=1_750_900_000),
-        lambda _, page, __: 1_750_400_000 <= page.last_seen.timestamp() < 1_750_900_000,
+        {"since": "2025-06-20", "until": "2025-06-25"},
+        lambda _, page, __: "2025-06-20" <= f"{page.last_seen:%Y-%m-%d}" <= "2025-06-25",
     ),
     (
-        GroupFilter(words="HARBOUR bridge"),
+        {"words": "HARBOUR bridge"},
         lambda head, page, _: all(
             word in f"{head.title} {head.url} {page.title} {page.url}".lower()
             for word in ("harbour", "bridge")
@@ -82,13 +82,13 @@ def millionths(share: float) -> int:
     return round(share * 1_000_000)
 
 
-def listed(session: Session, chosen: GroupFilter) -> list[GroupRow]:
+def listed(session: Session, chosen: dict[str, str]) -> list[GroupRow]:
     """All pages of a list, as links lead through them."""
     found: list[GroupRow] = []
     after: str | None = None
     while True:
         with session.reading() as connection:
-            page: GroupList = groups(connection, chosen, after, 97)
+            page: GroupList = groups(connection, asked_of(chosen), after, 97)
         found += page.groups
         after = page.next
         assert page.total >= len(found)
@@ -98,12 +98,12 @@ def listed(session: Session, chosen: GroupFilter) -> list[GroupRow]:
 
 @pytest.mark.parametrize(("chosen", "fulfils"), FILTERS)
 def test_lists_are_those_of_the_stored_pages(
-    session: Session, chosen: GroupFilter, fulfils: Fulfils
+    session: Session, chosen: dict[str, str], fulfils: Fulfils
 ) -> None:
     store = Store(session)
     for order in ORDERS:
-        ordered = replace(chosen, order=order)
-        rows = listed(session, ordered)
+        rows = listed(session, {**chosen, "order": order})
+        ordered = asked_of({**chosen, "order": order})
         shown = [(one.original.id, one.duplicates, millionths(one.lowest)) for one in rows]
         assert shown == expected(store, fulfils, order)
         assert shown
@@ -112,7 +112,7 @@ def test_lists_are_those_of_the_stored_pages(
             pairs = sum(one.duplicates for one in rows)
             assert (first.total, first.pairs) == (len(rows), pairs)
             many = first_pairs(connection, ordered, 40, None)
-            of_each = [members(connection, one.original.id, chosen) for one in rows[:40]]
+            of_each = [members(connection, one.original.id, ordered) for one in rows[:40]]
         assert many.total == pairs
         heads = [one.original.id for one in rows]
         members_of = zip(heads, of_each, strict=False)
@@ -123,15 +123,14 @@ def test_lists_are_those_of_the_stored_pages(
 
 def test_reviews_are_counted_and_the_largest_and_least_alike_come_first(session: Session) -> None:
     store = Store(session)
-    reviewed = GroupFilter(reviewed=True)
-    rows = listed(session, GroupFilter())
+    rows = listed(session, {})
     assert sum(one.reviewed for one in rows) == sum(
-        one.duplicates for one in listed(session, reviewed)
+        one.duplicates for one in listed(session, {"reviewed": "yes"})
     )
     with session.reading() as connection:
         least = least_alike(connection, 20)
-        largest = members(connection, rows[0].original.id, GroupFilter(), 0, 5000)
-        rest = members(connection, rows[0].original.id, GroupFilter(), largest[4].page.id, 3)
+        largest = members(connection, rows[0].original.id, asked_of({}), 0, 5000)
+        rest = members(connection, rows[0].original.id, asked_of({}), largest[4].page.id, 3)
     assert rest == largest[5:8]
     assert len(largest) == rows[0].duplicates
     near = [page.resemblance or 0.0 for page in store.pages() if page.status == "near"]

@@ -26,6 +26,7 @@ from tests.web.stores import (
     fill_with_editions,
     fill_with_news,
 )
+from tests.web.test_requests import fields_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -106,13 +107,6 @@ def links(page: str, path: str) -> list[str]:
     return [html.unescape(one) for one in re.findall(rf'href="({path}\?[^"]+)"', page)]
 
 
-def fields(page: str) -> dict[str, str]:
-    """Hidden fields of the review form."""
-    form = page.partition('action="/review"')[2].partition("</form>")[0]
-    found = re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', form)
-    return {name: html.unescape(value) for name, value in found}
-
-
 @pytest.fixture(scope="module")
 def editions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Application]:
     with application(tmp_path_factory.mktemp("editions"), fill_with_editions) as made:
@@ -147,7 +141,7 @@ def test_the_page_shows_what_a_threshold_drops_and_what_reviews_say_of_it(
 def test_what_the_page_says_of_reviews_is_what_tune_says(editions: Application) -> None:
     page = html.unescape(editions.ask("/threshold")[1])
     with Store.open(editions.url) as store:
-        report = tune_on(reviewed_pairs(store), store.scheme, 0.5, labels="reviews")
+        report = tune_on(reviewed_pairs(store), store.scheme, Rules(threshold=0.5))
     (row,) = [one for one in report.results if one.setting.name == "5 words"]
     assert row.curve is not None
     assert report.pairs == 35
@@ -244,20 +238,20 @@ def test_a_sample_goes_on_after_a_restart_and_ends_with_a_recommendation(tmp_pat
         assert "None yet: 8 labelled pairs, 4 the same and 4 different, are too few" in page
         assert "Look at 33 more pairs" in page
         _, page = before.ask(begin(page))
-        seen = [fields(page)]
+        seen = [fields_of(page)]
         for step in range(2):
             assert f"{7 + step} of 40 reviewed" in page
-            status, page = before.ask("/review", {**fields(page), "answer": "same"})
+            status, page = before.ask("/review", {**fields_of(page), "answer": "same"})
             assert status == 200
-            seen.append(fields(page))
+            seen.append(fields_of(page))
         # Undone, it comes again.
         (number,) = re.findall(r'name="decision" value="(\d+)"', page)
-        undone = before.ask("/undo", {**fields(page), "decision": number})[1]
+        undone = before.ask("/undo", {**fields_of(page), "decision": number})[1]
         assert "8 of 40 reviewed" in undone
-        assert fields(undone)["b"] == seen[1]["b"]
-        page = before.ask("/review", {**fields(undone), "answer": "different"})[1]
+        assert fields_of(undone)["b"] == seen[1]["b"]
+        page = before.ask("/review", {**fields_of(undone), "answer": "different"})[1]
         # Skipped without an answer, it waits behind the others.
-        skipped = fields(page)
+        skipped = fields_of(page)
         address = begin(page)
         before.ask(address)
 
@@ -265,13 +259,13 @@ def test_a_sample_goes_on_after_a_restart_and_ends_with_a_recommendation(tmp_pat
         _, page = after.ask(address)
         for step in range(30):
             assert f"{9 + step} of 40 reviewed" in page
-            number = int(fields(page)["b"].rpartition("/")[2])
+            number = int(fields_of(page)["b"].rpartition("/")[2])
             answer = "same" if number < EDITED_STORIES // 2 else "different"
-            page = after.ask("/review", {**fields(page), "answer": answer})[1]
+            page = after.ask("/review", {**fields_of(page), "answer": answer})[1]
         assert "Sample: 39 of 40 reviewed." in page
         assert parse_qs(urlsplit(begin(page)).query)["b"] == [skipped["b"]]
         page = after.ask(begin(page))[1]
-        page = after.ask("/review", {**fields(page), "answer": "different"})[1]
+        page = after.ask("/review", {**fields_of(page), "answer": "different"})[1]
         assert "Sample: 40 of 40 reviewed." in page
         assert "41 reviewed pairs" in page
         assert re.search(r"<strong>[\d.]+</strong>. (The present settings|Shingles of 5)", page)
@@ -286,7 +280,7 @@ def test_pairs_at_the_threshold_lead_from_one_to_the_next_and_back(tmp_path: Pat
         page = made.ask(links(page, "/pair")[1])[1]
         assert f"{10 - waiting} of 10 reviewed" in page
         while "<h1>Threshold</h1>" not in page:
-            page = made.ask("/review", {**fields(page), "answer": "same"})[1]
+            page = made.ask("/review", {**fields_of(page), "answer": "same"})[1]
         assert "DEDUP_THRESHOLD = 0.7<" in page
 
 

@@ -6,7 +6,6 @@ Words come in as `canonical.py` cuts them from a text, and go back as lemma, nou
 from __future__ import annotations
 
 import re
-import sys
 import unicodedata
 import warnings
 from functools import cache, lru_cache
@@ -74,12 +73,8 @@ def versions(packs: Iterable[str]) -> dict[str, str]:
     return {pack: version(_DISTRIBUTIONS.get(pack, pack)) for pack in packs}
 
 
-def _installed(pack: str) -> bool:
-    return sys.modules.get(pack, pack) is not None and _found(pack)
-
-
 @cache
-def _found(pack: str) -> bool:
+def _installed(pack: str) -> bool:
     return find_spec(pack) is not None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
-from typing import TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from shingling.errors import SchemeError
 from shingling.text import languages
@@ -20,7 +20,7 @@ LISTS = ("short", "long")
 ACCEPTED = "true, false, short, long, a list of words, or words that each begin with + or -"
 
 
-def read_stop_words(chosen: object) -> StopWords:
+def read_stop_words(chosen: Any) -> StopWords:
     """Check a choice of stop words, and bring it to its only form.
 
     Raises:
@@ -28,23 +28,21 @@ def read_stop_words(chosen: object) -> StopWords:
     """
     if isinstance(chosen, bool):
         return chosen
-    if isinstance(chosen, str):
-        if chosen in LISTS:
-            return chosen == "short" or chosen
-        if is_file_name(chosen):
-            raise _not_accepted(chosen)
-        chosen = chosen.split()
-    if not isinstance(chosen, (list, tuple)) or not all(isinstance(one, str) for one in chosen):
+    if isinstance(chosen, str) and chosen in LISTS:
+        return chosen == "short" or chosen
+    words = chosen.split() if isinstance(chosen, str) else chosen
+    are_words = isinstance(words, (list, tuple)) and all(isinstance(one, str) for one in words)
+    if is_file_name(chosen) or not are_words:
         raise _not_accepted(chosen)
-    changes = any(_is_change(word) for word in chosen)
-    bases = {word for word in chosen if changes and word in LISTS}
-    words = {_fold(word, changes) for word in chosen if word not in bases}
+    changes = any(map(_is_change, words))
+    bases = {word for word in words if changes and word in LISTS}
     if len(bases) > 1:
         raise _not_accepted(chosen)
-    for word in words:
-        if word[0] == "+" and f"-{word[1:]}" in words and changes:
+    folded = {_fold(word, changes) for word in words if word not in bases}
+    for word in folded:
+        if word[0] == "+" and f"-{word[1:]}" in folded:
             raise SchemeError(f"stop_words: {word[1:]!r} is added and taken away")
-    return (*sorted(bases - {"short"}), *sorted(words)) or False
+    return (*sorted(bases - {"short"}), *sorted(folded)) or False
 
 
 def describe_stop_words(chosen: StopWords) -> StopWords | list[str]:
@@ -67,25 +65,43 @@ def is_file_name(chosen: object) -> bool:
 
 def depend_on_language(chosen: StopWords) -> bool:
     """Whether texts in different languages have different stop words."""
-    return bool(chosen) and (not isinstance(chosen, tuple) or _are_changes(chosen))
+    return _changes_of(chosen).base != ""
 
 
 def stop_word_packs(chosen: StopWords) -> list[str]:
     """Language packs that have the words."""
-    long = chosen == "long" or (isinstance(chosen, tuple) and _base(chosen) == "long")
-    return ["stopwordsiso"] if long else []
+    return ["stopwordsiso"] if _changes_of(chosen).base == "long" else []
 
 
 @cache
 def stop_words(chosen: StopWords, language: str) -> frozenset[str]:
     """Stop words in a language, case folded; a list of the package may have none of it."""
+    changes = _changes_of(chosen)
+    language = languages.NORWEGIAN.get(language, language) if changes.base else language
+    listed: frozenset[str] = frozenset()
+    if changes.base == "long":
+        listed = languages.long_stop_words(language)
+    elif changes.base:
+        listed = function_words().get(language, listed)
+    return (listed | changes.added) - changes.taken
+
+
+class _Changes(NamedTuple):
+    """A list of the package, "short", "long" or "" for none, and the words that change it."""
+
+    base: str
+    added: frozenset[str] = frozenset()
+    taken: frozenset[str] = frozenset()
+
+
+@cache
+def _changes_of(chosen: StopWords) -> _Changes:
     if not isinstance(chosen, tuple):
-        return _listed(chosen, language)
-    if not _are_changes(chosen):
-        return frozenset(chosen)
-    added = {word[1:] for word in chosen if word[0] == "+"}
-    taken = {word[1:] for word in chosen if word[0] == "-"}
-    return (_listed(_base(chosen), language) | added) - taken
+        return _Changes("long" if chosen == "long" else "short" if chosen else "")
+    if not _is_change(chosen[-1]):
+        return _Changes("", frozenset(chosen))
+    added, taken = (frozenset(w[1:] for w in chosen if w[0] == sign) for sign in "+-")
+    return _Changes("long" if chosen[0] == "long" else "short", added, taken)
 
 
 @cache
@@ -101,24 +117,8 @@ def function_words() -> dict[str, frozenset[str]]:
     return {language: frozenset(words) for language, words in found.items()}
 
 
-def _listed(chosen: bool | str, language: str) -> frozenset[str]:
-    """Words of a list of the package."""
-    if chosen == "long":
-        return languages.long_stop_words(language)
-    code = languages.NORWEGIAN.get(language, language)
-    return function_words().get(code, frozenset()) if chosen else frozenset()
-
-
-def _base(changes: tuple[str, ...]) -> bool | str:
-    return "long" if changes[0] == "long" else True
-
-
 def _is_change(word: str) -> bool:
     return word[:1] in ("+", "-")
-
-
-def _are_changes(words: tuple[str, ...]) -> bool:
-    return _is_change(words[-1])
 
 
 def _fold(word: str, is_change: bool) -> str:

@@ -12,7 +12,7 @@ import pytest
 
 from crawler.demo import SAMPLE, serve
 from shingling.bulk.files.archives import read_archive
-from shingling.bulk.files.pages import ArchiveError, SavedPage, SkippedPage
+from shingling.bulk.files.pages import ArchiveError, SavedPage
 from tests.support.crawls import run_scrapy
 from tests.support.installed import ROOT
 from tests.support.pages import article, html
@@ -191,15 +191,6 @@ def saved(path: Path, **options: Any) -> list[SavedPage]:
     return pages
 
 
-def test_a_compressed_bomb_in_a_warc_file_is_left_out(tmp_path: Path) -> None:
-    path = tmp_path / "bomb.warc"
-    body = gzip.compress(b"<html>" + b" " * 50_000_000)
-    headers = "200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip"
-    path.write_bytes(warc_record("https://news.example/bomb", headers, body))
-    left_out = [SkippedPage("https://news.example/bomb", "too large")]
-    assert list(read_archive(path, max_bytes=MAX)) == left_out
-
-
 def test_what_cannot_be_had_is_told_in_its_place_and_the_rest_is_read(tmp_path: Path) -> None:
     folder = tmp_path / "pages"
     folder.mkdir()
@@ -240,23 +231,6 @@ def test_what_cannot_be_had_is_told_in_its_place_and_the_rest_is_read(tmp_path: 
     assert "b.warc: cannot be read any further: it ends in the middle of a record" in log
     assert "https://news.example/large: too large" in log
     assert "Traceback" not in log
-
-
-def test_an_archive_that_breaks_off_gives_the_pages_before_and_then_an_error(
-    tmp_path: Path,
-) -> None:
-    path = tmp_path / "pages.tar"
-    made_tar(path, ["a", "b", "c"], "w")
-    whole = path.read_bytes()
-    path.write_bytes(whole[: whole.index(b"</title>", whole.index(b"<title>b"))])
-    pages = read_archive(path, max_bytes=MAX)
-    assert isinstance(next(pages), SavedPage)
-    with pytest.raises(ArchiveError, match="cannot be read any further"):
-        next(pages)
-    items, log = crawl(tmp_path, "archive", "-a", f"path={path}")
-    assert "cannot be read any further" in log
-    assert "Traceback" not in log
-    assert [item["title"] for item in items] == ["a"]
 
 
 def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:

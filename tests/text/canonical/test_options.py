@@ -12,6 +12,7 @@ import pytest
 from shingling import canonical_words
 from shingling.errors import SchemeError
 from shingling.text import PARTS_OF_SPEECH, Canonicaliser
+from shingling.text.languages import packs
 from tests.support.canonicalisers import canonicaliser_with
 from tests.text.canonical.packs import PACKS, needs_all_packs
 
@@ -118,6 +119,7 @@ def test_a_missing_pack_is_an_error_with_the_line_that_installs_it(
     monkeypatch: pytest.MonkeyPatch, pack: str, options: dict[str, Any], extra: str
 ) -> None:
     canonicaliser = canonicaliser_with(**options)
+    monkeypatch.setattr(packs, "_installed", packs._installed.__wrapped__)  # without its cache
     monkeypatch.setitem(sys.modules, pack, None)
 
     for call in (canonicaliser.require_packs, lambda: canonicaliser.words("text")):
@@ -131,6 +133,7 @@ def test_a_missing_pack_is_an_error_with_the_line_that_installs_it(
 
 @needs_all_packs
 def test_several_missing_packs_are_installed_by_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packs, "_installed", packs._installed.__wrapped__)
     for pack in ("HanTa", "pymorphy3", "py3langid"):
         monkeypatch.setitem(sys.modules, pack, None)
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from shingling.errors import SchemeError
 from shingling.text import Canonicaliser
-from shingling.tuning.report import Report, tune_on
-from tests.tuning.settings.pairs import DEFAULT, made_pairs
+from tests.tuning.settings.pairs import made_pairs, tuned
+
+if TYPE_CHECKING:
+    from shingling.tuning.report import Report
 
 
 @pytest.fixture(scope="module")
 def report() -> Report:
-    return tune_on(made_pairs(same=12), DEFAULT, 0.8, unlabelled=3)
+    return tuned(made_pairs(same=12))
 
 
 @pytest.fixture

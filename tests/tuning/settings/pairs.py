@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from shingling.rules.rules import Rules
 from shingling.sketch import Scheme
-from shingling.tuning.pairs import LabelledPair
+from shingling.tuning.pairs import LabelledPair, LabelledPairs
+from shingling.tuning.report import Report, tune_on
 from tests.support.pages import article
 
 THRESHOLDS = np.arange(1, 101) / 100
@@ -28,3 +32,8 @@ def made_pairs(number: int = 24, *, same: int = 6, different: int = 60) -> list[
     return found + [
         LabelledPair(text, changed(text, different + i % 9), False) for i, text in enumerate(texts)
     ]
+
+
+def tuned(pairs: list[LabelledPair], threshold: float = 0.8, **given: Any) -> Report:
+    """Report on pairs, under the default scheme."""
+    return tune_on(LabelledPairs(pairs), DEFAULT, Rules(threshold=threshold), **given)

@@ -45,6 +45,10 @@ def store(tmp_path: Path) -> Iterator[Store]:
                 own = changed(text, 12 * copy)
                 title = f"Title {seed}"
                 pages.append(Page(f"https://example.com/{seed}/{copy}", own, title=title))
+        # Neither is of the same title as another one.
+        pages += [Page(f"https://example.com/untitled/{i}", article(80 + i, 150)) for i in range(2)]
+        pages.append(Page("https://example.com/de", article(90, 150), title="Title 0"))
+        pages[-1] = replace(pages[-1], language="de")
         opened.check(pages)
         yield opened
 
@@ -83,7 +87,7 @@ def test_pairs_come_from_standard_input_and_the_store_as_well(
         for other in (seed, seed + 8)
     ]
     text = "\n".join(json.dumps({**row, "same": i % 2 == 0}) for i, row in enumerate(rows))
-    monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
     assert tune(options(pairs="-", json=True), store, store.scheme, Rules()) == 0
     shown = json.loads(capsys.readouterr().out)
     assert (shown["pairs"], shown["same"], shown["labels"]) == (16, 8, "file")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -13,7 +11,6 @@ from shingling.tuning.evaluation import (
     area_under_curve,
     choose,
     cross_validated,
-    f1_error,
     folds_of,
     gap_error,
     quality,
@@ -60,16 +57,12 @@ def test_the_threshold_lies_in_the_middle_of_the_gap() -> None:
     assert choose([Scoring(scores, THRESHOLDS)], same).cutoff == 0.5
 
 
-def test_among_scorings_the_best_is_chosen_and_only_what_can_be_set() -> None:
+def test_among_scorings_the_best_is_chosen() -> None:
     same = np.array([False, False, True, True])
     blind = Scoring(np.array([0.5, 0.5, 0.5, 0.5]), THRESHOLDS)
     seeing = Scoring(np.array([0.2, 0.3, 0.7, 0.9]), THRESHOLDS)
     assert choose([seeing, blind], same).scoring == 0
     assert choose([blind, seeing], same).scoring == 1
-    distances = -np.array([60.0, 50.0, 20.0, 20.0])
-    scoring = Scoring(distances, -np.arange(64.0, -1, -1), 8)
-    assert choose([scoring], same).cutoff >= -7
-    assert choose([replace(scoring, choosable=None)], same).cutoff == -35
 
 
 # Folds
@@ -107,7 +100,9 @@ def test_the_noise_is_that_of_resampled_pairs() -> None:
     a, b = (same ^ (generator.random(200) < share) for share in (0.1, 0.2))
     draws = generator.integers(200, size=(2000, 200))
     f1 = [[quality(own[draw], same[draw]).f1 for own in (a, b)] for draw in draws]
-    assert f1_error(a, same) == pytest.approx(np.std([own[0] for own in f1]), rel=0.1)
+    assert gap_error(a, np.zeros(200, dtype=bool), same) == pytest.approx(
+        np.std([own[0] for own in f1]), rel=0.1
+    )
     gaps = [own[0] - own[1] for own in f1]
     assert gap_error(a, b, same) == pytest.approx(np.std(gaps), rel=0.1)
     assert gap_error(a, a, same) == 0

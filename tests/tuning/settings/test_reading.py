@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import json
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from shingling.errors import TuningError
 from shingling.sketch import sign
-from shingling.tuning.pairs import LabelledPair, read_pairs
-from shingling.tuning.report import tune_on
-from shingling.tuning.sampling import SampledPage, pairs_from
+from shingling.tuning.pairs import LabelledPair, TitledPage, pairs_from, read_pairs
 from tests.support.pages import article, html
-from tests.tuning.settings.pairs import DEFAULT, changed
+from tests.tuning.settings.pairs import changed, tuned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-def lines(*changes: dict[str, Any] | str) -> list[str]:
+def lines(*changes: dict[str, Any] | str) -> BytesIO:
     """Make twelve good lines of a file, and put others after them."""
     good = [{"a": f"text {i}", "b": f"text {i} b", "same": i % 2 == 0} for i in range(12)]
-    return [line if isinstance(line, str) else json.dumps(line) for line in (*good, *changes)]
+    rows = [line if isinstance(line, str) else json.dumps(line) for line in (*good, *changes)]
+    return BytesIO("\n".join(rows).encode())
 
 
 def test_texts_html_and_urls_are_read_and_unlabelled_lines_are_counted() -> None:
@@ -47,8 +47,8 @@ def test_texts_html_and_urls_are_read_and_unlabelled_lines_are_counted() -> None
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("{", "line 13: not JSON (Expecting"),
-        ("[]", 'line 13: not a JSON object with the fields "a", "b" and "same"'),
+        ("{", "line 13: not JSON"),
+        ("[]", "line 13: not a JSON object"),
         ({"a": "x", "same": True}, 'line 13: the field "b" is missing'),
         ({"a": "x", "b": "y", "same": 1}, 'line 13: "same" is 1: it takes true, false or null'),
         ({"a": 5, "b": "y", "same": True}, 'line 13: "a" is 5: it takes a text, HTML or a URL'),
@@ -77,24 +77,20 @@ def test_a_line_that_cannot_be_used_is_named_by_its_number(line: Any, message: s
     ],
 )
 def test_too_few_pairs_of_either_label_are_refused(labels: list[bool], counts: str) -> None:
-    rows = [json.dumps({"a": f"a{i}", "b": f"b{i}", "same": own}) for i, own in enumerate(labels)]
-    message = f"{counts} are too few: at least 10, and 2 of either label"
     with pytest.raises(TuningError) as error:
-        read_pairs(rows, lambda _: None)
-    assert str(error.value) == message
-    with pytest.raises(TuningError, match=counts):
-        tune_on([LabelledPair(f"a{i}", "b", own) for i, own in enumerate(labels)], DEFAULT, 0.8)
+        tuned([LabelledPair(f"a{i}", "b", own) for i, own in enumerate(labels)])
+    assert str(error.value) == f"{counts} are too few: at least 10, and 2 of either label"
 
 
 # Titles
 
 
-def sampled(number: int = 30) -> Iterator[SampledPage]:
+def sampled(number: int = 30) -> Iterator[TitledPage]:
     for seed in range(number):
         text = article(seed, 150)
         for copy in range(2):
             own = changed(text, copy)
-            yield SampledPage(f"Title {seed}!", "en", own, sign(own).minima)
+            yield TitledPage(f"title {seed}", own, sign(own).minima)
 
 
 def test_pages_of_one_title_are_taken_for_the_same() -> None:
@@ -114,15 +110,11 @@ def test_pages_of_one_title_are_taken_for_the_same() -> None:
 def test_pages_that_tell_nothing_are_left_out() -> None:
     pages = list(sampled(4))
     minima = pages[0].minima
-    pages += [SampledPage(None, "en", article(80), minima), SampledPage("?!", "en", "x y", minima)]
-    pages += [SampledPage("Not found", "en", article(90 + i), minima) for i in range(11)]
-    pages += [SampledPage("Other", "en", pages[0].text.upper(), minima)]
-    pages += [SampledPage("Title 0", "de", article(200), sign(article(200)).minima)]
+    pages += [TitledPage("not found", article(90 + i), minima) for i in range(11)]
+    pages += [TitledPage("other", pages[0].text.upper(), minima)]
     texts = {text for pair in pairs_from(pages) for text in (pair.a, pair.b)}
-    assert article(80) not in texts
     assert article(90) not in texts
     assert pages[0].text.upper() not in texts
-    assert all(not pair.same for pair in pairs_from(pages) if article(200) in (pair.a, pair.b))
 
 
 def test_the_pages_most_alike_are_among_the_different_ones() -> None:
@@ -130,7 +122,7 @@ def test_the_pages_most_alike_are_among_the_different_ones() -> None:
     twins = []
     for seed in range(5):
         text = changed(article(seed, 150), 8)
-        twins.append(SampledPage(f"Twin {seed}", "en", text, sign(text).minima))
+        twins.append(TitledPage(f"twin {seed}", text, sign(text).minima))
     pairs = {(pair.a, pair.b) for pair in pairs_from([*pages, *twins], 40) if not pair.same}
     for seed, twin in enumerate(twins):
         assert (article(seed, 150), twin.text) in pairs

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from shingling.errors import SchemeError, TuningError
+from shingling.rules.rules import Rules
 from shingling.text import Canonicaliser
-from shingling.tuning.pairs import LabelledPair
+from shingling.tuning.pairs import LabelledPair, LabelledPairs
 from shingling.tuning.report import Report, tune_on
 from tests.support.pages import article
-from tests.tuning.settings.pairs import DEFAULT, changed, made_pairs
+from tests.tuning.settings.pairs import DEFAULT, changed, made_pairs, tuned
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,7 +38,7 @@ def test_a_lower_threshold_is_recommended_where_the_present_one_finds_nothing(
         f"scrapy dedup rebuild --method minhash --threshold {threshold:g}" in own
         for own in report.warnings
     )
-    assert (report.pairs, report.same, report.unlabelled, report.folds) == (48, 24, 3, 5)
+    assert (report.pairs, report.same, report.folds) == (48, 24, 5)
 
 
 @pytest.mark.usefixtures("without_packs")
@@ -45,14 +46,15 @@ def test_a_lower_threshold_is_recommended_where_the_present_one_finds_nothing(
 def test_the_present_settings_are_those_in_use_and_stay_where_nothing_is_better(
     method: str,
 ) -> None:
-    found = tune_on(made_pairs(same=1), DEFAULT, 0.6, method=method, distance=5)
+    rules = Rules(method=method, threshold=0.6, simhash_distance=5)
+    found = tune_on(LabelledPairs(made_pairs(same=1)), DEFAULT, rules)
     assert found.present.setting.method == method
     assert found.present.distance == (5 if "simhash" in method else None)
     assert found.present.threshold == (0.6 if "minhash" in method else None)
     if method == "minhash":
         assert found.recommended is found.present
         assert found.settings["DEDUP_THRESHOLD"] == 0.6
-        assert "none of the" in found.reason
+        assert "nothing that was tried does better" in found.reason
 
 
 @pytest.mark.usefixtures("without_packs")
@@ -68,7 +70,7 @@ def test_the_present_settings_stay_where_others_are_hardly_better(number: int, t
     # The present threshold misses one pair.
     text = article(50, 200)
     pairs.append(LabelledPair(text, changed(text, 14), True))
-    found = tune_on(pairs, DEFAULT, 0.8)
+    found = tuned(pairs)
     assert max(result.quality.f1 for result in found.results) > found.present.quality.f1
     assert found.recommended is found.present
     assert re.search(told, found.reason)
@@ -89,7 +91,7 @@ def test_another_scheme_is_recommended_where_only_it_parts_the_pairs() -> None:
     different = [
         LabelledPair(pair.a, article(500 + seed, 200), False) for seed, pair in enumerate(same)
     ]
-    found = tune_on(same + different, DEFAULT, 0.8)
+    found = tuned(same + different)
     assert found.recommended.quality.f1 > 0.95
     assert found.settings["DEDUP_SHINGLE_SIZE"] <= 2
     assert any("another scheme" in own for own in found.warnings)
@@ -108,8 +110,8 @@ def test_every_method_and_way_to_read_a_text_is_tried(report: Report) -> None:
     simhash = by_name["SimHash"].curve
     assert simhash is not None
     assert simhash.by == "distance"
-    assert simhash.at == tuple(range(65))
-    assert simhash.recall == tuple(sorted(simhash.recall))
+    assert simhash.at == list(range(65))
+    assert simhash.recall == sorted(simhash.recall)
     assert by_name["5 words, megashingles"].curve is None
     assert by_name["5 words, and SimHash"].threshold is not None
 
@@ -122,37 +124,37 @@ def test_what_needs_a_pack_that_is_not_installed_is_left_out(
             raise SchemeError("stopwordsiso is not installed")
 
     monkeypatch.setattr(Canonicaliser, "require_packs", require)
-    found = tune_on(made_pairs(6), DEFAULT, 0.8)
-    assert found.left_out == ("without stop words: stopwordsiso is not installed",)
+    found = tuned(made_pairs(6))
+    assert found.left_out == ["without stop words: stopwordsiso is not installed"]
     assert not any("stop words" in result.setting.name for result in found.results)
 
 
 @pytest.mark.usefixtures("without_packs")
 def test_few_wrong_and_guessed_pairs_are_warned_of() -> None:
-    found = tune_on(made_pairs(6), DEFAULT, 0.8, labels="titles")
+    found = tune_on(LabelledPairs(made_pairs(6), "titles"), DEFAULT, Rules())
     assert any("few pairs (12, and 6 of the rarer label)" in own for own in found.warnings)
     assert any("proxy" in own for own in found.warnings)
     texts = [article(seed, 200) for seed in range(40)]
     pairs = [LabelledPair(text, changed(text, 4), seed % 2 == 0) for seed, text in enumerate(texts)]
-    found = tune_on(pairs, DEFAULT, 0.8)
+    found = tuned(pairs)
     assert any("are labelled different" in own for own in found.warnings)
 
 
 def test_the_same_pairs_give_the_same_report_in_any_order(report: Report) -> None:
-    again = tune_on(made_pairs(same=12)[::-1], DEFAULT, 0.8, unlabelled=3)
+    again = tuned(made_pairs(same=12)[::-1])
     assert json.dumps(again.as_dict()) == json.dumps(report.as_dict())
 
 
 @pytest.mark.parametrize("folds", [1, 21, -3])
 def test_a_number_of_folds_that_cannot_be_is_refused(folds: int) -> None:
     with pytest.raises(TuningError, match=f"^{folds} folds are not accepted: .* 2 to 20$"):
-        tune_on(made_pairs(), DEFAULT, 0.8, folds=folds)
+        tuned(made_pairs(), folds=folds)
 
 
 @pytest.mark.usefixtures("without_packs")
 def test_texts_without_words_are_the_same_as_nothing() -> None:
     pairs = [*made_pairs(6), LabelledPair("", "", True), LabelledPair("...", "a b", False)]
-    found = tune_on(pairs, DEFAULT, 0.8)
+    found = tuned(pairs)
     assert all(not result.decided[12] for result in found.results)
 
 
@@ -166,12 +168,12 @@ def test_pairs_graded_by_a_person_give_figures_like_those_measured(data: Path) -
             same = {"3": True, "2": True, "0.5": False}.get(str(row["label"]))
             if same is not None:
                 pairs.append(LabelledPair(row["a"], row["b"], same))
-    found = tune_on(pairs[::2], DEFAULT, 0.8)
+    found = tuned(pairs[::2])
     assert len(found.left_out) == 2
     by_name = {result.setting.name: result for result in found.results}
     five = by_name["5 words"]
     assert five.auc > 0.88
-    assert 0.7 < five.quality.f1 <= max(five.curve.f1 if five.curve else ()) + 0.01
+    assert 0.7 < five.quality.f1 <= max(five.curve.f1 if five.curve else []) + 0.01
     assert 0.8 < found.present.quality.precision < 0.95
     assert found.recommended.quality.f1 > found.present.quality.f1 + 0.05
     assert 0.5 < found.settings["DEDUP_THRESHOLD"] < 0.8
