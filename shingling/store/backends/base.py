@@ -124,9 +124,9 @@ class Database(ABC):
         """
 
     @classmethod
-    @abstractmethod
-    def file_of(cls, url: URL) -> Path | None:
+    def file_of(cls, url: URL) -> Path | None:  # noqa: ARG003 (for subclasses)
         """File that the store of a URL is kept in, or None: it is on a server, or in memory."""
+        return None
 
     @abstractmethod
     def is_there(self) -> bool:

@@ -17,7 +17,6 @@ from shingling.store.schema.tables import metadata
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
-    from pathlib import Path
 
     from sqlalchemy import URL, Connection, Row, RowMapping, Table
     from sqlalchemy.exc import DBAPIError
@@ -112,10 +111,6 @@ class PostgresDatabase(Database):
     @classmethod
     def check_url(cls, url: URL) -> None:
         """Accept any URL: its parameters are those of libpq."""
-
-    @classmethod
-    def file_of(cls, url: URL) -> Path | None:
-        """None: a store is on a server."""
 
     def is_there(self) -> bool:
         """Whether a store is in the schema that comes first on the search path.

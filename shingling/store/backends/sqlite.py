@@ -6,7 +6,7 @@ import os
 import sqlite3
 import time
 from contextlib import closing
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -31,10 +31,9 @@ _T = TypeVar("_T")
 BUSY_TIMEOUT_SECONDS = 1.0  # of one statement; then Database.write tries again
 _RETRY_PAUSE_SECONDS = 0.02
 _PAGE_BYTES = 8192  # of a new file; at SQLite's 4096, rows of 1 to 2 KB waste a tenth of it
-_WAL_CHECKPOINT_BYTES = 1 << 25  # at SQLite's 4 MB, checkpoints cost half the insert rate
+_WAL_PAGES = 4096  # between checkpoints; at SQLite's 1000, they cost half the insert rate
 _CACHE_KIB = 8192
-_HASHES_PER_STATEMENT = 256
-_VALUES_PER_STATEMENT = (1, 8, 64, 256)
+_HASHES_PER_QUERY = (1, 8, 64, 256)
 _SMALLEST_PAGE_BYTES = 512  # of any database
 _FILES = "files"  # of a connection, in what the pool notes of it
 
@@ -90,7 +89,24 @@ class SqliteDatabase(Database):
         Raises:
             StoreError: the file is no SQLite database, or one of something else.
         """
-        return self.path is not None and _check_file(self.path)
+        if self.path is None:
+            return False
+        try:
+            if not self.path.exists() or self.path.stat().st_size == 0:
+                if not self.path.parent.is_dir():
+                    raise StoreError(f"{self.path}: the folder does not exist")
+                return False
+            if self.path.is_dir():
+                raise StoreError(f"{self.path}: a directory, not a SQLite database")
+            # Nothing but SQLite opens the file: to close it releases the locks of all connections.
+            if self.path.stat().st_size < _SMALLEST_PAGE_BYTES:
+                raise StoreError(f"{self.path}: not a SQLite database")
+            tables = retried(partial(_tables, self.path))
+        except (OSError, sqlite3.Error, UnicodeDecodeError) as error:
+            raise StoreError(f"{self.path}: {self.explained(str(error))}") from error
+        if tables and not {"alembic_version", "scheme", "pages"} <= tables:
+            raise StoreError(f"{self.path}: a database of something else, not a signature store")
+        return bool(tables)
 
     def postings(self, connection: Connection, table: Table) -> Postings:
         """Table of keys, together with its recent entries."""
@@ -131,11 +147,13 @@ class SqliteDatabase(Database):
         most: int,
     ) -> Iterator[RowMapping]:
         """Read the oldest pages of each hash, some hundred hashes in one statement."""
-        for start in range(0, len(hashes), _HASHES_PER_STATEMENT):
-            part = _filled_up(hashes[start : start + _HASHES_PER_STATEMENT])
-            some_scopes = _filled_up(scopes)
-            query = _same_texts(table.name, len(part), len(some_scopes))
-            found = connection.exec_driver_sql(query, (*part, *some_scopes, most))
+        for start in range(0, len(hashes), _HASHES_PER_QUERY[-1]):
+            part = hashes[start : start + _HASHES_PER_QUERY[-1]]
+            # With the last one repeated, there are few different statements.
+            number = next(size for size in _HASHES_PER_QUERY if size >= len(part))
+            filled_up = (*part, *[part[-1]] * (number - len(part)))
+            query = _same_texts(table.name, number, len(scopes))
+            found = connection.exec_driver_sql(query, (*filled_up, *scopes, most))
             yield from found.mappings()
 
     def allocate(self, connection: Connection, count: int) -> list[int]:
@@ -177,13 +195,12 @@ class SqliteDatabase(Database):
 
     def explained(self, message: str) -> str:
         """Message with its likely reason: SQLite writes even to a file that is only read."""
-        return _explained(message)
-
-
-def _filled_up(values: Sequence[_T]) -> list[_T]:
-    """Values with the last one repeated, so that there are few different statements."""
-    number = next((size for size in _VALUES_PER_STATEMENT if size >= len(values)), len(values))
-    return [*values, *[values[-1]] * (number - len(values))]
+        # What SQLite says of a damaged schema may itself be no text.
+        if "malformed" in message or "codec can't decode" in message:
+            return f"the file is damaged ({message}): put a copy of it in its place, or remove it"
+        if message == "unable to open database file":
+            return f"{message}: it, or its folder, cannot be written"
+        return "not a SQLite database" if message == "file is not a database" else message
 
 
 @lru_cache(64)
@@ -199,34 +216,6 @@ def _same_texts(table: str, hashes: int, scopes: int) -> str:
     )
 
 
-def _check_file(path: Path) -> bool:
-    try:
-        if not path.exists() or path.stat().st_size == 0:
-            if not path.parent.is_dir():
-                raise StoreError(f"{path}: the folder does not exist")
-            return False
-        if path.is_dir():
-            raise StoreError(f"{path}: a directory, not a SQLite database")
-        # Nothing but SQLite opens the file: to close it releases the locks of all connections.
-        if path.stat().st_size < _SMALLEST_PAGE_BYTES:
-            raise StoreError(f"{path}: not a SQLite database")
-        tables = retried(lambda: _tables(path))
-    except (OSError, sqlite3.Error, UnicodeDecodeError) as error:
-        raise StoreError(f"{path}: {_explained(str(error))}") from error
-    if tables and not {"alembic_version", "scheme", "pages"} <= tables:
-        raise StoreError(f"{path}: a database of something else, not a signature store")
-    return bool(tables)
-
-
-def _explained(message: str) -> str:
-    # What SQLite says of a damaged schema may itself be no text.
-    if "malformed" in message or "codec can't decode" in message:
-        return f"the file is damaged ({message}): put a copy of it in its place, or remove it"
-    if message == "unable to open database file":
-        return f"{message}: it, or its folder, cannot be written"
-    return "not a SQLite database" if message == "file is not a database" else message
-
-
 def _tables(path: Path) -> set[str]:
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
         return {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
@@ -237,12 +226,11 @@ def _set_up(connection: sqlite3.Connection, _record: object) -> None:
     # In a damaged file, bytes that are no text must not end the reading of all others.
     connection.text_factory = _text
     connection.execute(f"PRAGMA page_size={_PAGE_BYTES}").close()  # before the file is made
-    (page_bytes,) = connection.execute("PRAGMA page_size").fetchone()
     for pragma in (
         "journal_mode=WAL",
         "synchronous=NORMAL",
         "foreign_keys=ON",
-        f"wal_autocheckpoint={_WAL_CHECKPOINT_BYTES // page_bytes}",
+        f"wal_autocheckpoint={_WAL_PAGES}",
         f"cache_size=-{_CACHE_KIB}",
     ):
         connection.execute(f"PRAGMA {pragma}").close()

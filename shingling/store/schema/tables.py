@@ -10,6 +10,7 @@ from sqlalchemy import (
     Boolean,
     Column,
     ForeignKey,
+    ForeignKeyConstraint,
     Index,
     LargeBinary,
     MetaData,
@@ -25,7 +26,7 @@ from shingling.store.schema.fields import ROW_ID
 from shingling.store.schema.rows import PAGE_FIELDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
 metadata = MetaData()
 
@@ -60,18 +61,9 @@ runs = Table(
 )
 
 
-_PAGE_REFERENCES: dict[str, tuple[str, dict[str, Any]]] = {
-    "original_id": ("pages.id", {"deferrable": True, "initially": "DEFERRED"}),
-    "run_id": ("runs.id", {}),
-}
-
-
-def _page_columns(references: Mapping[str, tuple[str, dict[str, Any]]]) -> Iterator[Column[Any]]:
-    """Columns of a table of pages, with foreign keys or without."""
+def _page_columns() -> Iterator[Column[Any]]:
     for name, one in PAGE_FIELDS.items():
-        target, options = references.get(name, (None, {}))
-        keys = [ForeignKey(target, **options)] if target else []
-        yield Column(name, one.kind.sql, *keys, primary_key=name == "id", nullable=one.nullable)
+        yield Column(name, one.kind.sql, primary_key=name == "id", nullable=one.nullable)
 
 
 def _partial_index(name: str, *columns: Column[Any], where: str) -> None:
@@ -82,10 +74,12 @@ def _partial_index(name: str, *columns: Column[Any], where: str) -> None:
 pages = Table(
     "pages",
     metadata,
-    *_page_columns(_PAGE_REFERENCES),
+    *_page_columns(),
+    ForeignKeyConstraint(["original_id"], ["pages.id"], deferrable=True, initially="DEFERRED"),
+    ForeignKeyConstraint(["run_id"], ["runs.id"]),
     sqlite_autoincrement=True,
 )
-next_pages = Table("next_pages", metadata, *_page_columns({}))
+next_pages = Table("next_pages", metadata, *_page_columns())
 
 for _pages in (pages, next_pages):
     Index(f"{_pages}_url_key", _pages.c.url_key, _pages.c.scope, unique=True)
