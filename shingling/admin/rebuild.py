@@ -38,7 +38,7 @@ from shingling.store.schema.tables import (
 )
 from shingling.store.session import refuse
 from shingling.store.templates import SiteCache
-from shingling.text.words_left import WordsLeft
+from shingling.text.canonical import WordsLeft
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -258,7 +258,7 @@ class Rebuild:
             row.original_id = row.resemblance = row.containment = row.indexed = None
             row.compared_id = row.reason = None
             row.status, row.stored = "new", False
-        batch = Batch.open(
+        batch = Batch(
             self._database,
             connection,
             scheme,

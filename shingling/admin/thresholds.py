@@ -54,7 +54,7 @@ _PAGES_DECIDED_AT_ONCE = 100  # their texts, and those of their lookalikes, are 
 _MAX_FOLLOWED = 4  # lookalikes of each kind that a page is decided against, one after another
 # Equal to LIVE, but not the same: what is only looked at needs no lock against other writers.
 _LOOKED_AT = replace(LIVE)
-_MEETS_NONE = Met([], [], [], [])
+_MEETS_NONE = Met()
 # What an exact copy looks like, the page that it copies looks like as well.
 _PAGES = select(
     pages.c.id, pages.c.first_seen, pages.c.scope, pages.c.original_id, pages.c.minima
@@ -100,7 +100,7 @@ class Thresholds:
         """Begin a batch, which is not to be written. It finds no candidates."""
         session = self._session
         highest = replace(self._rules, threshold=1.0)
-        return Batch.open(
+        return Batch(
             session.database,
             self._connection,
             session.scheme,

@@ -31,7 +31,7 @@ from shingling.rules.methods import METHODS
 from shingling.sketch.banding import Banding
 from shingling.store import Index
 from shingling.text import plain_line
-from shingling.text.words_left import WordsLeft
+from shingling.text.canonical import WordsLeft
 
 if TYPE_CHECKING:
     from collections import Counter

@@ -32,7 +32,7 @@
 #define CLASS(entry) ((entry) >> 24 & 0x7F)
 #define NEEDS_CONTEXT (1U << 31)
 #define CODE_POINTS 0x110000
-/* Classes of code points, as in text/characters.py. */
+/* Classes of code points, as in text/bounding.py. */
 enum { SEPARATOR, LETTER, MARK, SINGLE, IGNORABLE };
 
 static uint64_t crc_table[256]; /* CRC-64/XZ */

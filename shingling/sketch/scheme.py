@@ -13,10 +13,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from shingling.errors import SchemeError
-from shingling.sketch.idf import Idf
 from shingling.sketch.minhash import FAMILIES
 from shingling.sketch.shingles import UNITS
-from shingling.sketch.simhash import SimhashFeatures
+from shingling.sketch.simhash import Idf, SimhashFeatures
 from shingling.text import Canonicaliser
 from shingling.text.languages.stop_words import describe_stop_words
 

@@ -1,11 +1,13 @@
 """The signature of a text: minima, SimHash, exact hash and number of words, in 376 bytes.
 
 Last step of text -> words -> shingles -> fingerprints -> minima, SimHash, exact hash ->
-signature; `signing.py` makes it.
+signature; `signing.py` makes it. The exact hash of texts that differ only in case, white space or
+invisible characters is the same.
 """
 
 from __future__ import annotations
 
+import hashlib
 import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,6 +17,7 @@ import numpy as np
 from shingling.errors import SignatureError
 from shingling.sketch.minhash import FUNCTIONS
 from shingling.sketch.scheme import Scheme
+from shingling.text import nfkc_casefold
 
 if TYPE_CHECKING:
     from shingling.sketch.minhash import Minima
@@ -69,3 +72,29 @@ class Signature:
         _, scheme, words, simhash, text_hash = _HEADER.unpack_from(raw)
         values = np.frombuffer(raw, dtype="<u4", offset=_HEADER.size).astype(np.uint32)
         return cls(values, simhash, text_hash, words, scheme.hex())
+
+
+_HASH_BYTES = 16
+
+
+def exact_hash(text: str) -> bytes:
+    """Exact hash of a text, 16 bytes, under every scheme.
+
+    BLAKE2b-128 (RFC 7693) of the text in UTF-8, in NFKC_Casefold (Unicode Standard, section 3.13),
+    with one blank for each run of white space and none at the ends. Case, line breaks and invisible
+    characters do not count; every letter, digit, symbol and punctuation mark does.
+    """
+    return hash_folded(nfkc_casefold(text))
+
+
+def hash_folded(folded: str) -> bytes:
+    """`exact_hash` of a text that `nfkc_casefold` has folded already."""
+    # A stored text has a question mark for a lone surrogate.
+    raw = folded.encode("utf-8", "replace")
+    if b"  " in raw:
+        codes = np.frombuffer(raw, np.uint8)
+        blank = codes == ord(" ")
+        kept = np.ones(len(codes), bool)  # all but blanks after a blank
+        np.logical_not(blank[1:] & blank[:-1], out=kept[1:])
+        raw = codes[kept].tobytes()
+    return hashlib.blake2b(raw.strip(), digest_size=_HASH_BYTES).digest()

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shingling import kernel
-from shingling.sketch.exact import exact_hash, hash_folded
 from shingling.sketch.minhash import AFFINE, minima
 from shingling.sketch.scheme import Scheme
 from shingling.sketch.shingles import fingerprints, unit_hashes, word_hashes
-from shingling.sketch.signature import Signature
+from shingling.sketch.signature import Signature, exact_hash, hash_folded
 from shingling.sketch.simhash import simhash_of_words, tf_shingle_sizes
 from shingling.text import join_folded_words, join_words, nfkc_casefold, plain_text
 

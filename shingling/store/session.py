@@ -28,7 +28,7 @@ from shingling.store.runs import add_rules, find_rules
 from shingling.store.schema.migrate import HEAD, current_revision, require_known, upgrade
 from shingling.store.schema.tables import LIVE, scheme as scheme_table
 from shingling.store.templates import SiteCache
-from shingling.text.words_left import WordsLeft
+from shingling.text.canonical import WordsLeft
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from heapq import nlargest
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sqlalchemy import bindparam, or_, select, text
@@ -22,9 +23,9 @@ from shingling.store.schema.tables import pages, texts
 from shingling.text import PreparedText
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
-    from sqlalchemy import BindParameter, ColumnElement, Connection
+    from sqlalchemy import BindParameter, Connection
 
     from shingling.sketch import Fingerprints, Scheme
     from shingling.store.index.keys import Index
@@ -62,49 +63,24 @@ def similar(
     """
     if not signature.words:
         return []
-    banding = index.keys_of
+    banding, keys = index.keys_of, None
     if isinstance(banding, Banding) and banding.finds(threshold):
-        estimates = _estimate_by_bands(connection, bands, signature, banding)
+        keys = banding.keys([signature.minima])[0].tolist()
+    estimates: dict[int, float] = {}
+    for part in _looked_up(connection, bands, keys):
+        minima = np.stack([read_minima(row.minima) for row in part])
+        equal = (minima == signature.minima).mean(axis=1).tolist()
+        estimates.update((row.id, one) for row, one in zip(part, equal, strict=True) if one)
+    if keys is not None:
         estimates.update(dict.fromkeys(_with_same_text(connection, signature), 1.0))
-    else:
-        estimates = _estimate_all(connection, signature)
     ranked = sorted(estimates.items(), key=lambda item: (-item[1], item[0]))
-    own = None if main_text is None else fingerprint_set(main_text, scheme)
-    matches = []
     # Measured on the texts, a page may resemble more than its minima say.
-    near = [page_id for page_id, estimate in ranked if estimate >= threshold / 2]
-    for page_id in near[: max(4 * limit, 100)]:
-        [page] = stored_pages(connection, [page_id])
-        resemblance = estimates[page_id]
-        containment = estimated_containment(
-            resemblance, signature.words, page.words, scheme.shingle_size
-        )
-        match = Match(page, resemblance, containment, False)
-        match = _measured(connection, match, own, scheme)
-        if match.resemblance >= threshold:
-            matches.append(match)
+    near = [one for one in ranked if one[1] >= threshold / 2][: max(4 * limit, 100)]
+    own = None if main_text is None else fingerprint_set(main_text, scheme)
+    measured = [_match(connection, *one, signature, own, scheme) for one in near]
+    matches = [match for match in measured if match.resemblance >= threshold]
     matches.sort(key=lambda match: (-match.resemblance, match.page.id))
     return matches[:limit]
-
-
-def _with_same_text(connection: Connection, signature: Signature) -> Iterator[int]:
-    """Yield the ids of pages with the same text."""
-    # The index on hashes leaves out exact duplicates; they are in the groups of the others.
-    bound = {"text_hash": signature.text_hash}
-    heads = {row.original_id or row.id for row in connection.execute(_NOT_EXACT_COPIES, bound)}
-    for part in chunked(heads):
-        yield from connection.scalars(_SAME_TEXT, {**bound, "heads": part})
-
-
-def _measured(
-    connection: Connection, match: Match, own: Fingerprints | None, scheme: Scheme
-) -> Match:
-    """Match measured on the texts, where both are there."""
-    stored = read_text(connection, match.page.id) if own is not None else None
-    if own is None or stored is None:
-        return match
-    both = overlap(own, fingerprint_set(stored.text, scheme))
-    return match._replace(resemblance=both.resemblance, containment=both.containment, measured=True)
 
 
 def within(
@@ -120,86 +96,73 @@ def within(
     """Find the stored pages whose SimHash differs in at most `distance` bits, nearest first."""
     if not signature.words:
         return []
-    own = None if main_text is None else fingerprint_set(main_text, scheme)
-    query = select(pages.c.id, pages.c.simhash, pages.c.minima).where(pages.c.words > 0)
+    halves, keys = index.keys_of, None
+    if not isinstance(halves, Banding) and distance <= MAX_SIMHASH_DISTANCE:
+        keys = halves.probes([signature.simhash], distance)[0].tolist()
     found: list[tuple[int, float, int]] = []
-    for part in _conditions_within(bands, signature, index, distance):
-        chosen = query if part is None else query.where(part)
-        streamed = chosen.execution_options(yield_per=ROWS_READ_AT_ONCE)
-        for page_id, value, raw in connection.execute(streamed):
-            if type(value) is not int:
-                continue
-            apart = simhash_distance(signature.simhash, value % (1 << 64))
+    for row in chain.from_iterable(_looked_up(connection, bands, keys)):
+        if type(row.simhash) is int:
+            apart = simhash_distance(signature.simhash, row.simhash % (1 << 64))
             if apart <= distance:
-                estimate = float(np.mean(read_minima(raw) == signature.minima))
-                found.append((apart, -estimate, page_id))
-    matches = []
-    for apart, opposite, page_id in sorted(found)[:limit]:
-        estimate = -opposite
-        [page] = stored_pages(connection, [page_id])
-        containment = estimated_containment(
-            estimate, signature.words, page.words, scheme.shingle_size
-        )
-        match = Match(page, estimate, containment, False, apart)
-        matches.append(_measured(connection, match, own, scheme))
-    return matches
+                estimate = float(np.mean(read_minima(row.minima) == signature.minima))
+                found.append((apart, -estimate, row.id))
+    own = None if main_text is None else fingerprint_set(main_text, scheme)
+    return [
+        _match(connection, page_id, -opposite, signature, own, scheme)._replace(distance=apart)
+        for apart, opposite, page_id in sorted(found)[:limit]
+    ]
 
 
-def _conditions_within(
-    bands: Postings, signature: Signature, index: Index, distance: int
-) -> Iterator[ColumnElement[bool] | None]:
-    """Yield conditions that all pages within the distance fulfil one of; None selects all."""
-    halves = index.keys_of
-    if isinstance(halves, Banding) or distance > MAX_SIMHASH_DISTANCE:
-        yield None
+def _looked_up(
+    connection: Connection, bands: Postings, keys: Sequence[int] | None
+) -> Iterator[Sequence[Any]]:
+    """Yield parts of the originals under keys, and of their duplicates; None: of all pages."""
+    query = select(pages.c.id, pages.c.minima, pages.c.simhash).where(pages.c.words > 0)
+    query = query.execution_options(yield_per=ROWS_READ_AT_ONCE)
+    if keys is None:
+        yield from connection.execute(query).partitions()
         return
-    probes = halves.probes([signature.simhash], distance)[0].tolist()
-    originals = {page_id for ids in bands.find(probes).values() for page_id in ids}
-    for part in chunked(originals):
-        yield or_(pages.c.id.in_(part), pages.c.original_id.in_(part))
-
-
-def _estimate_by_bands(
-    connection: Connection, bands: Postings, signature: Signature, banding: Banding
-) -> dict[int, float]:
-    keys = banding.keys([signature.minima])[0].tolist()
     originals = {page_id for ids in bands.find(keys).values() for page_id in ids}
-    found: dict[int, float] = {}
     for part in chunked(originals):
-        query = select(pages.c.id, pages.c.minima).where(
-            or_(pages.c.id.in_(part), pages.c.original_id.in_(part))
-        )
-        for page_id, raw in connection.execute(query):
-            found[page_id] = float(np.mean(read_minima(raw) == signature.minima))
-    return found
+        in_groups = or_(pages.c.id.in_(part), pages.c.original_id.in_(part))
+        yield from connection.execute(query.where(in_groups)).partitions()
 
 
-def _estimate_all(connection: Connection, signature: Signature) -> dict[int, float]:
-    query = select(pages.c.id, pages.c.minima).execution_options(yield_per=ROWS_READ_AT_ONCE)
-    found: dict[int, float] = {}
-    for part in connection.execute(query).partitions():
-        minima = np.stack([read_minima(raw) for _, raw in part])
-        estimates = (minima == signature.minima).mean(axis=1)
-        for place in np.flatnonzero(estimates > 0).tolist():
-            found[part[place][0]] = float(estimates[place])
-    return found
+def _with_same_text(connection: Connection, signature: Signature) -> Iterator[int]:
+    """Yield the ids of pages with the same text."""
+    # The index on hashes leaves out exact duplicates; they are in the groups of the others.
+    bound = {"text_hash": signature.text_hash}
+    heads = {row.original_id or row.id for row in connection.execute(_NOT_EXACT_COPIES, bound)}
+    for part in chunked(heads):
+        yield from connection.scalars(_SAME_TEXT, {**bound, "heads": part})
 
 
-class StoredText(NamedTuple):
-    """A text that is kept, of a page with this id and so many canonical words."""
+def _match(
+    connection: Connection,
+    page_id: int,
+    estimate: float,
+    signature: Signature,
+    own: Fingerprints | None,
+    scheme: Scheme,
+) -> Match:
+    """Match measured on the texts, where both are there, or estimated."""
+    [page] = stored_pages(connection, [page_id])
+    stored = None if own is None else read_text(connection, page_id)
+    if own is None or stored is None:
+        size = scheme.shingle_size
+        containment = estimated_containment(estimate, signature.words, page.words, size)
+        return Match(page, estimate, containment, False)
+    both = overlap(own, fingerprint_set(stored.text, scheme))
+    return Match(page, both.resemblance, both.containment, True)
 
-    page_id: int
-    words: int
-    text: str
 
-
-def stored_texts(connection: Connection) -> Iterator[StoredText]:
-    """Yield the texts that are kept, those of the oldest pages first."""
+def stored_texts(connection: Connection) -> Iterator[tuple[int, int, str]]:
+    """Yield id, canonical words and text of the pages whose text is kept, the oldest first."""
     with connection.execute(
         _WITH_TEXTS, execution_options={"yield_per": ROWS_READ_AT_ONCE}
     ) as rows:
         for page_id, raw, words in rows:
-            yield StoredText(page_id, words, PreparedText.unpacked(raw).text)
+            yield page_id, words, PreparedText.unpacked(raw).text
 
 
 def measure_stored(
@@ -233,11 +196,11 @@ def measure_stored(
     is_new = np.ones(len(own), bool)
     found = []
     is_empty = True
-    for stored in stored_texts(connection):
+    for page_id, words, stored in stored_texts(connection):
         is_empty = False
-        if stored.page_id in without:
+        if page_id in without:
             continue
-        other = fingerprint_set(stored.text, scheme)
+        other = fingerprint_set(stored, scheme)
         both = overlap(own, other)
         if not both.shared:
             continue
@@ -245,10 +208,10 @@ def measure_stored(
             is_new &= ~np.isin(own, other)
             value = both.shared / both.a
         else:
-            counts = Counts(both.a, both.b, own_words, stored.words)
+            counts = Counts(both.a, both.b, own_words, words)
             value = float(measure_sets(measure, both.shared, counts))
         if value >= threshold:
-            found.append((value, -stored.page_id, both))
+            found.append((value, -page_id, both))
             if len(found) >= 2 * limit + 1000:
                 found = nlargest(limit, found, key=lambda one: one[:2])
     if is_empty:

@@ -289,8 +289,8 @@ class Store:
     def texts(self) -> Iterator[str]:
         """Yield the main texts that are kept, those of the oldest pages first."""
         with self._session.reading() as connection:
-            for stored in similar.stored_texts(connection):
-                yield stored.text
+            for _, _, text in similar.stored_texts(connection):
+                yield text
 
     def split_text(self, page: StoredPage) -> SplitText | None:
         """Split the text of a stored page into what is compared and its site's template.

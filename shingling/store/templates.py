@@ -28,7 +28,6 @@ from shingling.store.schema.site_entries import (
     MAX_OTHER_BLOCKS,
     TEMPLATE,
     KnownSite,
-    merge_entries,
     merge_newest,
     pack_entries,
 )
@@ -65,7 +64,7 @@ _TITLE_STEPS = (4, 5, 6)
 
 _MAX_BLOCKS_HELD = 4_000_000  # of all sites: 48 MB
 _SECOND_TITLE = 1 << 63  # added to a block, it is the key of its second title
-_MAX_ROWS = 32  # of a site, from which on some are merged
+_MAX_ROWS = 64  # of a site, from which on they are merged
 _MAX_HOST = 253  # characters
 _MAX_LOOKED_UP = 1 << 16  # blocks, by calls that hold the interpreter
 
@@ -74,7 +73,7 @@ _ROWS = "SELECT site, id, entries FROM site_blocks WHERE site {} ORDER BY site, 
 _INSERT = insert(site_blocks).returning(site_blocks.c.id, sort_by_parameter_order=True)
 _TAKE_OUT = (
     delete(site_blocks)
-    .where(site_blocks.c.site == bindparam("of"), site_blocks.c.id >= bindparam("first"))
+    .where(site_blocks.c.site == bindparam("of"))
     .returning(site_blocks.c.id, site_blocks.c.entries)
 )
 
@@ -91,20 +90,21 @@ class SiteCache:
         known = self._sites.get(name)
         return known if known is not None and known.stamp == stamp else None
 
-    def forget(self, name: str) -> None:
-        """Forget a site."""
+    def keep(self, name: str, site: Site) -> None:
+        """Keep a site with what was learned; those that were met longest ago give way."""
+        self._forget(name)
+        if not site.rows:
+            return
+        site.known.add(site.fresh, site.rows)
+        self._sites[name] = site.known
+        self._size += site.known.size
+        while self._size > _MAX_BLOCKS_HELD and len(self._sites) > 1:
+            self._forget(next(iter(self._sites)))
+
+    def _forget(self, name: str) -> None:
         known = self._sites.pop(name, None)
         if known is not None:
             self._size -= known.size
-
-    def keep(self, name: str, known: KnownSite, learned: dict[int, int]) -> None:
-        """Keep a site with what was learned; those that were met longest ago give way."""
-        self.forget(name)
-        known.add(learned)
-        self._sites[name] = known
-        self._size += known.size
-        while self._size > _MAX_BLOCKS_HELD and len(self._sites) > 1:
-            self.forget(next(iter(self._sites)))
 
 
 class Site:
@@ -113,10 +113,13 @@ class Site:
     Attributes:
         known: what was stored before.
         fresh: titles by block that this transaction has learned.
+        rows: ids of the rows with both, once they are written.
+        number: of the template, which is another one once a block has become template.
     """
 
     def __init__(self, known: KnownSite) -> None:
-        self.known = known
+        self.known, self.rows = known, known.rows
+        self.number = 0
         self.fresh: dict[int, int] = {}
         self._titles: dict[int, int | None] = {}  # of blocks that were asked for
 
@@ -146,8 +149,10 @@ class Site:
 
     def _note(self, block: int, title: int) -> None:
         self.fresh[block] = self._titles[block] = title
+        self.number += title == TEMPLATE
 
-    def _title(self, block: int) -> int | None:
+    def title(self, block: int) -> int | None:
+        """Title that a block was seen under; None: it was not."""
         if block not in self._titles:
             self.look_up([block])
         return self._titles[block]
@@ -155,7 +160,7 @@ class Site:
     def _is_third(self, block: int, title: int) -> bool:
         """Whether a block was seen under another second title; note this one if not."""
         second = block ^ _SECOND_TITLE
-        before = self._title(second)
+        before = self.title(second)
         if before is None:
             self._note(second, title)
         return before not in (None, title)
@@ -163,13 +168,13 @@ class Site:
     def learn_chained(self, key: int, chain: Sequence[int], title: int) -> None:
         """Note a title under the first of a key's chained keys that is not yet template."""
         for step in chain:
-            if self._title(key ^ step) != TEMPLATE:
+            if self.title(key ^ step) != TEMPLATE:
                 self.learn([key ^ step], title)
                 break
 
     def is_template(self, block: int) -> bool:
         """Whether a block is template."""
-        return self._title(block) == TEMPLATE
+        return self.title(block) == TEMPLATE
 
     def title_parts(self, title: str) -> dict[int, int]:
         """Keys of the parts of a title, but for those that the site has in many titles."""
@@ -203,7 +208,6 @@ class Templates:
     expected: set[str] = field(default_factory=set)
     arriving: Sequence[Page] = ()
     _sites: dict[str, Site] = field(default_factory=dict)
-    _rows: dict[str, list[tuple[int, int]]] = field(default_factory=dict)  # ids and sizes, written
 
     def site(self, name: str) -> Site:
         """Template of a site; one with an impossible name has none."""
@@ -265,6 +269,7 @@ class Templates:
         says_nothing = site.is_template(key ^ _TITLE_STEPS[-1])
         blocks = blocks_of(row)
         shared = set() if former is None else {*blocks_of(former)}
+        has_seen = any(site.title(block) not in (None, TEMPLATE) for block in blocks)
         doubtful: set[int] = set()
         is_copy = False
         others = [other for other in others if other.site == row.site]
@@ -278,7 +283,7 @@ class Templates:
             ):
                 shared.update(blocks_of(other))
                 is_copy = True
-            elif estimate >= LIKELY_COPY and min(row.words, other.words) >= LONG_TEXT:
+            elif has_seen and estimate >= LIKELY_COPY and min(row.words, other.words) >= LONG_TEXT:
                 doubtful.update(blocks_of(other))
         title = _number(row, key) if says_nothing else (key >> 32) or 1
         site.learn([block for block in blocks if block not in shared], title, doubtful)
@@ -295,66 +300,32 @@ class Templates:
     def write(self) -> None:
         """Write what was learned."""
         # In one order, so that no two transactions wait for each other's rows.
-        learned = {
-            name: site
+        learned = [
+            (name, site)
             for name, site in sorted(self._sites.items())
             if site.fresh and len(name) <= _MAX_HOST
-        }
+        ]
         if not learned:
             return
-        rows = [
-            {"site": name, "entries": pack_entries(site.fresh)} for name, site in learned.items()
-        ]
+        rows = [{"site": name, "entries": pack_entries(site.fresh)} for name, site in learned]
         ids = self.connection.scalars(_INSERT, rows).all()
-        for (name, site), row_id in zip(learned.items(), ids, strict=True):
-            stored = [*site.known.rows, (row_id, len(site.fresh))]
-            if len(stored) <= _MAX_ROWS and len(site.fresh) <= MAX_OTHER_BLOCKS:
-                self._rows[name] = stored
-            else:
-                self._merge(name, stored)
+        for (name, site), row_id in zip(learned, ids, strict=True):
+            site.rows = [*site.known.rows, row_id]
+            if len(site.rows) > _MAX_ROWS or len(site.fresh) > MAX_OTHER_BLOCKS:
+                self._merge(name)
 
-    def _merge(self, name: str, stored: Sequence[tuple[int, int]]) -> None:
-        """Put one row in the place of a site's newest rows, or of all of them."""
-        first = _first_to_merge(stored)
-        # Another transaction may merge them too: what this one takes out is what it puts in.
-        taken = sorted(
-            map(tuple, self.connection.execute(_TAKE_OUT, {"of": name, "first": stored[first][0]}))
-        )
-        merge = merge_entries if first else merge_newest
-        entries = merge(raw for _, raw in taken)
-        raw = entries.tobytes()
+    def _merge(self, name: str) -> None:
+        """Put one row in the place of all rows of a site."""
+        # Another transaction may have added some: what this one takes out is what it puts in.
+        taken = sorted(map(tuple, self.connection.execute(_TAKE_OUT, {"of": name})))
+        raw = merge_newest(entries for _, entries in taken).tobytes()
         (row_id,) = self.connection.scalars(_INSERT, [{"site": name, "entries": raw}])
-        if [row_id for row_id, _ in taken] != [row_id for row_id, _ in stored[first:]]:
-            self._rows[name] = []  # not what is known here
-        elif first:
-            self._rows[name] = [*stored[:first], (row_id, len(entries))]
-        else:
-            self._sites[name] = Site(KnownSite([(row_id, raw)]))
+        self._sites[name] = Site(KnownSite([(row_id, raw)]))
 
     def keep(self) -> None:
         """Leave what this transaction, which is committed, has read and learned to later ones."""
         for name, site in self._sites.items():
-            site.known.rows = self._rows.get(name, site.known.rows)
-            if site.known.rows:
-                self.cache.keep(name, site.known, site.fresh)
-            else:
-                self.cache.forget(name)
-
-
-def _first_to_merge(rows: Sequence[tuple[int, int]]) -> int:
-    """Place of the first of a site's rows that are merged: no older one is much larger than it.
-
-    So an entry is written again only when the row that it is in has grown by half.
-
-    Args:
-        rows: ids and numbers of entries, oldest first.
-    """
-    first = len(rows) - 1
-    size = rows[first][1]
-    while first and rows[first - 1][1] <= 2 * size:
-        first -= 1
-        size += rows[first][1]
-    return first
+            self.cache.keep(name, site)
 
 
 def are_renamed(a: Row, b: Row, parts_of: Callable[[str], dict[int, int]]) -> bool:

@@ -1,22 +1,19 @@
 """Main text to canonical words, blocks and title keys.
 
 A text is bounded (`bounding`, which also makes it fit for a database or a terminal), folded
-(`folding`), cut into words by the class of each character (`characters`, `words`), and changed by
-options (`canonical`, with `markup` and `languages`).
-`blocks` and `titles` hash lines and titles; `prepared` has a text in the forms that the store
-needs.
+(`folding`), cut into words by the class of each character (`words`), and changed by options
+(`canonical`, with `languages`). `prepared` has a text in the forms that the store needs, among them
+the keys of its lines; `titles` hashes titles.
 """
 
-from shingling.text.blocks import BlockKeys, split_blocks
-from shingling.text.bounding import bounded, clean, nfc, plain_line
+from shingling.text.bounding import UNSPACED, bounded, clean, nfc, plain_line
 from shingling.text.canonical import (
     PARTS_OF_SPEECH,
     Canonicaliser,
     plain_text,
 )
-from shingling.text.characters import UNSPACED
 from shingling.text.folding import nfkc_casefold
-from shingling.text.prepared import PreparedText, pack, unpack
+from shingling.text.prepared import BlockKeys, PreparedText, pack, split_blocks, unpack
 from shingling.text.titles import (
     differ_in_numbers_only,
     has_same_headline,

@@ -6,18 +6,19 @@ in `languages`.
 
 from __future__ import annotations
 
+import logging
 import re
 import unicodedata
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
+from html import unescape
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shingling.errors import SchemeError
 from shingling.text import languages
-from shingling.text.bounding import nfkc
-from shingling.text.characters import MARK, SEGMENTED, SEPARATOR, SINGLE, class_table
+from shingling.text.bounding import MARK, SEGMENTED, SEPARATOR, SINGLE, class_table, nfkc
 from shingling.text.folding import fold
 from shingling.text.languages.stop_words import (
     depend_on_language,
@@ -25,11 +26,62 @@ from shingling.text.languages.stop_words import (
     stop_word_packs,
     stop_words,
 )
-from shingling.text.markup import remove_markup
 from shingling.text.words import canonical_words, cut_by_class
 
 if TYPE_CHECKING:
-    from shingling.text.characters import CharClasses
+    from shingling.text.bounding import CharClasses
+
+# Comments, scripts and styles that are not closed end with the text, as in browsers. A tag that
+# is not closed is text.
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)|<[!?][^<>]*+>", re.DOTALL)
+_SCRIPT = re.compile(
+    r"<(script|style)(?=[\s/>])[^<>]*+>.*?(?:</\1(?=[\s/>])[^<>]*+>?|\Z)",
+    re.DOTALL | re.IGNORECASE,
+)
+_TAG = re.compile(r"</?([a-z][^\s/<>]*+)[^<>]*+(>?)", re.IGNORECASE)
+# Values in quotes may hold "<" and ">".
+_TAG_WITH_VALUES = re.compile(
+    r"""</?([a-z][^\s/<>]*+)(?:=\s*+"[^"]*+(?:"|\Z)|=\s*+'[^']*+(?:'|\Z)|[^<>])*+(>?)""",
+    re.IGNORECASE,
+)
+# Elements that may be part of a word: no space is put in place of their tags.
+_WITHIN_WORDS = {
+    *["a", "abbr", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font"],
+    *["i", "ins", "kbd", "mark", "q", "s", "samp", "small", "span", "strike", "strong", "sub"],
+    *["sup", "time", "tt", "u", "var", "wbr"],
+}
+# A number above any code point; `html.unescape` fails at thousands of digits.
+_INVALID_REFERENCE = re.compile(r"&#(?:[0-9]{9,}+|x[0-9a-f]{9,}+);?", re.IGNORECASE)
+
+
+def remove_markup(text: str) -> str:
+    """Remove HTML tags, comments, scripts and styles, and resolve character references once.
+
+    Tags become a blank, except those of elements within words (`<b>`, `<sub>`). The time is
+    linear in the length of any text, and elements may be nested to any depth.
+    """
+    pieces, end = [], 0
+    wasted = 0  # characters scanned for tags that turned out not to be closed
+    start = text.find("<")
+    while start >= 0:
+        space = ""
+        match = _COMMENT.match(text, start) or _SCRIPT.match(text, start)
+        if not match:
+            match = _TAG_WITH_VALUES.match(text, start) if wasted <= len(text) else None
+            if match and not match[2]:
+                wasted += match.end() - start
+                match = None
+            match = match or _TAG.match(text, start)
+            if match and not match[2]:
+                match = None
+            if match and match[1].lower() not in _WITHIN_WORDS:
+                space = " "
+        if match:
+            pieces += [text[end:start], space]
+            end = match.end()
+        start = text.find("<", match.end() if match else start + 1)
+    return unescape(_INVALID_REFERENCE.sub("", "".join([*pieces, text[end:]])))
+
 
 PARTS_OF_SPEECH = ("adjectives", "conjunctions", "determiners", "interjections", "prepositions")
 
@@ -366,3 +418,49 @@ def _classes_with(punctuation: bool, language: str) -> CharClasses:
         letters = classes[low : high + 1]
         letters[letters == SINGLE] = SEGMENTED
     return classes
+
+
+logger = logging.getLogger(__name__)
+
+MIN_TEXTS = 5
+MAX_TEXTS = 20
+MIN_WORDS = 20
+"""Words of a text that is counted: of a short one, little may be left by chance."""
+
+_MIN_SHARE = 0.5
+
+
+class WordsLeft:
+    """What a canonicaliser leaves of the first texts of a crawl or a command.
+
+    Warns once, if there are 5 texts, and less than half of the words of most of them are left.
+    At most 20 texts are looked at.
+
+    Args:
+        canonical: by which the texts are cut into words.
+    """
+
+    def __init__(self, canonical: Canonicaliser) -> None:
+        self._canonical = canonical
+        self._texts = self._little_left = 0
+        self.is_open = canonical.drops_words
+
+    def note(self, text: str) -> None:
+        """Count what is left of a text, if it is one of the first."""
+        if not self.is_open:
+            return
+        left, words = self._canonical.count_left(text)
+        if words < MIN_WORDS:
+            return
+        self._texts += 1
+        self._little_left += left < _MIN_SHARE * words
+        is_little = self._texts >= MIN_TEXTS and 2 * self._little_left > self._texts
+        if is_little:
+            logger.warning(
+                "the stop words and dropped parts of speech of DEDUP_SCHEME take more than half of"
+                " the words of %d of the first %d texts: texts that differ only in those words are"
+                " taken for the same",
+                self._little_left,
+                self._texts,
+            )
+        self.is_open = not is_little and self._texts < MAX_TEXTS

@@ -14,16 +14,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shingling.text.bounding import MAX_LONG_CHARS, bounded, nfkc
-from shingling.text.characters import (
+from shingling.text.bounding import (
     IGNORABLE,
+    MAX_LONG_CHARS,
+    bounded,
     class_table,
     from_code_points,
+    nfkc,
     to_code_points,
 )
 
 if TYPE_CHECKING:
-    from shingling.text.characters import CodePoints
+    from shingling.text.bounding import CodePoints
 
 # An entry of `fold_table`: code point in bits 0 to 20, class in bits 24 to 30, and bit 31.
 _CODE_BITS = np.uint32((1 << 21) - 1)

@@ -12,9 +12,9 @@ from itertools import chain, takewhile
 from typing import TYPE_CHECKING, NamedTuple
 from unicodedata import category
 
-from shingling.text.blocks import mask_numbers
 from shingling.text.bounding import nfkc
 from shingling.text.folding import fold
+from shingling.text.prepared import mask_numbers
 from shingling.text.words import canonical_words
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ _SEPARATOR = re.compile(r"\s+[-–—·•:>]\s+|\s*[»«›‹]\s*|\s*\|(?=\s*[
 # A single mark before or after a word is punctuation; two are `operator()` or `i--`.
 _PUNCTUATION = re.compile(r"""(?<!\S)["'“‘„«¿¡(](?=\w)|(?<=\w)[.,:;!?…"'”’»)](?!\S)""")
 _ONLY_MARKS = re.compile(r"""[-–—·•|:;,.!?…"'“”‘’„«»‹›>()/\s]*""")
-_DIGIT = re.compile(r"\d")
 # What books call what they number.
 _LABELS = (
     "chapter|kapitel|kapittel|kapitola|rozdział|chapitre|capítulo|capitulo|capítol|capitolo|cap|ch"
@@ -89,14 +88,9 @@ def title_parts(title: str) -> dict[int, int]:
         _SEPARATOR.split(" ".join(title[:_MAX_TITLE_CHARS].split())),
         key=lambda part: -len(canonical_words(part)),
     )
-    keys = {title_key(part): _masked_key(part) for part in parts}
+    keys = {title_key(part): title_key(mask_numbers(part)) for part in parts}
     keys.pop(0, None)
     return keys
-
-
-def _masked_key(part: str) -> int:
-    has_numbers = not part.isascii() or _DIGIT.search(part)
-    return title_key(mask_numbers(part) if has_numbers else part)
 
 
 def has_same_headline(a: dict[int, int], b: dict[int, int]) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shingling import kernel
-from shingling.text.characters import (
+from shingling.text.bounding import (
     IGNORABLE,
     MARK,
     SEGMENTED,
@@ -27,7 +27,7 @@ from shingling.text.folding import fold, fold_table, nfkc_casefold
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from shingling.text.characters import CharClasses
+    from shingling.text.bounding import CharClasses
 
 _ASCII_WORDS = bytes(
     ord(char.lower()) if char in string.ascii_letters + string.digits else ord(" ")

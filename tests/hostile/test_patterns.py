@@ -18,7 +18,7 @@ from shingling import errors
 from shingling.extraction import html, limits, pages, parsed, resiliparse, trafilatura
 from shingling.similarity import diff
 from shingling.store import urls
-from shingling.text import blocks, canonical, markup, titles
+from shingling.text import canonical, prepared, titles
 from shingling.text.languages import packs
 from shingling.tuning import pairs
 from shingling.web import reviewing
@@ -53,18 +53,17 @@ _USES: dict[str, Callable[[Any], Any]] = {
     "store.urls._USUAL": urls._USUAL.match,
     "store.urls._PATH": urls._PATH.match,
     "store.urls._INDEX": urls._INDEX.fullmatch,
-    "text.blocks._NUMBER": blocks._NUMBER.findall,
-    "text.blocks._LETTER": blocks._LETTER.search,
+    "text.prepared._NUMBER": prepared._NUMBER.findall,
+    "text.prepared._LETTER": prepared._LETTER.search,
     "extraction.pages._FORMATTING_TAG": pages._FORMATTING_TAG.findall,
     "text.canonical._SENTENCE_END": canonical._SENTENCE_END.split,
     "text.languages.packs._LATIN": packs._LATIN.fullmatch,
     "text.languages.packs._CYRILLIC": packs._CYRILLIC.fullmatch,
-    "text.markup._COMMENT": markup.remove_markup,
-    "text.markup._SCRIPT": markup.remove_markup,
-    "text.markup._TAG": markup.remove_markup,
-    "text.markup._TAG_WITH_VALUES": markup.remove_markup,
-    "text.markup._INVALID_REFERENCE": markup._INVALID_REFERENCE.findall,
-    "text.titles._DIGIT": titles._DIGIT.search,
+    "text.canonical._COMMENT": canonical.remove_markup,
+    "text.canonical._SCRIPT": canonical.remove_markup,
+    "text.canonical._TAG": canonical.remove_markup,
+    "text.canonical._TAG_WITH_VALUES": canonical.remove_markup,
+    "text.canonical._INVALID_REFERENCE": canonical._INVALID_REFERENCE.findall,
     "text.titles._NUMBERING": titles._NUMBERING.match,
     "text.titles._FIRST_WORD": titles._FIRST_WORD.match,
     "text.titles._SPELLED": titles._SPELLED.fullmatch,

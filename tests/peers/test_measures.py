@@ -11,7 +11,7 @@ from shingling import DocumentFrequencies, Scheme, Weighting, compare, extract, 
 from shingling.rules.measures import WEIGHTINGS
 from shingling.similarity import cosine
 from shingling.sketch import Idf, SimhashFeatures, fingerprint_set, word_hashes
-from shingling.sketch.crc import POLYNOMIALS
+from shingling.sketch.minhash import POLYNOMIALS
 from shingling.sketch.simhash import feature_hashes
 from shingling.text import canonical_words
 from tests.peers import character_simhash, minimal_checksums

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from shingling.text import split_blocks
-from shingling.text.blocks import MAX_BLOCKS
+from shingling.text.prepared import MAX_BLOCKS
 
 _LINES = st.lists(st.text() | st.text(st.sampled_from(" aß9٣.\t\u2028\x1c\ud800"), max_size=8))
 
@@ -90,7 +90,7 @@ def test_a_text_of_very_many_lines_has_a_last_block_of_all_that_is_left() -> Non
 def test_a_text_that_is_looked_at_in_pieces_has_the_same_blocks(text: str) -> None:
     lines, blocks = split_blocks(text)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("shingling.text.blocks._MAX_PIECE", 12)
+        patch.setattr("shingling.text.prepared._MAX_PIECE", 12)
         again, same = split_blocks(text)
     assert again == lines
     assert same.tolist() == blocks.tolist()

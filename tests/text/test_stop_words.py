@@ -12,9 +12,9 @@ from shingling.errors import SchemeError
 from shingling.sketch import Scheme, SimhashFeatures, fingerprint_set, sign
 from shingling.store import Page, Store
 from shingling.text import Canonicaliser
+from shingling.text.canonical import WordsLeft
 from shingling.text.languages import packs
 from shingling.text.languages.stop_words import function_words, read_lines
-from shingling.text.words_left import WordsLeft
 from tests.support.canonicalisers import canonicaliser_with
 
 if TYPE_CHECKING:

@@ -25,8 +25,7 @@ from shingling.bulk.spark.work import Work, hadoop
 from shingling.errors import BulkError
 from shingling.rules.methods import METHODS
 from shingling.similarity.following import MAX_CANDIDATES_MEASURED, Following
-from shingling.sketch.banding import Banding
-from shingling.sketch.halves import Halves
+from shingling.sketch.banding import Banding, Halves
 from shingling.store import MAX_PAGES_PER_KEY, Index
 from shingling.store.ids import USUAL_ID_FIELDS
 from shingling.text import plain_line

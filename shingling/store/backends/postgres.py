@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections import defaultdict
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from shingling.store.index.postings import Postings
 from shingling.store.schema.tables import metadata
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from sqlalchemy import URL, Connection, Row, RowMapping, Table
     from sqlalchemy.exc import DBAPIError
@@ -230,14 +231,17 @@ def _committed(last: int, noted: Iterable[Row[Any]]) -> Committed:
 class PostgresPostings(Postings):
     """A table of keys, read and written by arrays: one statement for any number of keys."""
 
-    def _select(self, keys: Sequence[int], most: int) -> Iterable[Entry]:
+    def _select(self, keys: Sequence[int], most: int) -> Mapping[int, Collection[int]]:
         query = text(
             "SELECT wanted.key, found.page_id FROM unnest(CAST(:keys AS bigint[])) AS wanted(key),"  # noqa: S608 (our table)
             f" LATERAL (SELECT page_id FROM {self._table} AS own WHERE own.key = wanted.key"
             " ORDER BY page_id LIMIT :most) AS found"
         )
-        found = self._connection.execute(query, {"keys": np.array(keys, np.int64), "most": most})
-        return map(tuple, found)
+        bound = {"keys": np.array(keys, np.int64), "most": most}
+        found = defaultdict[int, list[int]](list)
+        for key, page_id in self._connection.execute(query, bound):
+            found[key].append(page_id)
+        return found
 
     def write(self, gone: Collection[Entry], come: Collection[Entry]) -> None:
         """Remove entries, and insert others."""

@@ -7,13 +7,16 @@ headline.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from shingling.rules.methods import METHODS
 from shingling.similarity import nearest
 from shingling.similarity.following import MAX_CANDIDATES_MEASURED, Following
+from shingling.store.decide.batch import Decision
 from shingling.store.model import is_template
 from shingling.store.templates import LIKELY_COPY, LONG_TEXT, are_renamed
 from shingling.text import differ_in_numbers_only, has_same_headline, title_key, title_parts
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 
     from shingling.rules.rules import Rules
     from shingling.store.decide.batch import Batch
+    from shingling.store.decide.texts import Alike
     from shingling.store.index.keys import Signed
     from shingling.store.schema.rows import Row
 
@@ -32,39 +36,29 @@ _LEAST_SHARE = 0.25  # of a page on another site that its piece makes up: it cla
 _SAME_PAGE = 0.8  # resemblance of whole texts at which pages of a site with one title are one
 
 
-class Original(NamedTuple):
-    """An original that a page may follow.
+@dataclass
+class Passed:
+    """Originals that a page could follow, and does not: whether one was passed over.
 
     Args:
-        head: the original.
-        resemblance, containment: of the page, to it or the one that it was compared with.
-        compared_with: that one, if it is not the original.
+        other_title: for its title.
+        other_fields: since the item of the page says something else; how it would be followed, and
+            what says something else.
     """
 
-    head: Row
-    resemblance: float
-    containment: float
-    compared_with: Row | None = None
-
-
-class Choice(NamedTuple):
-    """Which original a page follows.
-
-    Args:
-        best: the original.
-        other_title: whether another was passed over for its title.
-        other_fields: one that was passed over, since the item of the page says something else.
-    """
-
-    best: Original | None = None
     other_title: bool = False
-    other_fields: Original | None = None
+    other_fields: Decision | None = None
+
+    def for_fields(self, decision: Decision, fields: Sequence[bytes]) -> None:
+        """Note that fields are in the way of a decision."""
+        if self.other_fields is None:
+            self.other_fields = decision._replace(fields=fields)
 
 
 def choose_exact(
-    row: Row, pairs: Sequence[tuple[Row, Row]], only_template: bool, batch: Batch
-) -> Choice:
-    """Choose the original of the first page with the same text that is the same document.
+    row: Row, pairs: Sequence[tuple[Row, Row]], only_template: bool, batch: Batch, passed: Passed
+) -> Decision | None:
+    """Follow the original of the first page with the same text that is the same document.
 
     Less than one shingle says nothing of a page, and a short text or a template nothing without
     its title.
@@ -74,107 +68,113 @@ def choose_exact(
         pairs: pages with its text, each with its original.
         only_template: whether too little is left of the page without its site's template.
         batch: where they are.
+        passed: notes what is passed over.
     """
-    other_title, other_fields = False, None
     if row.words < batch.scheme.min_comparable_words:
-        return Choice()
+        return None
     for twin, head in pairs:
         if only_template and not are_one(row, twin, batch):
             continue
-        if twin.site != row.site and _is_template(twin, batch):
+        if twin.site != row.site and is_only_template(twin, batch):
             continue
         if row.words < batch.rules.min_words and not _have_one_title(row, twin, batch):
             continue
         alike = 1.0 if twin is head else twin.resemblance or 0.0
         if are_two(row, twin, 1.0, batch) or are_two(row, head, alike, batch):
-            other_title = True
+            passed.other_title = True
             continue
-        original = Original(head, 1.0, 1.0, None if twin is head else twin)
+        decision = Decision("exact", head, 1.0, 1.0, None if twin is head else twin)
         batch.site_fields.learn_from_copies(row, twin)
-        if not batch.site_fields.differing(row, head):
-            return Choice(original, other_title)
-        other_fields = other_fields or original
-    return Choice(None, other_title, other_fields)
+        fields = batch.site_fields.differing(row, head)
+        if not fields:
+            return decision
+        passed.for_fields(decision, fields)
+    return None
 
 
-def choose(row: Row, candidates: Sequence[Row], batch: Batch) -> Choice:
-    """Choose the most alike of the candidates that the method accepts, but for other documents.
+def choose(row: Row, candidates: Sequence[Row], batch: Batch, passed: Passed) -> Decision | None:
+    """Follow the most alike of the candidates that the method accepts, but for other documents.
 
     It is looked for among those whose items say what that of the page says. Of the others, one
     tells what the page would be without its fields.
     """
     accepted = _accepted(row, candidates, batch.rules)
-    apart = [other for other in accepted if batch.site_fields.differing(row, other)]
-    if not apart:
-        return _most_alike(row, accepted, batch)
-    left_out = {*apart}
-    equal = [other for other in accepted if other not in left_out]
-    choice = _most_alike(row, equal, batch)
-    if choice.best is not None:
-        return choice
-    other = _most_alike(row, apart, batch, any_of_them=True)
-    return Choice(None, choice.other_title or other.other_title, other.best)
+    fields = [batch.site_fields.differing(row, other) for other in accepted]
+    equal = [other for other, differing in zip(accepted, fields, strict=True) if not differing]
+    decision = _most_alike(row, equal, batch, passed)
+    apart = [other for other, differing in zip(accepted, fields, strict=True) if differing]
+    if decision is None and apart:
+        without = _most_alike(row, apart, batch, passed, any_of_them=True)
+        if without is not None and without.original is not None:
+            passed.for_fields(without, batch.site_fields.differing(row, without.original))
+    return decision
 
 
 def _most_alike(
-    row: Row, accepted: Sequence[Row], batch: Batch, *, any_of_them: bool = False
-) -> Choice:
-    """Choose the most alike of some originals, or one that is alike enough.
+    row: Row,
+    accepted: Sequence[Row],
+    batch: Batch,
+    passed: Passed,
+    *,
+    any_of_them: bool = False,
+) -> Decision | None:
+    """Follow the most alike of some originals, or one that is alike enough.
 
     The estimate from all minima picks whom to measure; among equals the oldest wins.
     """
     following = Following.by(batch.rules)
-    other_title = False
 
-    def measure(at: int) -> Original | None:
-        nonlocal other_title
+    def measure(at: int) -> Alike | None:
         other = accepted[at]
-        resemblance, containment = _measure(row, other, following.least, batch)
-        if resemblance < following.least or (not resemblance and _is_template(other, batch)):
+        alike = _measure(row, other, following.least, batch)
+        if alike.resemblance < following.least:
             return None
-        if are_two(row, other, resemblance, batch):
-            other_title = True
+        if not alike.resemblance and is_only_template(other, batch):
             return None
-        return Original(other, resemblance, containment)
+        if are_two(row, other, alike.resemblance, batch):
+            passed.other_title = True
+            return None
+        return None if batch.texts.are_forged(row, other) else alike
 
     minima = [other.minima for other in accepted]
     ranked = nearest(row.minima, minima, following.worth, MAX_CANDIDATES_MEASURED)
+    batch.texts.load(accepted[at].id for at, _ in ranked)
     ages = [other.id for other in accepted]
     best = following.best(ranked, ages, measure, any_of_them=any_of_them)
-    return Choice(None if best is None else best[1], other_title)
+    return None if best is None else Decision("near", accepted[best[0]], *best[1])
 
 
 def contained(
-    row: Row, others: Sequence[Row], least: float, batch: Batch
-) -> tuple[Choice, str | None]:
-    """Find the original that the row is a piece of, and the URL of one that it contains.
+    row: Row, others: Sequence[Row], least: float, batch: Batch, passed: Passed
+) -> tuple[Decision | None, str | None]:
+    """Follow the original that the row is a piece of, and find the URL of one that it contains.
 
     Others come with the likeliest first; among equals it wins. A piece has no more shingles
     than its whole, and on another site at least a quarter of them: a page that collects the
     articles of a site must not take them all.
     """
-    piece: Original | None = None
-    other_fields: Original | None = None
-    contains: tuple[float, str] | None = None
-    other_title = False
+    piece: Decision | None = None
+    most = 0.0
+    contains: tuple[float, str | None] = 0.0, None
     for other in others[:MAX_CANDIDATES_MEASURED]:
         both = batch.texts.overlap(row, other)
         if both is None or both.containment < least:
             continue
         if row.site != other.site and both.a < _LEAST_SHARE * both.b:
             continue
-        if both.a <= both.b:
-            original = Original(other, both.resemblance, both.containment)
-            if are_two(row, other, both.containment, batch):
-                other_title = True
-            elif batch.site_fields.differing(row, other):
-                other_fields = other_fields or original
-            elif piece is None or both.containment > piece.containment:
-                piece = original
-        if both.a > both.b and (contains is None or both.containment > contains[0]):
-            contains = both.containment, other.url
-    containing = contains[1] if contains and piece is None else None
-    return Choice(piece, other_title, other_fields), containing
+        if batch.texts.are_forged(row, other):
+            continue
+        if both.a > both.b:
+            contains = max(contains, (both.containment, other.url), key=itemgetter(0))
+        elif are_two(row, other, both.containment, batch):
+            passed.other_title = True
+        else:
+            decision = Decision("near", other, both.resemblance, both.containment)
+            if fields := batch.site_fields.differing(row, other):
+                passed.for_fields(decision, fields)
+            elif both.containment > most:
+                piece, most = decision, both.containment
+    return piece, contains[1] if piece is None else None
 
 
 def are_two(row: Row, other: Row, alike: float, batch: Batch) -> bool:
@@ -233,7 +233,7 @@ def _are_renamed(a: Row, b: Row, batch: Batch) -> bool:
     )
 
 
-def _is_template(row: Row, batch: Batch) -> bool:
+def is_only_template(row: Row, batch: Batch) -> bool:
     """Whether too little is left of a page without its site's template."""
     split = batch.texts.split(row)
     return split is not None and is_template(
@@ -261,8 +261,8 @@ def _accepted(row: Signed, candidates: Sequence[_S], rules: Rules) -> Sequence[_
     return [other for other, taken in zip(candidates, accepted, strict=True) if taken]
 
 
-def _measure(row: Row, other: Row, least: float, batch: Batch) -> tuple[float, float]:
-    """Resemblance and containment of two pages without the templates of their sites.
+def _measure(row: Row, other: Row, least: float, batch: Batch) -> Alike:
+    """Measure two pages without the templates of their sites.
 
     Pages of one site can only look more alike by its template: whole, they must be alike as well.
     With one title they are one page, if they are nearly the same as a whole.
@@ -271,7 +271,7 @@ def _measure(row: Row, other: Row, least: float, batch: Batch) -> tuple[float, f
     if row.site != other.site:
         return left
     whole = batch.texts.measure(row, other, whole=True)
-    if whole[0] >= max(least, _SAME_PAGE) and are_one(row, other, batch):
+    if whole.resemblance >= max(least, _SAME_PAGE) and are_one(row, other, batch):
         return whole
     return min(left, whole)
 

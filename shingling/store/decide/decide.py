@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from shingling.rules.methods import METHODS
 from shingling.similarity import distance as simhash_distance, nearest
-from shingling.store.decide.alike import are_one, choose, choose_exact, contained
+from shingling.store.decide.alike import (
+    Passed,
+    are_one,
+    choose,
+    choose_exact,
+    contained,
+    is_only_template,
+)
 from shingling.store.decide.batch import Decision
 from shingling.store.decide.groups import follow, lead_again, leave, regroup
-from shingling.store.model import DAY, Verdict, fetched_at, is_template
+from shingling.store.model import DAY, Verdict, fetched_at
+from shingling.store.schema.rows import GONE
 from shingling.store.templates import COPY, MAX_COPIES
 from shingling.text import title_key
 
@@ -18,8 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from shingling.sketch import Signature
-    from shingling.store.decide.alike import Choice
-    from shingling.store.decide.batch import Arrival, Batch, Met
+    from shingling.store.decide.batch import Batch, Met
     from shingling.store.model import Page
     from shingling.store.schema.rows import Row
 
@@ -39,15 +46,20 @@ def decide(page: Page, signature: Signature | None, batch: Batch) -> Verdict:
         return Verdict("skipped", reason=page.reason or "no_main_text")
 
     # 2. The URL is known: the same text again, or a page that has changed.
-    arrival = batch.enter(page, signature)
-    row, former = arrival.row, arrival.former
-    if arrival.is_unchanged:
-        return _unchanged(arrival, fetched_at(page), batch)
+    row, last_run = batch.find(page), None
+    former: Row | None = None
     previous: float | None = None
     led: Sequence[Row] = ()
-    if former is not None:
+    if row is None:
+        row = batch.insert(page, signature)
+    else:
+        is_unchanged = row.text_hash == signature.text_hash
+        last_run = batch.see_again(row, page, is_unchanged=is_unchanged)
+        if is_unchanged:
+            return _unchanged(row, last_run, fetched_at(page), batch)
+        former = batch.change(row, page, signature)
         led = leave(row, batch, former)
-        previous = batch.texts.measure(row, former)[0]
+        previous = batch.texts.measure(row, former).resemblance
 
     # 3. to 5. The same text, candidates, or new.
     met = batch.meet(row)
@@ -57,7 +69,7 @@ def decide(page: Page, signature: Signature | None, batch: Batch) -> Verdict:
     head = decision.original
     if head in led:
         decision = lead_again(row, decision, batch)
-    elif head is not None and batch.is_gone(head, arrival):
+    elif head is not None and _is_gone(head, last_run, batch):
         decision = lead_again(row, decision, batch, "original_gone")
     status = decision.status
     if status == "new":
@@ -67,12 +79,11 @@ def decide(page: Page, signature: Signature | None, batch: Batch) -> Verdict:
     return _verdict(row, status, decision, batch, previous)
 
 
-def _unchanged(arrival: Arrival, now: int, batch: Batch) -> Verdict:
+def _unchanged(row: Row, last_run: int | None, now: int, batch: Batch) -> Verdict:
     """Decide a page that has the text that it had: again, where something else has changed."""
-    row = arrival.row
     head, status = batch.head(row), "unchanged"
     decision = _standing(row, head, batch)
-    if head is not row and batch.is_gone(head, arrival):
+    if head is not row and _is_gone(head, last_run, batch):
         decision = lead_again(row, decision, batch, "original_gone")
     elif row.rules_id != batch.rules_id:
         led = leave(row, batch)
@@ -87,6 +98,18 @@ def _unchanged(arrival: Arrival, now: int, batch: Batch) -> Verdict:
             status = row.status
             decision = decision._replace(reason="other_fields", fields=fields)
     return _verdict(row, status, decision, batch)
+
+
+def _is_gone(head: Row, last_run: int | None, batch: Batch) -> bool:
+    """Whether an original is no longer met, or has answered so, while its duplicate is.
+
+    It was met neither in this crawl nor since the one of the spider began that has finished
+    last; the duplicate was met in an earlier crawl, its last run.
+    """
+    run, met = batch.run, head.last_run_id
+    if run is None or not run.is_crawl or last_run in (None, run.id) or met is None:
+        return False
+    return met == GONE or (run.previous is not None and met < run.previous)
 
 
 def _standing(row: Row, head: Row, batch: Batch) -> Decision:
@@ -120,8 +143,10 @@ def _verdict(
         batch.decided[row.id] = row
     compared = batch.compared_with(row)
     original = decision.original
-    if original is not None and decision.reason != "other_fields":
-        batch.confirm(original)
+    follows = original is not None and decision.reason != "other_fields"
+    if original is not None and follows and original.rules_id != batch.rules_id:
+        original.rules_id = batch.rules_id  # it is an original by these rules, as it comes out
+        batch.touched[original.id] = original
     if original is None and decision.fields and compared is not None:
         original = batch.head(compared)
     differing = decision.fields
@@ -168,10 +193,9 @@ class _Case:
         batch: where it is.
         met: what it is compared with.
         is_template: whether too little is left of it without its site's template.
-        looked_at: originals that it was compared with.
-        other_title: whether an original was passed over because of its title.
-        other_fields: decision by which it would follow an original, but for its own fields.
         counts: which originals count; None: all.
+        passed: originals that were passed over.
+        looked_at: originals that it was compared with.
         contains: URL of an original that is a piece of the page.
     """
 
@@ -180,26 +204,10 @@ class _Case:
     batch: Batch
     met: Met
     is_template: bool
+    counts: Callable[[Row], bool] | None
+    passed: Passed = field(default_factory=Passed)
     looked_at: Sequence[Row] = ()
-    other_title: bool = False
-    other_fields: Decision | None = None
-    counts: Callable[[Row], bool] | None = None
     contains: str | None = None
-
-    def note(self, choice: Choice, status: str) -> None:
-        """Note why originals were passed over."""
-        self.other_title = self.other_title or choice.other_title
-        apart = choice.other_fields
-        if apart is not None and self.other_fields is None:
-            self.other_fields = Decision(
-                status,
-                None,
-                apart.resemblance,
-                apart.containment,
-                compared_with=apart.compared_with or apart.head,
-                fields=self.batch.site_fields.differing(self.row, apart.head),
-                reason="other_fields",
-            )
 
     def may_follow(self, head: Row) -> bool:
         """Whether an original counts: no review excludes it, and it is in the window."""
@@ -232,14 +240,11 @@ def place(
         met: what it meets; None looks it up.
         counts: which originals count; None: all.
     """
-    split = batch.texts.split(row)
     # What other pages of its site show too says nothing of a page, except that it is the same as
     # one with its title.
-    only_template = split is not None and is_template(
-        split, row.words, batch.rules.min_words, batch.scheme.canonical
-    )
-    met = met or batch.meet(row)
-    case = _Case(row, now, batch, met, only_template, counts=counts)
+    is_template = is_only_template(row, batch)
+    split = batch.texts.split(row)
+    case = _Case(row, now, batch, met or batch.meet(row), is_template, counts)
     decision = (
         _reviewed(case)
         or _same_text(case)
@@ -264,12 +269,8 @@ def _reviewed(case: _Case) -> Decision | None:
 
 def _same_text(case: _Case) -> Decision | None:
     """3. Another page has the same text."""
-    if not case.met.same_text:
-        return None
     pairs = [(twin, head) for twin, head in case.met.same_text if case.may_follow(head)]
-    choice = choose_exact(case.row, pairs, case.is_template, case.batch)
-    case.note(choice, "exact")
-    return None if choice.best is None else Decision("exact", *choice.best)
+    return choose_exact(case.row, pairs, case.is_template, case.batch, case.passed)
 
 
 def _nothing_to_measure(case: _Case) -> Decision | None:
@@ -289,15 +290,13 @@ def _nearest_candidate(case: _Case) -> Decision | None:
     case.looked_at = case.to_measure(case.met.candidates)
     if case.is_template:
         case.looked_at = [other for other in case.looked_at if are_one(row, other, batch)]
-    choice = choose(row, case.looked_at, batch)
-    case.note(choice, "near")
-    if choice.best is None:
+    decision = choose(row, case.looked_at, batch, case.passed)
+    if decision is None or decision.original is None:
         return None
     distance = None
     if METHODS[batch.rules.method].distance:
-        distance = simhash_distance(row.simhash, choice.best.head.simhash)
-    count = len(case.looked_at)
-    return Decision("near", *choice.best, candidates=count, distance=distance)
+        distance = simhash_distance(row.simhash, decision.original.simhash)
+    return decision._replace(candidates=len(case.looked_at), distance=distance)
 
 
 def _nothing_but_template(case: _Case) -> Decision | None:
@@ -314,18 +313,23 @@ def _piece(case: _Case) -> Decision | None:
         return None
     wholes = case.to_measure(batch.likely_wholes(row))
     case.looked_at = [*{other.id: other for other in (*case.looked_at, *wholes)}.values()]
-    choice, case.contains = contained(row, wholes, batch.rules.containment, batch)
-    case.note(choice, "near")
-    if choice.best is None:
+    least = batch.rules.containment
+    decision, case.contains = contained(row, wholes, least, batch, case.passed)
+    if decision is None:
         return None
-    count = len(case.looked_at)
-    return Decision("near", *choice.best, reason="piece", candidates=count)
+    return decision._replace(reason="piece", candidates=len(case.looked_at))
 
 
 def _new(case: _Case) -> Decision:
     """5. It is like no other page: an original."""
-    reason = "other_title" if case.other_title else None
-    count = len(case.looked_at)
-    if case.other_fields is not None:
-        return case.other_fields._replace(candidates=count, contains=case.contains)
+    count, other = len(case.looked_at), case.passed.other_fields
+    if other is not None:
+        return other._replace(
+            original=None,
+            compared_with=other.compared_with or other.original,
+            reason="other_fields",
+            candidates=count,
+            contains=case.contains,
+        )
+    reason = "other_title" if case.passed.other_title else None
     return Decision("new", reason=reason, candidates=count, contains=case.contains)

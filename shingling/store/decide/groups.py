@@ -9,14 +9,13 @@ import numpy as np
 from shingling.rules.methods import METHODS
 from shingling.similarity.following import Following
 from shingling.sketch import FUNCTIONS
-from shingling.store.decide.alike import are_two, choose, contained
+from shingling.store.decide.alike import Passed, are_two, choose, contained
 from shingling.store.decide.batch import Decision
 from shingling.store.decide.write import delete_rows, write_batch
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from shingling.store.decide.alike import Original
     from shingling.store.decide.batch import Batch
     from shingling.store.schema.rows import Row
 
@@ -101,10 +100,12 @@ def _promote_exact_copy(row: Row, batch: Batch, leaving: Collection[int]) -> Non
     """
     if row.status != "near":
         return
+    head = batch.head(row)
+    batch.members(head)  # they are read
     copies = [
         other
-        for other in batch.copies(batch.head(row), row.text_hash)
-        if other.id not in leaving and other is not row
+        for other in batch.of_text(row.text_hash)
+        if other.is_member_of(head) and other.id not in leaving and other is not row
     ]
     if copies and all(other.status == "exact" for other in copies):
         heir = copies[0]
@@ -169,10 +170,9 @@ def _follow_one(
             continue
         if not batch.site_fields.differing(row, head):
             return Decision("exact", head, 1.0, 1.0)
-    near = _nearest(row, heads, minima, excluded, batch)
-    if near is not None:
-        return Decision("near", *near)
-    return Decision("skipped" if row.words < batch.rules.min_words else "new")
+    return _nearest(row, heads, minima, excluded, batch) or Decision(
+        "skipped" if row.words < batch.rules.min_words else "new"
+    )
 
 
 def _nearest(
@@ -181,21 +181,20 @@ def _nearest(
     minima: np.ndarray[tuple[int, int], np.dtype[np.uint32]],
     excluded: Collection[int],
     batch: Batch,
-) -> Original | None:
-    rules = batch.rules
-    if METHODS[rules.method].keys is None or not heads:
+) -> Decision | None:
+    rules, passed = batch.rules, Passed()
+    if METHODS[rules.method].keys is None:
         return None
-    estimates = (minima[: len(heads)] == row.minima).mean(axis=1)
-    likely = np.flatnonzero(estimates >= Following.by(rules).worth).tolist()
-
-    def eligible(chosen: Sequence[Row]) -> list[Row]:
-        return [
-            head for head in chosen if head.id not in excluded and head.words >= rules.min_words
-        ]
-
-    best = choose(row, eligible([heads[at] for at in likely]), batch).best
-    if best is None and rules.containment is not None:
-        wholes = eligible(sorted(heads, key=lambda head: -head.words))
-        choice, _ = contained(row, wholes, rules.containment, batch)
-        return choice.best
-    return best
+    eligible = [
+        at
+        for at, head in enumerate(heads)
+        if head.id not in excluded and head.words >= rules.min_words
+    ]
+    estimates = (minima[eligible] == row.minima).mean(axis=1)
+    worth = Following.by(rules).worth
+    likely = [heads[at] for at, one in zip(eligible, estimates, strict=True) if one >= worth]
+    decision = choose(row, likely, batch, passed)
+    if decision is None and rules.containment is not None:
+        wholes = sorted((heads[at] for at in eligible), key=lambda head: -head.words)
+        decision, _ = contained(row, wholes, rules.containment, batch, passed)
+    return decision

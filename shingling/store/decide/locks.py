@@ -13,66 +13,26 @@ Templates of sites are not part of it: batches that overlap do not learn from ea
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, NamedTuple
-
-from sqlalchemy import select
+from typing import TYPE_CHECKING
 
 from shingling.store.backends.base import MustBeAloneError, OvertakenError
 from shingling.store.decide.alike import is_measured
-from shingling.store.schema.rows import read_minima, url_key
-from shingling.store.schema.statements import among, chunked
-from shingling.store.schema.tables import pages
+from shingling.store.schema.rows import url_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from sqlalchemy import Connection
 
-    from shingling.sketch import Minima, Signature
+    from shingling.sketch import Signature
     from shingling.store.backends.base import Committed
     from shingling.store.decide.batch import Batch
     from shingling.store.model import Page
     from shingling.store.schema.rows import Row
     from shingling.store.session import Session
 
-MAX_ID = (1 << 63) - 1
 
-_BY_ID = select(
-    pages.c.id,
-    pages.c.scope,
-    pages.c.text_hash,
-    pages.c.minima,
-    pages.c.simhash,
-    pages.c.words,
-    pages.c.status,
-    pages.c.original_id,
-).where(among(pages.c.id))
-
-
-class _Other(NamedTuple):
-    """A page that another batch has committed."""
-
-    id: int
-    scope: str
-    text_hash: bytes
-    raw: bytes
-    signed: int
-    words: int
-    status: str
-    original_id: int | None
-
-    @property
-    def minima(self) -> Minima:
-        return read_minima(self.raw)
-
-    @property
-    def simhash(self) -> int:
-        return self.signed % (1 << 64)
-
-    def stands_as(self, row: Row) -> bool:
-        """Whether a row has the text and the place in its group that the page has now."""
-        mine = row.text_hash, row.status, row.original_id
-        return mine == (self.text_hash, self.status, self.original_id)
+_NONE = (1 << 63) - 1  # a number that no page has
 
 
 class Validation:
@@ -97,10 +57,6 @@ class Validation:
             raise MustBeAloneError
         self._index, self._database = session.index, session.database
         self._connection = connection
-        self._batch: Batch | None = None
-        self._decided: list[Row] = []
-        self._written: list[int] = []
-        self._first_new = MAX_ID
         keys = {_lock_key(page.scope, url_key(page.url)) for page, _ in signed}
         self._since = self._database.lock(connection, sorted(keys))
 
@@ -112,7 +68,7 @@ class Validation:
         """
         self._batch = batch
         self._decided = [*batch.decided.values()]
-        self._first_new = min((row.id for row in self._decided if not row.stored), default=MAX_ID)
+        self._first_new = min((row.id for row in self._decided if not row.stored), default=_NONE)
         self._written = sorted(batch.touched)
         self._validate(self._database.committed_since(self._connection, self._since))
 
@@ -134,27 +90,24 @@ class Validation:
             raise OvertakenError
 
     def _has_missed(self, ids: Iterable[int]) -> bool:
-        assert self._batch is not None
-        held, written = self._batch.held, set(self._written)
+        held = self._batch.rows
         wanted = {*ids} if self._decided else {*ids} & held.keys()
-        if not written.isdisjoint(wanted):
+        if not wanted.isdisjoint(self._written):
             return True
         decided = {row.id for row in self._decided}
-        new: list[_Other] = []
-        for part in chunked(wanted):
-            for other in map(_Other._make, self._connection.execute(_BY_ID, {"values": part})):
-                if other.original_id in decided:
-                    return True
-                if other.id not in held:
-                    new.append(other)
-                elif other.id > self._first_new or not other.stands_as(held[other.id]):
-                    return True  # what is older has the smaller number
+        new: list[Row] = []
+        for other in self._batch.as_stored(wanted):
+            if other.original_id in decided:
+                return True
+            if other.id not in held:
+                new.append(other)
+            elif other.id > self._first_new or not _stand_alike(other, held[other.id]):
+                return True  # what is older has the smaller number
         return bool(new) and self._would_have_met(new)
 
-    def _would_have_met(self, new: Sequence[_Other]) -> bool:
+    def _would_have_met(self, new: Sequence[Row]) -> bool:
         """Whether a page of the batch would have been compared with one that it has not read."""
         batch = self._batch
-        assert batch is not None
         now = {(row.scope, row.text_hash) for row in self._decided}
         # Of the copies of a text that leaves its group, one takes its place there.
         former = batch.texts_of(self._decided) - now
@@ -164,8 +117,8 @@ class Validation:
                 return True
         fewest = batch.scheme.min_comparable_words
         mine = [row for row in self._decided if row.words >= fewest]
-        originals = [one for one in new if one.original_id is None and one.words >= fewest]
-        by_key: dict[int, list[_Other]] = {}
+        originals = [one for one in new if one.is_original and one.words >= fewest]
+        by_key: dict[int, list[Row]] = {}
         for other, keys in zip(originals, self._index.keys(originals), strict=True):
             for key in keys:
                 by_key.setdefault(key, []).append(other)
@@ -177,6 +130,12 @@ class Validation:
             if others and is_measured(row, [*others.values()], batch.rules):
                 return True
         return False
+
+
+def _stand_alike(a: Row, b: Row) -> bool:
+    """Whether two states of a row have one text, and one place in a group."""
+    places = [(one.text_hash, one.status, one.original_id) for one in (a, b)]
+    return places[0] == places[1]
 
 
 def _lock_key(scope: str, url: bytes) -> int:

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sqlalchemy import bindparam, select
 
 from shingling.similarity import Overlap, overlap
-from shingling.sketch import shingle_text
+from shingling.sketch import fingerprint_set, shingle_text
 from shingling.store.index.lookup import keys_of_sample
 from shingling.store.schema.damage import damage_of
-from shingling.store.schema.statements import among, chunked
-from shingling.store.schema.tables import pages, texts
+from shingling.store.schema.statements import select_in
+from shingling.store.schema.tables import pages
 from shingling.text import PreparedText
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Iterable
 
     from sqlalchemy import Connection
 
@@ -27,9 +27,15 @@ if TYPE_CHECKING:
     from shingling.store.schema.rows import Row
     from shingling.store.templates import Templates
 
-_TEXT = select(texts.c.zlib).where(texts.c.page_id == bindparam("page_id"))
+_TEXTS = "SELECT page_id, zlib FROM texts WHERE page_id {}"
 _URL = select(pages.c.url).where(pages.c.id == bindparam("page_id"))
-_TEXTS = select(texts.c.page_id, texts.c.zlib).where(among(texts.c.page_id))
+
+
+class Alike(NamedTuple):
+    """How alike two pages are."""
+
+    resemblance: float
+    containment: float
 
 
 @dataclass
@@ -50,9 +56,10 @@ class Texts:
     new: dict[int, tuple[PreparedText | None, bytes | None]] = field(default_factory=dict)
     new_body_keys: dict[int, bytes] = field(default_factory=dict)
     _kept: dict[int, PreparedText | None] = field(default_factory=dict)  # in the database, or not
-    _shingles: dict[str, Fingerprints] = field(default_factory=dict)
     _samples: dict[tuple[str, str], list[int]] = field(default_factory=dict)
     _damaged: set[int] = field(default_factory=set)  # pages whose kept text cannot be read
+    # By page; with the text, and with the number of its site's template, that they are of.
+    _splits: dict[int, tuple[PreparedText, int, SplitText]] = field(default_factory=dict)
     # By page, and whether they are of the whole text; with the text that they are of.
     _fingerprints: dict[tuple[int, bool], tuple[str, Fingerprints]] = field(default_factory=dict)
 
@@ -87,16 +94,18 @@ class Texts:
         else:
             self.new_body_keys[row.id] = body_key
 
-    def load(self, ids: Collection[int]) -> None:
-        """Read the texts of pages together."""
-        self._kept.update({**dict.fromkeys(ids), **read_texts(self.connection, ids, self._damaged)})
+    def load(self, ids: Iterable[int]) -> None:
+        """Read the texts of pages together, as far as they are not here."""
+        missing = {*ids} - self._kept.keys() - self.new.keys()
+        found = read_texts(self.connection, missing, self._damaged)
+        self._kept.update((page_id, found.get(page_id)) for page_id in missing)
 
     def of(self, row: Row) -> PreparedText | None:
         """Text of a page, or None where it is not kept."""
         if row.id in self.new:
             return self.new[row.id][0]
         if row.id not in self._kept:
-            self._kept[row.id] = read_text(self.connection, row.id, self._damaged)
+            self.load([row.id])
         return self._kept[row.id]
 
     def split(self, row: Row) -> SplitText | None:
@@ -104,21 +113,26 @@ class Texts:
         main_text = self.of(row)
         if main_text is None or self.templates is None:
             return None
-        return self.templates.split(row.site, main_text)
+        number = self.templates.site(row.site).number
+        known = self._splits.get(row.id)
+        if known is None or known[0] is not main_text or known[1] != number:
+            split = self.templates.split(row.site, main_text)
+            known = self._splits[row.id] = main_text, number, split
+        return known[2]
 
     def blocks(self, row: Row) -> list[int]:
         """Keys of the blocks of a page's text; none where it is not kept."""
         main_text = self.of(row)
         return [] if main_text is None else main_text.keys.tolist()
 
-    def measure(self, a: Row, b: Row, *, whole: bool = False) -> tuple[float, float]:
-        """Resemblance and containment: measured on the texts, or estimated without them."""
+    def measure(self, a: Row, b: Row, *, whole: bool = False) -> Alike:
+        """Measure two pages on their texts, or estimate without them."""
         both = self.overlap(a, b, whole=whole)
         if both is not None:
-            return both.resemblance, both.containment
+            return Alike(both.resemblance, both.containment)
         resemblance = float(np.mean(a.minima == b.minima))
         size = self.scheme.shingle_size if self.scheme.unit == "words" else 1
-        return resemblance, estimated_containment(resemblance, a.words, b.words, size)
+        return Alike(resemblance, estimated_containment(resemblance, a.words, b.words, size))
 
     def overlap(self, a: Row, b: Row, *, whole: bool = False) -> Overlap | None:
         """Shingles that two pages share, counted, or None where one of them is not kept.
@@ -128,15 +142,36 @@ class Texts:
         first, second = self._fingerprints_of(a, whole), self._fingerprints_of(b, whole)
         return None if first is None or second is None else overlap(first, second)
 
-    def _fingerprints_of(self, row: Row, whole: bool) -> Fingerprints | None:
+    def are_forged(self, a: Row, b: Row) -> bool:
+        """Whether two pages only look alike: their fingerprints are the same, their words are not.
+
+        Everyone can make words with the hash of others: words decide, before anything is dropped.
+        """
+        pairs = {
+            (self._compared(a, whole), self._compared(b, whole)): whole for whole in (True, False)
+        }
+        for (first, second), whole in pairs.items():
+            both = self.overlap(a, b, whole=whole)
+            if both is not None and first is not None and second is not None:
+                shared = word_shingles(first, self.scheme) & word_shingles(second, self.scheme)
+                if len(shared) < both.shared:
+                    return True
+        return False
+
+    def _compared(self, row: Row, whole: bool) -> str | None:
         main_text = self.of(row)
-        if main_text is None:
-            return None
         split = None if whole else self.split(row)
-        compared = main_text.text if split is None else split.compared
+        if split is not None:
+            return split.compared
+        return None if main_text is None else main_text.text
+
+    def _fingerprints_of(self, row: Row, whole: bool) -> Fingerprints | None:
+        compared = self._compared(row, whole)
+        if compared is None:
+            return None
         name = row.id, whole
         if name not in self._fingerprints or self._fingerprints[name][0] != compared:
-            self._fingerprints[name] = compared, np.unique(self._shingles_of(compared))
+            self._fingerprints[name] = compared, fingerprint_set(compared, self.scheme)
         return self._fingerprints[name][1]
 
     def sample(self, scope: str, main_text: PreparedText | None) -> list[int]:
@@ -147,20 +182,23 @@ class Texts:
         if name not in self._samples:
             words = self.scheme.canonical.words(main_text.text)
             long_enough = len(words) >= self.scheme.min_comparable_words
-            self._samples[name] = (
-                keys_of_sample(self._shingles_of(main_text.text), scope) if long_enough else []
-            )
+            shingles = shingle_text(main_text.text, self.scheme) if long_enough else None
+            self._samples[name] = [] if shingles is None else keys_of_sample(shingles, scope)
         return self._samples[name]
 
-    def _shingles_of(self, text: str) -> Fingerprints:
-        """Fingerprints of a text's shingles, in text order: uint64[n]."""
-        if text not in self._shingles:
-            self._shingles[text] = shingle_text(text, self.scheme)
-        return self._shingles[text]
+
+def word_shingles(text: str, scheme: Scheme) -> set[tuple[str, ...]]:
+    """Shingles of a text as they are, in place of their fingerprints."""
+    units: list[str] = scheme.canonical.words(text)
+    if scheme.unit != "words":
+        units = [*("" if scheme.unit == "characters" else " ").join(units)]
+    size = min(scheme.shingle_size, len(units))
+    found = zip(*(units[at:] for at in range(size)), strict=False)
+    return {*found} if scheme.ordered else {tuple(sorted(one)) for one in found}
 
 
 def read_texts(
-    connection: Connection, ids: Collection[int], damaged: set[int] | None = None
+    connection: Connection, ids: Iterable[int], damaged: set[int] | None = None
 ) -> dict[int, PreparedText]:
     """Texts that are kept of pages; a damaged one is noted, and left out.
 
@@ -170,25 +208,21 @@ def read_texts(
         damaged: ids of pages with a damaged text are added to it.
     """
     found: dict[int, PreparedText] = {}
-    for part in chunked(ids):
-        for page_id, raw in connection.execute(_TEXTS, {"values": part}):
-            text = _noted(raw, page_id, connection, damaged)
-            if text is not None:
-                found[page_id] = text
-    return found
-
-
-def _noted(
-    raw: Any, page_id: int, connection: Connection, damaged: set[int] | None
-) -> PreparedText | None:
-    """Text as it was packed; a damaged one is noted."""
-    text = unpacked(raw)
-    if text is None:
+    for page_id, raw in select_in(connection, _TEXTS, ids):
+        text = unpacked(raw)
+        if text is not None:
+            found[page_id] = text
+            continue
         url = connection.scalar(_URL, {"page_id": page_id})
         damage_of(connection).note(page_id, url, "text")
         if damaged is not None:
             damaged.add(page_id)
-    return text
+    return found
+
+
+def read_text(connection: Connection, page_id: int) -> PreparedText | None:
+    """Text of a page, or None where it is not kept, or damaged."""
+    return read_texts(connection, [page_id]).get(page_id)
 
 
 def unpacked(raw: Any) -> PreparedText | None:
@@ -199,14 +233,6 @@ def unpacked(raw: Any) -> PreparedText | None:
     except (TypeError, ValueError, zlib.error):
         return None
     return text
-
-
-def read_text(
-    connection: Connection, page_id: int, damaged: set[int] | None = None
-) -> PreparedText | None:
-    """Text of a page, or None where it is not kept, or damaged; as `read_texts`."""
-    raw = connection.scalar(_TEXT, {"page_id": page_id})
-    return None if raw is None else _noted(raw, page_id, connection, damaged)
 
 
 def estimated_containment(resemblance: float, a_words: int, b_words: int, size: int) -> float:

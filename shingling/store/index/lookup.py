@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+from bisect import insort
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import repeat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -16,14 +16,14 @@ from shingling.store.index.postings import MAX_PAGES_PER_KEY
 from shingling.store.schema.rows import Keyed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from sqlalchemy import Table
 
     from shingling.rules.rules import Rules
     from shingling.sketch import Fingerprints, Minima
     from shingling.store.index.keys import Index, Signed
-    from shingling.store.index.postings import Entry, Postings
+    from shingling.store.index.postings import Postings
     from shingling.store.schema.rows import Row
     from shingling.store.schema.tables import Tables
 
@@ -31,49 +31,19 @@ _COMMON = 64  # pages with one sample, from which on it tells nothing: a menu, a
 _SAMPLES_READ = 2 * _COMMON  # pages of one sample; some may leave the index within a batch
 _MAX_WHOLES = 32  # pages with common samples that are looked at, those with most first
 
+Buckets = dict[int, list[int]]
+"""Ids of pages by key, oldest first."""
 
-@dataclass
-class _Buckets:
-    """Ids of pages by key; most keys have one page, which needs no set."""
+Changes = list[tuple[int, set[int], set[int]]]
+"""Ids of pages, each with its keys before and after."""
 
-    _pages: dict[int, int | set[int]] = field(default_factory=dict)
 
-    def add(self, page_id: int, keys: Iterable[int]) -> None:
-        """Put a page under keys."""
-        pages = self._pages
-        for key in keys:
-            there = pages.setdefault(key, page_id)
-            if there != page_id:
-                if isinstance(there, int):
-                    pages[key] = {there, page_id}
-                else:
-                    there.add(page_id)
+class _Keys(NamedTuple):
+    """Keys that a page is stored under, and those under which it finds others."""
 
-    def drop(self, page_id: int) -> None:
-        """Take a page out, wherever it is."""
-        for key in [key for key, there in self._pages.items() if there == page_id]:
-            del self._pages[key]
-        for there in self._pages.values():
-            if isinstance(there, set):
-                there.discard(page_id)
-
-    def find(self, keys: Iterable[int]) -> Iterator[tuple[int, set[int]]]:
-        """Yield those of the keys that have pages, and the pages."""
-        pages = self._pages
-        for key in keys:
-            there = pages.get(key)
-            if there is not None:
-                yield key, {there} if isinstance(there, int) else there
-
-    def all(self) -> set[int]:
-        """All pages."""
-        found: set[int] = set()
-        for there in self._pages.values():
-            if isinstance(there, int):
-                found.add(there)
-            else:
-                found |= there
-        return found
+    minima: Minima
+    stored: Sequence[int]
+    probes: Sequence[int]
 
 
 @dataclass
@@ -95,12 +65,11 @@ class Lookup:
     tables: Tables
     open_postings: Callable[[Table], Postings]
     full: set[int] = field(default_factory=set)
-    _by_band: _Buckets = field(default_factory=_Buckets)
-    _by_sample: _Buckets = field(default_factory=_Buckets)
-    _known: set[int] = field(default_factory=set)  # ids in either of them
+    _by_band: Buckets = field(default_factory=dict)
+    _by_sample: Buckets = field(default_factory=dict)
+    _placed: set[int] = field(default_factory=set)  # ids in either of them
     # By the identity of the minima, which are held with the keys.
-    _keys: dict[int, tuple[Minima, list[int]]] = field(default_factory=dict)
-    _probes: dict[int, tuple[Minima, list[int]]] = field(default_factory=dict)
+    _keys: dict[int, _Keys] = field(default_factory=dict)
 
     @cached_property
     def _bands(self) -> Postings:
@@ -112,69 +81,74 @@ class Lookup:
 
     def fetch(self, pages: Sequence[Signed]) -> set[int]:
         """Read what is stored under the probes of pages: the ids found."""
-        for page, own in zip(pages, self.index.keys(pages), strict=True):
-            self._keys[id(page.minima)] = page.minima, sorted(set(own))
-        if self.index.probes_are_keys:
-            probes = [self._keys[id(page.minima)][1] for page in pages]
-        else:
-            probes = self.index.probes(pages, self.rules)
-        for page, own in zip(pages, probes, strict=True):
-            self._probes[id(page.minima)] = page.minima, own
-        found = self._bands.find(key for own in probes for key in own)
-        self.full.update(key for key, ids in found.items() if len(ids) > MAX_PAGES_PER_KEY)
-        self._note(found, self._by_band, MAX_PAGES_PER_KEY)
-        return self._by_band.all()
+        self._make_keys(pages)
+        probes = [key for page in pages for key in self._keys[id(page.minima)].probes]
+        found = self._bands.find(probes)
+        self._place(found, self._by_band)
+        return {page_id for ids in found.values() for page_id in ids}
 
     def fetch_pieces(self, samples: Sequence[Sequence[int]]) -> set[int]:
         """Read what shares samples with texts: the ids of the likeliest."""
         found = self._samples.find((key for own in samples for key in own), _SAMPLES_READ)
-        self._note(found, self._by_sample, _SAMPLES_READ)
+        self._place(found, self._by_sample)
         return {page_id for own in samples for page_id in self.likely_wholes(own)[:_MAX_WHOLES]}
 
-    def _note(self, found: dict[int, list[int]], into: _Buckets, limit: int) -> None:
+    def _place(self, found: Buckets, into: Buckets) -> None:
         for key, ids in found.items():
-            for page_id in ids[:limit]:
-                into.add(page_id, (key,))
-                self._known.add(page_id)
+            for page_id in ids:
+                self._put(page_id, key, into)
 
-    def place(self, page_id: int, page: Signed | None, sample: Sequence[int] = ()) -> None:
-        """Let pages of this batch find a page, before it is written; None: no longer."""
-        if page is not None:
-            self._known.add(page_id)
-            self._by_band.add(page_id, self._keys_of(page))
-            self._by_sample.add(page_id, sample)
-        elif page_id in self._known:
-            self._by_band.drop(page_id)
-            self._by_sample.drop(page_id)
+    def _put(self, page_id: int, key: int, into: Buckets) -> None:
+        self._placed.add(page_id)
+        ids = into.setdefault(key, [])
+        if page_id not in ids:
+            insort(ids, page_id)
 
-    def _keys_of(self, page: Signed) -> list[int]:
-        name = id(page.minima)
-        if name not in self._keys:
-            self._keys[name] = page.minima, sorted(set(self.index.keys([page])[0]))
-        return self._keys[name][1]
+    def place(self, page_id: int, page: Signed, sample: Sequence[int]) -> None:
+        """Let pages of this batch find a page, before it is written."""
+        for key in self._keys_of(page).stored:
+            self._put(page_id, key, self._by_band)
+        for key in sample:
+            self._put(page_id, key, self._by_sample)
+
+    def drop(self, page_id: int) -> None:
+        """Let no page of this batch find a page any more."""
+        if page_id in self._placed:
+            for ids in (*self._by_band.values(), *self._by_sample.values()):
+                if page_id in ids:
+                    ids.remove(page_id)
+
+    def _make_keys(self, pages: Sequence[Signed]) -> None:
+        stored = [sorted(set(own)) for own in self.index.keys(pages)]
+        found_by = stored
+        if not self.index.probes_are_keys:
+            found_by = self.index.probes(pages, self.rules)
+        for page, own, probes in zip(pages, stored, found_by, strict=True):
+            self._keys[id(page.minima)] = _Keys(page.minima, own, probes)
+
+    def _keys_of(self, page: Signed) -> _Keys:
+        if id(page.minima) not in self._keys:
+            self._make_keys([page])
+        return self._keys[id(page.minima)]
 
     def candidates(self, page: Signed) -> set[int]:
         """Ids of the pages that may be like a page, of one key the oldest ones."""
-        name = id(page.minima)
-        if name not in self._probes:
-            self._probes[name] = page.minima, self.index.probes([page], self.rules)[0]
         found: set[int] = set()
-        for key, ids in self._by_band.find(self._probes[name][1]):
+        for key in self._keys_of(page).probes:
+            ids = self._by_band.get(key, ())
             if len(ids) > MAX_PAGES_PER_KEY:
                 self.full.add(key)
-                found.update(sorted(ids)[:MAX_PAGES_PER_KEY])
-            else:
-                found.update(ids)
+            found.update(ids[:MAX_PAGES_PER_KEY])
         return found
 
     def likely_wholes(self, sample: Sequence[int]) -> list[int]:
         """Ids of pages that share samples, those with most first, then the oldest."""
         shared: Counter[int] = Counter()
-        for _, found in self._by_sample.find(sample):
-            if len(found) < _COMMON:
-                shared.update(found)
-        ranked = sorted(shared.items(), key=lambda item: (-item[1], item[0]))
-        return [page_id for page_id, _ in ranked]
+        for key in sample:
+            ids = self._by_sample.get(key, ())
+            if len(ids) < _COMMON:
+                shared.update(ids)
+        return sorted(shared, key=lambda page_id: (-shared[page_id], page_id))
 
     def write(
         self,
@@ -189,46 +163,36 @@ class Lookup:
             sample: gives the keys of samples of a page's text.
             former_sample: gives those of the text that the page was indexed with.
         """
-        bands, samples = _Changes(), _Changes()
+        bands: Changes = []
+        samples: Changes = []
         for row, is_found in rows:
             before = row.indexed
-            if before is None and not is_found:
+            after = Keyed(row.minima, row.simhash, row.status != "skipped") if is_found else None
+            if _is_same(before, after):
                 continue
-            keyed = Keyed(row.minima, row.simhash, row.status != "skipped") if is_found else None
-            unchanged = before is not None and before.minima is row.minima
-            if unchanged and keyed is not None and keyed.sampled == (before and before.sampled):
-                continue
-            bands.add(
-                row.id,
-                self._keys_of(before) if before else [],
-                self._keys_of(row) if is_found else [],
-            )
+            old, new = (() if one is None else self._keys_of(one).stored for one in (before, after))
+            bands.append((row.id, {*old}, {*new}))
             if self.index.sampled:
-                samples.add(
-                    row.id,
-                    former_sample(row) if before and before.sampled else [],
-                    sample(row) if keyed and keyed.sampled else [],
-                )
-            row.indexed = keyed
-        self._bands.write(bands.gone, bands.come)
+                old = former_sample(row) if before is not None and before.sampled else ()
+                new = sample(row) if after is not None and after.sampled else ()
+                samples.append((row.id, {*old}, {*new}))
+            row.indexed = after
+        _write(self._bands, bands)
         if self.index.sampled:
-            self._samples.write(samples.gone, samples.come)
+            _write(self._samples, samples)
 
 
-@dataclass
-class _Changes:
-    """Keys with the ids of their pages, to be taken out of a table and to be put into it."""
+def _is_same(before: Keyed | None, after: Keyed | None) -> bool:
+    if before is None or after is None:
+        return before is after
+    return before.minima is after.minima and before.sampled == after.sampled
 
-    gone: list[Entry] = field(default_factory=list)
-    come: list[Entry] = field(default_factory=list)
 
-    def add(self, page_id: int, before: Sequence[int], after: Sequence[int]) -> None:
-        """Note a page's keys before and after."""
-        if not before:
-            self.come += zip(after, repeat(page_id))
-            return
-        self.gone += [(key, page_id) for key in set(before).difference(after)]
-        self.come += [(key, page_id) for key in set(after).difference(before)]
+def _write(postings: Postings, changes: Changes) -> None:
+    postings.write(
+        [(key, page_id) for page_id, before, after in changes for key in before - after],
+        [(key, page_id) for page_id, before, after in changes for key in after - before],
+    )
 
 
 def keys_of_sample(shingles: Fingerprints, scope: str) -> list[int]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from sqlalchemy import delete, insert, select
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from sqlalchemy import Connection, Table
 
@@ -47,28 +46,19 @@ class Postings(ABC):
         self._connection = connection
         self._table = table
 
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        require_methods(cls)
-
     def find(self, keys: Iterable[int], most: int = MAX_PAGES_PER_KEY) -> dict[int, list[int]]:
         """Ids of the oldest pages under each key; of one more than `most` at most."""
-        found: defaultdict[int, list[int]] = defaultdict(list)
         wanted = sorted(set(keys))
-        if wanted:
-            for key, page_id in self._select(wanted, most + 1):
-                found[key].append(page_id)
-        for ids in found.values():
-            ids.sort()
-        return found
+        found = self._select(wanted, most + 1) if wanted else {}
+        return {key: sorted(ids)[: most + 1] for key, ids in found.items() if ids}
 
     @abstractmethod
-    def _select(self, keys: Sequence[int], most: int) -> Iterable[Entry]:
-        """Read the entries under sorted keys: of each key those with the smallest ids.
+    def _select(self, keys: Sequence[int], most: int) -> Mapping[int, Collection[int]]:
+        """Read the ids of pages under keys: of each key the smallest ones, or some more.
 
         Args:
-            keys: any number of them, without repetition.
-            most: entries of one key at most.
+            keys: any number of them, sorted, without repetition.
+            most: ids of one key that are needed.
         """
 
     @abstractmethod

@@ -18,13 +18,13 @@ from sqlalchemy import bindparam, text
 from shingling.store.index.postings import Postings
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from sqlalchemy import Connection, Row, Table
 
     from shingling.store.index.postings import Entry
 
-    Integers = np.ndarray[tuple[int], np.dtype[np.int64]]
+    Entries = np.ndarray[tuple[int, int], np.dtype[np.int64]]  # keys and pages: [2, n]
 
 SLICES = 64
 MAX_RECENT_ENTRIES = 1 << 20  # above it, the largest slice is merged into the large table
@@ -68,10 +68,10 @@ class Recent:
     def forget(self) -> None:
         """Forget all entries, as at the start."""
         self.epoch = self.written = 0
-        self.gone: set[Entry] = set()
-        # Keys and pages, each sorted by key, and half as long as the ones before.
-        self._parts: list[tuple[Integers, Integers]] = []
-        self.sizes: Integers = np.zeros(SLICES, np.int64)
+        self.gone: dict[int, set[int]] = {}  # pages that are no longer under a key
+        # Each sorted by key, and half as long as the one before.
+        self._parts: list[Entries] = []
+        self.sizes: np.ndarray[tuple[int], np.dtype[np.int64]] = np.zeros(SLICES, np.int64)
 
     def follow(self, connection: Connection) -> None:
         """Read the entries that other transactions have appended since the last call."""
@@ -83,45 +83,43 @@ class Recent:
         rows = connection.execute(_SINCE, {"owner": self.owner, "batch": self.written}).all()
         self.epoch, self.written = epoch, written
         if rows:
-            self.add(*_entries(rows))
+            self.add(_entries(rows))
 
-    def add(self, keys: Integers, pages: Integers) -> None:
+    def add(self, entries: Entries) -> None:
         """Add entries, in the order in which they were appended; a negative page id removes one."""
-        self.sizes += np.bincount(_slices(keys), minlength=SLICES)
-        if self.gone or (pages < 0).any():
-            for key, page in zip(keys.tolist(), pages.tolist(), strict=True):
+        self.sizes += np.bincount(_slice(entries[0]), minlength=SLICES)
+        is_new = entries[1] > 0
+        if self.gone or not is_new.all():
+            for at, (key, page) in enumerate(entries.T.tolist()):
                 if page < 0:
-                    self.gone.add((key, -page))
-                else:
-                    self.gone.discard((key, page))
-            there = pages > 0
-            keys, pages = keys[there], pages[there]
-        if not len(keys):
-            return
-        part = _by_key(keys, pages)
-        while self._parts and len(self._parts[-1][0]) < 2 * len(part[0]):
-            keys, pages = (
-                np.concatenate(both) for both in zip(self._parts.pop(), part, strict=True)
-            )
-            part = _by_key(keys, pages)
+                    self.gone.setdefault(key, set()).add(-page)
+                elif page in self.gone.get(key, ()):  # it was there before, and is there again
+                    self.gone[key].remove(page)
+                    is_new[at] = False
+        part = _by_key(entries[:, is_new])
+        while self._parts and self._parts[-1].shape[1] < 2 * part.shape[1]:
+            part = _by_key(np.concatenate((self._parts.pop(), part), axis=1))
         self._parts.append(part)
 
     def merged(self, place: int) -> None:
         """Forget the entries of a slice, which is in the large table now."""
         self.sizes[place] = 0
-        left = [(keys, pages, _slices(keys) != place) for keys, pages in self._parts]
-        self._parts = [(keys[kept], pages[kept]) for keys, pages, kept in left if kept.any()]
-        self.gone = {entry for entry in self.gone if _slice(entry[0]) != place}
+        self._parts = [part[:, _slice(part[0]) != place] for part in self._parts]
+        self.gone = {key: pages for key, pages in self.gone.items() if _slice(key) != place}
 
-    def find(self, keys: Sequence[int]) -> Iterator[Entry]:
-        """Yield the recent entries under sorted keys."""
-        wanted = np.array(keys, np.int64)
+    def find(self, keys: Sequence[int], most: int) -> dict[int, list[int]]:
+        """Find recent pages under sorted keys: the oldest of each key, or some more."""
+        wanted, found = np.array(keys, np.int64), dict[int, list[int]]()
         for stored, pages in self._parts:
             first = np.searchsorted(stored, wanted, "left")
             last = np.searchsorted(stored, wanted, "right")
             for at in np.flatnonzero(last > first).tolist():
-                for page in pages[first[at] : last[at]].tolist():
-                    yield keys[at], page
+                own = pages[first[at] : last[at]]
+                enough = most + len(self.gone.get(keys[at], ()))
+                if len(own) > enough:
+                    own = np.partition(own, enough - 1)[:enough]
+                found.setdefault(keys[at], []).extend(own.tolist())
+        return found
 
 
 class RecentPostings(Postings):
@@ -132,9 +130,9 @@ class RecentPostings(Postings):
         self._recent = recent
         recent.follow(connection)
 
-    def _select(self, keys: Sequence[int], most: int) -> Iterable[Entry]:
-        gone = self._recent.gone
-        found = set(self._recent.find(keys))
+    def _select(self, keys: Sequence[int], most: int) -> Mapping[int, Collection[int]]:
+        recent, gone = self._recent.find(keys, most), self._recent.gone
+        more = max((len(gone.get(key, ())) for key in keys), default=0) if gone else 0
         # Bound to the oldest pages by a range of the primary key: no bucket is read further.
         query = (
             f"SELECT wanted.value, own.page_id FROM json_each(?) AS wanted"  # noqa: S608 (our table)
@@ -143,27 +141,25 @@ class RecentPostings(Postings):
             " ORDER BY page_id LIMIT 1 OFFSET ?), 9223372036854775807)"
         )
         listed = f"[{','.join(map(str, keys))}]"
-        rows = self._connection.exec_driver_sql(query, (listed, most - 1 + len(gone)))
-        found.update(map(tuple, rows.all()))
-        return _oldest(found - gone if gone else found, most)
+        for key, page in self._connection.exec_driver_sql(query, (listed, most - 1 + more)):
+            recent.setdefault(key, []).append(page)
+        return {key: {*pages} - gone.get(key, set()) for key, pages in recent.items()}
 
     def write(self, gone: Collection[Entry], come: Collection[Entry]) -> None:
         """Append entries, and merge the largest slices while there are too many."""
         if not gone and not come:
             return
-        entries = np.array([*gone, *come], np.int64)
-        entries[: len(gone), 1] *= -1
-        entries = entries[np.argsort(entries[:, 0], kind="stable")]
-        keys, pages = entries[:, 0].copy(), entries[:, 1].copy()
+        removed = [(key, -page) for key, page in gone]
+        entries = _by_key(np.array([*removed, *come], np.int64).T)
         batch = self._next(epoch=0)
-        cuts = np.searchsorted(_slices(keys), np.arange(SLICES + 1)).tolist()
+        cuts = np.searchsorted(_slice(entries[0]), np.arange(SLICES + 1)).tolist()
         rows = [
-            (self._recent.owner, place, batch, entries[first:last].tobytes())
+            (self._recent.owner, place, batch, entries[:, first:last].T.tobytes())
             for place, (first, last) in enumerate(pairwise(cuts))
             if first < last
         ]
         self._connection.exec_driver_sql(_APPEND, rows)
-        self._recent.add(keys, pages)
+        self._recent.add(entries)
         if self._recent.sizes.sum() > MAX_RECENT_ENTRIES:
             self._next(epoch=1)  # every other process reads the recent entries from the start
         while self._recent.sizes.sum() > MAX_RECENT_ENTRIES:
@@ -179,10 +175,8 @@ class RecentPostings(Postings):
     def _merge(self, place: int) -> None:
         """Merge the recent entries of a slice into the large table."""
         bound = {"owner": self._recent.owner, "slice": place}
-        keys, pages = _entries(self._connection.execute(_SLICE, bound).all())
-        last = dict(
-            zip(zip(keys.tolist(), np.abs(pages).tolist(), strict=True), pages > 0, strict=True)
-        )
+        appended = _entries(self._connection.execute(_SLICE, bound).all())
+        last = {(key, abs(page)): page > 0 for key, page in appended.T.tolist()}
         table = self._table.name
         for statement, is_there in (
             (f"DELETE FROM {table} WHERE key = ? AND page_id = ?", False),  # noqa: S608 (our table)
@@ -215,8 +209,8 @@ class RecentPostings(Postings):
         self._recent.follow(self._connection)
 
 
-def _entries(rows: Sequence[Row[Any]]) -> tuple[Integers, Integers]:
-    """Keys and pages in rows of `recent`; the pages of removed entries are negative.
+def _entries(rows: Sequence[Row[Any]]) -> Entries:
+    """Entries in rows of `recent`; the pages of removed ones are negative.
 
     Rows that are no entries, in a damaged store, are left out.
     """
@@ -225,30 +219,13 @@ def _entries(rows: Sequence[Row[Any]]) -> tuple[Integers, Integers]:
         for row in rows
         if type(row.entries) is bytes and len(row.entries) % _ENTRY_BYTES == 0
     )
-    both = np.frombuffer(b"".join(whole), "<i8").reshape(-1, 2)
-    return both[:, 0].copy(), both[:, 1].copy()
+    return np.frombuffer(b"".join(whole), "<i8").reshape(-1, 2).T.copy()
 
 
-def _by_key(keys: Integers, pages: Integers) -> tuple[Integers, Integers]:
-    order = np.argsort(keys, kind="stable")
-    return keys[order], pages[order]
+def _by_key(entries: Entries) -> Entries:
+    return entries[:, np.argsort(entries[0], kind="stable")]
 
 
-def _slices(keys: Integers) -> Integers:
-    """Slice of each key: 0 to 63."""
+def _slice(keys: Any) -> Any:
+    """Slice of a key, or of each of an array of keys: 0 to 63."""
     return (keys >> _SLICE_BITS) + SLICES // 2
-
-
-def _slice(key: int) -> int:
-    return (key >> _SLICE_BITS) + SLICES // 2
-
-
-def _oldest(entries: Iterable[Entry], most: int) -> list[Entry]:
-    """Entries with the smallest ids, at most `most` of each key."""
-    taken: list[Entry] = []
-    key, count = None, 0
-    for entry in sorted(entries):
-        key, count = entry[0], count + 1 if entry[0] == key else 1
-        if count <= most:
-            taken.append(entry)
-    return taken

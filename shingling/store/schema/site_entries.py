@@ -35,13 +35,11 @@ class KnownSite:
         rows: of the table `site_blocks`, oldest first.
 
     Attributes:
-        rows: ids of the rows, each with the number of its entries.
+        rows: their ids.
     """
 
     def __init__(self, rows: Sequence[tuple[int, bytes]] = ()) -> None:
-        self.rows = [
-            (row_id, len(raw) // _ENTRY.itemsize if are_entries(raw) else 0) for row_id, raw in rows
-        ]
+        self.rows = [row_id for row_id, _ in rows]
         entries = merge_entries(raw for _, raw in rows)
         order = np.argsort(entries["block"])
         self._blocks, self._titles = entries["block"][order], entries["title"][order]
@@ -50,7 +48,7 @@ class KnownSite:
     @property
     def stamp(self) -> tuple[int, int]:
         """Number of the rows, and sum of their ids: it changes with every change of the rows."""
-        return len(self.rows), sum(row_id for row_id, _ in self.rows)
+        return len(self.rows), sum(self.rows)
 
     @property
     def size(self) -> int:
@@ -71,8 +69,9 @@ class KnownSite:
                     found[at] = title
         return found
 
-    def add(self, learned: dict[int, int]) -> None:
-        """Add what was learned, and is stored now."""
+    def add(self, learned: dict[int, int], rows: Sequence[int]) -> None:
+        """Add what was learned, and is stored now, in rows with these ids."""
+        self.rows = [*rows]
         self._recent.update(learned)
         if len(self._recent) < _MAX_RECENT:
             return

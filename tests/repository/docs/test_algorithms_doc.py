@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from shingling.sketch import Banding
-from shingling.sketch.halves import Halves
+from shingling.sketch.banding import Halves
 from tests.repository.docs.pages import blocks, read
 from tests.support.installed import ROOT
 

@@ -315,12 +315,12 @@ def test_a_batch_that_is_rolled_back_teaches_nothing(store: Store, file: Path) -
 def test_rows_of_a_site_are_merged(store: Store, file: Path) -> None:
     rows = [
         len(blocks_of(file, "a.example"))
-        for checked in pages_of(A, 70, footer(A))
+        for checked in pages_of(A, 140, footer(A))
         if check(store, [checked])
     ]
-    assert max(rows) == 32
+    assert max(rows) == 64
     assert rows.count(1) == 3
-    assert sum(blocks_of(file, "a.example")) < 70 * 9
+    assert sum(blocks_of(file, "a.example")) < 140 * 9
     walls = [page(f"{A}wall{at}", footer(A), title=headline(f"w {at}")) for at in range(2)]
     assert said(check(store, walls)) == [TEMPLATE] * 2
 
@@ -331,7 +331,7 @@ def test_a_site_has_so_many_blocks_at_most(
     monkeypatch.setattr(shingling.store.schema.site_entries, "MAX_TEMPLATE_BLOCKS", 10)
     monkeypatch.setattr(shingling.store.schema.site_entries, "MAX_OTHER_BLOCKS", 20)
     fewest = []
-    for at in range(70):
+    for at in range(140):
         around = lines(f"seen twice {at // 2}", 2)
         check(store, [page(f"{A}{at}", article(f"{at}"), around, title=headline(f"{at}"))])
         rows = blocks_of(file, "a.example")
