@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, date, datetime
 from email.utils import parsedate_to_datetime
 from functools import cached_property, lru_cache
@@ -288,23 +289,16 @@ class _Reader:
             return self._is_epoch(float(said))
         if ":" not in said:
             return False
-        try:
-            return self._is_moment(datetime.fromisoformat(said))
-        except ValueError:
-            pass
-        try:
-            return self._is_moment(parsedate_to_datetime(said))
-        except (ValueError, TypeError, IndexError):
-            return False
+        for parse in (datetime.fromisoformat, parsedate_to_datetime):
+            with suppress(ValueError, TypeError, IndexError):
+                return self._is_moment(parse(said))
+        return False
 
     def _is_moment(self, value: datetime) -> bool:
         """Whether a time is that of the crawl; without a zone it may be local or UTC."""
+        meant = [value] if value.tzinfo is not None else [value, value.replace(tzinfo=UTC)]
         try:
-            if value.tzinfo is not None:
-                return self._moment.is_now(value.timestamp())
-            return self._moment.is_now(value.timestamp()) or self._moment.is_now(
-                value.replace(tzinfo=UTC).timestamp()
-            )
+            return any(self._moment.is_now(one.timestamp()) for one in meant)
         except (ValueError, OverflowError, OSError):
             return False
 

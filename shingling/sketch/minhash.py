@@ -24,6 +24,15 @@ if TYPE_CHECKING:
     from shingling.sketch.shingles import Fingerprints
 
 HashValues: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.uint32]]
+Minima: TypeAlias = np.ndarray[tuple[int], np.dtype[np.uint32]]
+
+FUNCTIONS = 84
+"""Hash functions of a family, and minima of a signature."""
+
+FAMILIES = ("affine", "crc")
+"""Families of hash functions."""
+
+_CHUNK_FINGERPRINTS = 1024  # 84 x 1024 values of 4 bytes stay in the CPU cache
 
 # fmt: off
 POLYNOMIALS = (
@@ -100,17 +109,6 @@ def _fmix32(values: HashValues) -> HashValues:
     values *= np.uint32(0xC2B2AE35)
     values ^= values >> np.uint32(16)
     return values
-
-
-Minima: TypeAlias = np.ndarray[tuple[int], np.dtype[np.uint32]]
-
-FUNCTIONS = 84
-"""Hash functions of a family, and minima of a signature."""
-
-FAMILIES = ("affine", "crc")
-"""Families of hash functions."""
-
-_CHUNK_FINGERPRINTS = 1024  # 84 x 1024 values of 4 bytes stay in the CPU cache
 
 
 def _constants(letter: str) -> list[int]:

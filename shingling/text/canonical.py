@@ -217,11 +217,9 @@ class Canonicaliser:
             SchemeError: a pack that the options need is not installed.
         """
         plain = plain_text(self, text)
-        return (
-            [word for word in self._forms(text) if word]
-            if plain is None
-            else canonical_words(plain)
-        )
+        if plain is not None:
+            return canonical_words(plain)
+        return [word for word in self._forms(text) if word]
 
     @property
     def drops_words(self) -> bool:
@@ -422,11 +420,8 @@ def _classes_with(punctuation: bool, language: str) -> CharClasses:
 
 logger = logging.getLogger(__name__)
 
-MIN_TEXTS = 5
-MAX_TEXTS = 20
-MIN_WORDS = 20
-"""Words of a text that is counted: of a short one, little may be left by chance."""
-
+_MIN_TEXTS, _MAX_TEXTS = 5, 20
+_MIN_WORDS = 20  # of a text that is counted: of a short one, little may be left by chance
 _MIN_SHARE = 0.5
 
 
@@ -450,11 +445,11 @@ class WordsLeft:
         if not self.is_open:
             return
         left, words = self._canonical.count_left(text)
-        if words < MIN_WORDS:
+        if words < _MIN_WORDS:
             return
         self._texts += 1
         self._little_left += left < _MIN_SHARE * words
-        is_little = self._texts >= MIN_TEXTS and 2 * self._little_left > self._texts
+        is_little = self._texts >= _MIN_TEXTS and 2 * self._little_left > self._texts
         if is_little:
             logger.warning(
                 "the stop words and dropped parts of speech of DEDUP_SCHEME take more than half of"
@@ -463,4 +458,4 @@ class WordsLeft:
                 self._little_left,
                 self._texts,
             )
-        self.is_open = not is_little and self._texts < MAX_TEXTS
+        self.is_open = not is_little and self._texts < _MAX_TEXTS

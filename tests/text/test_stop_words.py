@@ -20,24 +20,6 @@ from tests.support.canonicalisers import canonicaliser_with
 if TYPE_CHECKING:
     from pathlib import Path
 
-_LANGUAGES = [
-    "da",
-    "de",
-    "en",
-    "es",
-    "fi",
-    "fr",
-    "it",
-    "ja",
-    "nl",
-    "no",
-    "pl",
-    "pt",
-    "ru",
-    "sv",
-    "uk",
-    "zh",
-]
 _CONTENT = {
     "da": "ikke ingen aldrig uden to tre år krig",
     "de": "nicht kein keine nie ohne zwei drei jahr krieg computer",
@@ -56,6 +38,7 @@ _CONTENT = {
     "uk": "не ні немає без ніколи один два три рік війна",
     "zh": "不 没 没有 無 一 二 三 年 战争",
 }
+_LANGUAGES = [*_CONTENT]
 _TEXT = "The cats were not on the mat, and one computer ran. Это текст номер один."
 
 
