@@ -7,9 +7,6 @@ The same pages are crawled by turns, by the spider `archive`, from an uncompress
     cold         with the plugin, into an empty store; items ask for no main text
     warm         the same again, into the store that `cold` has left
     text         the project as it is: its items ask for their main text, into an empty store
-    text-warm    the same again, into the store that `text` has left
-    trafilatura  as `cold`, with the extractor `trafilatura`
-    limit        no crawl at all: processes that only call `trafilatura.extract`, one a core
 
 With `--half`, half of the pages are near-duplicates of the others.
 
@@ -35,12 +32,9 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-import time
-from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import trafilatura
 from rich.console import Console
 from rich.table import Table
 
@@ -62,20 +56,14 @@ CRAWLS = {
     "cold": ["archive", *_NO_MAIN_TEXT],
     "warm": ["archive", *_NO_MAIN_TEXT],
     "text": ["archive"],
-    "text-warm": ["archive"],
-    "trafilatura": ["archive", *_NO_MAIN_TEXT, "-s", "DEDUP_EXTRACTOR=trafilatura"],
 }
-VARIANTS = (*CRAWLS, "limit")
-_STORES = {"warm": "cold", "text-warm": "text"}  # of other variants
+_STORES = {"warm": "cold"}  # of other variants
 # Pages per second of one variant / another, and the least that it is to be for pages of a kind:
 # `half` where half of them are duplicates.
 RATIOS: tuple[tuple[str, str, dict[str, float]], ...] = (
     ("cold", "inline", {"heavy": 8.0, "light": 4.0}),
     ("warm", "inline", {"heavy": 12.0, "light": 5.0}),
     ("text", "inline", {"heavy": 2.5, "half": 4.0}),
-    ("text-warm", "inline", {}),
-    ("trafilatura", "inline", {}),
-    ("cold", "limit", {}),
 )
 # Figures of `cold`, and the most that they are to be for pages of a kind.
 LIMITS = (
@@ -159,20 +147,6 @@ def crawl(variant: str, archive: Path, store: Path, settings: Sequence[str]) -> 
     }
 
 
-def _extract(body: bytes) -> int:
-    return len(trafilatura.extract(body) or "")
-
-
-def limit(bodies: Sequence[bytes]) -> dict[str, float]:
-    """Extract all bodies on all cores, in processes that are ready, and return the figures."""
-    with get_context("spawn").Pool(os.cpu_count()) as pool:
-        pool.map(_extract, bodies[:8], chunksize=1)
-        began = time.perf_counter()
-        for _ in pool.imap_unordered(_extract, bodies, chunksize=4):
-            pass
-        return {"pages/s": len(bodies) / (time.perf_counter() - began)}
-
-
 def measure(
     bodies: Sequence[bytes], variants: Sequence[str], rounds: int, settings: Sequence[str]
 ) -> dict[str, list[dict[str, float]]]:
@@ -183,11 +157,8 @@ def measure(
         write_archive(archive, bodies)
         for number in range(rounds):
             for variant, measured in figures.items():
-                if variant == "limit":
-                    measured.append(limit(bodies))
-                else:
-                    store = Path(folder) / f"{_STORES.get(variant, variant)}-{number}.db"
-                    measured.append(crawl(variant, archive, store, settings))
+                store = Path(folder) / f"{_STORES.get(variant, variant)}-{number}.db"
+                measured.append(crawl(variant, archive, store, settings))
     return figures
 
 
@@ -231,7 +202,7 @@ def main() -> None:
     parser.add_argument("--set", default="trafilatura-eval", help="of the labelled data")
     parser.add_argument("--pages", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--only", default=",".join(VARIANTS), help="some of the variants")
+    parser.add_argument("--only", default=",".join(CRAWLS), help="some of the variants")
     parser.add_argument("--spliced", action="store_true", help="as many pages, made of 1,000")
     parser.add_argument("--half", action="store_true", help="of the pages are near-duplicates")
     parser.add_argument("--data", help="folder of the labelled data (default: DEDUP_DATA)")
@@ -239,8 +210,8 @@ def main() -> None:
     parser.add_argument("-s", action="append", default=[], dest="settings", metavar="NAME=VALUE")
     options = parser.parse_args()
     variants = options.only.split(",")
-    if unknown := {*variants} - {*VARIANTS}:
-        parser.error(f"no variant {', '.join(sorted(unknown))}: {', '.join(VARIANTS)}")
+    if unknown := {*variants} - {*CRAWLS}:
+        parser.error(f"no variant {', '.join(sorted(unknown))}: {', '.join(CRAWLS)}")
     archive = data_folder(options.data) / options.set / "html.tar.xz"
     bodies = chosen_bodies(archive, min(options.pages, 1000) if options.spliced else options.pages)
     if options.spliced:

@@ -1,45 +1,50 @@
-"""Examine a whole store for damage, and remove what is damaged."""
+"""Examine a whole store, and mend what is damaged.
+
+A store is examined by exporting it, since that reads all that there is. It is mended by restoring
+what could be exported.
+"""
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from dataclasses import dataclass, field
-from functools import partial
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, case, delete, exists, func, or_, select, text, update
+from sqlalchemy import delete, func, select, text, update
+from sqlalchemy.exc import DBAPIError
 
-from shingling.admin.rebuild import clear_next
-from shingling.admin.reviews import is_sound_review
-from shingling.sketch import exact_hash, shingle_text
-from shingling.store.decide.texts import unpacked
+from shingling.admin.records import Header, Record, batches
+from shingling.admin.transfer import export_records, require_sqlite, restore_records
+from shingling.sketch import shingle_text
+from shingling.store.backends.sqlite import SqliteDatabase
 from shingling.store.index.lookup import keys_of_sample
 from shingling.store.index.postings import MAX_PAGES_PER_KEY
-from shingling.store.indexing import index_all
 from shingling.store.kept import kept_rows
-from shingling.store.queries import RUN_CHECKS
-from shingling.store.schema.rows import problems_of, row_of, url_key
+from shingling.store.schema.rows import Keyed, read_minima, url_key
 from shingling.store.schema.site_entries import are_entries
-from shingling.store.schema.statements import chunked
 from shingling.store.schema.tables import (
     LIVE,
     NEXT,
+    logs,
+    metadata,
     pages,
+    recent,
     reviews,
-    runs,
     scheme as scheme_table,
     site_blocks,
     texts,
 )
+from shingling.store.session import Session
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from sqlalchemy import Connection, Table
+    from sqlalchemy import Connection
 
+    from shingling.store.backends.base import Database
     from shingling.store.index.postings import Postings
-    from shingling.store.schema.rows import Row
-    from shingling.store.session import Session
 
     Show = Callable[[str, int], None]
 
@@ -60,40 +65,6 @@ KINDS = {
 MAX_EXAMPLES = 20  # of each kind
 _PAGES_AT_ONCE = 500
 
-_original = pages.alias("original")
-_MISPLACED = or_(
-    and_(
-        pages.c.original_id.is_not(None),
-        or_(
-            ~exists().where(
-                _original.c.id == pages.c.original_id,
-                _original.c.original_id.is_(None),
-                _original.c.scope == pages.c.scope,
-            ),
-            pages.c.status.not_in(("exact", "near")),
-            pages.c.resemblance.is_(None),
-        ),
-    ),
-    and_(
-        pages.c.original_id.is_(None),
-        or_(
-            pages.c.status.not_in(("new", "skipped")),
-            and_(pages.c.resemblance.is_not(None), pages.c.compared_id.is_(None)),
-        ),
-    ),
-)
-_AS_ORIGINAL: dict[Any, Any] = {
-    **dict.fromkeys(("original_id", "resemblance", "containment", "compared_id")),
-    "status": case((pages.c.status == "skipped", "skipped"), else_="new"),
-}
-_ORPHANED = texts.c.page_id.not_in(select(pages.c.id))
-# Exact copies whose text no other page of their group has are not found by it.
-_FIND_COPIES = text(
-    "UPDATE pages SET status = 'near' WHERE status = 'exact' AND NOT EXISTS (SELECT 1 FROM pages"
-    " AS own WHERE own.text_hash = pages.text_hash AND own.status <> 'exact'"
-    " AND (own.id = pages.original_id OR own.original_id = pages.original_id))"
-)
-
 
 @dataclass
 class Findings:
@@ -112,7 +83,7 @@ class Findings:
     _keys: dict[str, list[Any]] = field(default_factory=dict)
 
     def note(self, kind: str, name: str, key: Any = None) -> None:
-        """Note something damaged: its kind, its name, and the key to remove it by."""
+        """Note something damaged: its kind, its name, and what it is found by."""
         self.found[kind] += 1
         self._keys.setdefault(kind, []).append(key)
         examples = self.examples.setdefault(kind, [])
@@ -145,22 +116,22 @@ class Findings:
 
 
 def check_store(session: Session, *, repair: bool, show: Show) -> Findings:
-    """Examine a store, and remove what is damaged.
+    """Examine a store, and mend it.
 
     Args:
         session: of the store.
-        repair: whether damaged rows are removed, and the index is made again, in one transaction.
+        repair: whether what can be read of a damaged store takes its place.
         show: is told what is being examined, and how many are.
 
     Raises:
         StoreError: the database cannot be read, or a rebuild has begun and is to be ended
-            before anything is removed.
+            before anything is mended.
     """
     if repair:
         session.write(lambda _: None)  # it can be written
     found = _examined(session, show)
     if repair and not found.is_sound:
-        session.write(partial(_repair, session, found), alone=True)
+        _mend(session)
         found.left = _examined(session, show).found
     return found
 
@@ -168,67 +139,36 @@ def check_store(session: Session, *, repair: bool, show: Show) -> Findings:
 def _examined(session: Session, show: Show) -> Findings:
     found = Findings()
     with session.reading() as connection:
-        _examine_small_tables(connection, found)
-        _examine_pages(session, connection, found, show)
         if connection.dialect.name == "sqlite":
             show("database", 0)
-            lines = connection.scalars(text(f"PRAGMA integrity_check({MAX_EXAMPLES})"))
-            # Single values are examined above.
-            for line in map(str, lines):
-                if line != "ok" and " value in " not in line:
-                    found.note("database", line)
+            for line in _file_damage(connection):
+                found.note("database", line)
+        if found.is_sound:  # else nothing that is read can be relied on
+            _examine_pages(session, connection, found, show)
+            _examine_rest(connection, found)
+        if not found.is_sound:
+            connection.rollback()  # SQLite refuses to commit what has met damage
     return found
 
 
-def _examine_small_tables(connection: Connection, found: Findings) -> None:
-    for row in connection.execute(select(runs)).mappings():
-        if wrong := [name for name, (check, _) in RUN_CHECKS.items() if not check[0](row[name])]:
-            found.note("run", f"run {row['id']}: {', '.join(wrong)}", (row["id"], wrong))
-    for row in connection.execute(select(reviews)).mappings():
-        keys = row["a_key"], row["b_key"]
-        if not (is_sound_review(row) and keys == (url_key(row["a_url"]), url_key(row["b_url"]))):
-            found.note("review", f"review of {row['a_url']} and {row['b_url']}", keys)
-    blocks = connection.execute(select(site_blocks).execution_options(yield_per=_PAGES_AT_ONCE))
-    for one in blocks:
-        if not are_entries(one.entries) or type(one.site) is not str:
-            found.note("site", f"entries of {one.site}", one.id)
-    for kept in kept_rows().values():
-        for key in kept.unsound(connection):
-            found.note(kept.damage[0], f"{key[0]} of {key[2]}", key)
-    for page_id in connection.scalars(select(texts.c.page_id).where(_ORPHANED)):
-        found.note("orphan", f"text of page {page_id}")
-    if connection.scalar(select(scheme_table.c.rebuilding)) is None:
-        for table in (NEXT.pages, NEXT.bands, NEXT.samples):
-            if number := connection.scalar(select(func.count()).select_from(table)):
-                found.note("orphan", f"{number:,} rows of {table}")
+def _file_damage(connection: Connection) -> Iterator[str]:
+    """Yield what SQLite itself finds in its file."""
+    try:
+        for line in connection.scalars(text(f"PRAGMA integrity_check({MAX_EXAMPLES})")):
+            if line != "ok" and " value in " not in line:  # single values are examined later
+                yield line
+    except DBAPIError as error:
+        yield str(error.orig)
 
 
 def _examine_pages(session: Session, connection: Connection, found: Findings, show: Show) -> None:
     tables = (LIVE.bands, *((LIVE.samples,) if session.index.sampled else ()))
     postings = [session.database.postings(connection, table) for table in tables]
-    query = select(*pages.c, texts.c.zlib).join_from(pages, texts, isouter=True)
-    query = query.order_by(pages.c.id).execution_options(yield_per=_PAGES_AT_ONCE)
-    with connection.execute(query) as streamed:
-        for part in streamed.partitions():
-            sound = []
-            for *values, packed in part:
-                row = row_of(values, session.scheme.min_comparable_words)
-                name = f"page {row.id} ({row.url})"
-                prepared = None if packed is None else unpacked(packed)
-                main_text = None if prepared is None else prepared.text
-                if packed is not None and main_text is None:
-                    found.note("text", name, row.id)
-                if (
-                    row.damaged
-                    or problems_of(values)
-                    or row.url_key != url_key(row.url)
-                    or (main_text is not None and exact_hash(main_text) != row.text_hash)
-                ):
-                    found.note("page", name, row.id)
-                elif row.indexed is not None:
-                    sound.append((row, main_text))
-            _examine_keys(session, postings, sound, found)
-            found.pages += len(part)
+    records = export_records(connection, note=found.note, verify=True)
+    for batch in batches(records, _PAGES_AT_ONCE):
+        if batch[0].kind == "page":
+            _examine_keys(session, postings, batch, found)
+            found.pages += len(batch)
             show("pages", found.pages)
     for table in tables:
         strangers = select(func.count()).where(
@@ -236,57 +176,93 @@ def _examine_pages(session: Session, connection: Connection, found: Findings, sh
         )
         if number := connection.scalar(strangers.select_from(table)):
             found.note("index", f"{number:,} keys of pages that are no originals, in {table}")
-    for one in connection.execute(select(pages.c.id, pages.c.url).where(_MISPLACED)):
-        found.note("group", f"page {one.id} ({one.url})")
 
 
 def _examine_keys(
-    session: Session,
-    postings: Sequence[Postings],
-    originals: Sequence[tuple[Row, str | None]],
-    found: Findings,
+    session: Session, postings: Sequence[Postings], batch: Sequence[Record], found: Findings
 ) -> None:
     """Look originals up by their own keys."""
-    keys = [session.index.keys([row for row, _ in originals]) if originals else []]
-    keys.append(
-        [
-            keys_of_sample(shingle_text(main_text, session.scheme), row.scope)
-            if main_text is not None and row.status != "skipped"
-            else []
-            for row, main_text in originals
-        ]
-    )
-    for table, own in zip(postings, keys, strict=False):
+    least = session.scheme.min_comparable_words
+    originals = [
+        record.fields
+        for record in batch
+        if record.fields["original_id"] is None and record.fields["words"] >= least
+    ]
+    if not originals:
+        return
+    keyed = [Keyed(read_minima(page["minima"]), page["simhash"]) for page in originals]
+    keys = [session.index.keys(keyed)]
+    if session.index.sampled:
+        keys.append(
+            [
+                keys_of_sample(shingle_text(page["text"], session.scheme), page["scope"])
+                if page["text"] is not None and page["status"] != "skipped"
+                else []
+                for page in originals
+            ]
+        )
+    for table, own in zip(postings, keys, strict=True):
         there = table.find(key for some in own for key in some)
-        for (row, _), some in zip(originals, own, strict=True):
+        for page, some in zip(originals, own, strict=True):
             # Of a key with many pages, only the oldest ones are found.
             pages_of = (there.get(key, ()) for key in some)
-            if any(row.id not in ids and len(ids) <= MAX_PAGES_PER_KEY for ids in pages_of):
-                found.note("index", f"page {row.id} ({row.url})")
+            if any(page["id"] not in ids and len(ids) <= MAX_PAGES_PER_KEY for ids in pages_of):
+                found.note("index", f"page {page['id']} ({page['url']})")
 
 
-def _repair(session: Session, found: Findings, connection: Connection) -> None:
-    """Remove what was found, have what followed it lead, and make the index again."""
-    if found.keys("database") and connection.dialect.name == "sqlite":
-        connection.execute(text("REINDEX"))
-    for run, names in found.keys("run"):
-        harmless = {name: RUN_CHECKS[name][1] for name in names}
-        connection.execute(update(runs).where(runs.c.id == run).values(harmless))
-    for a, b in found.keys("review"):  # as they are: SQLAlchemy would refuse what is no bytes
-        removal = text("DELETE FROM reviews WHERE a_key = :a AND b_key = :b")
-        connection.execute(removal, {"a": a, "b": b})
+def _examine_rest(connection: Connection, found: Findings) -> None:
+    """Examine what an export does not have."""
+    for row in connection.execute(select(reviews)):
+        if (row.a_key, row.b_key) != (url_key(str(row.a_url)), url_key(str(row.b_url))):
+            found.note("review", f"review of {row.a_url} and {row.b_url}")
+    blocks = connection.execute(select(site_blocks).execution_options(yield_per=_PAGES_AT_ONCE))
+    for one in blocks:
+        if not are_entries(one.entries) or type(one.site) is not str:
+            found.note("site", f"entries of {one.site}")
     for kept in kept_rows().values():
-        kept.delete(found.keys(kept.damage[0]), connection)
-    _delete(site_blocks, "id", found.keys("site"), connection)
-    _delete(texts, "page_id", [*found.keys("text"), *found.keys("page")], connection)
-    _delete(pages, "id", found.keys("page"), connection)
-    connection.execute(delete(texts).where(_ORPHANED))
-    clear_next(session.database, connection)
-    connection.execute(update(pages).where(_MISPLACED).values(_AS_ORIGINAL))
-    connection.execute(_FIND_COPIES)
-    index_all(session.database, connection, session.scheme, session.index)
+        for table, site in kept.unsound(connection):
+            found.note(kept.damage[0], f"{table} of {site}")
+    orphaned = texts.c.page_id.not_in(select(pages.c.id))
+    for page_id in connection.scalars(select(texts.c.page_id).where(orphaned)):
+        found.note("orphan", f"text of page {page_id}")
+    if connection.scalar(select(scheme_table.c.rebuilding)) is None:
+        for left in (NEXT.pages, NEXT.bands, NEXT.samples):
+            if number := connection.scalar(select(func.count()).select_from(left)):
+                found.note("orphan", f"{number:,} rows of {left}")
 
 
-def _delete(table: Table, column: str, keys: Sequence[int], connection: Connection) -> None:
-    for part in chunked(keys):
-        connection.execute(delete(table).where(table.c[column].in_(part)))
+def _mend(session: Session) -> None:
+    """Make a store of all that can be read of a damaged one, and have it in its place."""
+    database = session.database
+    file = database if isinstance(database, SqliteDatabase) else None
+    folder = None if file is None or file.path is None else file.path.parent
+    with (
+        TemporaryDirectory(prefix="mended-", dir=folder) as made,
+        Session.open(f"sqlite:///{made}/dedup.db", scheme=session.scheme) as mended,
+    ):
+        with database.writing() as connection:
+            with mended.database.writing() as into:
+                _copy(connection, mended.database, into)
+                # What other processes hold of recent entries is of the damaged store.
+                into.execute(update(logs).values(epoch=int(time.time())))
+            if file is not None:
+                connection.rollback()  # as above
+            else:
+                for table in reversed(metadata.sorted_tables):
+                    if table not in (scheme_table, logs, recent):
+                        connection.execute(delete(table))
+                with mended.reading() as sound:
+                    _copy(sound, database, connection)
+        if file is not None:
+            file.become(mended.database)
+
+
+def _copy(connection: Connection, database: Database, into: Connection) -> None:
+    records = export_records(connection, note=lambda *_: None, verify=True)
+    header = Header.of(next(records))
+    restore_records(database, into, header, records, mend=True)
+    for kept in kept_rows().values():
+        try:
+            kept.copy(connection, into)
+        except DBAPIError as error:
+            require_sqlite(connection, error)

@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
+import asyncio
+import math
 from collections import Counter
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
+from datetime import UTC, datetime
 from functools import partial
-from itertools import chain
-from typing import TYPE_CHECKING, Any
+from itertools import chain, islice
+from math import isnan, nan
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from shingling.admin.formats.feeds import FeedExtractor, Problems, batches_of, scope_by
-from shingling.admin.records import checked
+from shingling.admin.records import batches, checked
 from shingling.admin.reviews import take_reviews
 from shingling.admin.transfer import widen_seen
 from shingling.console.output import print_lines
-from shingling.errors import NoStoreError, SchemeError, StoreError
+from shingling.errors import ExtractionError, NoStoreError, SchemeError, StoreError
+from shingling.extraction.extractors import find_extractor
+from shingling.extraction.pages import Extraction, Fetched, PageExtractor
+from shingling.extraction.pool import ExtractionPool
 from shingling.sketch import Signature
-from shingling.store import Page, Store
+from shingling.store import Page, Store, safe_url, site_of
+from shingling.store.ids import BadRowError, id_of
 from shingling.store.kept import kept_rows
+from shingling.store.model import FIRST_SECOND, LAST_SECOND
 from shingling.store.schema.rows import ORIGINS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 
-    from shingling.admin.formats.feeds import Fields
     from shingling.admin.records import Header, Record
     from shingling.console.progress import Show
     from shingling.extraction.lines import Line
@@ -33,7 +40,48 @@ if TYPE_CHECKING:
     from shingling.store import Run, Verdict
     from shingling.store.session import Session
 
-_RECORDS_PER_TRANSACTION = 256
+_PAGES_PER_TRANSACTION = 256
+_PROBLEMS_KEPT = 5
+
+
+class Fields(NamedTuple):
+    """The names of an item's fields.
+
+    Args:
+        url, text, html: of the page.
+        time: when it was fetched; may be None.
+        ids: fields by one of which an item without a URL is known.
+    """
+
+    url: str
+    text: str
+    html: str
+    time: str | None
+    ids: tuple[str, ...] = ()
+
+
+class Problems:
+    """Lines that no page could be made of: how many, and what is wrong with the first ones."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        self.first: list[tuple[str, str]] = []
+
+    def add(self, where: str, problem: str) -> None:
+        """Count a line, named by its place in the file."""
+        self.number += 1
+        if len(self.first) < _PROBLEMS_KEPT:
+            self.first.append((where, problem))
+
+
+class _Item(NamedTuple):
+    """What an item says of its page."""
+
+    url: str
+    fetched_page: Fetched
+    title: str | None
+    language: str | None
+    fetched: float | None
 
 
 @contextmanager
@@ -72,7 +120,7 @@ def merge(
     counts: Counter[str] = Counter()
     problems = Problems()
     with _import_run(store, settings) as run:
-        for batch in _batches(checked(records)):
+        for batch in batches(checked(records), _PAGES_PER_TRANSACTION):
             if batch[0].kind == "review":
                 take_reviews(session, batch, settings.rules)
             elif batch[0].kind in kept_rows():
@@ -113,16 +161,21 @@ def decide_feed(
     problems = Problems()
     show("import", 0, None)
     scheme = _scheme_of(url, settings)
-    with FeedExtractor(settings, scheme) as extractor:
-        scope_of = scope_by(settings, spider)
-        batches = batches_of(lines, fields, extractor, scope_of, problems)
-        first = next(batches, None)
+    extractor = PageExtractor(
+        scheme,
+        find_extractor(settings.extractor),
+        settings.max_bytes,
+        worker_memory=settings.worker_memory,
+    )
+    items = _items(lines, fields, problems)
+    with closing(_feed_batches(items, extractor, settings, spider)) as found:
+        first = next(found, None)
         if first is None:
             return counts, problems
         with Store.open(url, scheme=scheme, rules=settings.rules) as store:
             store.require(settings.rules)
             with _import_run(store, settings) as run:
-                for batch in chain([first], batches):
+                for batch in chain([first], found):
                     verdicts = store.check(batch, rules=settings.rules, run=run)
                     counts.update(verdict.status for verdict in verdicts)
                     show("import", counts.total(), None)
@@ -186,13 +239,105 @@ def _seen(records: Iterable[Record], verdicts: Iterable[Verdict]) -> Iterator[tu
             yield verdict.page_id, record.fields["first_seen"], record.fields["last_seen"]
 
 
-def _batches(records: Iterable[Record]) -> Iterator[list[Record]]:
-    """Batches of records of one kind."""
-    batch: list[Record] = []
-    for record in records:
-        if batch and (len(batch) == _RECORDS_PER_TRANSACTION or batch[0].kind != record.kind):
-            yield batch
-            batch = []
-        batch.append(record)
-    if batch:
-        yield batch
+def _feed_batches(
+    items: Iterator[_Item], extractor: PageExtractor, settings: DedupSettings, spider: str | None
+) -> Generator[list[Page]]:
+    """Yield the pages of items in batches: HTML is extracted in worker processes, as in a crawl."""
+    scope_of = _scope_by(settings, spider)
+    # The whole batch is waited for: a slow page need not let others go first.
+    pool = ExtractionPool(extractor, settings.workers, settings.timeout, slow_seconds=math.inf)
+    with closing(pool), asyncio.Runner() as runner:
+        while batch := list(islice(items, _PAGES_PER_TRANSACTION)):
+            found = runner.run(_extract(pool, [item.fetched_page for item in batch]))
+            yield [_feed_page(item, one, scope_of) for item, one in zip(batch, found, strict=True)]
+
+
+async def _extract(pool: ExtractionPool, pages: list[Fetched]) -> list[Extraction]:
+    """Extract and sign the main text of each; those without one have a reason."""
+
+    async def extract(fetched: Fetched) -> Extraction:
+        if not fetched.is_html:
+            return pool.extractor.extract(fetched)
+        try:
+            return await pool.extract(fetched)
+        except ExtractionError as error:
+            return Extraction(reason=error.reason)
+
+    return await asyncio.gather(*map(extract, pages))
+
+
+def _items(lines: Iterable[Line], fields: Fields, problems: Problems) -> Iterator[_Item]:
+    for line in lines:
+        item = line.problem or _item(line.values, fields)
+        if isinstance(item, str):
+            problems.add(f"line {line.number:,}", item)
+        else:
+            yield item
+
+
+def _item(values: dict[str, Any], fields: Fields) -> _Item | str:
+    """Page of an item, or what is wrong with it."""
+    url = values.get(fields.url)
+    if not isinstance(url, str) or not url.strip():
+        try:
+            url = id_of(values, fields.ids)
+        except BadRowError as error:
+            return str(error)
+        if url is None:
+            return f"no {' or '.join((fields.url, *fields.ids))}"
+    for name, is_html in ((fields.text, False), (fields.html, True)):
+        body = values.get(name)
+        if isinstance(body, str) and body.strip():
+            page = Fetched(body, is_html=is_html, url=url)
+            break
+    else:
+        return f"neither {fields.text} nor {fields.html}"
+    fetched = values.get(fields.time) if fields.time else None
+    if fetched in (None, ""):
+        seconds = None
+    else:
+        seconds = _seconds(fetched)
+        if seconds is None:
+            return f"{fields.time} is no time in ISO 8601 or seconds since 1970"
+    title, language = (_string(values.get(name)) for name in ("title", "language"))
+    return _Item(url, page, title, language, seconds)
+
+
+def _seconds(value: Any) -> float | None:
+    """Seconds since 1970 of a time in the years 1 to 9999; None of anything else."""
+    if isinstance(value, bool):
+        return None
+    seconds = nan
+    with suppress(ValueError, TypeError, OverflowError):
+        seconds = float(value)
+    if isnan(seconds):
+        with suppress(ValueError, TypeError, OverflowError):
+            moment = datetime.fromisoformat(value)
+            seconds = moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()
+    return seconds if FIRST_SECOND <= seconds <= LAST_SECOND else None
+
+
+def _string(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _feed_page(item: _Item, extraction: Extraction, scope_of: Callable[[str], str]) -> Page:
+    return Page(
+        url=item.url,
+        text=extraction.text,
+        signature=extraction.signature,
+        title=item.title or extraction.title,
+        language=item.language or extraction.language,
+        scope=scope_of(item.url),
+        fetched=item.fetched,
+        reason=extraction.reason,
+    )
+
+
+def _scope_by(settings: DedupSettings, spider: str | None) -> Callable[[str], str]:
+    """Make the function that gives a URL's scope, by `DEDUP_SCOPE`."""
+    if settings.scope == "site":
+        return lambda url: site_of(safe_url(url))
+    if settings.scope == "spider" and spider is not None:
+        return lambda _: spider
+    return lambda _: ""

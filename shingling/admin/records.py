@@ -77,9 +77,10 @@ class Header:
         """
         if record.kind != "store":
             raise record.error(f"the first record of a store is expected, not {record.kind!r}")
-        _require(record, _STORE)
         fields = record.fields
-        _require(Record("index", fields["index"], record.where), _INDEX)
+        problem = _problem_of(fields, _STORE) or _problem_of(fields["index"], _INDEX)
+        if problem:
+            raise record.error(problem)
         try:
             scheme = Scheme.from_dict(fields["scheme"])
             index = Index.stored(*(fields["index"][name] for name in _INDEX))
@@ -123,7 +124,8 @@ def checked(records: Iterable[Record]) -> Iterator[Record]:
         last = record
         if record.kind not in _KINDS:
             raise record.error(f"a record {_shown(record.kind)} is not known")
-        _require(record, _KINDS[record.kind])
+        if problem := problem_of(record):
+            raise record.error(problem)
         if record.kind == "run":
             runs.add(record.fields["id"])
         elif record.kind == "page":
@@ -139,6 +141,18 @@ def checked(records: Iterable[Record]) -> Iterator[Record]:
         raise RecordError(f"the end is missing: cut off after {number:,} pages")
 
 
+def batches(records: Iterable[Record], size: int) -> Iterator[list[Record]]:
+    """Yield records in lists of one kind, of so many at most."""
+    batch: list[Record] = []
+    for record in records:
+        if batch and (len(batch) == size or batch[0].kind != record.kind):
+            yield batch
+            batch = []
+        batch.append(record)
+    if batch:
+        yield batch
+
+
 def _require_page(record: Record, runs: set[int]) -> None:
     fields = record.fields
     if fields.get("run") is not None and fields["run"] not in runs:
@@ -152,12 +166,18 @@ def _require_page(record: Record, runs: set[int]) -> None:
         raise record.error("status, original_id and resemblance contradict each other")
 
 
-def _require(record: Record, fields: Mapping[str, Check]) -> None:
-    for name, (fits, expected) in fields.items():
-        value = record.fields.get(name)
+def problem_of(record: Record) -> str:
+    """Say what is wrong with the fields of a record; "" if nothing is known to be."""
+    return _problem_of(record.fields, _KINDS.get(record.kind, {}))
+
+
+def _problem_of(fields: Mapping[str, Any], checks: Mapping[str, Check]) -> str:
+    for name, (fits, expected) in checks.items():
+        value = fields.get(name)
         if not fits(value):
             found = "missing" if value is None else _shown(value)
-            raise record.error(f"{name} is {found}, not {expected}")
+            return f"{name} is {found}, not {expected}"
+    return ""
 
 
 def _shown(value: object) -> str:

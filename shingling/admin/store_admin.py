@@ -206,11 +206,11 @@ class StoreAdmin:
     def check(self, *, repair: bool = False, progress: Steps | None = None) -> Findings:
         """Examine the whole store for damage.
 
-        Crawls may go on meanwhile; a repair is one transaction, which writes alone.
+        Crawls may go on meanwhile, but not while it is mended.
 
         Args:
-            repair: remove damaged rows, and make the index again. Duplicates of a page that is
-                removed are originals until pages are decided again.
+            repair: put all that can be read in the place of the store. Duplicates of a page that
+                is lost are originals until pages are decided again.
             progress: is told what is being examined, and how many are.
 
         Returns:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import bindparam, case, exists, func, insert, or_, select, update
+from sqlalchemy import and_, bindparam, case, exists, func, insert, select, text, update
+from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from shingling.admin.records import (
     PAGE_FIELDS,
     Header,
     Record,
+    batches,
     checked,
+    problem_of,
 )
-from shingling.admin.reviews import is_sound_review, merge_reviews
+from shingling.admin.reviews import merge_reviews
 from shingling.errors import RecordError, StoreError
-from shingling.sketch import Scheme, sign
+from shingling.sketch import Scheme, exact_hash, sign
 from shingling.store.decide.texts import unpacked
 from shingling.store.index.keys import Index
 from shingling.store.indexing import index_all
@@ -24,9 +28,16 @@ from shingling.store.kept import kept_rows
 from shingling.store.queries import sound_run
 from shingling.store.schema import fields as kinds
 from shingling.store.schema.damage import damage_of
-from shingling.store.schema.rows import COLUMNS, EXPORTED_NAMES, problems_of, stand_in, url_key
+from shingling.store.schema.rows import (
+    COLUMNS,
+    EXPORTED_NAMES,
+    ORIGINS,
+    problems_of,
+    replaced,
+    url_key,
+)
 from shingling.store.schema.site_entries import export_templates
-from shingling.store.schema.statements import chunked, insert_rows
+from shingling.store.schema.statements import insert_rows
 from shingling.store.schema.tables import (
     pages,
     reviews,
@@ -40,20 +51,78 @@ from shingling.store.schema.tables import (
 from shingling.text import pack
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Sequence
+    from collections.abc import (
+        Callable,
+        Collection,
+        Generator,
+        Iterable,
+        Iterator,
+        Mapping,
+        Sequence,
+    )
 
-    from sqlalchemy import BindParameter, Connection, Table
+    from sqlalchemy import BindParameter, Connection, Row, Select
 
     from shingling.store.backends.base import Database
     from shingling.store.session import Session
 
+    Note = Callable[[str, str], None]
+
 _PAGES_READ_AT_ONCE, _RECORDS_WRITTEN_AT_ONCE = 256, 1000
-_RUN_COLUMNS = tuple(runs.columns.keys())
+_MAX_FAILED_READS = 100_000  # of a damaged file: about a minute
+_HIGHEST_ID = 1 << 53
 _EXPORTED_COLUMNS = {
     name: exported
     for name in COLUMNS
     if (exported := EXPORTED_NAMES.get(name, name)) in PAGE_FIELDS
 }
+
+_original = pages.alias("original")
+_PAGES = (
+    select(
+        *pages.c,
+        _original.c.url.label("original_url"),
+        _original.c.original_id.label("head_of_original"),
+        _original.c.scope.label("scope_of_original"),
+    )
+    .join_from(pages, _original, pages.c.original_id == _original.c.id, isouter=True)
+    .where(pages.c.id.between(bindparam("low"), bindparam("high")))
+    .order_by(pages.c.id)
+    .limit(_PAGES_READ_AT_ONCE)
+)
+_REVIEWS = select(
+    reviews.c.a_url.label("a"),
+    reviews.c.b_url.label("b"),
+    *(reviews.c.same, reviews.c.note, reviews.c.created),
+).order_by(reviews.c.a_key, reviews.c.b_key)
+_TEXTS = (
+    select(texts.c.page_id.label("id"), texts.c.zlib)
+    .where(texts.c.page_id.between(bindparam("low"), bindparam("high")))
+    .order_by(texts.c.page_id)
+    .limit(_PAGES_READ_AT_ONCE)
+)
+_DAMAGE = {"run": "run", "review": "review", "site_field": "site", "template": "site"}
+_LAST_ID = text("SELECT seq FROM sqlite_sequence WHERE name = 'pages'")
+
+# Pages that follow none, or none that they may follow.
+_LOST = and_(
+    pages.c.original_id.is_not(None),
+    ~exists().where(
+        _original.c.id == pages.c.original_id,
+        _original.c.original_id.is_(None),
+        _original.c.scope == pages.c.scope,
+    ),
+)
+_AS_ORIGINAL: dict[Any, Any] = {
+    **dict.fromkeys(("original_id", "resemblance", "containment", "compared_id")),
+    "status": case((pages.c.status == "skipped", "skipped"), else_="new"),
+}
+# Exact copies whose text no other page of their group has are not found by it.
+_FIND_COPIES = text(
+    "UPDATE pages SET status = 'near' WHERE status = 'exact' AND NOT EXISTS (SELECT 1 FROM pages"
+    " AS own WHERE own.text_hash = pages.text_hash AND own.status <> 'exact'"
+    " AND (own.id = pages.original_id OR own.original_id = pages.original_id))"
+)
 
 
 @dataclass(frozen=True)
@@ -71,50 +140,69 @@ def export(session: Session, *, with_texts: bool = True) -> Generator[Record]:
     """Yield a store as it is at this moment, as records: see `export_records` and `restore`."""
     with session.reading() as connection:
         yield from export_records(connection, with_texts=with_texts)
+        if session.database.damage.number:
+            connection.rollback()  # SQLite refuses to commit what has met damage
 
 
-def export_records(connection: Connection, *, with_texts: bool = True) -> Iterator[Record]:
+def export_records(
+    connection: Connection,
+    *,
+    with_texts: bool = True,
+    note: Note | None = None,
+    verify: bool = False,
+) -> Iterator[Record]:
     """Yield a store as records, of which `restore` makes an equal store.
 
     The header comes first, then runs, reviews, what rooms keep, pages by their ids, the templates
     of their sites, and the end. The transaction must see one state of the store throughout.
 
-    Damage is noted: a signature is made again of its text, or is like no other.
+    What is damaged is mended or left out: a signature is made again of its text; a page without
+    both, or without its URL, is left out, and so is what SQLite cannot read.
 
     Args:
         connection: within a transaction that reads.
         with_texts: whether pages have their main texts.
+        note: is told of damage, by one of the kinds of `check`, and what it is of; None tells the
+            store of it.
+        verify: whether texts are compared with their exact hashes as well.
     """
+    if note is None:
+        damage = damage_of(connection)
+
+        def note(_: str, name: str) -> None:
+            damage.number += 1
+            if damage.tell is not None:
+                damage.tell(f"{name} is damaged; run `scrapy dedup check`")
+
     header = _header(connection, with_texts)
+    names, number = PAGE_FIELDS if with_texts else PAGE_FIELDS[:-1], 0
     yield header.record()
-    found = connection.execute(select(runs).order_by(runs.c.id)).mappings()
-    for run in map(sound_run, found):
-        yield Record("run", run | {name: json.loads(run[name]) for name in ("counts", "settings")})
-    query = select(
-        reviews.c.a_url.label("a"),
-        reviews.c.b_url.label("b"),
-        *(reviews.c.same, reviews.c.note, reviews.c.created),
-    ).order_by(reviews.c.a_key, reviews.c.b_key)
-    streamed = query.execution_options(yield_per=_PAGES_READ_AT_ONCE)
-    with connection.execute(streamed) as result:  # closed also where nobody reads to the end
-        for row in result.mappings():
-            if is_sound_review(row):
-                yield Record("review", dict(row))
+    known_runs: set[int | None] = {None}
+    for record in _readable(connection, "run", _exported_runs(connection, note), note):
+        known_runs.add(record.fields["id"])
+        yield record
+    yield from _readable(connection, "review", _rows(connection, _REVIEWS), note)
     for kind, kept in kept_rows().items():
-        for fields in kept.read(connection):
-            yield Record(kind, fields)
-    for noted in connection.execute(select(site_fields).order_by(*site_fields.primary_key)):
-        fields = noted._asdict()
-        yield Record("site_field", {"key": fields.pop("name_key").hex(), **fields})
-    yield from _exported_pages(connection, with_texts)
+        yield from _readable(connection, kind, kept.read(connection), note)
+    yield from _readable(connection, "site_field", _exported_site_fields(connection), note)
+    for row, packed in _page_rows(connection, note):
+        fields = _page_fields(row, packed, header.scheme, known_runs, note, verify=verify)
+        if fields is not None:
+            number += 1
+            yield Record("page", {name: fields[name] for name in names})
     if header.texts:
-        for site, blocks in export_templates(connection):
-            yield Record("template", {"site": site, "blocks": blocks})
-    yield Record("end", {"pages": header.pages})
+        yield from _readable(connection, "template", _exported_templates(connection), note)
+    yield Record("end", {"pages": number})
 
 
 def _header(connection: Connection, with_texts: bool) -> Header:
     row = connection.execute(select(scheme_table)).mappings().one()
+    try:
+        number = connection.scalar(select(func.count()).select_from(pages)) or 0
+        has_texts = bool(connection.scalar(select(exists(select(texts.c.page_id)))))
+    except DBAPIError as error:
+        require_sqlite(connection, error)
+        number, has_texts = 0, True  # the number is for the progress only
     return Header(
         scheme=Scheme.from_json(row["parameters"]),
         index=Index.stored(row["indexed"], row["bands"], row["rows"], row["sampled"]),
@@ -122,52 +210,164 @@ def _header(connection: Connection, with_texts: bool) -> Header:
         extractors=json.loads(row["extractors"]),
         rules={str(number): text for number, text in connection.execute(select(rules)).all()},
         created=row["created"],
-        pages=connection.scalar(select(func.count()).select_from(pages)) or 0,
-        texts=with_texts and bool(connection.scalar(select(exists(select(texts.c.page_id))))),
+        pages=number,
+        texts=with_texts and has_texts,
     )
 
 
-def _exported_pages(connection: Connection, with_texts: bool) -> Iterator[Record]:
-    original = pages.alias("original")
-    damage, names = damage_of(connection), PAGE_FIELDS if with_texts else PAGE_FIELDS[:-1]
-    known_runs = {*connection.scalars(select(runs.c.id))}
-    scheme = Scheme.from_json(connection.scalar(select(scheme_table.c.parameters)) or "{}")
-    query = (
-        select(*pages.c, original.c.url, original.c.original_id, original.c.scope, texts.c.zlib)
-        .select_from(pages)
-        .join(original, pages.c.original_id == original.c.id, isouter=True)
-        .join(texts, texts.c.page_id == pages.c.id, isouter=True)
-        .order_by(pages.c.id)
-    )
-    with connection.execute(query.execution_options(yield_per=_PAGES_READ_AT_ONCE)) as result:
-        for row in result:
-            *own, original_url, head_of_original, scope, packed = row
-            values = dict(zip(COLUMNS, own, strict=True))
-            text = None if packed is None else unpacked(packed)
-            if problems_of(own):
-                damage.note(values["id"], values["url"], "row")
-                values = dict(zip(COLUMNS, stand_in(own), strict=True))
-                if text is not None:
-                    values |= _signed(text.text, scheme)
-            if packed is not None and text is None:
-                damage.note(values["id"], values["url"], "text")
-            is_original = type(original_url) is str and head_of_original is None
-            follows = is_original and scope == values["scope"] and values["original_id"] is not None
-            if values["original_id"] is not None and not follows:
-                damage.note(values["id"], values["url"], "original")
-            values |= _standing(values, follows=follows)
-            if values["run_id"] not in known_runs:
-                values["run_id"] = None
-            fields = {name: values[column] for column, name in _EXPORTED_COLUMNS.items()}
-            fields["original"] = original_url if follows else None
-            fields["simhash"] = kinds.SIGNED.read(fields["simhash"])
-            fields["text"] = None if text is None else text.text
-            yield Record("page", {name: fields[name] for name in names})
+def _rows(connection: Connection, query: Select[Any]) -> Iterator[dict[str, Any]]:
+    streamed = query.execution_options(yield_per=_PAGES_READ_AT_ONCE)
+    with connection.execute(streamed) as result:  # closed also where nobody reads to the end
+        for row in result.mappings():
+            yield dict(row)
 
 
-def _signed(text: str, scheme: Scheme) -> dict[str, Any]:
+def _readable(
+    connection: Connection, kind: str, found: Iterable[Mapping[str, Any]], note: Note
+) -> Iterator[Record]:
+    """Yield the records of a small table, as far as it can be read and they are sound."""
+    damage = kept_rows()[kind].damage[0] if kind in kept_rows() else _DAMAGE[kind]
+    try:
+        for fields in found:
+            record = Record(kind, fields)
+            if problem_of(record):
+                note(damage, f"{kind} {', '.join(map(str, [*fields.values()][:2]))}")
+            else:
+                yield record
+    except DBAPIError as error:
+        require_sqlite(connection, error)
+        note(damage, f"the rest of what there is of the kind {kind}")
+
+
+def require_sqlite(connection: Connection, error: DBAPIError) -> None:
+    """Raise an error again, unless a transaction can go on after it: in a damaged file."""
+    if connection.dialect.name != "sqlite":
+        raise error
+
+
+def _exported_runs(connection: Connection, note: Note) -> Iterator[Mapping[str, Any]]:
+    for row in _rows(connection, select(runs).order_by(runs.c.id)):
+        run = sound_run(row)
+        if run != row:
+            note("run", f"run {row['id']}")
+        yield run | {name: json.loads(run[name]) for name in ("counts", "settings")}
+
+
+def _exported_site_fields(connection: Connection) -> Iterator[Mapping[str, Any]]:
+    for row in _rows(connection, select(site_fields).order_by(*site_fields.primary_key)):
+        key = row.pop("name_key")
+        yield {"key": key.hex() if type(key) is bytes else key, **row}
+
+
+def _exported_templates(connection: Connection) -> Iterator[Mapping[str, Any]]:
+    for site, blocks in export_templates(connection):
+        yield {"site": site, "blocks": blocks}
+
+
+def _page_rows(connection: Connection, note: Note) -> Iterator[tuple[Row[Any], Any]]:
+    """Yield all pages with their packed texts, by their ids."""
+
+    def no_page(page_id: int) -> None:
+        note("page", f"page {page_id}")
+
+    def no_text(page_id: int) -> None:
+        note("text", f"page {page_id}")
+
+    for found in _rows_by_id(connection, _PAGES, 1, _HIGHEST_ID, no_page):
+        parts = _rows_by_id(connection, _TEXTS, found[0].id, found[-1].id, no_text)
+        packed = {one.id: one.zlib for part in parts for one in part}
+        for row in found:
+            yield row, packed.get(row.id)
+
+
+def _rows_by_id(
+    connection: Connection, query: Select[Any], low: int, high: int, lost: Callable[[int], None]
+) -> Iterator[list[Row[Any]]]:
+    """Yield the rows of a range of ids, some at a time.
+
+    Where SQLite cannot read a range, its halves are read, so that a damaged block of a file costs
+    the rows in it.
+
+    Raises:
+        DBAPIError: very many rows cannot be read, or those of another database.
+    """
+    ranges = [(low, high)]
+    failed = 0
+    while ranges:
+        low, high = ranges.pop()
+        try:
+            found = connection.execute(query, {"low": low, "high": high}).all()
+        except DBAPIError as error:
+            require_sqlite(connection, error)
+            failed += 1
+            if failed > _MAX_FAILED_READS:
+                raise
+            if low == high:
+                lost(low)
+                continue
+            if high == _HIGHEST_ID:
+                high = connection.scalar(_LAST_ID) or low
+            middle = (low + high) // 2
+            ranges += [(middle + 1, high), (low, middle)]
+            continue
+        # In a damaged file, rows are not always in order.
+        if rows := [row for row in found if low <= row.id <= high]:
+            yield rows
+            last = max(row.id for row in rows)
+            if len(found) == _PAGES_READ_AT_ONCE and last < high:
+                ranges.append((last + 1, high))
+
+
+def _page_fields(
+    row: Row[Any],
+    packed: Any,
+    scheme: Scheme,
+    known_runs: Collection[int | None],
+    note: Note,
+    *,
+    verify: bool,
+) -> dict[str, Any] | None:
+    """Fields of an exported page; None where nothing is left of it."""
+    *own, original_url, head_of_original, scope_of_original = tuple(row)
+    values = dict(zip(COLUMNS, own, strict=True))
+    name = f"page {values['id']} ({values['url']})"
+    prepared = None if packed is None else unpacked(packed)
+    main_text = None if prepared is None else prepared.text
+    if packed is not None and main_text is None:
+        note("text", name)
+    problems = {*problems_of(own)}
+    if not problems & {"url", "url_key"} and values["url_key"] != url_key(values["url"]):
+        problems.add("url_key")
+    if verify and main_text is not None and "text_hash" not in problems:
+        problems |= {"text_hash"} if exact_hash(main_text) != values["text_hash"] else set()
+    if problems:
+        note("page", name)
+    if problems & {"url", "url_key"}:
+        return None
+    if problems:
+        values = dict(zip(COLUMNS, replaced(own, problems), strict=True))
+    if not problems.isdisjoint(ORIGINS["signature"]):
+        if main_text is None:
+            return None
+        values |= _signed(main_text, scheme)
+    follows = type(original_url) is str and head_of_original is None
+    follows = follows and scope_of_original == values["scope"]
+    standing = _standing(values, follows=follows)
+    if any(values[column] != value for column, value in standing.items()):
+        note("group", name)
+    values |= standing
+    if values["run_id"] not in known_runs:
+        values["run_id"] = None
+    fields = {name: values[column] for column, name in _EXPORTED_COLUMNS.items()}
+    fields["original"] = original_url if follows else None
+    fields["simhash"] = kinds.SIGNED.read(fields["simhash"])
+    fields["text"] = main_text
+    return fields
+
+
+def _signed(main_text: str, scheme: Scheme) -> dict[str, Any]:
     """Signature of a text, as the database keeps it."""
-    made = sign(text, scheme)
+    made = sign(main_text, scheme)
     return {
         "words": max(made.words, 1),  # a page without words is not stored
         "text_hash": made.text_hash,
@@ -176,7 +376,7 @@ def _signed(text: str, scheme: Scheme) -> dict[str, Any]:
     }
 
 
-def _standing(values: dict[str, Any], *, follows: bool) -> dict[str, Any]:
+def _standing(values: Mapping[str, Any], *, follows: bool) -> dict[str, Any]:
     """Where a page stands, in columns that agree on whether it follows an original."""
     status, resemblance = values["status"], values["resemblance"]
     if follows:
@@ -218,27 +418,51 @@ def restore(session: Session, header: Header, records: Iterable[Record]) -> Rest
         RecordError: a record is not what it should be.
     """
     with session.database.writing() as connection:  # records cannot be read a second time
-        restored = _restore(session.database, connection, header, records)
+        restored = restore_records(session.database, connection, header, records)
     session.scheme, session.index = restored.scheme, restored.index
     return restored
 
 
-def _restore(
-    database: Database, connection: Connection, header: Header, records: Iterable[Record]
+def restore_records(
+    database: Database,
+    connection: Connection,
+    header: Header,
+    records: Iterable[Record],
+    *,
+    mend: bool = False,
 ) -> Restored:
+    """Do what `restore` does within a transaction that writes alone.
+
+    Args:
+        database: of the store.
+        connection: to it.
+        header: what the first record says.
+        records: those behind it.
+        mend: whether a page whose original is not among them becomes one.
+    """
     if not _is_empty(connection):
         raise StoreError("the store is not empty")
     if header.rules:
         rows = [{"id": int(number), "parameters": text} for number, text in header.rules.items()]
         connection.execute(insert(rules), rows)
-    written = _Written(connection)
-    for record in checked(records):
-        written.add(record)
-    written.flush()
+    numbers: Counter[str] = Counter()
+    for batch in batches(checked(records), _RECORDS_WRITTEN_AT_ONCE):
+        try:
+            _write(connection, batch)
+        except IntegrityError:
+            raise batch[0].error(
+                f"this {batch[0].kind}, or one of the next {len(batch) - 1:,}, has the id or the"
+                " URL of another one"
+            ) from None
+        numbers[batch[0].kind] += len(batch)
+    if mend:
+        connection.execute(update(pages).where(_LOST).values(_AS_ORIGINAL))
+        connection.execute(_FIND_COPIES)
     _require_stars(connection)
     index = header.index
-    if index.sampled and written.numbers["page"] and not written.numbers["text"]:
-        index = replace(index, sampled=False)  # there is nothing to take samples of
+    if index.sampled and numbers["page"]:
+        # Samples are of texts.
+        index = replace(index, sampled=bool(connection.scalar(select(exists(select(texts))))))
     connection.execute(
         update(scheme_table).values(
             id=header.scheme.id,
@@ -251,128 +475,56 @@ def _restore(
     )
     index_all(database, connection, header.scheme, index)
     database.ids_restored(connection)
-    numbers = (written.numbers[kind] for kind in ("page", "run", "review"))
-    return Restored(header.scheme, index, *numbers)
+    return Restored(header.scheme, index, *(numbers[kind] for kind in ("page", "run", "review")))
 
 
-class _Written:
-    """Writes records into the tables, a batch at a time."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self._waiting: list[Record] = []
-        kinds = ("run", "review", *kept_rows(), "site_field", "page", "text", "template")
-        self.numbers = dict.fromkeys(kinds, 0)
-
-    def add(self, record: Record) -> None:
-        """Add a record that has been checked."""
-        if self._waiting and self._waiting[0].kind != record.kind:
-            self.flush()
-        self._waiting.append(record)
-        self.numbers[record.kind] += 1
-        if len(self._waiting) == _RECORDS_WRITTEN_AT_ONCE:
-            self.flush()
-
-    def flush(self) -> None:
-        """Write the records that wait, all of one kind."""
-        batch, self._waiting = self._waiting, []
-        if not batch:
-            return
-        if batch[0].kind == "run":
-            _require_new(batch, runs, self._connection)
-            self._connection.execute(insert(runs), [_run_row(record) for record in batch])
-        elif batch[0].kind == "review":
-            merge_reviews(self._connection, batch)
-        elif batch[0].kind in kept_rows():
-            kept_rows()[batch[0].kind].merge(self._connection, (one.fields for one in batch))
-        elif batch[0].kind == "site_field":
-            known = [{**fields, "name_key": bytes.fromhex(fields["key"])} for _, fields, _ in batch]
-            columns = site_fields.columns.keys()
-            values = [{name: row[name] for name in columns} for row in known]
-            self._connection.execute(insert(site_fields), values)
-        elif batch[0].kind == "template":
-            rows = [{"site": fields["site"], "entries": fields["blocks"]} for _, fields, _ in batch]
-            self._connection.execute(insert(site_blocks), rows)
-        else:
-            self._write_pages(batch)
-
-    def _write_pages(self, batch: Sequence[Record]) -> None:
-        rows = [_page_row(record) for record in batch]
-        _require_new(batch, pages, self._connection)
-        _require_new_urls(batch, rows, self._connection)
-        insert_rows(self._connection, pages, [*rows[0]], [tuple(row.values()) for row in rows])
-        kept = [
-            (fields["id"], pack(fields["text"]))
-            for _, fields, _ in batch
-            if fields.get("text") is not None
+def _write(connection: Connection, batch: Sequence[Record]) -> None:
+    """Write records of one kind."""
+    kind, fields = batch[0].kind, [record.fields for record in batch]
+    if kind == "run":
+        connection.execute(insert(runs), [_run_row(one) for one in fields])
+    elif kind == "review":
+        merge_reviews(connection, batch)
+    elif kind in kept_rows():
+        kept_rows()[kind].merge(connection, fields)
+    elif kind == "site_field":
+        names = ("site", "name", "differed", "same")
+        rows = [
+            {"name_key": bytes.fromhex(one["key"]), **{name: one[name] for name in names}}
+            for one in fields
         ]
-        insert_rows(self._connection, texts, ("page_id", "zlib"), kept)
-        self.numbers["text"] += len(kept)
+        connection.execute(insert(site_fields), rows)
+    elif kind == "template":
+        rows = [{"site": one["site"], "entries": one["blocks"]} for one in fields]
+        connection.execute(insert(site_blocks), rows)
+    else:
+        values = [tuple(_page_row(one).values()) for one in fields]
+        insert_rows(connection, pages, [*_page_row(fields[0])], values)
+        kept = [(one["id"], pack(one["text"])) for one in fields if one.get("text") is not None]
+        insert_rows(connection, texts, ("page_id", "zlib"), kept)
 
 
-def _run_row(record: Record) -> dict[str, Any]:
-    row = {name: record.fields.get(name) for name in _RUN_COLUMNS}
+def _run_row(fields: Mapping[str, Any]) -> dict[str, Any]:
+    row = {name: fields.get(name) for name in runs.columns.keys()}  # noqa: SIM118 (no dict)
     return row | {name: json.dumps(row[name]) for name in ("counts", "settings")}
 
 
-def _page_row(record: Record) -> dict[str, Any]:
-    fields = record.fields
-    row = {column: fields.get(name) for column, name in _EXPORTED_COLUMNS.items()}
+def _page_row(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        **row,
+        **{column: fields.get(name) for column, name in _EXPORTED_COLUMNS.items()},
         "url_key": url_key(fields["url"]),
         "simhash": kinds.SIGNED.write(fields["simhash"]),
     }
 
 
-def _require_new(batch: Sequence[Record], table: Table, connection: Connection) -> None:
-    ids = [record.fields["id"] for record in batch]
-    known: set[int] = set()
-    for part in chunked(ids):
-        known.update(connection.scalars(select(table.c.id).where(table.c.id.in_(part))))
-    for record in batch:
-        if record.fields["id"] in known:
-            raise record.error(f"a second {record.kind} has the id {record.fields['id']}")
-        known.add(record.fields["id"])
-
-
-def _require_new_urls(
-    batch: Sequence[Record], rows: Sequence[dict[str, Any]], connection: Connection
-) -> None:
-    known: set[tuple[bytes, str]] = set()
-    query = select(pages.c.url_key, pages.c.scope)
-    for part in chunked(row["url_key"] for row in rows):
-        found = connection.execute(query.where(pages.c.url_key.in_(part)))
-        known.update((key, scope) for key, scope in found)
-    for record, row in zip(batch, rows, strict=True):
-        place = row["url_key"], row["scope"]
-        if place in known:
-            raise record.error(f"a second page has the URL {row['url']}")
-        known.add(place)
-
-
 def _require_stars(connection: Connection) -> None:
     """Check that originals are stored, are originals, and of the scope of their duplicates."""
-    original = pages.alias("original")
-    query = (
-        select(pages.c.id, pages.c.url, pages.c.original_id, original.c.id.label("found"))
-        .join_from(pages, original, pages.c.original_id == original.c.id, isouter=True)
-        .where(
-            pages.c.original_id.is_not(None),
-            or_(
-                original.c.id.is_(None),
-                original.c.original_id.is_not(None),
-                original.c.scope != pages.c.scope,
-            ),
-        )
-        .order_by(pages.c.id)
-        .limit(1)
-    )
-    row = connection.execute(query).one_or_none()
+    query = select(pages.c.id, pages.c.url, pages.c.original_id).where(_LOST).order_by(pages.c.id)
+    row = connection.execute(query.limit(1)).one_or_none()
     if row is not None:
-        problem = "missing" if row.found is None else "no original of its scope"
         raise RecordError(
-            f"page {row.id} ({row.url}): its original, {row.original_id}, is {problem}"
+            f"page {row.id} ({row.url}): its original, {row.original_id}, is missing, or no"
+            " original of its scope"
         )
 
 

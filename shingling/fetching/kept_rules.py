@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, or_, select, text
+from sqlalchemy import delete, insert, or_, select, text
 
 from shingling.fetching.rows import (
     COUNTS,
@@ -106,17 +106,17 @@ class KeptRules:
         if site is not None and before is None:
             connection.execute(delete(url_rules).where(url_rules.c.site == site))
 
-    def unsound(self, connection: Connection) -> Iterator[tuple[Table, Any, Any]]:
-        """Yield the damaged rows: table, key and site of each."""
+    def unsound(self, connection: Connection) -> Iterator[tuple[Table, Any]]:
+        """Yield table and site of each damaged row."""
         for table, is_sound in _SOUND.items():
             rows = connection.execute(select(table).execution_options(yield_per=ROWS_READ_AT_ONCE))
             for row in rows.mappings():
                 if not is_sound(row):
-                    yield table, row[table.columns.keys()[0]], row["site"]
+                    yield table, row["site"]
 
-    def delete(self, rows: Iterable[tuple[Table, Any, Any]], connection: Connection) -> None:
-        """Delete damaged rows, by what `unsound` has yielded."""
-        for table, key, _ in rows:
-            # As it is: SQLAlchemy would refuse what is no bytes.
-            name = table.columns.keys()[0]
-            connection.execute(text(f"DELETE FROM {table} WHERE {name} = :key"), {"key": key})  # noqa: S608 (our names)
+    def copy(self, connection: Connection, into: Connection) -> None:
+        """Copy the sound skipped requests to another store."""
+        streamed = select(skipped_urls).execution_options(yield_per=ROWS_READ_AT_ONCE)
+        for part in connection.execute(streamed).mappings().partitions():
+            if sound := [dict(row) for row in part if is_sound_skip(row)]:
+                into.execute(insert(skipped_urls), sound)

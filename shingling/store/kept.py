@@ -41,12 +41,12 @@ class KeptRows(Protocol):
         """Forget what belongs to these URLs, and to pages of a site, last seen before a time."""
         ...
 
-    def unsound(self, connection: Connection) -> Iterator[tuple[Table, Any, Any]]:
-        """Yield the damaged rows: table, key and site of each."""
+    def unsound(self, connection: Connection) -> Iterator[tuple[Table, Any]]:
+        """Yield table and site of each damaged row."""
         ...
 
-    def delete(self, rows: Iterable[tuple[Table, Any, Any]], connection: Connection) -> None:
-        """Delete damaged rows, by what `unsound` has yielded."""
+    def copy(self, connection: Connection, into: Connection) -> None:
+        """Copy sound rows that its records do not have to another store."""
         ...
 
 

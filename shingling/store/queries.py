@@ -25,8 +25,8 @@ from shingling.store.schema.rows import (
     is_damaged,
     problems_of,
     read_minima,
+    replaced,
     row_from,
-    stand_in,
     url_key,
 )
 from shingling.store.schema.statements import among, chunked
@@ -34,7 +34,7 @@ from shingling.store.schema.tables import pages, rules, runs, texts
 from shingling.store.urls import safe_url
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from sqlalchemy import ColumnElement, Connection, RowMapping
 
@@ -87,9 +87,9 @@ def stored_page(row: RowMapping, connection: Connection) -> StoredPage:
     """Page of a row of `SHOWN`; harmless values take the place of impossible ones."""
     shown: dict[str, Any] = {**row}
     stored = [row[name] for name in COLUMNS]
-    if problems_of(stored):
+    if problems := problems_of(stored):
         damage_of(connection).note(row["id"], row["url"], "row")
-        shown |= zip(COLUMNS, stand_in(stored), strict=True)
+        shown |= zip(COLUMNS, replaced(stored, problems), strict=True)
     values = {name: shown[column] for name, column in _SHOWN_COLUMNS.items()}
     for name in ("first_seen", "last_seen"):
         values[name] = from_seconds(values[name])
@@ -204,7 +204,7 @@ def list_runs(connection: Connection, limit: int = 10) -> list[RunRecord]:
     return [RunRecord(**values) for values in found]
 
 
-def sound_run(row: RowMapping) -> dict[str, Any]:
+def sound_run(row: RowMapping | Mapping[str, Any]) -> dict[str, Any]:
     """Row of a run with harmless values in place of impossible ones."""
     sound = {
         name: row[name] if check[0](row[name]) else harmless

@@ -86,9 +86,10 @@ def tune(options: argparse.Namespace, store: Store | None, present: Scheme, rule
     if options.plot is not None and measured:
         require_plot(options.plot)
     if options.idf is not None:
-        shown["idf"] = _learn(Path(options.idf), _needed(store))
+        learned = shown["idf"] = _learn(Path(options.idf), _needed(store))
+        counts = f"{learned['words']:,} words of {learned['documents']:,} documents"
         if not options.json:
-            _print_idf(shown["idf"])
+            print_lines(f"{options.idf}: {counts}; in settings.py:", "", learned["setting"], "")
     if measured:
         report = tune_on(_labelled(options.pairs, store), present, rules, folds=options.folds)
         shown.update(report.as_dict())
@@ -154,16 +155,6 @@ def _learn(path: Path, store: Store) -> dict[str, Any]:
         "words": len(idf),
         "setting": f"DEDUP_SCHEME = {as_python(scheme)}",
     }
-
-
-def _print_idf(learned: dict[str, Any]) -> None:
-    print_lines(
-        f"{learned['file']}: {learned['words']:,} words of {learned['documents']:,} documents;"
-        " in settings.py:",
-        "",
-        learned["setting"],
-        "",
-    )
 
 
 def _print_report(report: Report) -> None:

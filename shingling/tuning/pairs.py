@@ -12,7 +12,7 @@ import re
 from collections import defaultdict
 from functools import cache
 from heapq import nsmallest
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -41,8 +41,6 @@ _URL = re.compile(r"https?://\S+", re.IGNORECASE)
 _MAX_VALUE_CHARACTERS = 80  # in a message
 _MAX_SAMPLED_PAGES = 5000  # of a store that pairs are drawn from
 _MAX_PAGES_PER_TITLE = 10  # a title of more pages is that of a site, or of an error page
-_PAIRED_WITH_EACH = 3
-_SEED = 84
 
 
 class LabelledPair(NamedTuple):
@@ -214,15 +212,14 @@ def _title(title: str | None, language: str | None) -> str:
 
 
 def pairs_from(pages: Iterable[TitledPage], max_pairs: int = MAX_PAIRS) -> list[LabelledPair]:
-    """Draw pairs of pages; those with equal titles are labelled the same, as a person might.
+    """Pair pages; those with equal titles are labelled the same, as a person might.
 
     Half of the pairs are the same, if there are enough of those. Half of the others are the most
-    similar ones by estimated resemblance, and half are drawn at random. Equal pages in the same
-    order give the same pairs. Pages with a title of more than 10 pages, or with the text of an
-    earlier page are left out.
+    similar ones by estimated resemblance, and half are of titles that follow each other. Pages
+    with a title of more than 10 pages, or with the text of an earlier page are left out.
 
     Args:
-        pages: up to some thousands of them, of which all pairs are estimated.
+        pages: up to some thousands of them, in an order that says nothing of their texts.
         max_pairs: number of pairs, at most.
     """
     by_title: dict[str, list[TitledPage]] = defaultdict(list)
@@ -235,14 +232,10 @@ def pairs_from(pages: Iterable[TitledPage], max_pairs: int = MAX_PAIRS) -> list[
             by_title[page.title].append(page)
     rare = [found for found in by_title.values() if len(found) <= _MAX_PAGES_PER_TITLE]
     same = [LabelledPair(a.text, b.text, True) for found in rare for a, b in pairwise(found)]
-    same.sort(key=order_hash)
-    kept = [page for found in rare for page in found]
-    different = _most_alike(kept, max_pairs // 4)
-    drawn = (pair for pair in _random(kept, max_pairs) if pair not in different)
-    different.update(islice(drawn, max_pairs // 2 - len(different)))
-    return same[: max_pairs // 2] + [
-        LabelledPair(kept[a].text, kept[b].text, False) for a, b in sorted(different)
-    ]
+    alike = _most_alike(rare)[: max_pairs // 4]
+    others = [LabelledPair(a[0].text, b[-1].text, False) for a, b in pairwise(rare)]
+    different = [*dict.fromkeys(alike + others)]
+    return sorted(same, key=order_hash)[: max_pairs // 2] + different[: max_pairs // 2]
 
 
 def order_hash(pair: LabelledPair) -> bytes:
@@ -250,21 +243,17 @@ def order_hash(pair: LabelledPair) -> bytes:
     return hashlib.blake2b(f"{pair.a}\0{pair.b}".encode("utf-8", "replace")).digest()
 
 
-def _most_alike(pages: Sequence[TitledPage], number: int) -> set[tuple[int, int]]:
-    """Find the most similar pairs with different titles: at most three later pages of each."""
+def _most_alike(by_title: Sequence[Sequence[TitledPage]]) -> list[LabelledPair]:
+    """Pair each page with the later one of another title that is most similar; these first."""
+    pages = [page for found in by_title for page in found]
     minima = np.array([page.minima for page in pages])
-    numbers: dict[str, int] = {}
-    titles = np.array([numbers.setdefault(page.title, len(numbers)) for page in pages])
-    found: list[tuple[int, int, int]] = []
-    for a in range(len(pages)):
-        shared = (minima[a:] == minima[a]).sum(axis=1) * (titles[a:] != titles[a])
-        nearest = np.argsort(-shared, kind="stable")[:_PAIRED_WITH_EACH].tolist()
-        found += [(-int(shared[place]), a, a + place) for place in nearest if shared[place]]
-    return {(a, b) for _, a, b in nsmallest(number, found)}
-
-
-def _random(pages: Sequence[TitledPage], number: int) -> dict[tuple[int, int], None]:
-    """Draw pairs with different titles at random."""
-    draws = np.random.default_rng(_SEED).integers(max(len(pages), 1), size=(2 * number, 2))
-    pairs = ((min(draw), max(draw)) for draw in draws.tolist())
-    return {(a, b): None for a, b in pairs if pages and pages[a].title != pages[b].title}
+    found = []
+    later = 0
+    for own in by_title:
+        later += len(own)
+        for page in own if later < len(pages) else ():
+            shared = (minima[later:] == page.minima).sum(axis=1)
+            place = int(shared.argmax())
+            pair = LabelledPair(page.text, pages[later + place].text, False)
+            found.append((int(shared[place]), pair))
+    return [pair for shared, pair in sorted(found, reverse=True) if shared]

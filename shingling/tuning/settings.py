@@ -188,21 +188,19 @@ def variants(best: Scheme, texts: Sequence[str]) -> tuple[list[Setting], list[st
     ]
     found, left_out = [], []
     for name, changed in tried:
-        if changed == canonical:
-            continue
         try:
             changed.require_packs()
         except SchemeError as error:
             left_out.append(f"{name}: {error}")
-            continue
-        scheme = replace(best, canonical=changed)
-        found.append(Setting(f"{size_name(best)}, {name}", scheme))
+        else:
+            scheme = replace(best, canonical=changed)
+            found.append(Setting(f"{size_name(best)}, {name}", scheme))
     others = [replace(best, ordered=False)] if best.shingle_size > 1 else []
     others.append(
         replace(best, unit="characters", shingle_size=_CHARACTER_SHINGLE_SIZE, ordered=True)
     )
-    found += [Setting(size_name(scheme), scheme) for scheme in others if scheme != best]
-    return found, left_out
+    found += [Setting(size_name(scheme), scheme) for scheme in others]
+    return [setting for setting in found if setting.scheme != best], left_out
 
 
 class Measures:

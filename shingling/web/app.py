@@ -11,21 +11,20 @@ from starlette.responses import HTMLResponse, RedirectResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from shingling.admin.reviews import Answer
 from shingling.errors import ShinglingError, StoreUnavailableError
-from shingling.store import STATUSES, Store
+from shingling.store import STATUSES
 from shingling.web.guard import Guard, is_equal
 from shingling.web.lists import (
     asked_of,
-    pair_after,
+    next_pair,
     show_group,
     show_groups,
     show_reviews,
 )
 from shingling.web.overview import count_all
-from shingling.web.pairs import read_pair, stored_page
-from shingling.web.requests import RequestError, fields_of, form_of, needed, whole_number
-from shingling.web.reviewing import Decisions, review_many, show_many, version
+from shingling.web.pairs import read_pair
+from shingling.web.requests import RequestError, fields_of, form_of, needed, read, whole_number
+from shingling.web.reviewing import Decisions, show_many, version
 from shingling.web.shown import environment, link
 from shingling.web.store_threads import Kept
 from shingling.web.threshold import ThresholdPage
@@ -39,13 +38,12 @@ if TYPE_CHECKING:
 
     from shingling.store.session import Session
     from shingling.web.guard import Access
+    from shingling.web.reviewing import Decision
     from shingling.web.store_threads import StoreThreads
 
     _Fields = dict[str, str]
 
-MAX_NOTE_CHARACTERS = 2000
 _FOLLOWING = "/pair?", "/threshold", "/groups"
-_ANSWERS = {"same": True, "different": False, "none": None}
 _HEADINGS = {
     403: "Refused",
     404: "Not found",
@@ -95,7 +93,6 @@ class _Application:
                 for name, show in shown.items()
             ),
             Route("/review", self._review, methods=["POST"]),
-            Route("/many", self._review_many, methods=["POST"]),
             Route("/undo", self._undo, methods=["POST"]),
             Mount("/static", StaticFiles(packages=[("shingling.web", "static")])),
         ]
@@ -137,18 +134,13 @@ class _Application:
         pair = read_pair(session, needed(query, "a"), needed(query, "b"))
         left, right = pair.left.page, pair.right.page
         walk = self._threshold.walk(session, asked.guided)
-        following = None
         if walk is None:
-            with session.reading() as connection:
-                found = pair_after(connection, left, right, asked, at)
-            if found is not None:
-                values = zip(("a", "b", "at"), found, strict=True)
-                following = link("/pair", [*values, *asked.pairs])
+            following = next_pair(session, left, right, asked, at)
         else:
             following = walk.after(left.url, right.url)
         return {
             "pair": pair,
-            "seen": version([Answer(left.url, right.url, None)], [pair.review]),
+            "seen": version([(left.url, right.url)], [pair.review]),
             "walk": walk,
             "next": following,
             "at": at,
@@ -156,35 +148,21 @@ class _Application:
 
     async def _review(self, request: Request) -> Response:
         form = await self._form(request)
-        answer = Answer(needed(form, "a"), needed(form, "b"), _answer_of(form), form.get("note"))
-        following = form.get("next") or _list_of(form)
-        if not following.startswith(_FOLLOWING):
-            raise RequestError("the form is not one that these pages make")
-
-        def write(session: Session) -> int:
-            for url in answer[:2]:
-                stored_page(Store(session), url)
-            return self._decisions.review(session, [answer], form.get("seen", "")).number
-
-        return _see(following, await self._stores.run(write))
-
-    async def _review_many(self, request: Request) -> Response:
-        form = await self._form(request)
-        same = _answer_of(form)
-        decision = await self._stores.run(
-            lambda session: review_many(self._decisions, session, form, same)
-        )
-        return _see(_list_of(form), decision.number)
+        return await self._decide(form, lambda session: self._decisions.review(session, form))
 
     async def _undo(self, request: Request) -> Response:
         form = await self._form(request)
-        number = whole_number(form, "decision")
-        decision = await self._stores.run(lambda session: self._decisions.undo(session, number))
-        if len(decision.answers) > 1:
-            return _see(_list_of(form), decision.number)
-        answer = decision.answers[0]
-        urls = [("a", answer.a), ("b", answer.b), ("at", form.get("at"))]
-        return _see(link("/pair", [*urls, *asked_of(form).pairs]), decision.number)
+        number = read(form, "decision", whole_number)
+        return await self._decide(form, lambda session: self._decisions.undo(session, number))
+
+    async def _decide(self, form: _Fields, action: Callable[[Session], Decision]) -> Response:
+        """Decide, and send the browser on to a page that tells what was decided."""
+        following = form.get("next") or link("/groups", asked_of(form).pairs)
+        if not following.startswith(_FOLLOWING):
+            raise RequestError("the form is not one that these pages make")
+        decision = await self._stores.run(action)
+        mark = "&" if "?" in following else "?"
+        return RedirectResponse(f"{following}{mark}decided={decision.number}", status_code=303)
 
     async def _form(self, request: Request) -> _Fields:
         """Form of one of our own pages.
@@ -202,7 +180,7 @@ class _Application:
     def _page(
         self, name: str, query: _Fields, values: dict[str, Any], *, status: int = 200
     ) -> Response:
-        decided = self._decisions.get(whole_number(query, "decided"))
+        decided = self._decisions.get(read(query, "decided", whole_number))
         shown = {"decided": decided, "here": f"/{name}", "asked": asked_of(query), **values}
         template = self._templates.get_template(f"{name}.html")
         return HTMLResponse(template.render(shown), status_code=status)
@@ -227,28 +205,3 @@ def make_app(
     }
     made = Starlette(routes=application.routes(), exception_handlers=handlers)
     return Guard(made, access, application.problem)
-
-
-def _answer_of(form: _Fields) -> bool | None:
-    """Answer of a form: same, different, or none.
-
-    Raises:
-        RequestError: it has another one, or too long a note.
-    """
-    answer = needed(form, "answer")
-    if answer not in _ANSWERS:
-        raise RequestError("a review is same, different or none")
-    if len(form.get("note", "")) > MAX_NOTE_CHARACTERS:
-        raise RequestError(f"a note has {MAX_NOTE_CHARACTERS:,} characters at most")
-    return _ANSWERS[answer]
-
-
-def _list_of(form: _Fields) -> str:
-    """Address of the list of groups that a form was reached from."""
-    return link("/groups", asked_of(form).pairs)
-
-
-def _see(address: str, decided: int) -> Response:
-    """Send the browser on, to a page that tells what was decided."""
-    mark = "&" if "?" in address else "?"
-    return RedirectResponse(f"{address}{mark}decided={decided}", status_code=303)

@@ -86,10 +86,8 @@ def _report(options: argparse.Namespace, settings: DedupSettings) -> int:
     from rich.filesize import decimal
 
     require("web", "the report", "jinja2", error=ShinglingError)
-    from shingling.web.report import check_file, report_page, write_page
+    from shingling.web.report import report_page, write_page
 
-    if options.file != "-":
-        check_file(options.file)
     with open_session(options, settings) as session:
         page = report_page(session)
     if options.file == "-":

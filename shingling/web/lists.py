@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import ColumnElement, and_, exists, func, or_, select, tuple_, union_all
 
 from shingling.store import Store
-from shingling.store.model import from_seconds
 from shingling.store.queries import stored_pages
 from shingling.store.schema.statements import among, chunked
 from shingling.store.schema.tables import pages, reviews
 from shingling.web.pairs import stored_page
-from shingling.web.requests import RequestError, day, needed, one_of, share, whole_number
+from shingling.web.requests import RequestError, day, needed, one_of, read, share, whole_number
+from shingling.web.shown import link
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from datetime import datetime
 
     from sqlalchemy import Connection, Row
 
@@ -37,29 +35,19 @@ _DAY = 24 * 3600
 
 _head = pages.alias("head")
 _resemblance = func.coalesce(pages.c.resemblance, 1.0)
-_own, _other = pages.alias("own"), pages.alias("other")
-# By the URLs of reviews, of which there are few.
-_REVIEWED = (
-    select(_own.c.id)
-    .join_from(_own, _other, _own.c.original_id == _other.c.id)
-    .where(
-        _own.c.url_key.in_(union_all(select(reviews.c.a_key), select(reviews.c.b_key))),
-        exists().where(
-            or_(
-                and_(reviews.c.a_key == _own.c.url_key, reviews.c.b_key == _other.c.url_key),
-                and_(reviews.c.b_key == _own.c.url_key, reviews.c.a_key == _other.c.url_key),
-            )
-        ),
+_own = pages.alias("own")
+_REVIEWED = union_all(
+    *(
+        select(_own.c.id)
+        .join_from(reviews, _own, _own.c.url_key == key)
+        .join(_head, and_(_head.c.id == _own.c.original_id, _head.c.url_key == other))
+        for key, other in ((reviews.c.a_key, reviews.c.b_key), (reviews.c.b_key, reviews.c.a_key))
     )
 )
 _is_reviewed = pages.c.id.in_(_REVIEWED)
 # SQLite reads the table in its order, which is twice as fast as by the index on originals: this
 # condition does not fit the index.
 _is_duplicate = func.coalesce(pages.c.original_id, 0) > 0
-
-
-def _text(fields: Mapping[str, str], name: str) -> str | None:
-    return fields.get(name)
 
 
 def _of_site(name: str) -> ColumnElement[bool]:
@@ -83,21 +71,16 @@ def _has_words(words: str) -> ColumnElement[bool]:
     )
 
 
-_FILTERS: dict[
-    str, tuple[Callable[[Mapping[str, str], str], Any], Callable[[Any], ColumnElement[bool]]]
-] = {
-    "site": (_text, _of_site),
-    "status": (partial(one_of, accepted=("near", "exact")), lambda one: pages.c.status == one),
+_FILTERS: dict[str, tuple[Callable[[str], Any], Callable[[Any], ColumnElement[bool]]]] = {
+    "site": (str, _of_site),
+    "status": (one_of("near", "exact"), lambda one: pages.c.status == one),
     "low": (share, lambda least: _resemblance >= least),
     "high": (share, lambda most: _resemblance <= most),
     "run": (whole_number, lambda run: pages.c.run_id == run),
     "since": (day, lambda first: pages.c.last_seen >= first),
     "until": (day, lambda last: pages.c.last_seen < last + _DAY),
-    "reviewed": (
-        partial(one_of, accepted=("yes", "no")),
-        lambda one: _is_reviewed if one == "yes" else ~_is_reviewed,
-    ),
-    "words": (_text, _has_words),
+    "reviewed": (one_of("yes", "no"), lambda one: _is_reviewed if one == "yes" else ~_is_reviewed),
+    "words": (str, _has_words),
 }
 """Fields of the filter: how each is read, and the condition on duplicates that it stands for."""
 
@@ -149,11 +132,11 @@ def asked_of(fields: Mapping[str, str]) -> Asked:
     """
     given = {name: fields[name].strip() for name in (*_FILTERS, "order") if name in fields}
     conditions = [_is_duplicate]
-    for name, (read, condition) in _FILTERS.items():
-        value = read(given, name)
+    for name, (kind, condition) in _FILTERS.items():
+        value = read(given, name, kind)
         if value is not None:
             conditions.append(condition(value))
-    order = one_of(given, "order", tuple(_RANKS)) or "size"
+    order = read(given, "order", one_of(*_RANKS)) or "size"
     guided = {name: fields[name] for name in GUIDED_FIELDS if name in fields}
     return Asked(given, guided, conditions, order)
 
@@ -164,20 +147,15 @@ class GroupRow(NamedTuple):
     Args:
         original: its original.
         first: the oldest of its duplicates that fulfil the filter.
-        duplicates: number of these.
-        lowest, highest: resemblance of these.
-        reviewed: of these, how many a person has reviewed.
-        last_seen: when the last of these was seen.
+        counts: `duplicates`, the number of these; `lowest` and `highest`, their resemblance;
+            `reviewed`, how many of them a person has reviewed; `last_seen`, when the last of them
+            was seen, seconds since 1970.
         at: where a list goes on behind this group.
     """
 
     original: StoredPage
     first: StoredPage
-    duplicates: int
-    lowest: float
-    highest: float
-    reviewed: int
-    last_seen: datetime
+    counts: Row[Any]
     at: str
 
 
@@ -257,23 +235,13 @@ def groups(
         query = query.where(tuple_(found.c.rank, found.c.original_id) > _place(after))
     rows = connection.execute(query).all()
     pairs = pages_of(connection, [(row.original_id, row.first) for row in rows[:limit]])
-    shown = [_group(row, *pair) for row, pair in zip(rows, pairs, strict=False)]
+    shown = [
+        GroupRow(*pair, row, f"{row.rank!r}_{row.original_id}")
+        for row, pair in zip(rows, pairs, strict=False)
+    ]
     following = shown[-1].at if len(rows) > limit else None
     total, number = (rows[0].total, int(rows[0].pairs)) if rows else (0, 0)
     return GroupList(shown, following, total, number)
-
-
-def _group(row: Row[Any], original: StoredPage, first: StoredPage) -> GroupRow:
-    return GroupRow(
-        original,
-        first,
-        row.duplicates,
-        row.lowest,
-        row.highest,
-        row.reviewed,
-        from_seconds(row.last_seen),
-        f"{row.rank!r}_{row.original_id}",
-    )
 
 
 def _place(after: str) -> tuple[float, int]:
@@ -382,7 +350,7 @@ def show_groups(session: Session, query: Mapping[str, str]) -> dict[str, Any]:
 def show_group(session: Session, query: Mapping[str, str]) -> dict[str, Any]:
     """Duplicates of one original."""
     original = stored_page(Store(session), needed(query, "url"))
-    after = whole_number(query, "after") or 0
+    after = read(query, "after", whole_number) or 0
     with session.reading() as connection:
         found = members(connection, original.id, asked_of(query), after, MEMBERS_SHOWN + 1)
     shown = found[:MEMBERS_SHOWN]
@@ -396,16 +364,16 @@ def show_reviews(session: Session, _: Mapping[str, str]) -> dict[str, Any]:
     return {"reviews": found[:REVIEWS_SHOWN], "total": len(found)}
 
 
-def pair_after(
-    connection: Connection,
-    original: StoredPage,
-    duplicate: StoredPage,
-    asked: Asked,
-    at: str | None,
-) -> tuple[str, str, str] | None:
-    """URLs of the next pair of a group, or else the first of the next group, and its place."""
-    rest = members(connection, original.id, asked, duplicate.id, 1)
-    if rest:
-        return original.url, rest[0].page.url, at or ""
-    found = groups(connection, asked, at, 1).groups if at else []
-    return next(((one.original.url, one.first.url, one.at) for one in found), None)
+def next_pair(
+    session: Session, original: StoredPage, duplicate: StoredPage, asked: Asked, at: str | None
+) -> str | None:
+    """Address of the next pair of a group, or else of the first of the next group."""
+    with session.reading() as connection:
+        rest = members(connection, original.id, asked, duplicate.id, 1)
+        urls = [(original.url, rest[0].page.url, at)] if rest else []
+        if not rest and at is not None:
+            found = groups(connection, asked, at, 1).groups
+            urls = [(one.original.url, one.first.url, one.at) for one in found]
+    if not urls:
+        return None
+    return link("/pair", [*zip(("a", "b", "at"), urls[0], strict=True), *asked.pairs])

@@ -149,7 +149,6 @@ def _skipped(runs: Sequence[RunRecord]) -> list[tuple[str, int]]:
     """Items that runs have skipped, by reason, the most frequent first."""
     counted: Counter[str] = Counter()
     for run in runs:
-        for name, number in run.counts.items():
-            if name.startswith(_SKIPPED):
-                counted[name.removeprefix(_SKIPPED)] += number
-    return sorted(counted.items(), key=lambda one: (-one[1], one[0]))
+        skipped = (name for name in run.counts if name.startswith(_SKIPPED))
+        counted.update({name.removeprefix(_SKIPPED): run.counts[name] for name in skipped})
+    return counted.most_common()

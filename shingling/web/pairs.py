@@ -63,14 +63,6 @@ class Side(NamedTuple):
     text: SplitText | None
 
 
-class Measured(NamedTuple):
-    """A measure of a pair: its name, its value as it is shown, and what it is measured on."""
-
-    name: str
-    value: str
-    explained: str
-
-
 class Answered(NamedTuple):
     """One of the steps by which a page is decided, and whether it decides this one."""
 
@@ -87,8 +79,10 @@ class Pair(NamedTuple):
         right: the other one.
         rows: of both texts; None where a text is not kept.
         decision: on the two; None where neither was decided by the other.
+        value: that decided, as it is shown; "" where none did.
+        explained: what it was measured on and compared with.
+        known: what is measured now.
         fields: own fields of items in which the one that was decided differs.
-        measures: of the two; first what decided.
         steps: why the second page stands as it does.
         review: that a person made of them.
     """
@@ -97,25 +91,12 @@ class Pair(NamedTuple):
     right: Side
     rows: list[AlignedRow] | None
     decision: PairDecision | None
+    value: str
+    explained: str
+    known: Known
     fields: tuple[str, ...]
-    measures: list[Measured]
     steps: list[Answered]
     review: Review | None
-
-    @property
-    def same_group(self) -> bool:
-        """Whether the store has them in one group now."""
-        heads = {side.page.original or side.page.url for side in (self.left, self.right)}
-        return len(heads) == 1
-
-    @property
-    def standing(self) -> str:
-        """What the second page is, as a clause."""
-        page = self.right.page
-        if page.original is None:
-            return "B is no duplicate" if page.status == "skipped" else "B is an original"
-        other = "A" if page.original == self.left.page.url else "another page"
-        return f"B is a duplicate of {other}"
 
 
 def read_pair(session: Session, first: str, second: str) -> Pair:
@@ -135,7 +116,6 @@ def read_pair(session: Session, first: str, second: str) -> Pair:
         older, younger = younger, older
     left, right = (Side(page, store.split_text(page)) for page in (older, younger))
     signatures = store.signature(left.page), store.signature(right.page)
-    known = Known.of(left.text, right.text, signatures, store.scheme)
     with session.reading() as connection:
         [review] = reviews_of(connection, [(left.page.url, right.page.url)])
     return Pair(
@@ -145,8 +125,10 @@ def read_pair(session: Session, first: str, second: str) -> Pair:
         if left.text is None or right.text is None
         else aligned_rows(left.text.compared, right.text.compared),
         decision=decision,
+        value="" if decision is None else measure(deciding_value(decision.page).value),
+        explained="" if decision is None else _explained(decision),
+        known=Known.of(left.text, right.text, signatures, store.scheme),
         fields=store.differing_fields(right.page, left.page),
-        measures=[*_decided(decision), *_measures(known)],
         steps=steps(right, review, store.scheme),
         review=review,
     )
@@ -189,34 +171,11 @@ def stored_page(store: Store, url: str) -> StoredPage:
     return found[0]
 
 
-def _decided(decision: PairDecision | None) -> list[Measured]:
-    if decision is None:
-        return []
+def _explained(decision: PairDecision) -> str:
     value = deciding_value(decision.page)
     asked = ", ".join(filter(None, (value.measure, value.asked)))
     said = deciding_reason(decision.page), asked, decision.of_equal
-    return [Measured("Decided", measure(value.value), "; ".join(filter(None, said)))]
-
-
-def _measures(known: Known) -> list[Measured]:
-    """Measures of what is known now, besides what decided."""
-    shown = []
-    if known.left is not None and known.whole is not None:
-        now = "without templates, as known now"
-        shown = [
-            Measured("Resemblance now", f"{known.left.resemblance:.3f}", now),
-            Measured("Containment now", f"{known.left.containment:.3f}", now),
-            Measured("Whole texts", f"{known.whole.resemblance:.3f}", "resemblance"),
-        ]
-    return [
-        *shown,
-        Measured(
-            "Estimate",
-            f"{known.estimate:.3f} ± {known.standard_error:.3f}",
-            "by the minima of the whole texts, with its standard error",
-        ),
-        Measured("SimHash distance", f"{known.distance} bits", "of the whole texts"),
-    ]
+    return "; ".join(filter(None, said))
 
 
 def steps(side: Side, review: Review | None, scheme: Scheme) -> list[Answered]:

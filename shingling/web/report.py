@@ -66,23 +66,6 @@ def write_report_of(url: str, file: str) -> None:
         write_page(report_page(session), file)
 
 
-def check_file(file: str) -> None:
-    """Check that a report can take the place of a file, before the store is read for it.
-
-    Raises:
-        ShinglingError: it is a folder or a device, or is not to be written.
-    """
-    path = Path(os.path.realpath(file))
-    if path.is_dir():
-        raise ShinglingError(f"{file}: is a folder")
-    if path.exists() and not path.is_file():
-        raise ShinglingError(f"{file}: is no ordinary file; - is standard output")
-    if not path.parent.is_dir():
-        raise ShinglingError(f"{file}: the folder does not exist")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise ShinglingError(f"{file}: Permission denied")
-
-
 def write_page(page: str, file: str) -> None:
     """Write a file whole or not at all; a link is followed.
 
@@ -93,8 +76,9 @@ def write_page(page: str, file: str) -> None:
     Raises:
         ShinglingError: it cannot be written.
     """
-    check_file(file)
     path = Path(os.path.realpath(file))
+    if path.exists() and not path.is_file():
+        raise ShinglingError(f"{file}: is no ordinary file; - is standard output")
     part = path.with_name(f".{secrets.token_hex(8)}.part")
     try:
         with part.open("xb") as opened:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import parse_qsl
 
 from shingling.errors import ShinglingError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from starlette.requests import Request
 
+_T = TypeVar("_T")
+
 MAX_FORM_BYTES = 600_000  # URLs of 8,192 characters of two pairs, escaped twice, and a note
 _MAX_FIELDS = 40
-_LARGEST_NUMBER = 2**31 - 1
 
 
 class RequestError(ShinglingError):
@@ -75,66 +76,58 @@ def needed(fields: Mapping[str, str], name: str) -> str:
     return fields[name]
 
 
-def whole_number(fields: Mapping[str, str], name: str) -> int | None:
-    """Whole number of a field; None where it is not given.
-
-    Raises:
-        RequestError: it is no number from 0 to 2,147,483,647.
-    """
-    given = fields.get(name)
-    if given is None:
-        return None
-    if given.isascii() and given.isdigit() and len(given) < 11 and int(given) <= _LARGEST_NUMBER:
-        return int(given)
-    raise RequestError(f"{name} takes a whole number from 0 on, not {given[:50]!r}")
-
-
-def share(fields: Mapping[str, str], name: str, lowest: float = 0.0) -> float | None:
-    """Share that a field has, up to 1; None where it is not given.
+def read(fields: Mapping[str, str], name: str, kind: Callable[[str], _T]) -> _T | None:
+    """Value of a field; None where it is not given.
 
     Args:
         fields: of a query or form.
         name: of the field.
-        lowest: number that is accepted.
+        kind: reads it, or raises a ValueError that says what it takes.
 
     Raises:
         RequestError: it is not accepted.
     """
-    given = fields.get(name)
-    if given is None:
+    if name not in fields:
         return None
+    given = fields[name]
+    try:
+        return kind(given)
+    except ValueError as error:
+        raise RequestError(f"{name} takes {error}, not {given[:50]!r}") from None
+
+
+def whole_number(given: str) -> int:
+    """Read a number from 0 to 2,147,483,647."""
+    if not (given.isascii() and given.isdigit() and len(given) < 11 and int(given) < 2**31):
+        raise ValueError("a whole number from 0 on")
+    return int(given)
+
+
+def share(given: str, lowest: float = 0.0) -> float:
+    """Read a number that is at most 1."""
     try:
         number = float(given[:30])
     except ValueError:
         number = math.nan
-    if lowest <= number <= 1:
-        return number
-    raise RequestError(f"{name} takes a number from {lowest:g} to 1, not {given[:50]!r}")
+    if not lowest <= number <= 1:
+        raise ValueError(f"a number from {lowest:g} to 1")
+    return number
 
 
-def one_of(fields: Mapping[str, str], name: str, accepted: tuple[str, ...]) -> str | None:
-    """Word of a field; None where it is not given.
+def one_of(*accepted: str) -> Callable[[str], str]:
+    """Make what reads one of these words."""
 
-    Raises:
-        RequestError: it is none of those that are accepted.
-    """
-    given = fields.get(name)
-    if given is None or given in accepted:
+    def kind(given: str) -> str:
+        if given not in accepted:
+            raise ValueError(" or ".join(accepted))
         return given
-    raise RequestError(f"{name} is {' or '.join(accepted)}, not {given[:50]!r}")
+
+    return kind
 
 
-def day(fields: Mapping[str, str], name: str) -> int | None:
-    """Beginning of the day of a field in UTC, seconds since 1970; None where it is not given.
-
-    Raises:
-        RequestError: it is no date.
-    """
-    given = fields.get(name)
-    if given is None:
-        return None
+def day(given: str) -> int:
+    """Read a date: its beginning in UTC, seconds since 1970."""
     try:
-        found = datetime.strptime(given[:30], "%Y-%m-%d").replace(tzinfo=UTC)
+        return int(datetime.strptime(given[:30], "%Y-%m-%d").replace(tzinfo=UTC).timestamp())
     except ValueError:
-        raise RequestError(f"{name} takes a date such as 2026-11-21, not {given[:50]!r}") from None
-    return int(found.timestamp())
+        raise ValueError("a date such as 2026-11-21") from None

@@ -6,6 +6,7 @@ import hashlib
 import re
 import threading
 from collections import Counter
+from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import select
@@ -17,7 +18,6 @@ from shingling.store.schema.tables import pages
 from shingling.web.lists import asked_of, first_pairs, pages_of
 from shingling.web.pairs import stored_page
 from shingling.web.requests import RequestError, needed
-from shingling.web.shown import count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,9 +27,11 @@ if TYPE_CHECKING:
     from shingling.store import Review
     from shingling.store.session import Session
 
+MAX_NOTE_CHARACTERS = 2000
 MAX_PAIRS_AT_ONCE = 1000
 SAMPLE_SHOWN = 20
 _MAX_REMEMBERED = 1000  # the last decisions, which can be undone
+_ANSWERS = {"same": True, "different": False, "none": None}
 _IDS = re.compile(r"[0-9]{1,18}(,[0-9]{1,18})*")
 _CHANGED = (
     "somebody else has reviewed or changed this meanwhile, and nothing is written: look at it again"
@@ -49,15 +51,21 @@ class Decision(NamedTuple):
         number: of the decision.
         answers: that were given.
         done: what became of them.
-        told: what was done, in a few words.
+        formerly: ids of the originals that duplicates had, by theirs.
         is_undo: whether it undid another one.
     """
 
     number: int
     answers: Sequence[Answer]
     done: Reviewed
-    told: str
+    formerly: Mapping[int, int]
     is_undo: bool
+
+    @property
+    def moved(self) -> list[int | None]:
+        """Originals of the pages that have left their groups; None of those that are originals."""
+        now = self.done.originals
+        return [now[page] for page, was in self.formerly.items() if now.get(page, was) != was]
 
 
 class Decisions:
@@ -65,49 +73,35 @@ class Decisions:
 
     def __init__(self) -> None:
         self._made: dict[int, Decision] = {}
-        self._number = 0
+        self._numbers = count(1)
         self._deciding = threading.Lock()
 
     def get(self, number: int | None) -> Decision | None:
         """Decision of a number, where it is remembered."""
         return None if number is None else self._made.get(number)
 
-    def review(
-        self,
-        session: Session,
-        answers: Sequence[Answer],
-        seen: str,
-        formerly: Mapping[int, int] | None = None,
-        *,
-        is_undo: bool = False,
-    ) -> Decision:
-        """Write the reviews of some pairs: all of them, or none.
-
-        Args:
-            session: of the store.
-            answers: URLs of stored pages, and how they are reviewed.
-            seen: `version` of the pairs that were shown.
-            formerly: ids of the originals of many duplicates, by theirs.
-            is_undo: whether this undoes another decision.
+    def review(self, session: Session, form: Mapping[str, str]) -> Decision:
+        """Review the pair or the pairs that a page has shown: all of them, or none.
 
         Raises:
-            RequestError: the pairs or their reviews are not those any more.
+            RequestError: the form is none of ours, or the pairs are not as it has shown them.
         """
-
-        def require(before: Sequence[Review | None]) -> None:
-            if version(answers, before) != seen:
+        answer, note = needed(form, "answer"), form.get("note")
+        if answer not in _ANSWERS:
+            raise RequestError("a review is same, different or none")
+        if note is not None and len(note) > MAX_NOTE_CHARACTERS:
+            raise RequestError(f"a note has {MAX_NOTE_CHARACTERS:,} characters at most")
+        if "pairs" not in form:
+            a, b = (stored_page(Store(session), needed(form, name)).url for name in ("a", "b"))
+            pairs, formerly = [(a, b)], dict[int, int]()
+        else:
+            ids = _read_ids(form["pairs"])
+            with session.reading() as connection:
+                pairs, formerly = pairs_of(connection, ids)
+            if len(pairs) < len(ids):
                 raise RequestError(_CHANGED, 409)
-
-        with self._deciding:
-            done = review_pairs(session, answers, session.fitting_rules, require)
-            told = f"Undone, {count(len(answers), 'pair')}"
-            if not is_undo:
-                told = _told(answers, done, formerly)
-            self._number += 1
-            decision = Decision(self._number, answers, done, told, is_undo)
-            self._made[self._number] = decision
-            self._made.pop(self._number - _MAX_REMEMBERED, None)
-        return decision
+        answers = [Answer(a, b, _ANSWERS[answer], note) for a, b in pairs]
+        return self._write(session, answers, form.get("seen", ""), formerly)
 
     def undo(self, session: Session, number: int | None) -> Decision:
         """Write the reviews that pairs had before a decision.
@@ -122,36 +116,48 @@ class Decisions:
             Answer(one.a, one.b, *((None, None) if then is None else (then.same, then.note)))
             for one, then in zip(decision.answers, decision.done.before, strict=True)
         ]
-        return self.review(session, answers, version(answers, decision.done.after), is_undo=True)
+        seen = version(answers, decision.done.after)
+        return self._write(session, answers, seen, {}, is_undo=True)
+
+    def _write(
+        self,
+        session: Session,
+        answers: Sequence[Answer],
+        seen: str,
+        formerly: Mapping[int, int],
+        *,
+        is_undo: bool = False,
+    ) -> Decision:
+        def require(before: Sequence[Review | None]) -> None:
+            if version(answers, before) != seen:
+                raise RequestError(_CHANGED, 409)
+
+        with self._deciding:
+            done = review_pairs(session, answers, session.fitting_rules, require)
+            decision = Decision(next(self._numbers), answers, done, formerly, is_undo)
+            self._made[decision.number] = decision
+            self._made.pop(decision.number - _MAX_REMEMBERED, None)
+        return decision
 
 
-def version(pairs: Sequence[Answer], reviews: Sequence[Review | None]) -> str:
-    """Mark that tells some pairs and their reviews from others."""
+def _read_ids(given: str) -> list[int]:
+    """Ids of duplicates, as a form has them.
+
+    Raises:
+        RequestError: it is none of ours.
+    """
+    if not _IDS.fullmatch(given) or given.count(",") >= MAX_PAIRS_AT_ONCE:
+        raise RequestError("the form is not one that these pages make")
+    return [int(one) for one in given.split(",")]
+
+
+def version(pairs: Sequence[Sequence[Any]], reviews: Sequence[Review | None]) -> str:
+    """Mark that tells pairs, of which the URLs come first, and their reviews from others."""
     marks = [
-        (pair.a, pair.b, None if one is None else (one.same, one.created.timestamp(), one.note))
+        (*pair[:2], None if one is None else (one.same, one.created.timestamp(), one.note))
         for pair, one in zip(pairs, reviews, strict=True)
     ]
     return hashlib.sha256(repr(marks).encode()).hexdigest()
-
-
-def _told(answers: Sequence[Answer], done: Reviewed, formerly: Mapping[int, int] | None) -> str:
-    """Say what was done, and what became of the groups of many pairs."""
-    pairs, same = count(len(answers), "pair"), answers[0].same
-    told = f"Reviewed {pairs} as {'same' if same else 'different'}"
-    if same is None:
-        told = f"Removed the {count(len(answers), 'review')}"
-    if formerly is None:
-        return told
-    now = [
-        done.originals[duplicate]
-        for duplicate, original in formerly.items()
-        if done.originals.get(duplicate, original) != original
-    ]
-    if not now:
-        return f"{told}. All pages stay in their groups."
-    alone = now.count(None)
-    left = count(len(now), "page has left its group", "pages have left their groups")
-    return f"{told}. {left}: {count(alone, 'original')} now, {len(now) - alone:,} in other groups."
 
 
 def show_many(session: Session, query: Mapping[str, str]) -> dict[str, Any]:
@@ -162,8 +168,8 @@ def show_many(session: Session, query: Mapping[str, str]) -> dict[str, Any]:
     with session.reading() as connection:
         found = first_pairs(connection, asked_of(query), MAX_PAIRS_AT_ONCE, original_id)
         ids = [duplicate for _, duplicate in found.pairs]
-        pairs, _ = _pairs_of(connection, ids, None)
-        reviews = reviews_of(connection, [one[:2] for one in pairs])
+        pairs, _ = pairs_of(connection, ids)
+        reviews = reviews_of(connection, pairs)
         shown = slice(None, None, max(1, -(-len(ids) // SAMPLE_SHOWN)))
         sample = pages_of(connection, found.pairs[shown])
     answers = Counter(None if one is None else one.same for one in reviews)
@@ -177,34 +183,12 @@ def show_many(session: Session, query: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def review_many(
-    decisions: Decisions, session: Session, form: Mapping[str, str], same: bool | None
-) -> Decision:
-    """Review the pairs that a page has shown.
-
-    Raises:
-        RequestError: they are no pairs any more, or somebody else has reviewed one.
-    """
-    given = needed(form, "pairs")
-    if not _IDS.fullmatch(given) or given.count(",") >= MAX_PAIRS_AT_ONCE:
-        raise RequestError("the form is not one that these pages make")
-    ids = [int(one) for one in given.split(",")]
-    with session.reading() as connection:
-        answers, formerly = _pairs_of(connection, ids, same, form.get("note"))
-    if len(formerly) < len(ids):
-        raise RequestError(_CHANGED, 409)
-    return decisions.review(session, answers, form.get("seen", ""), formerly)
-
-
-def _pairs_of(
-    connection: Connection, ids: Sequence[int], same: bool | None, note: str | None = None
-) -> tuple[list[Answer], dict[int, int]]:
-    """Answers for the pairs of duplicates with these ids, and the ids of their originals now."""
-    found = {
-        duplicate: (original, Answer(a, b, same, note))
-        for part in chunked(ids)
-        for duplicate, original, a, b in connection.execute(_PAIRS, {"values": part})
-    }
+def pairs_of(
+    connection: Connection, ids: Sequence[int]
+) -> tuple[list[tuple[str, str]], dict[int, int]]:
+    """URLs of the pairs of those of these pages that are duplicates, and their originals' ids."""
+    rows = (row for part in chunked(ids) for row in connection.execute(_PAIRS, {"values": part}))
+    found = {duplicate: (original, (a, b)) for duplicate, original, a, b in rows}
     present = {one: found[one] for one in ids if one in found}
-    answers = [answer for _, answer in present.values()]
-    return answers, {one: original for one, (original, _) in present.items()}
+    urls = [pair for _, pair in present.values()]
+    return urls, {one: original for one, (original, _) in present.items()}

@@ -9,6 +9,7 @@ from urllib.parse import urlencode, urlsplit
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from shingling.store.decided import why
+from shingling.store.model import from_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -84,7 +85,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    for shown in (visible, visible_text, cut, web_link, measure, count, why):
+    for shown in (visible, visible_text, cut, web_link, measure, count, why, from_seconds):
         made.filters[shown.__name__] = shown
     made.globals.update(link=link, MAX_WHOLE_CHARACTERS=MAX_WHOLE_CHARACTERS)
     return made

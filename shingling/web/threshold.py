@@ -11,6 +11,7 @@ import random
 from collections import defaultdict
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,7 +23,7 @@ from shingling.rules.methods import METHODS
 from shingling.store import Store
 from shingling.tuning.pairs import reviewed_pairs
 from shingling.tuning.report import tune_on
-from shingling.web.requests import share, whole_number
+from shingling.web.requests import read, share, whole_number
 from shingling.web.shown import link
 from shingling.web.store_threads import Kept
 
@@ -38,7 +39,6 @@ PAIRS_AT_ONCE = 40
 """Pairs of a part of the sample."""
 
 EXAMPLES_ON_EACH_SIDE = 5
-_LISTED = {step / 20 for step in range(6, 21)}
 _SEED = 84
 
 
@@ -116,13 +116,12 @@ class ThresholdPage:
             found.duplicates,
             found.duplicates / max(found.stored, 1),
         )
-        begun = whole_number(query, "sample")
+        begun = read(query, "sample", whole_number)
         parts = [
             Walk(_part(examples, number), {"sample": str(number), "threshold": f"{threshold:g}"})
             for number in range(1, 2 + len(examples) // PAIRS_AT_ONCE)
         ]
         [again] = [one for one in found.dropped if one.threshold == threshold]
-        nearest = _nearest(examples, threshold)
         return {
             "at": at,
             "found": found,
@@ -133,17 +132,11 @@ class ThresholdPage:
             "stored": stored,
             "again": again,
             "chosen": stored if stored.threshold == threshold else again,
-            "listed": [
-                stored if one.threshold == stored.threshold else one
-                for one in found.dropped
-                if one.threshold in _LISTED
-            ],
             "advice": report,
             "recommended": recommended,
             "quality": _quality(report),
             "missing": advice,
-            "above": [one for one in nearest if one.pair.resemblance >= threshold],
-            "below": [one for one in nearest if one.pair.resemblance < threshold],
+            "nearest": _nearest(examples, threshold),
             "begun": next((one for one in parts if one.fields["sample"] == str(begun)), None),
             "next_part": next((one for one in parts if one.first), None),
             "index": _index_problem(session, rules, threshold),
@@ -159,7 +152,7 @@ class ThresholdPage:
         Raises:
             RequestError: it is none that our pages make.
         """
-        number, threshold = whole_number(fields, "sample"), _asked_threshold(fields)
+        number, threshold = read(fields, "sample", whole_number), _asked_threshold(fields)
         if number is None and threshold is None:
             return None
         examples = _reviewed(session, self._sampled.get(session)[0])
@@ -226,7 +219,7 @@ def _asked_threshold(query: Mapping[str, str]) -> float | None:
     name = "threshold"
     if query.get("slider") and query["slider"] != query.get("shown"):
         name = "slider"
-    given = share(query, name, LOWEST_THRESHOLD)
+    given = read(query, name, partial(share, lowest=LOWEST_THRESHOLD))
     return None if given is None else round(given, 2)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import sqlite3
 from contextlib import closing
 from functools import cache
@@ -14,6 +15,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from shingling import Page, ShinglingError, Store
 from shingling.admin.records import Header
 from shingling.admin.transfer import export, restore
+from shingling.errors import StoreError
 from shingling.store.session import Session
 from tests.support.commands import dedup_command
 from tests.support.invariants import ending, text, verify, words
@@ -184,6 +186,7 @@ def test_the_duplicates_of_a_damaged_page_are_originals_until_pages_are_decided_
     with Store.open(url_of(file)) as store:
         store.check(pages_of("a"))
         damage(file, "UPDATE pages SET minima = {minima_cut} WHERE id IN (4, 9)")
+        damage(file, "DELETE FROM texts WHERE page_id IN (4, 9)")
         found = store.admin.check(repair=True)
         assert found.found["page"] == 2
         assert found.is_mended
@@ -323,6 +326,59 @@ def test_a_check_is_refused_while_a_rebuild_has_not_ended(file: Path) -> None:
         with pytest.raises(ShinglingError, match="rebuild --resume"):
             store.admin.check(repair=True)
     execute(file, "UPDATE scheme SET rebuilding = NULL")
+
+
+SCHEMAS = 12  # each with one byte that is no UTF-8
+
+
+@pytest.mark.parametrize("number", range(SCHEMAS))
+@sqlite_only
+def test_a_schema_that_is_no_utf8_is_said_to_be_damaged(
+    file: Path, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(file)
+    raw = bytearray(file.read_bytes())
+    places = [found.start() for found in re.finditer(rb"CREATE (?:TABLE|INDEX|UNIQUE)", raw)]
+    raw[places[number * len(places) // SCHEMAS] + 16] = 0xFF
+    file.write_bytes(raw)
+    for command in ("status", "list", "check"):
+        done = dedup_command(monkeypatch, command, "--store", url_of(file))
+        assert done.code == 2, done
+        assert "damaged (malformed" in done.err
+        assert done.err.count("\n") == 1
+    with pytest.raises(StoreError, match="restore a backup"):
+        Store.open(url_of(file))
+
+
+@pytest.mark.parametrize("seed", range(30))
+@sqlite_only
+def test_a_file_that_is_damaged_at_random_is_mended_or_refused(file: Path, seed: int) -> None:
+    make(file)
+    choice, raw = random.Random(seed), bytearray(file.read_bytes())
+    number = choice.choice([1, 10, 50, 512, 8192])
+    start = choice.randrange(100, len(raw) - number)
+    spread = number <= 50 and choice.random() < 0.5
+    for at in range(start, start + number):
+        raw[choice.randrange(100, len(raw)) if spread else at] = choice.randrange(256)
+    file.write_bytes(raw)
+    try:
+        store = Store.open(url_of(file))
+    except StoreError as error:  # without its schema, there is nothing to read it by
+        assert "restore a backup" in str(error)  # noqa: PT017
+        return
+    group_of = {
+        page.url: number // 3 for site in ("a", "b") for number, page in enumerate(pages_of(site))
+    }
+    with store:
+        sound = store.admin.check().is_sound
+        repaired = store.admin.check(repair=True)
+        assert (repaired.is_sound, repaired.is_mended) == (sound, True), repaired
+        assert store.admin.check().is_sound
+        for page, verdict in zip(pages_of("b"), store.check(pages_of("b")), strict=True):
+            if verdict.is_duplicate:
+                assert verdict.original is not None
+                assert group_of[verdict.original] == group_of[page.url], "dropped for another one"
+    verify(file)
 
 
 COLUMNS = {

@@ -129,7 +129,7 @@ def measures(rows: Iterable[dict[str, Any]]) -> dict[str, tuple[Any, ...]]:
 
 def write_export(file: Path, rows: list[dict[str, Any]]) -> None:
     """Write rows as a store exports its pages, the last one first, and a template behind them."""
-    from shingling.admin.formats.parquet import write_parquet
+    from shingling.admin.files import write_parquet
     from shingling.admin.records import Record
 
     with Store.open(f"sqlite:///{file.with_suffix('.db')}") as store:

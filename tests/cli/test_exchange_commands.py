@@ -17,8 +17,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from shingling import Page, Rules, Scheme, Store, sign
-from shingling.admin.formats.jsonl_csv import read_lines, records_in, write_csv, write_jsonl
-from shingling.admin.formats.parquet import read_parquet, write_parquet
+from shingling.admin.files import (
+    read_lines,
+    read_parquet,
+    records_in,
+    write_csv,
+    write_jsonl,
+    write_parquet,
+)
 from shingling.admin.records import PAGE_FIELDS, Header, Record, checked
 from shingling.fetching.rows import RuleCounts
 from shingling.fetching.stored_rules import pin_rule, save
@@ -198,7 +204,7 @@ def test_a_file_is_replaced_only_when_told_to_and_never_left_half_written(
         raise OSError(28, "No space left on device", "store.jsonl")
 
     with monkeypatch.context() as patch:
-        patch.setattr("shingling.admin.formats.jsonl_csv._encoded", fail)
+        patch.setattr("shingling.admin.files._encoded", fail)
         done = dedup("export", "--store", source, str(file), "--force")
     assert (done.code, "store.jsonl: No space left on device\n" in done.err) == (2, True)
     assert file.read_bytes() == before
@@ -318,7 +324,7 @@ WRONG = {
     "original": ('"original_id": 1', '"original_id": 77', "its original, 77, is missing"),
     "no record": ('{"record": "page", ', "{", "line 13: record is missing"),
     "no minima": ('"minima": "', '"minimal": "', "line 13: minima is missing"),
-    "url": ("a.example/2", "a.example/1", "line 14: a second page has the URL https://a.exam"),
+    "url": ("a.example/2", "a.example/1", "line 13: this page, or one of the next 5, has the"),
     "json": ('{"record": "run"', '{"record" "run"', "line 2: not JSON"),
     "number": ('"id": 1, "spider"', '"id": "1", "spider"', "line 2: id is '1'"),
 }

@@ -173,7 +173,7 @@ def test_a_feed_follows_the_settings(dedup: Any, target: str) -> None:
 def test_an_import_that_fails_ends_its_run(
     dedup: Any, target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shingling.admin.formats.feeds._PAGES_PER_BATCH", 1)
+    monkeypatch.setattr("shingling.admin.importing._PAGES_PER_TRANSACTION", 1)
     check = Store.check
 
     def failing(self: Store, batch: Sequence[Page], **given: Any) -> Any:

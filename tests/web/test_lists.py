@@ -104,12 +104,14 @@ def test_lists_are_those_of_the_stored_pages(
     for order in ORDERS:
         rows = listed(session, {**chosen, "order": order})
         ordered = asked_of({**chosen, "order": order})
-        shown = [(one.original.id, one.duplicates, millionths(one.lowest)) for one in rows]
+        shown = [
+            (one.original.id, one.counts.duplicates, millionths(one.counts.lowest)) for one in rows
+        ]
         assert shown == expected(store, fulfils, order)
         assert shown
         with session.reading() as connection:
             first = groups(connection, ordered, None, 5)
-            pairs = sum(one.duplicates for one in rows)
+            pairs = sum(one.counts.duplicates for one in rows)
             assert (first.total, first.pairs) == (len(rows), pairs)
             many = first_pairs(connection, ordered, 40, None)
             of_each = [members(connection, one.original.id, ordered) for one in rows[:40]]
@@ -124,15 +126,15 @@ def test_lists_are_those_of_the_stored_pages(
 def test_reviews_are_counted_and_the_largest_and_least_alike_come_first(session: Session) -> None:
     store = Store(session)
     rows = listed(session, {})
-    assert sum(one.reviewed for one in rows) == sum(
-        one.duplicates for one in listed(session, {"reviewed": "yes"})
+    assert sum(one.counts.reviewed for one in rows) == sum(
+        one.counts.duplicates for one in listed(session, {"reviewed": "yes"})
     )
     with session.reading() as connection:
         least = least_alike(connection, 20)
         largest = members(connection, rows[0].original.id, asked_of({}), 0, 5000)
         rest = members(connection, rows[0].original.id, asked_of({}), largest[4].page.id, 3)
     assert rest == largest[5:8]
-    assert len(largest) == rows[0].duplicates
+    assert len(largest) == rows[0].counts.duplicates
     near = [page.resemblance or 0.0 for page in store.pages() if page.status == "near"]
     assert [page.resemblance for _, page in least] == sorted(near)[:20]
     assert all(page.original == head.url for head, page in least)

@@ -49,9 +49,9 @@ def ask(
         connection.close()
 
 
-def fields_of(page: str) -> dict[str, str]:
-    """Hidden fields of the form that reviews what a page shows."""
-    form = page.partition('<section class="decide"')[2]
+def fields_of(page: str, action: str = "/review") -> dict[str, str]:
+    """Hidden fields of a form of a page."""
+    form = page.partition(f'action="{action}"')[2].partition("</form>")[0]
     found = re.findall(r'type="hidden" name="([^"]+)" value="([^"]*)"', form)
     return {name: html.unescape(value) for name, value in found}
 
@@ -96,7 +96,7 @@ BAD = {
     "/groups?run=99999999999": "run takes a whole number",
     "/groups?since=yesterday": "since takes a date",
     "/groups?until=9999-12-32": "until takes a date",
-    "/groups?order=price": "order is size or resemblance or date",
+    "/groups?order=price": "order takes size or resemblance or date",
     "/groups?after=%5B1": "The list does not go on there",
     "/groups?after=1_1e400": "The list does not go on there",
     f"/groups?after=1_{2**63}": "The list does not go on there",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--repair", action="store_true", help="remove what is damaged, and make the index again"
+        "--repair", action="store_true", help="keep all that can be read, and make the index again"
     )
 
 
@@ -63,7 +63,7 @@ def _print_findings(found: Findings, *, repaired: bool) -> None:
     elif found.is_mended:
         print_lines("all of it is mended")
     else:
-        print_lines("not all of it can be mended: export the store, and import it into a new one")
+        print_lines("not all of it can be mended: restore a backup")
 
 
 COMMANDS = (

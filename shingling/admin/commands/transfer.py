@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Iterable, Iterator
 
-    from shingling.admin.formats.feeds import Problems
+    from shingling.admin.importing import Problems
     from shingling.admin.records import Header, Record
     from shingling.admin.transfer import Restored
     from shingling.console.progress import Show
@@ -52,8 +52,7 @@ def _add_export_options(parser: argparse.ArgumentParser) -> None:
 def _export(options: argparse.Namespace, settings: DedupSettings) -> int:
     from rich.filesize import decimal
 
-    from shingling.admin.formats.jsonl_csv import output, write_csv, write_jsonl
-    from shingling.admin.formats.parquet import write_parquet
+    from shingling.admin.files import output, write_csv, write_jsonl, write_parquet
     from shingling.admin.transfer import export
 
     writers = {"jsonl": write_jsonl, "csv": write_csv, "parquet": write_parquet}
@@ -136,8 +135,7 @@ def _add_import_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _import(options: argparse.Namespace, settings: DedupSettings) -> int:
-    from shingling.admin.formats.jsonl_csv import is_record, opened, read_lines, records_in
-    from shingling.admin.formats.parquet import read_parquet
+    from shingling.admin.files import is_record, opened, read_lines, read_parquet, records_in
 
     form = _usable_format(options)
     if options.file == "-" and sys.stdin.isatty():
@@ -165,8 +163,7 @@ def _import(options: argparse.Namespace, settings: DedupSettings) -> int:
 
 
 def _usable_format(options: argparse.Namespace) -> str:
-    from shingling.admin.formats.jsonl_csv import format_of
-    from shingling.admin.formats.parquet import require_parquet
+    from shingling.admin.files import format_of, require_parquet
 
     form = format_of(options.file, options.format)
     if form == "parquet":
@@ -213,8 +210,7 @@ def _import_feed(
     options: argparse.Namespace, settings: DedupSettings, lines: Iterable[Line]
 ) -> int:
     """Decide the pages of an old crawl's items, in their order."""
-    from shingling.admin.formats.feeds import Fields
-    from shingling.admin.importing import decide_feed
+    from shingling.admin.importing import Fields, decide_feed
 
     if (settings.scope == "spider") != (options.spider is not None):
         raise UsageError('DEDUP_SCOPE = "spider" and --spider NAME go together', print_help=False)

@@ -189,15 +189,29 @@ class SqliteDatabase(Database):
         with self._named_errors():
             retried(once)
 
+    def become(self, other: Database) -> None:
+        """Have the content of another file instead of one's own, all or nothing."""
+
+        def copy() -> None:
+            with self.engine.connect() as own, other.engine.connect() as sound:
+                raw, source = own.connection.driver_connection, sound.connection.driver_connection
+                assert raw is not None
+                assert source is not None
+                source.backup(raw)
+
+        with self._named_errors():
+            retried(copy)
+
     def trouble(self, error: DBAPIError) -> Trouble | None:
         """`AWAY` where another program has locked it."""
         return Trouble.AWAY if "locked" in str(error.orig) else None
 
     def explained(self, message: str) -> str:
         """Message with its likely reason: SQLite writes even to a file that is only read."""
-        # What SQLite says of a damaged schema may itself be no text.
-        if "malformed" in message or "codec can't decode" in message:
-            return f"the file is damaged ({message}): put a copy of it in its place, or remove it"
+        if "codec can't decode" in message:  # in what SQLite says of a damaged schema
+            message = "malformed names that are no UTF-8"
+        if "malformed" in message:
+            return f"damaged ({message}): run `scrapy dedup check --repair`, or restore a backup"
         if message == "unable to open database file":
             return f"{message}: it, or its folder, cannot be written"
         return "not a SQLite database" if message == "file is not a database" else message

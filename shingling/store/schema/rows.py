@@ -17,7 +17,7 @@ from shingling.store.urls import site_of
 from shingling.text import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from sqlalchemy import RowMapping
 
@@ -200,7 +200,9 @@ def row_from(mapping: RowMapping, fewest_words: int) -> Row:
 def row_of(values: Sequence[Any], fewest_words: int) -> Row:
     """Row of values as they were read, in the order of `COLUMNS`; otherwise as `row_from`."""
     damaged = is_damaged(values)
-    read: list[Any] = stand_in(values) if damaged else [*values]
+    read = [*values]
+    if damaged:
+        read = replaced(values, {*problems_of(values), *ORIGINS["signature"]})
     for place, form in _CONVERTED:
         read[place] = form.read(read[place])
     row = Row(*read)
@@ -234,12 +236,12 @@ def problems_of(values: Sequence[Any]) -> list[str]:
     return [name for (name, one), value in found if not one.check[0](value)]
 
 
-def stand_in(values: Sequence[Any]) -> list[Any]:
-    """Harmless values in place of impossible ones, and a signature that is like no other."""
-    row, wrong = dict(zip(COLUMNS, values, strict=True)), problems_of(values)
-    if "url" in wrong:
+def replaced(values: Sequence[Any], names: Collection[str]) -> list[Any]:
+    """Values of a row with harmless ones in some columns: a signature that is like no other, say."""
+    row = dict(zip(COLUMNS, values, strict=True))
+    if "url" in names:
         row["url"] = (isinstance(row["url"], str) and clean(row["url"])) or f"damaged:{row['id']}"
-    is_original = row["original_id"] is None or "original_id" in wrong
+    is_original = row["original_id"] is None or "original_id" in names
     harmless = {
         "id": row["id"],
         "scope": "",
@@ -250,10 +252,9 @@ def stand_in(values: Sequence[Any]) -> list[Any]:
         "last_verdict": "new",
         "first_seen": 0,
         "last_seen": 0,
+        **blank_signature(row["id"]),
     }
-    for name in wrong:
-        row[name] = harmless.get(name)
-    return [*(row | blank_signature(row["id"])).values()]
+    return [*(row | {name: harmless.get(name) for name in names}).values()]
 
 
 def read_minima(raw: object) -> Minima:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import random
 import sqlite3
 import stat
 import subprocess
@@ -179,23 +178,7 @@ def test_a_damaged_schema_is_named_by_every_door(file: Path, damaged: bytes) -> 
     file.write_bytes(raw.replace(b"TABLE full_keys", damaged))
     found = problems(file)
     assert len(found) == len(DOORS) + 1
-    assert all("the file is damaged (" in line for line in found.values()), found
-
-
-@sqlite_only
-@pytest.mark.parametrize("seed", range(12))
-def test_random_damage_of_a_file_is_named_in_one_line_or_does_no_harm(
-    file: Path, seed: int
-) -> None:
-    random_ = random.Random(seed)
-    raw = bytearray(made(file).read_bytes())
-    if seed % 3 == 0:
-        del raw[random_.randrange(600, len(raw)) :]
-    for _ in range(30 * (seed % 3)):
-        raw[random_.randrange(100, len(raw) if seed % 2 else 8192)] = random_.randrange(256)
-    file.write_bytes(raw)
-    assert seed % 3 or problems(file), "a file that is cut off"
-    problems(file)
+    assert all("damaged (malformed" in line for line in found.values()), found
 
 
 def test_a_clock_that_goes_back_changes_no_verdict_and_waits_for_nobody(

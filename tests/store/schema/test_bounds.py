@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from shingling import Page, Store
-from shingling.admin.formats.feeds import _seconds
+from shingling.admin.importing import _seconds
 from shingling.errors import PageError
 from shingling.store.model import LAST_SECOND, from_seconds
 from shingling.store.urls import site_of

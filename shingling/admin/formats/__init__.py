@@ -1,1 +1,0 @@
-"""The files that `export` writes and `import` reads."""
