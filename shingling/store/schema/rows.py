@@ -237,7 +237,7 @@ def problems_of(values: Sequence[Any]) -> list[str]:
 
 
 def replaced(values: Sequence[Any], names: Collection[str]) -> list[Any]:
-    """Values of a row with harmless ones in some columns: a signature that is like no other, say."""
+    """Values of a row with harmless ones in some columns: signatures that are like no other."""
     row = dict(zip(COLUMNS, values, strict=True))
     if "url" in names:
         row["url"] = (isinstance(row["url"], str) and clean(row["url"])) or f"damaged:{row['id']}"
