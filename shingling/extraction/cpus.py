@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from math import ceil
 from pathlib import Path
 
@@ -20,40 +21,25 @@ def usable_cpus() -> int:
 
 
 def cpu_quota(cgroups: Path, own: Path) -> float | None:
-    """CPUs that control groups of Linux leave to this process; None is all.
+    """CPUs that control groups of Linux, version 2, leave to this process; None is all.
 
     Args:
-        cgroups: where they are mounted, version 2 or 1.
-        own: the file that names those of this process.
+        cgroups: where they are mounted.
+        own: the file that names that of this process.
     """
     quotas = []
     for line in _read(own).splitlines():
-        _, controllers, path = line.split(":", 2)
-        if controllers not in ("", "cpu", "cpu,cpuacct"):
+        if not line.startswith("0::"):  # version 1
             continue
-        root = cgroups / controllers
         # In a container, the path may be that of the host: then the mount itself is ours.
-        group = root / path.strip("/")
+        group = cgroups / line.removeprefix("0::").strip("/")
         for folder in (group, *group.parents):
-            if folder == root.parent:
+            if folder == cgroups.parent:
                 break
-            used, period = _limit(folder, new=not controllers)
-            if used > 0 and period > 0:
+            with suppress(ValueError):  # "max", or no such file
+                used, period = map(int, _read(folder / "cpu.max").split())
                 quotas.append(used / period)
     return min(quotas, default=None)
-
-
-def _limit(folder: Path, *, new: bool) -> tuple[int, int]:
-    """Microseconds of CPU, and of the period that they are for; 0 or less is no limit."""
-    if new:
-        parts = _read(folder / "cpu.max").split()
-    else:
-        parts = [_read(folder / f"cpu.cfs_{name}_us").strip() for name in ("quota", "period")]
-    try:
-        used, period = map(int, parts)
-    except ValueError:  # "max", or no such file
-        return 0, 0
-    return used, period
 
 
 def _read(file: Path) -> str:

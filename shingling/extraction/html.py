@@ -18,7 +18,7 @@ from shingling.text import bounded, clean
 
 if TYPE_CHECKING:
     from shingling.extraction.extractors import ExtractorFunction
-    from shingling.extraction.parsed import ParsedPage, Parser
+    from shingling.extraction.parsed import Parser
 
 EXTRACTION_VERSION = "4"
 """Version of what `extract_page` gives: raise it when pages give another text, title or language.
@@ -222,18 +222,16 @@ def extract_head(
         beginning = clean(html[:_HEAD_BYTES])
         check_markup(beginning)
         page = parser.parse_head(beginning)
-        return Head() if page is None else _head(page, url)
+        if page is None:
+            return Head()
+        canonical = page.canonical
+        if canonical is not None:
+            canonical = urljoin(url or "", bounded(canonical))
+        return Head(page.title, page.language, canonical)
     except (
         Exception
     ):  # there is nothing in it, or too much, a URL that is none, or what a parser trips on
         return Head()
-
-
-def _head(page: ParsedPage, url: str | None) -> Head:
-    canonical = page.canonical
-    if canonical is not None:
-        canonical = urljoin(url or "", bounded(canonical))
-    return Head(page.title, page.language, canonical)
 
 
 def extract(html: bytes | str, url: str | None = None) -> str | None:

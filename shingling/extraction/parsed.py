@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 ENOUGH_WORDS = 80
 """Words of a text below which it may lack what is between two headings."""
 
-ENOUGH_FRACTION = 0.4
-"""Share of the words of a page from which on there is little else to be found."""
-
+_ENOUGH_FRACTION = 0.4  # of the words of a page
 _ENOUGH_CHARACTERS = 2000  # of which the words need not be counted
 _MAX_TITLE_CHARACTERS = 500
 # What single-page applications keep the data of a page in.
@@ -74,6 +72,14 @@ class ParsedPage(ABC):
                 return True
         return self._has_json_attribute()
 
+    def _is_most(self, text: str | None) -> bool:
+        """Whether a text has enough of the page's words: there is little else to be found."""
+        return bool(text) and words(text) >= _ENOUGH_FRACTION * words(self._shown_text())
+
+    @abstractmethod
+    def _shown_text(self) -> str:
+        """Text that the page shows: all of it."""
+
     @abstractmethod
     def _title_text(self) -> str | None:
         """Text of its title element: the one of its head, if there are several."""
@@ -112,6 +118,9 @@ def language_code(declared: str | None) -> str | None:
 
 def is_enough(text: str | None) -> bool:
     """Whether a text is too long to be only what is around an article."""
-    return text is not None and (
-        len(text) > _ENOUGH_CHARACTERS or len(canonical_words(text)) >= ENOUGH_WORDS
-    )
+    return text is not None and (len(text) > _ENOUGH_CHARACTERS or words(text) >= ENOUGH_WORDS)
+
+
+def words(text: str | None) -> int:
+    """Count the words of a text."""
+    return len(canonical_words(text or ""))

@@ -1,4 +1,4 @@
-"""Worker processes, or a thread, that extract pages away from the event loop.
+"""Worker processes, or threads, that extract pages away from the event loop.
 
 A page is slow when it takes more than a second. Where others wait for its worker, the worker is
 ended, and the page is tried again in a process of its own: slow pages have one such process, one
@@ -34,8 +34,7 @@ SLOW_SECONDS = 1.0
 """Seconds after which a page is slow."""
 
 _LOOK_SECONDS = 0.1  # between two looks at a page that takes long
-_MAX_SLOW_PAGES = 16  # that wait for the process of slow pages, or are in it
-# Of these, together; Scrapy fetches nothing while it works on 5 MB.
+# Of slow pages that wait for their process; Scrapy fetches nothing while it works on 5 MB.
 _MAX_SLOW_BYTES = 4_000_000
 _MAX_BODIES_GIVEN_UP = 4096  # that are remembered
 
@@ -52,32 +51,19 @@ class _TooSlowError(Exception):
     """A page is slow, and others wait."""
 
 
-class _Lane:
-    """A thread that waits for the answers of a worker process, or answers itself.
+class _Thread(threading.Thread):
+    """A thread that makes calls; the end of the program does not wait for it."""
 
-    Args:
-        worker: the process; None where there is none.
-    """
+    def __init__(self) -> None:
+        super().__init__(name="dedup-extract", daemon=True)
+        self.calls: SimpleQueue[tuple[Future[Any], Callable[[Any], Any], Any] | None]
+        self.calls = SimpleQueue()
+        self.start()
 
-    def __init__(self, worker: Worker | None) -> None:
-        self.worker = worker
-        self.is_usable = True
-        self._calls: SimpleQueue[tuple[Future[Any], Callable[[Any], Any], Any] | None]
-        self._calls = SimpleQueue()
-        self.thread = threading.Thread(target=self._run, name="dedup-extract", daemon=True)
-        self.thread.start()
-
-    def call(self, function: Callable[[Any], Any], argument: Any) -> asyncio.Future[Any]:
-        """Have the thread call a function."""
-        result: Future[Any] = Future()
-        self._calls.put((result, function, argument))
-        return asyncio.wrap_future(result)
-
-    def _run(self) -> None:
-        while (call := self._calls.get()) is not None:
+    def run(self) -> None:
+        """Make calls until a None comes."""
+        while (call := self.calls.get()) is not None:
             result, function, argument = call
-            if not result.set_running_or_notify_cancel():
-                continue
             try:
                 result.set_result(function(argument))
             except Exception as error:
@@ -85,48 +71,9 @@ class _Lane:
             except BaseException as error:  # an extractor that calls sys.exit fails its page only
                 result.set_exception(ExtractionError("extraction_failed", repr(error)))
 
-    def end(self) -> None:
-        """End the process, whatever it does; a thread ends when it has answered."""
-        if self.is_usable:
-            self.is_usable = False
-            if self.worker is not None:
-                self.worker.kill()
-                self._calls.put((Future(), lambda worker: worker.end(), self.worker))
-            self._calls.put(None)
-
-
-class BodiesGivenUp:
-    """Bodies that took too long, too much memory or their worker, with the reason; the newest."""
-
-    def __init__(self) -> None:
-        self._reasons: OrderedDict[bytes, str] = OrderedDict()
-        self.known = 0  # pages that were not tried again
-
-    def add(self, question: Question, reason: str) -> None:
-        """Remember the body of a page."""
-        self._reasons[_key(question)] = reason
-        if len(self._reasons) > _MAX_BODIES_GIVEN_UP:
-            self._reasons.popitem(last=False)
-
-    def check(self, question: Question) -> None:
-        """Raise ExtractionError if the body of a page was given up before."""
-        if self._reasons and (reason := self._reasons.get(key := _key(question))) is not None:
-            self._reasons.move_to_end(key)
-            self.known += 1
-            raise ExtractionError(reason, "the same body was given up before")
-
-
-def _key(question: Question) -> bytes:
-    """128-bit hash of a question and its body."""
-    name, fetched = question
-    body = fetched.body
-    if isinstance(body, str):
-        body = body.encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(body, digest_size=16, person=name.encode()).digest()
-
 
 class ExtractionPool:
-    """Extracts pages in worker processes, or in one thread where `workers` is 0.
+    """Extracts pages in worker processes, or in one thread at a time where `workers` is 0.
 
     A process is started when a page finds all others busy: small crawls need only one. All methods
     but `close` are called in one event loop.
@@ -137,6 +84,10 @@ class ExtractionPool:
         timeout: seconds after which a page is given up.
         first: a worker process that was started before.
         slow_seconds: after which a page is slow; infinite where no page waits for another one.
+
+    Attributes:
+        seconds: that were spent on pages, by all workers together.
+        not_tried_again: pages whose body was given up before.
     """
 
     def __init__(
@@ -150,20 +101,23 @@ class ExtractionPool:
     ) -> None:
         self.extractor = extractor
         self.timeout = timeout
-        self.given_up = BodiesGivenUp()
-        self.seconds = 0.0  # that all lanes together have spent on pages
+        self.seconds = 0.0
+        self.not_tried_again = 0
         self._slow_seconds = slow_seconds
         self._first = first
         self._uses_processes = workers > 0
-        self._lanes: set[_Lane] = set()
-        # The last one first: a lane is started, in the place of None, when all others are busy.
-        self._free: asyncio.LifoQueue[_Lane | None] = asyncio.LifoQueue()
+        self._workers: set[Worker] = set()
+        self._threads: set[_Thread] = set()
+        self._idle: list[_Thread] = []  # of these
+        # The last one first: a worker is started, in the place of None, when all others are busy.
+        self._free: asyncio.LifoQueue[Worker | None] = asyncio.LifoQueue()
         for _ in range(workers or 1):
             self._free.put_nowait(None)
-        self._waiting = 0  # pages, for a lane
-        self._began: dict[_Lane, float] = {}  # pages that are being extracted
+        self._waiting = 0  # pages, for a worker
+        self._began: dict[asyncio.Future[Any], float] = {}  # pages that are being extracted
         self._slow_turn = asyncio.Lock()
-        self._slow: list[int] = []  # bytes of pages that wait for the slow lane, or are in it
+        self._slow_bytes = 0  # of pages that wait for the process of slow pages, or are in it
+        self._given_up: OrderedDict[bytes, str] = OrderedDict()  # reasons by body; the newest
         self._has_warned = False  # of pages that need a process
         if not workers:
             self._do_without_processes()
@@ -172,7 +126,7 @@ class ExtractionPool:
     def has_slow_page(self) -> bool:
         """Whether a page is slow that is being extracted, or waits for its turn."""
         began_before = time.monotonic() - self._slow_seconds
-        return bool(self._slow) or any(since < began_before for since in self._began.values())
+        return self._slow_bytes > 0 or any(since < began_before for since in self._began.values())
 
     async def extract(self, fetched: Fetched) -> Extraction:
         """Extract and sign the main text of a page.
@@ -199,94 +153,102 @@ class ExtractionPool:
 
     def close(self) -> None:
         """End the workers, also in the middle of a page."""
-        for lane in [*self._lanes]:
-            lane.end()
-            if lane.worker is not None:
-                lane.thread.join()
-        if self._first is not None:
-            self._first.end()
+        for worker in [*self._workers, *filter(None, [self._first])]:
+            worker.end()
+        for thread in [*self._threads]:
+            thread.calls.put(None)
+            if self._uses_processes:
+                thread.join()
 
     async def _ask(self, name: str, fetched: Fetched) -> Any:
         question = name, fetched
         self._waiting += 1
         try:
-            lane = await self._free.get()
+            worker = await self._free.get()
         finally:
             self._waiting -= 1
         try:
-            self.given_up.check(question)
-            if lane is None:
-                lane = await self._start_lane()
+            self._check_given_up(question)
+            if worker is None:
+                worker = await self._started()
             # Where there are slow pages already, less time is lost on the next one.
-            slow_seconds = self._slow_seconds / (2 if self._slow else 1)
-            return await self._answer(lane, question, slow_seconds)
+            slow_seconds = self._slow_seconds / (2 if self._slow_bytes else 1)
+            return await self._answer(worker, question, slow_seconds)
         except _TooSlowError:
             pass
         finally:
-            self._free.put_nowait(lane if lane is not None and lane.is_usable else None)
+            self._free.put_nowait(worker if worker in self._workers else None)
         return await self._answer_slowly(question)
 
     async def _answer_slowly(self, question: Question) -> Any:
         """Answer a question on a slow page, in a process of its own, when it is its turn."""
         size = len(question[1].body)
-        if len(self._slow) >= _MAX_SLOW_PAGES or sum(self._slow) + size > _MAX_SLOW_BYTES:
-            raise self._given_up(question)
-        self._slow.append(size)
+        if self._slow_bytes + size > _MAX_SLOW_BYTES:
+            raise self._give_up(question, "timeout")
+        self._slow_bytes += size
         try:
             try:
                 await asyncio.wait_for(self._slow_turn.acquire(), self.timeout)
             except TimeoutError:
-                raise self._given_up(question) from None
+                raise self._give_up(question, "timeout") from None
+            worker = None
             try:
-                lane = await self._start_lane()
-                try:
-                    return await self._answer(lane, question, self.timeout)
-                finally:
-                    self._end(lane)
+                worker = await self._started()
+                return await self._answer(worker, question, self.timeout)
             finally:
+                self._end(worker)
                 self._slow_turn.release()
         finally:
-            self._slow.remove(size)
+            self._slow_bytes -= size
 
-    async def _answer(self, lane: _Lane, question: Question, slow_seconds: float) -> Any:
-        """Have a lane answer a question, which ends the lane where that takes too long.
+    async def _answer(self, worker: Worker | None, question: Question, slow_seconds: float) -> Any:
+        """Have a worker answer a question; it is ended where that takes too long.
 
         Raises:
             _TooSlowError: the page is slow, and others wait.
             ExtractionError: it took too long, or its worker has ended.
         """
-        ask = self._answer_in_thread if lane.worker is None else lane.worker.ask
-        began = self._began[lane] = time.monotonic()
-        answer = lane.call(ask, question)
+        ask = self._answer_in_thread if worker is None else worker.ask
+        answer = self._in_thread(ask, question)
+        began = self._began[answer] = time.monotonic()
+        wait = min(slow_seconds, self.timeout)
         try:
-            wait = min(slow_seconds, self.timeout)
             while not (await asyncio.wait([answer], timeout=wait))[0]:
                 seconds, wait = time.monotonic() - began, _LOOK_SECONDS
                 if seconds >= self.timeout:
-                    raise self._given_up(question)
-                if seconds >= slow_seconds and self._waiting and lane.worker is not None:
+                    raise self._give_up(question, "timeout")
+                if seconds >= slow_seconds and self._waiting and worker is not None:
                     raise _TooSlowError
             made = answer.result()
         except WorkerDiedError as error:
-            self._end(lane)
-            self.given_up.add(question, "worker_died")
-            raise ExtractionError("worker_died", "the worker process died of it") from error
+            self._end(worker)
+            raise self._give_up(question, "worker_died") from error
         finally:
             self.seconds += time.monotonic() - began
-            del self._began[lane]
+            del self._began[answer]
             if not answer.done():
                 answer.cancel()
-                self._end(lane)
+                self._end(worker)
         if isinstance(made, LastAnswer):
-            self._end(lane)
+            self._end(worker)
             made = made.answer
         if getattr(made, "reason", None) == "too_much_memory":
-            self.given_up.add(question, made.reason)
+            self._give_up(question, made.reason)
         return made
 
-    def _given_up(self, question: Question) -> ExtractionError:
-        self.given_up.add(question, "timeout")
-        return ExtractionError("timeout", "the page took too long")
+    def _give_up(self, question: Question, reason: str) -> ExtractionError:
+        """Remember the body of a page that is not to be tried again."""
+        self._given_up[_key(question)] = reason
+        if len(self._given_up) > _MAX_BODIES_GIVEN_UP:
+            self._given_up.popitem(last=False)
+        return ExtractionError(reason, "the page took too long, or ended its worker")
+
+    def _check_given_up(self, question: Question) -> None:
+        """Raise ExtractionError if the body of a page was given up before."""
+        if self._given_up and (reason := self._given_up.get(key := _key(question))) is not None:
+            self._given_up.move_to_end(key)
+            self.not_tried_again += 1
+            raise ExtractionError(reason, "the same body was given up before")
 
     def _answer_in_thread(self, question: Question) -> Any:
         """Extract a page without a process, unless that could hold up the event loop."""
@@ -304,33 +266,40 @@ class ExtractionPool:
             raise
         return self.extractor.answer(question)
 
-    async def _start_lane(self) -> _Lane:
-        """Start a lane with a process that is ready; without one where that is not possible."""
-        worker = None
+    async def _started(self) -> Worker | None:
+        """Start a process and wait until it is ready; None, for a thread, if it cannot be."""
+        # Not within the time limit of the first page: dictionaries of a language take long.
         if self._uses_processes:
             worker, self._first = self._first or start_worker(), None
-            if worker is None:
-                self._do_without_processes("Worker processes cannot be started")
-        lane = _Lane(worker)
-        self._lanes.add(lane)
-        try:
-            # Not within the time limit of the first page: dictionaries of a language take long.
-            if worker is None:
-                await lane.call(lambda extractor: extractor.warm_up(), self.extractor)
-            else:
-                await lane.call(worker.start, self.extractor)
-        except WorkerDiedError:
-            self._end(lane)
+            if worker is not None:
+                self._workers.add(worker)
+                try:
+                    await self._in_thread(worker.start, self.extractor)
+                except WorkerDiedError:
+                    self._end(worker)
+                else:
+                    return worker
             self._do_without_processes("A worker process did not start")
-            return await self._start_lane()
-        except BaseException:
-            self._end(lane)
-            raise
-        return lane
+        await self._in_thread(lambda extractor: extractor.warm_up(), self.extractor)
+        return None
 
-    def _end(self, lane: _Lane) -> None:
-        lane.end()
-        self._lanes.discard(lane)
+    def _in_thread(self, function: Callable[[Any], Any], argument: Any) -> asyncio.Future[Any]:
+        """Call a function in a thread that does nothing else."""
+        thread = self._idle.pop() if self._idle else _Thread()
+        self._threads.add(thread)
+        result: Future[Any] = Future()
+        result.set_running_or_notify_cancel()  # so that it is not cancelled with what is returned
+        answer = asyncio.wrap_future(result)
+        result.add_done_callback(lambda _: self._idle.append(thread))
+        thread.calls.put((result, function, argument))
+        return answer
+
+    def _end(self, worker: Worker | None) -> None:
+        """End a process, in a thread: what it holds takes a moment to be given back."""
+        if worker is not None and worker in self._workers:
+            self._workers.discard(worker)
+            worker.kill()
+            self._in_thread(lambda ended: ended.end(), worker)
 
     def _do_without_processes(self, problem: str | None = None) -> None:
         self._uses_processes = False
@@ -338,3 +307,12 @@ class ExtractionPool:
             logger.warning("%s; pages are extracted in a thread", problem)
         # It reports every page without main text as an error; the verdict says it too.
         logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
+
+
+def _key(question: Question) -> bytes:
+    """128-bit hash of a question and its body."""
+    name, fetched = question
+    body = fetched.body
+    if isinstance(body, str):
+        body = body.encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(body, digest_size=16, person=name.encode()).digest()

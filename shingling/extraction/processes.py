@@ -100,20 +100,15 @@ class Worker:
             WorkerTimeoutError: it was ended, since it did not get ready in `MAX_START_SECONDS`.
             WorkerDiedError: it has ended before.
         """
-        took_too_long = threading.Event()
-
-        def give_up() -> None:
-            took_too_long.set()
-            self.kill()
-
-        timer = threading.Timer(MAX_START_SECONDS, give_up)
+        began = time.monotonic()
+        timer = threading.Timer(MAX_START_SECONDS, self.kill)
         timer.daemon = True
         timer.start()
         try:
             self.ask(work)
         except WorkerDiedError as error:
             self.end()  # its pipe may be closed a moment before the process has ended
-            if took_too_long.is_set():
+            if time.monotonic() - began >= MAX_START_SECONDS:
                 raise WorkerTimeoutError("a worker process did not get ready") from error
             raise
         finally:
@@ -130,7 +125,7 @@ class Worker:
         try:
             send(self._process.stdin, message)
             answer = receive(self._process.stdout)
-        except (EOFError, OSError) as error:
+        except (EOFError, OSError, ValueError) as error:  # ValueError: the pipe was closed
             raise WorkerDiedError("a worker process has ended") from error
         if isinstance(answer, Exception):
             raise answer

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Self
 from resiliparse.extract.html2text import extract_plain_text
 from resiliparse.parse.html import HTMLParserException, HTMLTree
 
-from shingling.extraction.parsed import ENOUGH_FRACTION, ParsedPage, is_enough
-from shingling.text import canonical_words
+from shingling.extraction.parsed import ParsedPage, is_enough, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,6 +72,10 @@ class ResiliparsePage(ParsedPage):
             for element in self._document.get_elements_by_tag_name(name)[::_DEPTH_CHECKED]
         )
 
+    def _shown_text(self) -> str:
+        text: str = extract_plain_text(self._tree, main_content=False, alt_texts=False)
+        return text
+
     def _title_text(self) -> str | None:
         head = self._tree.head
         found = None if head is None else head.query_selector("title")
@@ -115,14 +118,7 @@ class QuickPage(ResiliparsePage):
 
         page = FastTrafilaturaPage.parse(self._html)
         other = None if page is None else page.main_text(url)
-        return max(own, other, key=_words)
-
-    def _is_most(self, text: str | None) -> bool:
-        """Whether a text has enough of the page's words: there is little else to be found."""
-        if text is None:
-            return False
-        shown = extract_plain_text(self._tree, main_content=False, alt_texts=False)
-        return _words(text) >= ENOUGH_FRACTION * _words(shown)
+        return max(own, other, key=words)
 
 
 def _depth(element: ElementNode | None) -> int:
@@ -131,7 +127,3 @@ def _depth(element: ElementNode | None) -> int:
     while element is not None and depth <= _MAX_DEPTH:
         depth, element = depth + 1, element.parent_element
     return depth
-
-
-def _words(text: str | None) -> int:
-    return len(canonical_words(text or ""))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from lxml.html import HTMLParser, document_fromstring
 
-from shingling.extraction.parsed import ENOUGH_FRACTION, ParsedPage, is_enough
-from shingling.text import canonical_words, nfc
+from shingling.extraction.parsed import ParsedPage, is_enough
+from shingling.text import nfc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -75,13 +75,9 @@ class TrafilaturaPage(ParsedPage):
         # `deduplicate` would make the text depend on the pages extracted before.
         return partial(_extract, self._tree, url=url, include_comments=False, deduplicate=False)
 
-    def _is_most(self, text: str | None) -> bool:
-        """Whether a text has enough of the page's words: there is little else to be found."""
-        if not text:
-            return False
+    def _shown_text(self) -> str:
         texts = "//body//text()[not(parent::script or parent::style or parent::noscript)]"
-        least = ENOUGH_FRACTION * len(canonical_words(" ".join(self._tree.xpath(texts))))
-        return len(canonical_words(text)) >= least
+        return " ".join(self._tree.xpath(texts))
 
     def _title_text(self) -> str | None:
         element = self._tree.find(".//head/title")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shingling.plugin.setting_values import choice, number
+from shingling.plugin.settings import choice, positive
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
@@ -22,12 +22,8 @@ NOTING_ORDER = 950  # nearest to the spider: it sees all that a callback asks fo
 def settings() -> dict[str, Setting]:
     """Declare its settings."""
     return {
-        "DEDUP_FETCH": ("all", "all, observe or skip", choice("all", "observe", "skip")),
-        "DEDUP_SKIP_RISK": (
-            DEFAULT_SKIP_RISK,
-            "a number above 0, at most 1",
-            number(0, 1, above=True),
-        ),
+        "DEDUP_FETCH": ("all", *choice("all", "observe", "skip")),
+        "DEDUP_SKIP_RISK": (DEFAULT_SKIP_RISK, *positive(1)),
     }
 
 

@@ -91,7 +91,6 @@ class SharedLearner:
                 await close_spider(self._crawler)
             return None
         checker.tell = self.tell
-        opened[0].share_texts()
         return opened
 
     async def known(self, site: str) -> None:

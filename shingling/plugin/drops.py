@@ -50,43 +50,38 @@ class Drops:
     """Counts the items that are dropped, and keeps some examples."""
 
     def __init__(self) -> None:
-        self._number = 0
         self._taken: Counter[tuple[str, str]] = Counter()  # by original, and site of the item
-        self._examples: dict[tuple[str, str], list[str]] = {}
+        self._examples: list[str] = []
+        # Of originals that take many items: their last ones before they are too many.
+        self._examples_of: dict[tuple[str, str], list[str]] = {}
 
     def add(self, verdict: Verdict, url: str) -> None:
         """Count an item that is dropped by a verdict on its document."""
         from shingling.store.urls import site_of  # it takes long, and a crawl may have no items
 
-        self._number += 1
         key = str(verdict.original), site_of(url)
-        if key not in self._taken and len(self._taken) >= _MAX_ORIGINALS:
-            return
-        self._taken[key] += 1
-        known = self._examples.get(key)
-        if known is None and len(self._examples) < _MAX_EXAMPLES:
-            known = self._examples[key] = []
-        elif self._taken[key] == _MANY:  # an original that takes many is the better example
-            known = self._examples.setdefault(key, [])
-        if known is not None and len(known) < _MAX_EXAMPLES:
-            known.append(_example(verdict, url))
+        if key in self._taken or len(self._taken) < _MAX_ORIGINALS:
+            self._taken[key] += 1
+        if len(self._examples) < _MAX_EXAMPLES:
+            self._examples.append(_example(verdict, url))
+        if _MANY - _MAX_EXAMPLES < self._taken[key] <= _MANY:
+            self._examples_of.setdefault(key, []).append(_example(verdict, url))
 
-    def warning(self, items: int) -> str | None:
+    def warning(self, dropped: int, items: int) -> str | None:
         """Warning about what was dropped of so many items; None where there is no need for it."""
         (key, most), *_ = self._taken.most_common(1) or [(("", ""), 0)]
         if most > _MANY:
             what = f"{most} items of {key[1]} as duplicates of one page, {key[0][:_MAX_URL]}"
-            examples = self._examples.get(key, [])
-        elif items >= _LEAST_ITEMS and self._number > _MUCH * items:
-            what = f"{self._number} of {items} items"
-            examples = [one for each in self._examples.values() for one in each]
+            examples = self._examples_of[key]
+        elif items >= _LEAST_ITEMS and dropped > _MUCH * items:
+            what, examples = f"{dropped} of {items} items", self._examples
         else:
             return None
         advice = (
             f"Dedup dropped {what}. If some of them are no copies, keep them with DEDUP_ACTION ="
             ' "tag", or name the fields that tell them apart in DEDUP_FIELDS. Examples:'
         )
-        return "\n  ".join([advice, *examples[:_MAX_EXAMPLES]])
+        return "\n  ".join([advice, *examples])
 
 
 def _example(verdict: Verdict, url: str) -> str:

@@ -81,7 +81,7 @@ class SourceMiddleware(BaseSpiderMiddleware):
 
     def process_spider_input(self, response: Response) -> None:
         """Look at what the request has carried, before the callback changes it."""
-        carried = None if response.request is None else Carried.by(response.request)
+        carried = None if response.request is None else Carried.by(response.request, self.crawler)
         if carried is not None:
             self._carried[response] = carried
         if response.status in (HTTPStatus.NOT_FOUND, HTTPStatus.GONE):
@@ -229,10 +229,13 @@ async def close_spider(crawler: Crawler) -> None:
     come from responses. So the engine is paused, and closed when all items are through.
     """
     engine = crawler.engine
-    middleware = crawler.get_spider_middleware(SourceMiddleware)
-    if engine is None or engine.spider is None:
+    if engine is None:
         return
-    if middleware is not None:
+    while engine.spider is not None and not engine.running:  # it is just being started
+        await asyncio.sleep(_LOOK_SECONDS)
+    if engine.spider is None:
+        return
+    if middleware := crawler.get_spider_middleware(SourceMiddleware):
         middleware.is_closing = True
     engine.pause()
     while (slot := engine.scraper.slot) is not None and not slot.is_idle():

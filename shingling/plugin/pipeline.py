@@ -14,7 +14,6 @@ from scrapy.utils.asyncio import is_asyncio_available
 from shingling.errors import SettingsError, ShinglingError
 from shingling.extraction.pool import start_worker
 from shingling.plugin.middleware import (
-    SourceMiddleware,
     close_spider,
     current_source,
     is_parse_command,
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from shingling.plugin.items.decider import ItemDecider
-    from shingling.plugin.middleware import Source
 
 logger = logging.getLogger(__name__)
 
@@ -50,7 +48,7 @@ class DedupPipeline:
         self._report = Report(crawler, settings)
         self._decider: ItemDecider | None = None
         self._loading = asyncio.Lock()
-        self._store_look: asyncio.Task[ShinglingError | None] | None = None
+        self._store_look: asyncio.Task[None] | None = None
         self._closing: asyncio.Task[None] | None = None
         self._items_under_way = 0
         self._idle: asyncio.Future[None] | None = None
@@ -77,7 +75,6 @@ class DedupPipeline:
         if not settings.enabled:
             raise NotConfigured
         pipeline = cls(crawler, settings)
-        crawler.signals.connect(pipeline._engine_started, signal=signals.engine_started)
         crawler.signals.connect(pipeline._spider_closed, signal=signals.spider_closed)
         return pipeline
 
@@ -87,24 +84,13 @@ class DedupPipeline:
         if self._settings.is_store_file:
             self._store_look = asyncio.create_task(self._look_at_store())
 
-    async def _look_at_store(self) -> ShinglingError | None:
-        """Error that says why a store cannot be used with these settings; None if it can."""
+    async def _look_at_store(self) -> None:
+        """End a crawl that cannot use its store before it has gone far."""
         try:
             await asyncio.to_thread(look_at_store, self._settings)
         except ShinglingError as error:
-            return error
-        return None
-
-    def _engine_started(self) -> None:
-        if self._store_look is not None:  # it is not waited for: the crawl begins meanwhile
-            self._closing = asyncio.create_task(self._close_if_unusable(self._store_look))
-
-    async def _close_if_unusable(self, look: asyncio.Task[ShinglingError | None]) -> None:
-        """End a crawl that cannot use its store before it has gone far."""
-        error = await look
-        if error is not None and self._crawler.spider is not None:
             self._report.error_once(str(error))
-            await close_spider(self._crawler)
+            self._closing = asyncio.create_task(close_spider(self._crawler))
 
     async def process_item(self, item: Any) -> Any:
         """Drop or tag an item by the verdict on its document.
@@ -112,7 +98,7 @@ class DedupPipeline:
         Raises:
             DuplicatePage: the document is a duplicate, and `DEDUP_ACTION` is `drop`.
         """
-        source = self._source(item)
+        source = current_source()
         self._items_under_way += 1
         try:
             decider = await self.loaded()
@@ -149,14 +135,6 @@ class DedupPipeline:
             self._crawler, self._settings, self._report, action, first
         )
         return decider
-
-    def _source(self, item: Any) -> Source | None:
-        """Where the item came from, as the first pipeline noted it."""
-        source = current_source()
-        if source is None:  # a project that registers the components by itself
-            middleware = self._crawler.get_spider_middleware(SourceMiddleware)
-            source = None if middleware is None else middleware.take(item)
-        return source
 
     async def close_spider(self) -> None:
         """Wait for the items that are under way, end the workers, and log what became of all."""

@@ -80,9 +80,8 @@ class Report:
         self._logged: set[str] = set()
         self._store_error = ""  # of the last page, unless one has been decided since
 
-    @property
-    def _extra(self) -> dict[str, object]:
-        return {"spider": self._crawler.spider}
+    def _log(self, level: int, message: str) -> None:
+        logger.log(level, "%s", message, extra={"spider": self._crawler.spider})
 
     def start(self) -> None:
         """Say how the crawl is deduplicated."""
@@ -91,14 +90,11 @@ class Report:
         if METHODS[settings.method].threshold:
             decided += f", threshold {settings.threshold:g}"
         workers = f"{settings.workers} worker processes at most" if settings.workers else "a thread"
-        logger.info(
-            "Dedup: store %s, action %s, %s, pages extracted in %s, %s kernel",
-            settings.store_url_without_password,
-            settings.action,
-            decided,
-            workers,
-            "compiled" if COMPILED else "no compiled",
-            extra=self._extra,
+        self._log(
+            logging.INFO,
+            f"Dedup: store {settings.store_url_without_password}, action {settings.action},"
+            f" {decided}, pages extracted in {workers},"
+            f" {'compiled' if COMPILED else 'no compiled'} kernel",
         )
 
     def decided(self, verdict: Verdict, words: int | None) -> None:
@@ -154,12 +150,10 @@ class Report:
             url: of the document.
         """
         if not self._dropped and not self._settings.debug:
-            logger.info(
-                "Dropped the item of %s: %s (no more drops will be shown;"
-                " DEDUP_DEBUG = True shows all)",
-                url[:500],
-                describe_duplicate(verdict),
-                extra=self._extra,
+            self._log(
+                logging.INFO,
+                f"Dropped the item of {url[:500]}: {describe_duplicate(verdict)} (no more drops"
+                " will be shown; DEDUP_DEBUG = True shows all)",
             )
         self._items["dropped"] += 1
         self._dropped[verdict.status] += 1
@@ -184,15 +178,16 @@ class Report:
 
     def warn_once(self, about: str, message: str) -> None:
         """Log a warning, the first time that it is about this."""
-        if about not in self._logged:
-            self._logged.add(about)
-            logger.warning("%s", message, extra=self._extra)
+        self._log_once(logging.WARNING, about, message)
 
     def error_once(self, message: str) -> None:
         """Log an error, the first time that it is this one."""
-        if message not in self._logged:
-            self._logged.add(message)
-            logger.error("%s", message, extra=self._extra)
+        self._log_once(logging.ERROR, message, message)
+
+    def _log_once(self, level: int, about: str, message: str) -> None:
+        if about not in self._logged:
+            self._logged.add(about)
+            self._log(level, message)
 
     @property
     def skipped(self) -> dict[str, int]:
@@ -211,23 +206,20 @@ class Report:
             parts.append(f"{self._items['kept']} kept since their fields differ")
         parts.append(f"{self._items['skipped']} skipped{_listed(self._skipped)}")
         parts.append(f"{self._items['error']} errors")
-        logger.info("Dedup: %d items: %s", total, ", ".join(parts), extra=self._extra)
-        if self._items["kept"]:
-            logger.info(
-                "Dedup: %d near-duplicates were kept since their fields differ: %s; name the fields"
-                " that count in DEDUP_FIELDS",
-                self._items["kept"],
-                _names(self._fields),
-                extra=self._extra,
+        self._log(logging.INFO, f"Dedup: {total} items: {', '.join(parts)}")
+        if kept := self._items["kept"]:
+            self._log(
+                logging.INFO,
+                f"Dedup: {kept} near-duplicates were kept since their fields differ:"
+                f" {_names(self._fields)}; name the fields that count in DEDUP_FIELDS",
             )
         if gone := self._kept_for["original_gone"]:
-            logger.info(
-                "Dedup: %d known duplicates came out, since their originals are no longer met",
-                gone,
-                extra=self._extra,
+            self._log(
+                logging.INFO,
+                f"Dedup: {gone} known duplicates came out, since their originals are no longer met",
             )
-        if warning := self._drops.warning(total):
-            logger.warning("%s", warning, extra=self._extra)
+        if warning := self._drops.warning(self._items["dropped"], total):
+            self._log(logging.WARNING, warning)
         for reason, number in self._skipped.most_common(1):
             if number > _WARN_ABOVE_FRACTION * total and reason in ADVICE:
                 self.warn_once(

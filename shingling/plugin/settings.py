@@ -6,32 +6,21 @@ What takes long to import is imported where a setting needs it: most projects se
 from __future__ import annotations
 
 import difflib
+import json
+import operator
+import os.path
 import re
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
 from functools import cached_property
-from os.path import splitdrive
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from scrapy.utils.conf import closest_scrapy_cfg
 
-from shingling.errors import SettingsError, ShinglingError, StoreError
-from shingling.extraction.extractors import BUILT_IN
-from shingling.plugin.setting_values import (
-    FILLABLE,
-    auto_or_names,
-    boolean,
-    choice,
-    extractor_name,
-    field_name,
-    fillable_names,
-    megabytes,
-    number,
-    number_of_workers,
-    optional,
-    scheme_dict,
-    whole_number,
-)
+from shingling.errors import SettingsError, ShinglingError, StoreError, printable
+from shingling.extraction.cpus import usable_cpus
+from shingling.extraction.extractors import BUILT_IN, find_extractor
 from shingling.rooms import offered
 from shingling.rules.defaults import (
     DEFAULT_EXTRACTOR,
@@ -46,15 +35,25 @@ from shingling.rules.defaults import (
 from shingling.rules.methods import DEFAULT_METHOD, METHODS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from scrapy.settings import BaseSettings
 
     from shingling.rules.rules import Rules
     from shingling.sketch import Scheme
 
-    Setting = tuple[Any, str, Callable[[Any], Any]]
+# What a setting accepts, as a message has it, and what reads a value: of Scrapy's command line, it
+# is a string. Whatever that raises, the value is not accepted.
+Accepted: TypeAlias = tuple[str, Callable[[Any], Any]]
+Setting: TypeAlias = tuple[Any, str, Callable[[Any], Any]]
+"""Its default, and what it accepts."""
 
+FILLABLE = ("text", "title", "language")
+"""What an item's fields can be filled with."""
+
+_TRUE_VALUES, _FALSE_VALUES = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+_MAX_AUTO_WORKERS = 8  # what one event loop can feed
+_MAX_SHOWN = 100  # characters of a name or value in a message
+_MAX_DETAIL = 400
+_LONG_WORD = re.compile(r"(\S{200})\S+")
 _PLAIN_SQLITE = re.compile(r"sqlite:///([\w./ -]+)")  # as SQLAlchemy would read it
 _ATTRIBUTES = {"DEDUP_SCHEME": "scheme_parameters"}  # that are not named as their setting
 
@@ -103,21 +102,18 @@ class DedupSettings:
                 be read.
         """
         from shingling.sketch import Idf, Scheme
-        from shingling.text.languages.stop_words import is_file_name, read_lines
+        from shingling.text.languages.stop_words import read_lines
 
-        parameters = dict(self.scheme_parameters)
-        features = parameters.get("simhash")
-        if isinstance(features, dict) and isinstance(features.get("idf"), str):
-            made = "; `scrapy dedup tune --idf` makes such a file"
-            idf = Idf.from_json(_read_file(features["idf"], made))
-            parameters["simhash"] = {**features, "idf": idf}
-        canonical = parameters.get("canonical")
-        if isinstance(canonical, dict) and is_file_name(canonical.get("stop_words")):
-            name = canonical["stop_words"]
+        def idf(name: str) -> Idf:
+            return Idf.from_json(_read_file(name, "; `scrapy dedup tune --idf` makes such a file"))
+
+        def stop_words(name: str) -> list[str]:
             words = read_lines(_read_file(name, "; the lists of the package are short and long"))
             if not words:
                 raise SettingsError(f"DEDUP_SCHEME: {project_folder() / name} has no words")
-            parameters["canonical"] = {**canonical, "stop_words": words}
+            return words
+
+        parameters = _with_files(self.scheme_parameters, idf, stop_words)
         return Scheme.from_dict({"shingle_size": self.shingle_size, **parameters})
 
     @property
@@ -127,7 +123,10 @@ class DedupSettings:
         if plain is None:
             return self.store_url.startswith("sqlite")
         path = Path(plain[1])
-        return path.exists() or not path.parent.is_dir()
+        try:
+            return path.exists() or not path.parent.is_dir()
+        except OSError:  # too long a name
+            return True
 
     @property
     def store_url_without_password(self) -> str:
@@ -151,17 +150,7 @@ class DedupSettings:
         """How a page is decided."""
         from shingling.rules.rules import Rules
 
-        return Rules(
-            threshold=self.threshold,
-            min_words=self.min_words,
-            method=self.method,
-            simhash_distance=self.simhash_distance,
-            containment=self.containment,
-            window_days=self.window_days,
-            store_text=self.store_text,
-            templates=self.templates,
-            fields=self.fields,
-        )
+        return Rules(**{one.name: getattr(self, one.name) for one in fields(Rules)})
 
     @classmethod
     def from_settings(cls, settings: BaseSettings, *, crawl: bool = True) -> DedupSettings:
@@ -179,23 +168,14 @@ class DedupSettings:
         for name in settings:
             if isinstance(name, str) and name.startswith("DEDUP_") and name not in known:
                 raise SettingsError(_unknown(name, known))
-        values: dict[str, Any] = {"of_rooms": {}}
-        for name, (default, accepted, parse) in known.items():
-            value = settings.get(name, default)
-            try:
-                if name in of_rooms:
-                    values["of_rooms"][name] = parse(value)
-                else:
-                    attribute = _ATTRIBUTES.get(name, name.removeprefix("DEDUP_").lower())
-                    values[attribute] = parse(value)
-            except (ValueError, TypeError, StoreError) as error:
-                # A database URL may hold a password: it is not repeated.
-                shown = "" if name == "DEDUP_STORE_URL" else f" = {value!r}"[:100]
-                detail = f" ({error})" if isinstance(error, ShinglingError) else ""
-                raise SettingsError(
-                    f"{name}{shown} is not accepted{detail}; accepted: {accepted}"
-                ) from None
-        made = cls(**values)
+        values = {name: _read(name, settings, one) for name, one in known.items()}
+        made = cls(
+            **{
+                _ATTRIBUTES.get(name, name.removeprefix("DEDUP_").lower()): values[name]
+                for name in SETTINGS
+            },
+            of_rooms={name: values[name] for name in of_rooms},
+        )
         if not made.enabled and crawl:
             return made
         try:
@@ -210,7 +190,7 @@ class DedupSettings:
         except SettingsError:
             raise
         except ShinglingError as error:
-            raise SettingsError(f"DEDUP_SCHEME: {error}") from None
+            raise SettingsError(f"DEDUP_SCHEME: {_short(str(error))}") from None
         return made
 
 
@@ -219,14 +199,80 @@ def settings_of_rooms() -> dict[str, Setting]:
     return {name: one for settings in offered("settings") for name, one in settings().items()}
 
 
-def _check_fields(settings: DedupSettings) -> None:
-    compared = {settings.url_field, settings.html_field, settings.text_field, settings.title_field}
-    wrong = {*settings.fields} & {*compared, settings.result_field}
-    if settings.fields != "auto" and wrong:
+def _read(name: str, settings: BaseSettings, setting: Setting) -> Any:
+    """Read the value of a setting.
+
+    Raises:
+        SettingsError: it is not accepted.
+    """
+    default, accepted, read = setting
+    value = settings.get(name, default)
+    try:
+        return read(value)
+    except Exception as error:  # a value may be of any class
+        # A database URL may hold a password: it is not repeated.
+        shown = "" if name == "DEDUP_STORE_URL" else f" = {_shown(value)}"
+        detail = f" ({_short(str(error))})" if isinstance(error, ShinglingError) else ""
         raise SettingsError(
-            f"DEDUP_FIELDS: {', '.join(sorted(wrong))} is no field of its own: URL, HTML, text and"
+            f"{name}{shown} is not accepted{detail}; accepted: {accepted}"
+        ) from None
+
+
+def _short(message: str) -> str:
+    """Cut a message that repeats a long value."""
+    words = _LONG_WORD.sub(r"\1…", printable(message))
+    return words if len(words) <= _MAX_DETAIL else f"{words[:_MAX_DETAIL]} …"
+
+
+def _shown(value: Any) -> str:
+    try:
+        return repr(value)[:_MAX_SHOWN]
+    except Exception:  # of an odd class, or a number of thousands of digits
+        return f"a value of the class {type(value).__qualname__}"
+
+
+def _check_fields(settings: DedupSettings) -> None:
+    """Check that fields are not taken for two things at once.
+
+    Raises:
+        SettingsError: they are.
+    """
+    read = {settings.url_field, settings.html_field, settings.text_field, settings.title_field}
+    if settings.result_field in read.union(settings.fill_fields):
+        raise SettingsError(
+            f"DEDUP_RESULT_FIELD = {_shown(settings.result_field)} is not accepted: the result"
+            " would replace what the item has in that field; accepted: the name of another field"
+        )
+    wrong = {*settings.fields} & {*read, settings.result_field}
+    if settings.fields != "auto" and wrong:
+        names = _short(", ".join(sorted(wrong)))
+        raise SettingsError(
+            f"DEDUP_FIELDS: {names} is no field of its own: URL, HTML, text and"
             " title are compared in their own way, and the result is made by dedup"
         )
+
+
+def _with_files(
+    parameters: Mapping[str, Any],
+    idf: Callable[[str], Any],
+    stop_words: Callable[[str], Any],
+) -> dict[str, Any]:
+    """Put what is in files in the place of their names.
+
+    Args:
+        parameters: of a scheme.
+        idf: reads document frequencies.
+        stop_words: reads stop words.
+    """
+    from shingling.text.languages.stop_words import is_file_name
+
+    whole = dict(parameters)
+    simhash, canonical = whole.get("simhash"), whole.get("canonical")
+    if isinstance(simhash, Mapping) and isinstance(simhash.get("idf"), str):
+        whole["simhash"] = {**simhash, "idf": idf(simhash["idf"])}
+    if isinstance(canonical, Mapping) and is_file_name(canonical.get("stop_words")):
+        whole["canonical"] = {**canonical, "stop_words": stop_words(canonical["stop_words"])}
+    return whole
 
 
 def _read_file(name: str, hint: str) -> str:
@@ -236,7 +282,7 @@ def _read_file(name: str, hint: str) -> str:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError, ValueError) as error:
         raise SettingsError(
-            f"DEDUP_SCHEME: {path} cannot be read: {type(error).__name__}{hint}"
+            f"DEDUP_SCHEME: {_short(str(path))} cannot be read: {type(error).__name__}{hint}"
         ) from None
 
 
@@ -252,9 +298,10 @@ def _check_language(scheme: Scheme) -> None:
 
 
 def _unknown(name: str, known: Mapping[str, Setting]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
+    shown = printable(name[:_MAX_SHOWN])
+    close = difflib.get_close_matches(shown, known, n=1)
     hint = f"did you mean {close[0]}?" if close else f"accepted: {', '.join(sorted(known))}"
-    return f"{name} is not a setting of scrapy-shingling; {hint}"
+    return f"{shown} is not a setting of scrapy-shingling; {hint}"
 
 
 def project_folder() -> Path:
@@ -265,7 +312,7 @@ def project_folder() -> Path:
 
 def is_file_name(value: str) -> bool:
     """Whether a store is named by the path of a file; with a colon, it may be half a URL."""
-    return ":" not in splitdrive(value)[1]
+    return ":" not in os.path.splitdrive(value)[1]
 
 
 def store_url(value: Any) -> str:
@@ -293,21 +340,138 @@ def store_url(value: Any) -> str:
     return str(url.render_as_string(hide_password=False))
 
 
-_SCHEME_ACCEPTS = "a dict (or JSON) of unit, ordered, family, canonical = {...} and simhash = {...}"
+def boolean(value: Any) -> bool:
+    """Read True or False, also as Scrapy's command line has them."""
+    if isinstance(value, bool):
+        return value
+    text = str(value).lower()
+    if text not in _TRUE_VALUES + _FALSE_VALUES:
+        raise ValueError
+    return text in _TRUE_VALUES
+
+
+def choice(*choices: str) -> Accepted:
+    """Accept one of some strings."""
+
+    def read(value: Any) -> str:
+        if not isinstance(value, str) or value not in choices:
+            raise ValueError
+        return value
+
+    return f"{', '.join(choices[:-1])} or {choices[-1]}", read
+
+
+def positive(high: float, unit: str = "") -> Accepted:
+    """Accept numbers above 0, up to one."""
+
+    def read(value: Any) -> float:
+        if isinstance(value, (bool, bytes)):
+            raise TypeError
+        number = float(value)
+        if not 0 < number <= high:
+            raise ValueError
+        return number
+
+    return f"a number{unit} above 0, at most {high}", read
+
+
+def whole_number(low: int, high: int, unit: str = "") -> Accepted:
+    """Accept whole numbers between two."""
+
+    def read(value: Any) -> int:
+        if isinstance(value, bool):
+            raise TypeError
+        number = int(value) if isinstance(value, str) else operator.index(value)
+        if not low <= number <= high:
+            raise ValueError
+        return number
+
+    return f"a whole number{unit}, {low} to {high}", read
+
+
+def optional(accepted: Accepted) -> Accepted:
+    """Accept None too."""
+    shown, read = accepted
+    return f"None, or {shown}", lambda value: None if value in (None, "", "None") else read(value)
+
+
+def field_name(value: Any) -> str:
+    """Read a string that is not empty."""
+    if not isinstance(value, str) or not value:
+        raise ValueError
+    return value
+
+
+def extractor_name(value: Any) -> str:
+    """Read the name of an extractor that can be imported."""
+    name = field_name(value)
+    find_extractor(name).load()
+    return name
+
+
+def number_of_workers(value: Any) -> int:
+    """Read a number of worker processes."""
+    if value == "auto":
+        return min(usable_cpus(), _MAX_AUTO_WORKERS)
+    number: int = whole_number(0, 256)[1](value)
+    return number
+
+
+def worker_memory(value: Any) -> int:
+    """Read a size in MB, of 1,048,576 bytes, as bytes; 0 is no limit."""
+    number: int = whole_number(0, 1_000_000)[1](value)
+    if 0 < number < 256:
+        raise ValueError
+    return number << 20
+
+
+def auto_or_names(value: Any) -> str | tuple[str, ...]:
+    """Read `auto`, or names of fields."""
+    return "auto" if value == "auto" else _names(value)
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    """Read names: a list, or with commas in between as Scrapy's command line has them."""
+    names = value.split(",") if isinstance(value, str) else list(value)
+    return tuple(field_name(name).strip() for name in names if name != "" and str(name).strip())
+
+
+def fillable_names(value: Any) -> tuple[str, ...]:
+    """Read some of the names in `FILLABLE`."""
+    chosen = _names(value)
+    if not set(chosen) <= set(FILLABLE):
+        raise ValueError
+    return chosen
+
+
+def scheme_dict(value: Any) -> dict[str, Any]:
+    """Read the parameters of a scheme; files are still named: `idf`, `stop_words`."""
+    try:
+        parameters = json.loads(value) if isinstance(value, str) else value
+    except ValueError as error:
+        raise SettingsError(f"not JSON: {error}") from None
+    if not isinstance(parameters, Mapping):
+        raise TypeError
+    chosen = {
+        name: dict(one) if isinstance(one, Mapping) else one for name, one in parameters.items()
+    }
+    if "shingle_size" in chosen:
+        raise SettingsError("shingle_size is set by DEDUP_SHINGLE_SIZE")
+    if chosen:
+        from shingling.sketch import Scheme
+
+        Scheme.from_dict(_with_files(chosen, lambda _: None, lambda _: True))
+    return chosen
+
+
+_FIELD: Accepted = ("the name of an item's field", field_name)
+_BOOLEAN: Accepted = ("True or False", boolean)
 
 SETTINGS: dict[str, Setting] = {
-    "DEDUP_ACTION": (
-        "drop",
-        "drop, tag or observe",
-        choice("drop", "tag", "observe"),
-    ),
-    "DEDUP_CONTAINMENT": (
-        None,
-        "None, or a number above 0, at most 1",
-        optional(number(0, 1, above=True)),
-    ),
-    "DEDUP_DEBUG": (False, "True or False", boolean),
-    "DEDUP_ENABLED": (True, "True or False", boolean),
+    "DEDUP_ACTION": ("drop", *choice("drop", "tag", "observe")),
+    "DEDUP_CONTAINMENT": (None, *optional(positive(1))),
+    "DEDUP_DEBUG": (False, *_BOOLEAN),
+    "DEDUP_ENABLED": (True, *_BOOLEAN),
     "DEDUP_EXTRACTOR": (
         DEFAULT_EXTRACTOR,
         f"{', '.join(BUILT_IN)}, a name offered by a package, or the import path of a function",
@@ -318,63 +482,38 @@ SETTINGS: dict[str, Setting] = {
         '"auto", or a list of names of fields, which may be empty',
         auto_or_names,
     ),
-    "DEDUP_FILL_FIELDS": (
-        (),
-        f"a list of names among {', '.join(FILLABLE)}",
-        fillable_names,
+    "DEDUP_FILL_FIELDS": ((), f"a list of names among {', '.join(FILLABLE)}", fillable_names),
+    "DEDUP_HTML_FIELD": ("html", *_FIELD),
+    "DEDUP_LISTS": ("keep", *choice("keep", "drop")),
+    "DEDUP_MAX_BYTES": (MAX_BYTES, *whole_number(1, 1_000_000_000, " of bytes")),
+    "DEDUP_METHOD": (DEFAULT_METHOD, *choice(*METHODS)),
+    "DEDUP_MIN_WORDS": (DEFAULT_MIN_WORDS, *whole_number(0, 1_000_000, " of words")),
+    "DEDUP_ON_ERROR": ("keep", *choice("keep", "close")),
+    "DEDUP_RESULT_FIELD": ("dedup", *_FIELD),
+    "DEDUP_SCHEME": (
+        {},
+        "a dict (or JSON) of unit, ordered, family, canonical = {...} and simhash = {...}",
+        scheme_dict,
     ),
-    "DEDUP_HTML_FIELD": ("html", "the name of an item's field", field_name),
-    "DEDUP_LISTS": ("keep", "keep or drop", choice("keep", "drop")),
-    "DEDUP_MAX_BYTES": (
-        MAX_BYTES,
-        "a whole number of bytes, 1 to 1000000000",
-        whole_number(1, 1_000_000_000),
-    ),
-    "DEDUP_METHOD": (DEFAULT_METHOD, ", ".join(METHODS), choice(*METHODS)),
-    "DEDUP_MIN_WORDS": (
-        DEFAULT_MIN_WORDS,
-        "a whole number of words, 0 to 1000000",
-        whole_number(0, 1_000_000),
-    ),
-    "DEDUP_ON_ERROR": ("keep", "keep or close", choice("keep", "close")),
-    "DEDUP_RESULT_FIELD": ("dedup", "the name of an item's field", field_name),
-    "DEDUP_SCHEME": ({}, _SCHEME_ACCEPTS, scheme_dict),
-    "DEDUP_SCOPE": ("all", "all, site or spider", choice("all", "site", "spider")),
-    "DEDUP_SHINGLE_SIZE": (
-        DEFAULT_SHINGLE_SIZE,
-        "a whole number of words, 1 to 100",
-        whole_number(1, 100),
-    ),
+    "DEDUP_SCOPE": ("all", *choice("all", "site", "spider")),
+    "DEDUP_SHINGLE_SIZE": (DEFAULT_SHINGLE_SIZE, *whole_number(1, 100, " of words")),
     "DEDUP_SIMHASH_DISTANCE": (
         DEFAULT_SIMHASH_DISTANCE,
-        f"a whole number of bits, 0 to {MAX_SIMHASH_DISTANCE}",
-        whole_number(0, MAX_SIMHASH_DISTANCE),
+        *whole_number(0, MAX_SIMHASH_DISTANCE, " of bits"),
     ),
-    "DEDUP_STORE_TEXT": (True, "True or False", boolean),
+    "DEDUP_STORE_TEXT": (True, *_BOOLEAN),
     "DEDUP_STORE_URL": (
         "sqlite:///dedup.db",
         "a database URL such as sqlite:///dedup.db",
         store_url,
     ),
-    "DEDUP_TEMPLATES": (True, "True or False", boolean),
-    "DEDUP_TEXT_FIELD": ("text", "the name of an item's field", field_name),
-    "DEDUP_THRESHOLD": (
-        DEFAULT_THRESHOLD,
-        "a number above 0, at most 1",
-        number(0, 1, above=True),
-    ),
-    "DEDUP_TIMEOUT": (
-        30.0,
-        "a number of seconds above 0, at most 3600",
-        number(0, 3600, above=True),
-    ),
-    "DEDUP_TITLE_FIELD": ("title", "the name of an item's field", field_name),
-    "DEDUP_URL_FIELD": ("url", "the name of an item's field", field_name),
-    "DEDUP_WINDOW_DAYS": (
-        None,
-        "None, or a number of days above 0",
-        optional(number(0, 1_000_000, above=True)),
-    ),
+    "DEDUP_TEMPLATES": (True, *_BOOLEAN),
+    "DEDUP_TEXT_FIELD": ("text", *_FIELD),
+    "DEDUP_THRESHOLD": (DEFAULT_THRESHOLD, *positive(1)),
+    "DEDUP_TIMEOUT": (30.0, *positive(3600, " of seconds")),
+    "DEDUP_TITLE_FIELD": ("title", *_FIELD),
+    "DEDUP_URL_FIELD": ("url", *_FIELD),
+    "DEDUP_WINDOW_DAYS": (None, *optional(positive(1_000_000, " of days"))),
     "DEDUP_WORKERS": (
         "auto",
         "auto, 0 for a thread, or a number of processes up to 256",
@@ -383,7 +522,7 @@ SETTINGS: dict[str, Setting] = {
     "DEDUP_WORKER_MEMORY": (
         WORKER_MEMORY_BYTES >> 20,
         "0 for no limit, or a whole number of MB, 256 to 1000000",
-        megabytes(256, 1_000_000),
+        worker_memory,
     ),
 }
-"""Every setting of the core: its default, what it accepts, and what reads a value of it."""
+"""Every setting of the core."""

@@ -14,7 +14,7 @@ from shingling.console.option_types import text, whole_number
 from shingling.console.output import FOUND, print_json, print_lines
 from shingling.console.subcommand import HelpGroup, Subcommand
 from shingling.errors import ShinglingError, require
-from shingling.plugin.setting_values import is_html_file
+from shingling.web.room import is_html_file
 
 if TYPE_CHECKING:
     import argparse

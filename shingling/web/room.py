@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from shingling.errors import SettingsError, ShinglingError, require
-from shingling.plugin.setting_values import html_file
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -19,6 +20,24 @@ logger = logging.getLogger(__name__)
 def settings() -> dict[str, Setting]:
     """Declare its setting."""
     return {"DEDUP_REPORT": (None, "None, or the path of a .html file", html_file)}
+
+
+def is_html_file(name: str) -> bool:
+    """Whether a name is one of a local HTML file."""
+    return name.lower().endswith((".html", ".htm")) and "://" not in name and "\0" not in name
+
+
+def html_file(value: Any) -> str | None:
+    """Read the path of an HTML file, from the working directory as those of Scrapy's feeds."""
+    if value in (None, "", "None"):
+        return None
+    name = os.fspath(value)
+    if not isinstance(name, str) or not is_html_file(name):
+        raise ValueError
+    path = Path(name).absolute()
+    if path.is_dir():
+        raise SettingsError("it is a folder")
+    return str(path)
 
 
 def check_settings(dedup: DedupSettings) -> None:

@@ -29,15 +29,6 @@ def write(folder: Path, files: dict[str, str]) -> None:
         ("0::/a/b\n", {"a/cpu.max": "200000 100000\n", "a/b/cpu.max": "max 100000\n"}, 2.0),
         ("0::/a/b\n", {"a/cpu.max": "200000 100000\n", "a/b/cpu.max": "50000 100000\n"}, 0.5),
         ("0::/docker/of the host\n", {"cpu.max": "300000 100000\n"}, 3.0),
-        (
-            "5:memory:/x\n4:cpu,cpuacct:/x\n",
-            {
-                "cpu,cpuacct/x/cpu.cfs_quota_us": "400000\n",
-                "cpu,cpuacct/x/cpu.cfs_period_us": "100000\n",
-            },
-            4.0,
-        ),
-        ("4:cpu:/\n", {"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "9\n"}, None),
         ("0::/\n", {"cpu.max": "nonsense"}, None),
     ],
 )

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, cast
-
 import pytest
 from hypothesis import example, given, strategies as st
-from itemadapter import ItemAdapter
 from scrapy.http import HtmlResponse
+from scrapy.settings import Settings
 
 from shingling.extraction.html import extract_head
-from shingling.plugin.items.documents import choose_document, fields_of, is_same_page
+from shingling.plugin.items.documents import choose_document, is_same_page
 from shingling.plugin.middleware import Source
+from shingling.plugin.settings import DedupSettings
 from shingling.store import Page, safe_url, site_of
 from tests.hostile.growth import is_linear
-
-if TYPE_CHECKING:
-    from shingling.plugin.settings import DedupSettings
 
 
 def _unsorted_marks(number: int) -> str:
@@ -48,12 +43,12 @@ _ATTACKS = {
     "percent signs": lambda n: "http://host/@" + "%" * n,
 }
 _RESPONSE = HtmlResponse("https://example.org/page")
-_FIELDS = SimpleNamespace(url_field="url", title_field="", text_field="", html_field="")
+_SETTINGS = DedupSettings.from_settings(Settings())
 
 
 def _choose(url: str) -> object:
-    fields = fields_of(ItemAdapter({"url": url}), cast("DedupSettings", _FIELDS))
-    return choose_document(fields, Source(_RESPONSE, is_only_item=True), set(), lambda: False)
+    source = Source(_RESPONSE, is_only_item=True)
+    return choose_document({"url": url}, source, _SETTINGS, set())
 
 
 _USES = {

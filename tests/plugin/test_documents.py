@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -15,9 +15,9 @@ from shingling.plugin.items.documents import (
     Kind,
     Skipped,
     choose_document,
-    fields_of,
     identity,
     is_same_page,
+    own_document,
 )
 from shingling.plugin.middleware import Source
 from shingling.plugin.settings import DedupSettings
@@ -37,11 +37,15 @@ def document_of(
     only: bool = True,
     page: HtmlResponse | None = None,
     before: set[str] | None = None,
-    begun: bool = False,
 ) -> Document | Skipped:
-    fields = fields_of(ItemAdapter(item), SETTINGS)
     source = Source(page or response(), is_only_item=only)
-    return choose_document(fields, source, set() if before is None else before, lambda: begun)
+    return chosen(item, source, set() if before is None else before)
+
+
+def chosen(item: dict[str, Any], source: Source | None, before: set[str]) -> Document | Skipped:
+    """Choose the document of an item, without its own fields, which other tests are about."""
+    document = choose_document(item, source, SETTINGS, before)
+    return replace(document, own_fields=None) if isinstance(document, Document) else document
 
 
 def test_an_item_stands_for_its_page_for_a_list_or_for_itself() -> None:
@@ -89,14 +93,12 @@ def test_a_document_without_a_url_is_named_by_its_page_and_text() -> None:
 
 
 def test_items_without_response_are_compared_only_with_text_and_url() -> None:
-    def chosen(source: Source | None, **item: Any) -> Document | Skipped:
-        return choose_document(fields_of(ItemAdapter(item), SETTINGS), source, set(), lambda: False)
-
     for source in (None, Source(None, is_only_item=True)):
-        assert chosen(source, url="/x") == Skipped("no_content")
-        assert chosen(source, text=TEXT) == Skipped("no_url")
-        assert chosen(source, name="x") == Skipped("no_url")
-        assert chosen(source, url=PAGE, text=TEXT) == Document(Kind.ITEM, PAGE, text=TEXT)
+        assert chosen({"url": "/x"}, source, set()) == Skipped("no_content")
+        assert chosen({"text": TEXT}, source, set()) == Skipped("no_url")
+        assert chosen({"name": "x"}, source, set()) == Skipped("no_url")
+        own = chosen({"url": PAGE, "text": TEXT}, source, set())
+        assert own == Document(Kind.ITEM, PAGE, text=TEXT)
 
 
 @dataclass
@@ -129,8 +131,9 @@ class Url:
 def test_fields_are_read_whatever_their_types(
     item: dict[str, Any], expected: dict[str, Any]
 ) -> None:
-    fields = fields_of(ItemAdapter(item), SETTINGS)._asdict()
-    assert {name: value for name, value in fields.items() if value is not None} == expected
+    assert own_document(ItemAdapter(item), SETTINGS) == Document(
+        Kind.ITEM, **{"url": None, **expected}
+    )
 
 
 @pytest.mark.parametrize(

@@ -74,18 +74,11 @@ def test_what_is_known_changes_neither_verdicts_nor_the_store(
     assert seen[0][0] == seen[1][0]
     for table, rows in seen[0][1].items():
         assert rows == seen[1][1][table], table
-    # Later: /0, /1, /5, /edited, /mirror and the second empty page.
-    assert seen[0][2] == ["0", "6"]
+    # Later: /0, /1, /5, /edited and /mirror.
+    assert seen[0][2] == ["0", "5"]
     assert seen[1][2] == ["0", "0"]
     known_pages = "SELECT page_id FROM texts WHERE body_key IS NOT NULL ORDER BY page_id"
     assert rows_of(project.folder / "known.db", known_pages) == [(n,) for n in range(1, 9)]
-
-
-def test_equal_pages_that_arrive_together_are_extracted_once(crawl: Crawling) -> None:
-    pages = {f"/{n}": PAGES["/1"] for n in range(8)}
-    done = crawl(pages, "-s", "CONCURRENT_REQUESTS=8", "-s", "DEDUP_WORKERS=2")
-    assert done.stat("dedup/known_bodies") == "7"
-    assert sorted(item["dedup"]["status"] for item in done.items) == ["exact"] * 7 + ["new"]
 
 
 def test_a_page_that_is_not_modified_is_unchanged(project: Project, site: str) -> None:

@@ -13,7 +13,7 @@ from datetime import date, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, TypeAlias
 from uuid import UUID
 
 from itemadapter import ItemAdapter
@@ -21,7 +21,7 @@ from scrapy.http import Response
 from scrapy.selector import Selector, SelectorList
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -30,6 +30,9 @@ _MAX_VALUES = 500  # that are looked at, of all that is carried, or of an item
 _MAX_DEPTH = 8
 _MAX_CHARS = 1000  # of a value
 _MIN_CHARS = 3  # of a value that is the same under whatever name
+
+# Identity of an object that is carried, and keys of what it says; None where it may say anything.
+_Object: TypeAlias = "tuple[int, set[str | int] | None]"
 
 _PLAIN = (
     *(str, bytes, int, float, complex, Decimal, Enum, UUID),
@@ -47,20 +50,6 @@ _PREFIXES_NOT_DATA = (
 )
 
 
-class _Object(NamedTuple):
-    """An object that is carried.
-
-    Args:
-        argument: of the callback, that it is or is in; empty in `meta`.
-        identity: of the object.
-        values: keys of what it says; None where it may say anything.
-    """
-
-    argument: str
-    identity: int
-    values: set[str | int] | None
-
-
 def carries_data(request: Request) -> bool:
     """Whether a request carries data for the items of its callback.
 
@@ -73,57 +62,44 @@ def carries_data(request: Request) -> bool:
 
 
 class Carried:
-    """Objects that a request carries, as they are before the callback runs.
-
-    Args:
-        objects: with the objects in them.
-    """
+    """Objects that a request carries, with the objects in them, before the callback runs."""
 
     def __init__(self, objects: list[_Object]) -> None:
         self._objects = objects
 
     @classmethod
-    def by(cls, request: Request) -> Carried | None:
+    def by(cls, request: Request, crawler: Crawler | None = None) -> Carried | None:
         """Look at what a request carries; None where that says nothing."""
         look = _Look()
         try:
-            for argument, value in _objects_of(request):
-                look.argument, look.is_cut = argument, False
-                look.at(value)
+            carried = [*_objects_of(request)]
+            made = _made_of_response(crawler, request) if crawler and carried else ()
+            for argument, value in carried:
+                if argument not in made:
+                    look.is_cut = False
+                    look.at(value)
         except Exception:  # an odd class; in doubt items are kept
-            look.objects.append(_Object("", 0, None))
+            look.objects.append((0, None))
         return cls(look.objects) if look.objects else None
 
-    def has_begun(self, item: Any, injected: Callable[[], Collection[str]]) -> bool:
+    def has_begun(self, item: Any) -> bool:
         """Whether an item was begun with what is carried.
 
         It is one of the objects, or says at least half of what one of them says: a copy may have
         left some of it out, or changed it.
-
-        Args:
-            item: of the callback.
-            injected: finds the names of arguments that were not carried.
         """
+        look = _Look()
         try:
-            arguments = {one.argument for one in self._found_in(item)}
-            return bool(arguments) and ("" in arguments or not arguments.issubset(injected()))
+            said = look.at(item)
         except Exception:  # an odd class; in doubt the item is kept
             return True
-
-    def _found_in(self, item: Any) -> Iterator[_Object]:
-        look = _Look()
-        values = look.at(item)
-        for one in self._objects:
-            if (
-                one.values is None
-                or look.is_cut
-                or one.identity == id(item)
-                or 2 * len(one.values & values) >= len(one.values)
-            ):
-                yield one
+        return look.is_cut or any(
+            values is None or identity == id(item) or 2 * len(values & said) >= len(values)
+            for identity, values in self._objects
+        )
 
 
-def injected_arguments(crawler: Crawler, request: Request) -> Collection[str]:
+def _made_of_response(crawler: Crawler, request: Request) -> Collection[str]:
     """Names of a callback's arguments that scrapy-poet made of the response."""
     poet = sys.modules.get("scrapy_poet")
     middleware = poet and crawler.get_downloader_middleware(poet.InjectionMiddleware)
@@ -159,13 +135,11 @@ class _Look:
     """A look at what objects say, and at no more than a number of values.
 
     Attributes:
-        argument: that is looked at.
         objects: that were seen, and say something.
         is_cut: there is more than was looked at.
     """
 
     def __init__(self) -> None:
-        self.argument = ""
         self.objects: list[_Object] = []
         self.is_cut = False
         self._left = _MAX_VALUES
@@ -196,12 +170,12 @@ class _Look:
             if self.is_cut:
                 break
         if values and type(value) not in _LISTS:
-            self.objects.append(_Object(self.argument, id(whole), values))
+            self.objects.append((id(whole), values))
         return values
 
     def _cut(self, value: Any) -> None:
         self.is_cut = True
-        self.objects.append(_Object(self.argument, id(value), None))
+        self.objects.append((id(value), None))
 
 
 def _key(value: Any, name: Any) -> str | None:

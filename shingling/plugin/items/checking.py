@@ -33,6 +33,9 @@ logger = logging.getLogger(__name__)
 _MAX_TURN_SECONDS = 0.5  # that a document waits for those before it, while there is a slow page
 
 
+_ALWAYS_SHOWN = ("known_bodies", "time/read", "time/store", "batches")
+
+
 class NotStartedError(ShinglingError):
     """The store cannot be opened: no document of the crawl is decided."""
 
@@ -122,12 +125,11 @@ class Checker:
         if isinstance(extracted, Skipped):
             url = response.url if response is not None else document.url or ""
             outcome = Outcome(Verdict("skipped", reason=extracted.reason), url)
-            words = None
         else:
             page, extraction = extracted
             outcome = Outcome(await self._store.check(page), page.url, extraction)
-            words = None if page.signature is None else page.signature.words
-        self._report.decided(outcome.verdict, words)
+        signature = outcome.extraction.signature
+        self._report.decided(outcome.verdict, None if signature is None else signature.words)
         if self.tell is not None and response is not None and document.source is None:
             self.tell(response, outcome.verdict)
         return outcome
@@ -146,16 +148,11 @@ class Checker:
             try:
                 yield
             finally:
-                if before is not None:
-                    await self._done_or_slow(before)
+                while before is not None and not before.done():
+                    await asyncio.wait([before], timeout=_MAX_TURN_SECONDS)
+                    if self._extractor is not None and self._extractor.pool.has_slow_page:
+                        break
                 mine.set_result(None)
-
-    async def _done_or_slow(self, before: asyncio.Future[None]) -> None:
-        """Wait for the turn of the document before, but not for long while there is a slow page."""
-        while not before.done():
-            await asyncio.wait([before], timeout=_MAX_TURN_SECONDS)
-            if self._extractor is not None and self._extractor.pool.has_slow_page:
-                return
 
     async def _started(self) -> DocumentExtractor:
         if self._starting is None:
@@ -180,14 +177,6 @@ class Checker:
         self._extractor = DocumentExtractor(settings, scheme, name, self._store, first)
         return self._extractor
 
-    async def main_text(
-        self, document: Document, response: Response | None, extraction: Extraction
-    ) -> str | None:
-        """Text that people read; see `DocumentExtractor.main_text`."""
-        if self._extractor is None:
-            return None
-        return await self._extractor.main_text(document, response, extraction)
-
     async def withdraw(self, url: str) -> None:
         """Take a document out of the store: its item was dropped by a later pipeline."""
         try:
@@ -204,27 +193,17 @@ class Checker:
         if self._extractor is None:
             return
         await asyncio.to_thread(self._extractor.pool.close)
-        stats = self._crawler.stats
-        stats.set_value("dedup/known_bodies", self._extractor.bodies.known)
-        if not_again := self._extractor.pool.given_up.known:
-            stats.set_value("dedup/not_tried_again", not_again)
-        stats.set_value("dedup/time/read", round(self._extractor.pool.seconds, 3))
-        stats.set_value("dedup/time/store", round(self._store.seconds, 3))
-        stats.set_value("dedup/batches", self._store.batches)
-        if self._extractor.main_texts:
-            stats.set_value("dedup/main_texts", self._extractor.main_texts)
+        stats = {**self._extractor.stats(), **self._store.stats()}
+        for name, value in stats.items():
+            if value or name in _ALWAYS_SHOWN:
+                self._crawler.stats.set_value(f"dedup/{name}", value)
         if missing := self._extractor.main_texts_missing:
-            stats.set_value("dedup/main_texts_missing", missing)
             logger.info(
                 "Dedup: trafilatura gave no main text of %d of %d pages, in time; their items have"
                 " the text that was compared",
                 missing,
                 self._extractor.main_texts,
             )
-        if self._store.full_keys:
-            stats.set_value("dedup/full_keys", self._store.full_keys)
-        if self._store.damaged:
-            stats.set_value("dedup/damaged", self._store.damaged)
 
     async def close_store(self, reason: str) -> None:
         """End the run, and let go of the store.

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from itemadapter import ItemAdapter
 
 from shingling.errors import message_line, printable
 from shingling.plugin.drops import DuplicatePage
-from shingling.plugin.items.carried import injected_arguments
 from shingling.plugin.items.checking import Checker, NotStartedError, Outcome
 from shingling.plugin.items.delivery import Deliveries
 from shingling.plugin.items.documents import (
@@ -20,8 +18,6 @@ from shingling.plugin.items.documents import (
     Kind,
     Skipped,
     choose_document,
-    fields_of,
-    with_own_fields,
 )
 from shingling.plugin.middleware import close_spider
 from shingling.store import Verdict, safe_url
@@ -32,8 +28,6 @@ if TYPE_CHECKING:
 
     from shingling.extraction.pages import Extraction
     from shingling.extraction.processes import Worker
-    from shingling.plugin.items.carried import Carried
-    from shingling.plugin.items.documents import Fields
     from shingling.plugin.middleware import Source
     from shingling.plugin.report import Report
     from shingling.plugin.settings import DedupSettings
@@ -84,47 +78,33 @@ class ItemDecider:
             DuplicatePage: the item is dropped.
         """
         self._deliveries.forget_last()
+        response = None if source is None else source.response
         try:
             document = self._document_of(item, source)
-            outcome = await self._outcome_of(document, source)
+            outcome = await self._outcome_of(document, response)
         except Exception as error:  # an item is never lost because this plugin failed
-            return self._keep_undecided(item, source, error)
+            return self._keep_undecided(item, response, error)
         if outcome.verdict.is_duplicate and self._may_drop(document):
-            self._drop(outcome)
-        return await self._keep(item, document, outcome, source)
+            self._report.dropped(outcome.verdict, outcome.url)
+            raise DuplicatePage(outcome.verdict, "DEBUG" if self._settings.debug else _NEVER_LOGGED)
+        return await self._keep(item, document, outcome, response)
 
     def _document_of(self, item: Any, source: Source | None) -> Document | Skipped:
-        adapter = ItemAdapter(item)
-        response = None if source is None else source.response
-        document = self._choose_document(item, fields_of(adapter, self._settings), source)
-        if isinstance(document, Skipped):
-            return document
-        return with_own_fields(document, adapter, response, self._settings, self._report.began)
+        urls: set[str] = set()
+        if source is not None and source.response is not None:
+            urls = self._urls.setdefault(source.response, urls)
+        document = choose_document(item, source, self._settings, urls, self._report.began)
+        if source is None and isinstance(document, Skipped):
+            self._report.warn_once(
+                "unknown response",
+                f"The response of an item ({_class_name(item)}) is not known, since an errback has"
+                " yielded it or another spider middleware has replaced it. Such items are kept, and"
+                " compared only by a text of their own (DEDUP_TEXT_FIELD).",
+            )
+        return document
 
-    def _choose_document(
-        self, item: Any, fields: Fields, source: Source | None
-    ) -> Document | Skipped:
-        response = None if source is None else source.response
-        if response is None:
-            if source is None and not fields.has_content:
-                self._explain_unknown_response(item)
-            return choose_document(fields, source, set(), lambda: False)
-        if response.request is not None and response.meta.get("dedup") is False:
-            return Skipped("opted_out")
-        assert source is not None
-        begun = partial(self._was_begun_elsewhere, item, response, source.carried)
-        return choose_document(fields, source, self._urls.setdefault(response, set()), begun)
-
-    def _was_begun_elsewhere(self, item: Any, response: Response, carried: Carried | None) -> bool:
-        """Whether an item was begun with what the request of its response has carried."""
-        if carried is None:
-            return False
-        assert response.request is not None
-        return carried.has_begun(item, partial(injected_arguments, self._crawler, response.request))
-
-    async def _outcome_of(self, document: Document | Skipped, source: Source | None) -> Outcome:
+    async def _outcome_of(self, document: Document | Skipped, response: Response | None) -> Outcome:
         """Decide a document; decide it again if the item of its original has been lost."""
-        response = None if source is None else source.response
         if isinstance(document, Skipped):
             verdict = Verdict("skipped", reason=document.reason)
             self._report.decided(verdict, None)
@@ -142,12 +122,12 @@ class ItemDecider:
     def _may_drop(self, document: Document | Skipped) -> bool:
         return self._action == "drop" and (not _is_list(document) or self._settings.lists == "drop")
 
-    def _drop(self, outcome: Outcome) -> NoReturn:
-        self._report.dropped(outcome.verdict, outcome.url)
-        raise DuplicatePage(outcome.verdict, "DEBUG" if self._settings.debug else _NEVER_LOGGED)
-
     async def _keep(
-        self, item: Any, document: Document | Skipped, outcome: Outcome, source: Source | None
+        self,
+        item: Any,
+        document: Document | Skipped,
+        outcome: Outcome,
+        response: Response | None,
     ) -> Any:
         """Let an item go on to the later pipelines, filled and tagged as the settings say."""
         verdict, result = outcome.verdict, outcome.verdict.as_dict()
@@ -159,19 +139,19 @@ class ItemDecider:
             if verdict.status not in ("unchanged", "skipped") and not verdict.is_duplicate:
                 self._deliveries.begin(outcome.url)  # its duplicates wait from now on
             if isinstance(document, Document):
-                await self._fill(item, document, outcome.extraction, source)
+                await self._fill(item, document, outcome.extraction, response)
         self._tag(item, result)
         return item
 
-    def _keep_undecided(self, item: Any, source: Source | None, error: Exception) -> Any:
+    def _keep_undecided(self, item: Any, response: Response | None, error: Exception) -> Any:
         """Let an item go on on which this plugin failed."""
-        self._fail(error, None if source is None else source.response)
+        self._fail(error, response)
         verdict = Verdict("skipped", reason="error")
         self._tag(item, {**verdict.as_dict(), "error": _line(error)})
         return item
 
     async def _fill(
-        self, item: Any, document: Document, extraction: Extraction, source: Source | None
+        self, item: Any, document: Document, extraction: Extraction, response: Response | None
     ) -> None:
         """Put what was extracted into empty fields; only here is the main text asked for."""
         adapter = ItemAdapter(item)
@@ -179,8 +159,8 @@ class ItemDecider:
             if name not in adapter.field_names() or adapter.get(name):
                 continue
             if name == "text":
-                response = None if source is None else source.response
-                value = await self.checker.main_text(document, response, extraction)
+                extractor, _ = await self.checker.opened()
+                value = await extractor.main_text(document, response, extraction)
             else:
                 value = getattr(extraction, name)
             self._put(item, name, value)
@@ -215,14 +195,6 @@ class ItemDecider:
                 ' (DEDUP_TEXT_FIELD) to compare each by itself, or set DEDUP_LISTS = "drop" to'
                 " drop all items of a page that is a duplicate.",
             )
-
-    def _explain_unknown_response(self, item: Any) -> None:
-        self._report.warn_once(
-            "unknown response",
-            f"The response of an item ({_class_name(item)}) is not known, since an errback has"
-            " yielded it or another spider middleware has replaced it. Such items are kept, and"
-            " compared only by a text of their own (DEDUP_TEXT_FIELD).",
-        )
 
     def _fail(self, error: Exception, response: Response | None) -> None:
         """Count and log an error of dedup itself, and close the crawl where that is wanted."""

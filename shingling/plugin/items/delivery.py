@@ -23,15 +23,8 @@ if TYPE_CHECKING:
 _MAX_LOST_URLS = 1000
 
 
-class _Delivery:
-    """The item of an original on its way through the later pipelines."""
-
-    def __init__(self, url: str) -> None:
-        self.url = url
-        self.has_come_out: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-
-
-_current: ContextVar[_Delivery | None] = ContextVar("delivery", default=None)
+# URL of the original whose item the pipelines work on, and whether that has come out.
+_current: ContextVar[tuple[str, asyncio.Future[bool]] | None] = ContextVar("current", default=None)
 
 
 class Deliveries:
@@ -48,21 +41,17 @@ class Deliveries:
     ) -> None:
         self._withdraw = withdraw
         self._max_wait = max_wait
-        self._under_way: dict[str, _Delivery] = {}
-        self._lost: deque[str] = deque(
-            maxlen=_MAX_LOST_URLS
-        )  # for verdicts that are a moment older
-        crawler.signals.connect(self._came_out, signal=signals.item_scraped)
-        for signal in (signals.item_dropped, signals.item_error):
-            crawler.signals.connect(self._was_lost, signal=signal)
+        self._under_way: dict[str, asyncio.Future[bool]] = {}
+        self._lost: deque[str] = deque(maxlen=_MAX_LOST_URLS)  # for verdicts that are older
+        for signal in (signals.item_scraped, signals.item_dropped, signals.item_error):
+            crawler.signals.connect(self._ended, signal=signal)
 
     def begin(self, url: str) -> None:
         """Note that the item of an original goes on to the later pipelines."""
-        delivery = _Delivery(url)
-        self._under_way[url] = delivery
+        has_come_out = self._under_way[url] = asyncio.get_running_loop().create_future()
         if url in self._lost:
             self._lost.remove(url)
-        _current.set(delivery)
+        _current.set((url, has_come_out))
 
     def forget_last(self) -> None:
         """Note that an item without such a document comes: signals are not about the last one."""
@@ -73,31 +62,24 @@ class Deliveries:
 
         An original whose item takes too long counts as one that comes out.
         """
-        delivery = self._under_way.get(url)
-        if delivery is None:
+        has_come_out = self._under_way.get(url)
+        if has_come_out is None:
             return url not in self._lost
-        try:
-            return await asyncio.wait_for(asyncio.shield(delivery.has_come_out), self._max_wait)
-        except TimeoutError:
-            return True
+        await asyncio.wait([has_come_out], timeout=self._max_wait)
+        return has_come_out.result() if has_come_out.done() else True
 
-    async def _came_out(self) -> None:
-        self._end(came_out=True)
-
-    async def _was_lost(self) -> None:
-        delivery = _current.get()
-        if delivery is not None and not delivery.has_come_out.done():
-            try:
-                await self._withdraw(delivery.url)
-            finally:
-                self._end(came_out=False)
-
-    def _end(self, *, came_out: bool) -> None:
-        delivery = _current.get()
-        if delivery is None or delivery.has_come_out.done():
+    async def _ended(self, signal: object) -> None:
+        """Note what has become of the item of an original, and withdraw one that was lost."""
+        url, has_come_out = _current.get() or ("", None)
+        if has_come_out is None or has_come_out.done():
             return
-        delivery.has_come_out.set_result(came_out)
-        if not came_out:
-            self._lost.append(delivery.url)
-        if self._under_way.get(delivery.url) is delivery:
-            del self._under_way[delivery.url]
+        came_out = signal is signals.item_scraped
+        try:
+            if not came_out:
+                await self._withdraw(url)
+        finally:
+            has_come_out.set_result(came_out)
+            if not came_out:
+                self._lost.append(url)
+            if self._under_way.get(url) is has_come_out:
+                del self._under_way[url]

@@ -25,14 +25,13 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qs, unquote, urldefrag, urljoin, urlsplit
 
+from itemadapter import ItemAdapter
+
 from shingling.rules.own_fields import own_fields
 from shingling.store.urls import MAX_URL_CHARS, safe_url
 from shingling.text import bounded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from itemadapter import ItemAdapter
     from scrapy.http import Response
 
     from shingling.plugin.middleware import Source
@@ -49,27 +48,6 @@ class Kind(Enum):
     ITEM = "the item's own text or HTML"
     PAGE = "the page that the item is the only one of"
     LIST = "a page of several items"
-
-
-class Fields(NamedTuple):
-    """What an item says of itself; None where it says nothing.
-
-    Args:
-        url: of the item.
-        title: of the item.
-        text: its own main text.
-        html: its own HTML.
-    """
-
-    url: str | None
-    title: str | None
-    text: str | None
-    html: str | bytes | None
-
-    @property
-    def has_content(self) -> bool:
-        """Whether the item has a text or HTML of its own."""
-        return self.text is not None or self.html is not None
 
 
 @dataclass(frozen=True)
@@ -105,9 +83,48 @@ class Skipped(NamedTuple):
     reason: str
 
 
-def fields_of(adapter: ItemAdapter, settings: DedupSettings) -> Fields:
+def choose_document(
+    item: Any,
+    source: Source | None,
+    settings: DedupSettings,
+    urls_before: set[str],
+    began: float | None = None,
+) -> Document | Skipped:
+    """Choose the document of an item.
+
+    Args:
+        item: of any class that itemadapter knows.
+        source: where the item came from; None where that is not known.
+        settings: name its fields.
+        urls_before: URLs that documents of its response have; that of the item is added.
+        began: when the crawl began, seconds since 1970.
+    """
+    adapter = ItemAdapter(item)
+    response = None if source is None else source.response
+    own = own_document(adapter, settings)
+    if source is None or response is None:
+        if own.text is None and own.html is None:
+            return Skipped("no_content" if own.url else "no_url")
+        chosen: Document | Skipped = own if own.url else Skipped("no_url")
+    else:
+        chosen = _of_response(own, item, source, response, urls_before)
+    if isinstance(chosen, Skipped) or chosen.kind is Kind.LIST:
+        return chosen
+    others = {
+        *(settings.url_field, settings.html_field, settings.text_field),
+        *(settings.title_field, settings.result_field),
+    }
+    values = ((name, adapter[name]) for name in adapter if name not in others)
+    urls = [chosen.url] if chosen.url else []
+    if response is not None:
+        urls += _urls_of(response)
+    return replace(chosen, own_fields=own_fields(values, urls, began=began))
+
+
+def own_document(adapter: ItemAdapter, settings: DedupSettings) -> Document:
     """Take what an item says of itself, whatever the types of its fields are."""
-    return Fields(
+    return Document(
+        Kind.ITEM,
         url=_url(adapter.get(settings.url_field)),
         title=_title(adapter.get(settings.title_field)),
         text=_text(adapter.get(settings.text_field)),
@@ -115,33 +132,30 @@ def fields_of(adapter: ItemAdapter, settings: DedupSettings) -> Fields:
     )
 
 
-def with_own_fields(
-    document: Document,
-    adapter: ItemAdapter,
-    response: Response | None,
-    settings: DedupSettings,
-    began: float,
-) -> Document:
-    """Document with digests of what else its item says.
-
-    Args:
-        document: of the item.
-        adapter: of the item.
-        response: that it came from; None where there is none.
-        settings: name the fields that are no data of its own.
-        began: when the crawl began, seconds since 1970.
-    """
-    if document.kind is Kind.LIST:
-        return document
-    others = {
-        *(settings.url_field, settings.html_field, settings.text_field),
-        *(settings.title_field, settings.result_field),
-    }
-    values = ((name, adapter[name]) for name in adapter if name not in others)
-    urls = [document.url] if document.url else []
-    if response is not None:
-        urls += _urls_of(response)
-    return replace(document, own_fields=own_fields(values, urls, began=began))
+def _of_response(
+    own: Document, item: Any, source: Source, response: Response, urls_before: set[str]
+) -> Document | Skipped:
+    """Choose the document of an item that came from a response."""
+    if response.request is not None and response.meta.get("dedup") is False:
+        return Skipped("opted_out")
+    if not (200 <= response.status < 300 or response.status == HTTPStatus.NOT_MODIFIED):
+        return Skipped("http_status")
+    url = _joined(response, own.url)
+    if own.text is not None or own.html is not None:
+        if source.is_only_item:
+            return replace(own, url=url or response.url)
+        if url in (None, response.url) or url in urls_before:
+            return replace(own, url=None, source=response.url)
+        urls_before.add(url)
+        return replace(own, url=url, source=response.url)
+    has_its_url = url is not None and any(is_same_page(url, one) for one in _urls_of(response))
+    if not has_its_url and source.carried is not None and source.carried.has_begun(item):
+        return Skipped("not_its_page")
+    if not source.is_only_item:
+        return Document(Kind.LIST, response.url)
+    if url is None or has_its_url:
+        return Document(Kind.PAGE, url or response.url)
+    return Document(Kind.PAGE, url, canonical=url)
 
 
 def _url(value: Any) -> str | None:
@@ -177,54 +191,6 @@ def _html(value: Any) -> str | bytes | None:
     return _text(value)
 
 
-def choose_document(
-    fields: Fields,
-    source: Source | None,
-    urls_before: set[str],
-    was_begun_elsewhere: Callable[[], bool],
-) -> Document | Skipped:
-    """Choose the document of an item.
-
-    Args:
-        fields: of the item.
-        source: where the item came from; None where that is not known.
-        urls_before: URLs that documents of this response have; that of the item is added.
-        was_begun_elsewhere: whether the item was, with what its request has carried; it is asked
-            only where that matters.
-    """
-    response = None if source is None else source.response
-    if response is not None and not _has_page(response):
-        return Skipped("http_status")
-    is_only_item = source is None or source.is_only_item
-    url = _joined(response, fields.url)
-    if fields.has_content:
-        own = Document(Kind.ITEM, url, title=fields.title, text=fields.text, html=fields.html)
-        if response is None:
-            return own if url else Skipped("no_url")
-        if is_only_item:
-            return replace(own, url=url or response.url)
-        is_new = url is not None and url != response.url and url not in urls_before
-        if url is not None and is_new:
-            urls_before.add(url)
-        return replace(own, url=url if is_new else None, source=response.url)
-    if response is None:
-        return Skipped("no_content" if url else "no_url")
-    has_its_url = url is not None and _is_url_of(url, response)
-    if not has_its_url and was_begun_elsewhere():
-        return Skipped("not_its_page")
-    if not is_only_item:
-        return Document(Kind.LIST, response.url)
-    if url is None or has_its_url:
-        return Document(Kind.PAGE, url or response.url)
-    return Document(Kind.PAGE, url, canonical=url)
-
-
-def _has_page(response: Response) -> bool:
-    """Whether a response has what was asked for, or says that it has not changed."""
-    status = response.status
-    return 200 <= status < 300 or status == HTTPStatus.NOT_MODIFIED
-
-
 def identity(document: Document, page_url: str, text_hash: bytes) -> str:
     """URL under which a document is stored.
 
@@ -251,11 +217,6 @@ def is_same_page(a: str, b: str) -> bool:
     return all(first[2][name] == second[2][name] for name in first[2].keys() & second[2].keys())
 
 
-def _is_url_of(url: str, response: Response) -> bool:
-    """Whether a URL is that of a response, of its request or of one of its redirects."""
-    return any(is_same_page(url, one) for one in _urls_of(response))
-
-
 def _urls_of(response: Response) -> list[str]:
     urls = [response.url]
     if response.request is not None:
@@ -263,10 +224,10 @@ def _urls_of(response: Response) -> list[str]:
     return [*map(str, urls)]
 
 
-def _joined(response: Response | None, url: str | None) -> str | None:
+def _joined(response: Response, url: str | None) -> str | None:
     """URL of an item; a relative one begins where its response is."""
-    if response is None or url is None:
-        return url
+    if url is None:
+        return None
     try:
         return urljoin(response.url, url)
     except ValueError:

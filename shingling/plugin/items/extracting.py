@@ -6,21 +6,22 @@ import asyncio
 from contextlib import suppress
 from contextvars import Context
 from dataclasses import replace
+from functools import partial
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 from w3lib.encoding import http_content_type_encoding
 
-from shingling.errors import ExtractionError
+from shingling.errors import ExtractionError, StoreError
 from shingling.extraction.extractors import find_extractor
 from shingling.extraction.html import Head, sniff_html
 from shingling.extraction.pages import Extraction, Fetched, PageExtractor
 from shingling.extraction.pool import ExtractionPool
 from shingling.plugin.items.documents import Document, Kind, Skipped, identity, is_same_page
-from shingling.plugin.items.known_bodies import Body, KnownBodies, extraction_of
 from shingling.rules.defaults import DEFAULT_EXTRACTOR
 from shingling.store import Page, safe_url, site_of
+from shingling.store.queries import page_by_url, pages_by_body
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -32,14 +33,30 @@ if TYPE_CHECKING:
     from shingling.plugin.settings import DedupSettings
     from shingling.sketch import Scheme
 
-
 _T = TypeVar("_T")
 
 _COMPARED_ONLY = DEFAULT_EXTRACTOR  # its texts are not for people
 
 
+class Body(NamedTuple):
+    """What is in a body.
+
+    Args:
+        extraction: what was extracted from it.
+        key: hash of the body, and of how it is extracted; None where texts are not kept.
+        is_new: whether the store should keep the key with the page.
+    """
+
+    extraction: Extraction
+    key: bytes | None = None
+    is_new: bool = False
+
+
 class DocumentExtractor:
-    """Extracts documents in worker processes.
+    """Extracts documents in worker processes, but not bodies that the store knows the text of.
+
+    An extractor of one version extracts the same from the same bytes: verdicts do not depend on
+    what is known, only time does.
 
     Args:
         settings: of the crawl.
@@ -60,25 +77,22 @@ class DocumentExtractor:
         self._settings = settings
         self._spider = spider
         self._store = store
-        found = find_extractor(settings.extractor)
-        extractor = PageExtractor(
+        self._extractor = PageExtractor(
             scheme,
-            found,
+            find_extractor(settings.extractor),
             settings.max_bytes,
             refuse_apps=True,
             worker_memory=settings.worker_memory,
         )
-        self.pool = ExtractionPool(extractor, settings.workers, settings.timeout, first=first)
-        # What the store knows of a body is its text, which it may be told not to keep.
-        self.bodies = KnownBodies(extractor, self.pool, store if settings.store_text else None)
+        self.pool = ExtractionPool(self._extractor, settings.workers, settings.timeout, first=first)
+        self._known_bodies = 0  # pages that did not have to be extracted
         self.main_texts = 0  # that trafilatura was asked for
         self.main_texts_missing = 0  # of these, that it did not give
-        self._shared: WeakKeyDictionary[Response, dict[str, asyncio.Task[Body]]] | None = None
+        # Bodies of responses by the URL that they are stored under, and what pages say of
+        # themselves: their items, and whoever learns from pages, share them.
+        self._bodies: WeakKeyDictionary[Response, dict[str, asyncio.Task[Body]]]
+        self._bodies = WeakKeyDictionary()
         self._heads: WeakKeyDictionary[Response, asyncio.Task[Head]] = WeakKeyDictionary()
-
-    def share_texts(self) -> None:
-        """Extract a response once for its items and for `page`."""
-        self._shared = WeakKeyDictionary()
 
     async def extract(
         self, document: Document, response: Response | None
@@ -93,11 +107,12 @@ class DocumentExtractor:
             The page that the store is to check and what was extracted, or why the document is
             skipped.
         """
-        if document.canonical is not None and not await self._declares(
-            document.canonical, response
-        ):
-            return Skipped("not_its_page")
-        body = await self._text(document, response)
+        if document.canonical is not None:
+            assert response is not None
+            declared = (await self._head(response)).canonical
+            if declared is None or not is_same_page(declared, document.canonical):
+                return Skipped("not_its_page")
+        body = await self._body(document, response)
         extraction, own = body.extraction, document.own_fields
         if document.kind is Kind.ITEM and response is not None:
             extraction = await self._with_head(extraction, document, response)
@@ -117,36 +132,11 @@ class DocumentExtractor:
             scope=self._scope(url),
             reason=extraction.reason,
             # What the store knows of a body is what was extracted from it: not the item's title.
-            body_key=body.new_key if document.title is None else None,
+            body_key=body.key if body.is_new and document.title is None else None,
             fields=own if own is None or body.key is None else own.made_of(body.key),
             teaches=document.kind is not Kind.ITEM or response is None or sniff_html(response.body),
         )
         return page, extraction
-
-    async def _text(self, document: Document, response: Response | None) -> Body:
-        """Extract the text of a document."""
-        url = document.url or (response.url if response is not None else "")
-        scope = self._scope(url)
-        fetched = fetched_for(document, response, self._settings.max_bytes)
-        if isinstance(fetched, Skipped):
-            return Body(Extraction(reason=fetched.reason))
-        if isinstance(fetched, NotModified):
-            page = await self._store.as_read(url, scope)
-            if page is None or page.signature is None:
-                return Body(Extraction(reason="not_modified"))
-            return Body(extraction_of(page))
-        if self._shared is None or response is None or fetched.body is not response.body:
-            return await self.bodies.extract(fetched, safe_url(url), scope)
-        return await self._shared_text(fetched, url, response)
-
-    async def _shared_text(self, fetched: Fetched, url: str, response: Response) -> Body:
-        """Extract the body of a response once, for its item and for what is noted of it."""
-        assert self._shared is not None
-        tasks = self._shared.setdefault(response, {})
-        if url not in tasks:
-            scope = self._scope(url)
-            tasks[url] = detached_task(self.bodies.extract(fetched, safe_url(url), scope))
-        return await asyncio.shield(tasks[url])
 
     async def page(self, response: Response) -> tuple[Extraction, str | None] | None:
         """Extract the page of a response, and the URL that it declares as canonical.
@@ -157,7 +147,7 @@ class DocumentExtractor:
         fetched = fetched_page(response)
         if fetched is None or len(fetched.body) > self._settings.max_bytes:
             return None
-        extraction = (await self._shared_text(fetched, response.url, response)).extraction
+        extraction = (await self._shared_body(fetched, response.url, response)).extraction
         if b"canonical" not in response.body:
             return extraction, None
         return extraction, (await self._head(response)).canonical
@@ -191,6 +181,58 @@ class DocumentExtractor:
             return extraction.text
         return main.text
 
+    def stats(self) -> dict[str, float]:
+        """Count what a crawl says of its extractions at its end, by stats key."""
+        return {
+            "known_bodies": self._known_bodies,
+            "not_tried_again": self.pool.not_tried_again,
+            "main_texts": self.main_texts,
+            "main_texts_missing": self.main_texts_missing,
+            "time/read": round(self.pool.seconds, 3),
+        }
+
+    async def _body(self, document: Document, response: Response | None) -> Body:
+        """Extract the text of a document."""
+        url = document.url or (response.url if response is not None else "")
+        fetched = fetched_for(document, response, self._settings.max_bytes)
+        if isinstance(fetched, Skipped):
+            if fetched.reason == "not_modified":  # the store has what the server would send
+                found = partial(page_by_url, url=url, scope=self._scope(url))
+                page = await self._store.run(found)
+                if page is not None and page.signature is not None:
+                    return Body(_extraction_of(page))
+            return Body(Extraction(reason=fetched.reason))
+        if response is None or fetched.body is not response.body:
+            return await self._known_or_new(fetched, url)
+        return await self._shared_body(fetched, url, response)
+
+    async def _shared_body(self, fetched: Fetched, url: str, response: Response) -> Body:
+        """Extract the body of a response once, for all that ask for it under a URL."""
+        tasks = self._bodies.setdefault(response, {})
+        if url not in tasks:
+            tasks[url] = detached_task(self._known_or_new(fetched, url))
+        return await asyncio.shield(tasks[url])
+
+    async def _known_or_new(self, fetched: Fetched, url: str) -> Body:
+        """Take what was extracted from a body before, or extract it."""
+        # What the store knows of a body is its text, which it may be told not to keep.
+        has_key = fetched.is_html and self._settings.store_text
+        key = self._extractor.body_key(fetched) if has_key else None
+        if key is not None:
+            page = None
+            # Otherwise the check, which needs the database, waits for it or says what is wrong.
+            with suppress(StoreError):
+                page = (await self._store.run(partial(pages_by_body, keys=[key]))).get(key)
+            if page is not None and page.signature is not None:
+                self._known_bodies += 1
+                is_kept = (page.url, page.scope) == (safe_url(url), self._scope(url))
+                return Body(_extraction_of(page), key, is_new=not is_kept)
+        try:
+            extraction = await self.pool.extract(fetched)
+        except ExtractionError as error:
+            extraction = Extraction(reason=error.reason)
+        return Body(extraction, key, is_new=key is not None)
+
     async def _with_head(
         self, extraction: Extraction, document: Document, response: Response
     ) -> Extraction:
@@ -214,12 +256,6 @@ class DocumentExtractor:
         except ExtractionError:  # it took too long, or ended the worker
             return Head()
 
-    async def _declares(self, url: str, response: Response | None) -> bool:
-        """Whether a page declares a URL as canonical."""
-        assert response is not None
-        declared = (await self._head(response)).canonical
-        return declared is not None and is_same_page(declared, url)
-
     def _scope(self, url: str) -> str:
         if self._settings.scope == "site":
             return site_of(safe_url(url))
@@ -234,13 +270,7 @@ def detached_task(work: Coroutine[Any, Any, _T]) -> asyncio.Task[_T]:
     return asyncio.create_task(work, context=Context())
 
 
-class NotModified:
-    """The server says that the page is still what the store has: status 304."""
-
-
-def fetched_for(
-    document: Document, response: Response | None, max_bytes: int
-) -> Fetched | NotModified | Skipped:
+def fetched_for(document: Document, response: Response | None, max_bytes: int) -> Fetched | Skipped:
     """Choose what a document is extracted from.
 
     Args:
@@ -257,7 +287,7 @@ def fetched_for(
         return Fetched(document.html, is_html=True, url=document.url)
     assert response is not None
     if response.status == HTTPStatus.NOT_MODIFIED:
-        return NotModified()
+        return Skipped("not_modified")
     if not response.body:
         return Skipped("no_main_text")
     if len(response.body) > max_bytes:
@@ -272,3 +302,8 @@ def fetched_page(response: Response) -> Fetched | None:
         return None
     encoding = http_content_type_encoding(header.decode("latin-1"))
     return Fetched(response.body, is_html=True, url=response.url, encoding=encoding)
+
+
+def _extraction_of(page: Page) -> Extraction:
+    """Take from a stored page what was extracted from it then."""
+    return Extraction(page.prepared, page.title, page.language, page.signature)

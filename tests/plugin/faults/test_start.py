@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import sys
 import uuid
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from scrapy.settings import Settings
 
@@ -94,7 +96,10 @@ def test_a_crawl_with_a_wrong_setting_does_not_start(
 
 # None is no wrong value: Scrapy takes the default for it.
 NO_NAMES: list[Any] = ["", 5, b"name", [], True]
-NO_NUMBERS: list[Any] = ["", "many", "nan", "1e", [], {}, True, object(), float("nan")]
+NO_NUMBERS: list[Any] = [
+    *("", "many", "nan", "1e", [], {}, True, object(), b"1", float("nan"), float("-inf"), "-inf"),
+    *(10**400, -(10**400), "9" * 5000),
+]
 WRONG: dict[str, list[Any]] = {
     "DEDUP_ACTION": ["", "Drop", "delete", True, 0, [], ["drop"], {}],
     "DEDUP_CONTAINMENT": ["many", "nan", [], True, 0, -0.1, 1.0001, "80%"],
@@ -155,17 +160,77 @@ def test_a_wrong_value_is_refused_with_setting_value_and_what_is_accepted(name: 
             assert repr(value)[:50] in message
 
 
-def test_a_long_wrong_value_is_shown_cut_and_on_one_line() -> None:
-    with pytest.raises(SettingsError) as caught:
-        DedupSettings.from_settings(Settings({"DEDUP_ACTION": "\x1b[31m\n" * 10_000}))
-    assert len(str(caught.value)) < 300
-    assert str(caught.value).isprintable()
+class Odd:
+    """A value that fails whatever is done with it."""
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError
+
+    def __repr__(self) -> str:
+        raise RuntimeError
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+LONG = ["x" * 2000, "a.b" * 700, "/".join(["x" * 200] * 10), "\x1b[31m\n" * 10_000]
+ODD: list[Any] = [
+    *(10**400, -(10**400), 10**5000, "9" * 5000, float("nan"), float("inf"), -1, 1.5, 1j),
+    *(True, False, None, "", "None", b"", b"1", b"auto", [], [[]], (), {}, {"a": Odd()}, set()),
+    *(Odd(), Odd, object(), len, np.zeros((2, 2)), np.int64(3), Decimal("0.5"), "[" * 100_000),
+    *(LONG, *LONG, *(f"{one}.html" for one in LONG), *(f"sqlite:///{one}" for one in LONG)),
+    *({one: 1} for one in LONG),
+    *({"unit": one} for one in LONG),
+    *({"canonical": {"stop_words": one}} for one in LONG),
+    *({"simhash": {"features": "words", "idf": one}} for one in LONG),
+]
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_any_value_is_taken_or_refused_in_one_line_that_is_not_long(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for value in ODD:
+        try:
+            made = DedupSettings.from_settings(Settings({name: value}))
+        except SettingsError as error:
+            message = str(error)
+            assert message.startswith(name), message
+            assert len(message) < 600 + len(str(tmp_path)), message
+            assert message.isprintable(), message
+        else:
+            assert isinstance(made.is_store_file, bool)
+
+
+FIELDS = ("URL", "TITLE", "TEXT", "HTML")
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        *(({"DEDUP_RESULT_FIELD": one.lower()}, f"'{one.lower()}' is not") for one in FIELDS),
+        *(
+            ({f"DEDUP_{one}_FIELD": "body", "DEDUP_RESULT_FIELD": "body"}, "'body' is not")
+            for one in FIELDS
+        ),
+        ({"DEDUP_FILL_FIELDS": "language", "DEDUP_RESULT_FIELD": "language"}, "'language' is not"),
+    ],
+)
+def test_a_result_that_would_replace_what_an_item_has_is_refused(
+    settings: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(SettingsError, match=f"^DEDUP_RESULT_FIELD = {said} accepted"):
+        DedupSettings.from_settings(Settings(settings))
 
 
 def test_an_unknown_name_is_refused_with_the_names_that_are_known() -> None:
     with pytest.raises(SettingsError) as caught:
         DedupSettings.from_settings(Settings({"DEDUP_QQQQQQQQQQQQ": 1}))
     assert "DEDUP_QQQQQQQQQQQQ is not a setting" in str(caught.value)
+    with pytest.raises(SettingsError) as long:
+        DedupSettings.from_settings(Settings({"DEDUP_\n" + "Q" * 100_000: 1}))
+    assert len(str(long.value)) < 900
+    assert str(long.value).isprintable()
     assert [name for name in KNOWN if name not in str(caught.value)] == []
 
 

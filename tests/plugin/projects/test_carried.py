@@ -320,7 +320,7 @@ def begun(item: Any, carried: Any) -> bool:
     found = []
     for one in (request({"data": carried}), request(data=carried)):
         seen = Carried.by(one)
-        found.append(seen is not None and seen.has_begun(item, list))
+        found.append(seen is not None and seen.has_begun(item))
     assert found[0] == found[1]
     return found[0]
 
