@@ -228,8 +228,9 @@ class Rebuild:
                     made = dict(zip(COLUMNS, row.values(), strict=True))
                     of_page = update(pages).where(pages.c.id == row.id)
                     connection.execute(of_page.values({name: made[name] for name in names}))
+                keys = (NEXT.bands, NEXT.samples)
                 index_pages(
-                    self._database, connection, self._plan.scheme, self._index, originals, NEXT
+                    self._database, connection, self._plan.scheme, self._index, originals, keys
                 )
             self._note(connection, state["began"], done + len(ids))
         return done + len(ids) if ids else len(order)

@@ -14,13 +14,14 @@ from shingling.store.schema.rows import EXPORTED_FIELDS
 from shingling.store.schema.site_entries import are_entries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from shingling.store.schema.checks import Check
 
 FORMAT = 1
 """Version of the format."""
 
+_OTHER_NAMES = ("packs", "extractors", "rules", "created", "pages", "texts")  # of a header
 _MAX_SHOWN_CHARACTERS = 60  # of a value in a message
 
 
@@ -61,12 +62,12 @@ class Header:
 
     scheme: Scheme
     index: Index
-    packs: Mapping[str, str]
+    packs: dict[str, str]
     created: int
     pages: int
     texts: bool
-    extractors: Sequence[str] = ()
-    rules: Mapping[str, str] = field(default_factory=dict)
+    extractors: list[str] = field(default_factory=list)
+    rules: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, record: Record) -> Header:
@@ -90,23 +91,13 @@ class Header:
         other_width = isinstance(halves, Halves) and halves.bits != scheme.simhash.bits
         if index.columns() != fields["index"] or other_width:
             raise record.error(f"index is {_shown(fields['index'])}, not one of this release")
-        others = ("packs", "created", "pages", "texts", "extractors", "rules")
-        return cls(scheme, index, **{name: fields[name] for name in others})
+        return cls(scheme, index, **{name: fields[name] for name in _OTHER_NAMES})
 
     def record(self) -> Record:
         """First record of an export."""
-        fields = {
-            "format": FORMAT,
-            "scheme": self.scheme.as_dict(),
-            "index": self.index.columns(),
-            "packs": dict(self.packs),
-            "extractors": list(self.extractors),
-            "rules": dict(self.rules),
-            "created": self.created,
-            "pages": self.pages,
-            "texts": self.texts,
-        }
-        return Record("store", fields)
+        fields = {name: getattr(self, name) for name in _OTHER_NAMES}
+        own = {"scheme": self.scheme.as_dict(), "index": self.index.columns()}
+        return Record("store", {"format": FORMAT, **own, **fields})
 
 
 def checked(records: Iterable[Record]) -> Iterator[Record]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import and_, bindparam, delete, insert, or_, select
+from sqlalchemy import bindparam, delete, insert, or_, select
 
 from shingling.errors import StoreError
 from shingling.store.decide.batch import Batch
@@ -31,39 +31,8 @@ if TYPE_CHECKING:
     from shingling.store.session import Session
 
 
-def write_review(
-    connection: Connection, a: str, b: str, same: bool | None, note: str | None
-) -> bool:
-    """Write the review of two URLs, in place of an earlier one; None deletes it.
-
-    Returns:
-        Whether there was an earlier one.
-
-    Raises:
-        StoreError: the URLs are one and the same.
-    """
-    (first_key, first), (second_key, second) = sorted((url_key(url), url) for url in (a, b))
-    if first_key == second_key:
-        raise StoreError("a page is always the same as itself: name two URLs")
-    pair = and_(reviews.c.a_key == first_key, reviews.c.b_key == second_key)
-    before = connection.execute(delete(reviews).where(pair)).rowcount
-    if same is not None:
-        connection.execute(
-            insert(reviews).values(
-                a_key=first_key,
-                b_key=second_key,
-                a_url=first,
-                b_url=second,
-                same=same,
-                note=None if note is None else clean(note),
-                created=int(time.time()),
-            )
-        )
-    return bool(before)
-
-
 class Answer(NamedTuple):
-    """Review of two URLs that is to be written; None, as in `write_review`, deletes one."""
+    """Review of two URLs that is to be written; None deletes one."""
 
     a: str
     b: str
@@ -103,14 +72,16 @@ def review_pairs(
     Raises:
         StoreError: the URLs of a pair are one and the same.
     """
-    cleaned = [one._replace(a=safe_url(one.a), b=safe_url(one.b)) for one in answers]
+    cleaned = [
+        Answer(safe_url(a), safe_url(b), same, None if note is None else clean(note))
+        for a, b, same, note in answers
+    ]
     pairs = [(one.a, one.b) for one in cleaned]
 
     def write(connection: Connection) -> Reviewed:
         before = reviews_of(connection, pairs)
         require(before)
-        for one in cleaned:
-            write_review(connection, *one)
+        _replace(connection, [_review_row(*one, int(time.time())) for one in cleaned])
         batch = Batch.of(session, connection, rules)
         for one, review in zip(cleaned, before, strict=True):
             if review is not None or one.same is not None:
@@ -233,7 +204,13 @@ def merge_reviews(connection: Connection, batch: Iterable[Record]) -> list[dict[
     """
     newest: dict[tuple[bytes, bytes], dict[str, Any]] = {}
     for record in batch:
-        row = _review_row(record)
+        fields = record.fields
+        try:
+            row = _review_row(
+                fields["a"], fields["b"], fields["same"], fields.get("note"), fields["created"]
+            )
+        except StoreError as error:
+            raise record.error(str(error)) from None
         pair = row["a_key"], row["b_key"]
         if pair not in newest or newest[pair]["created"] < row["created"]:
             newest[pair] = row
@@ -242,20 +219,32 @@ def merge_reviews(connection: Connection, batch: Iterable[Record]) -> list[dict[
         for a_key, b_key, created in connection.execute(query.where(reviews.c.a_key.in_(part))):
             if (a_key, b_key) in newest and newest[a_key, b_key]["created"] <= created:
                 del newest[a_key, b_key]
-    rows = [*newest.values()]
+    _replace(connection, [*newest.values()])
+    return [*newest.values()]
+
+
+def _replace(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
+    """Write reviews in the place of those of the same pairs, or only delete these."""
     if rows:
         first: BindParameter[bytes] = bindparam("first")
         second: BindParameter[bytes] = bindparam("second")
         older = delete(reviews).where(reviews.c.a_key == first, reviews.c.b_key == second)
-        connection.execute(older, [{"first": a_key, "second": b_key} for a_key, b_key in newest])
-        connection.execute(insert(reviews), rows)
-    return rows
+        keys = [{"first": row["a_key"], "second": row["b_key"]} for row in rows]
+        connection.execute(older, keys)
+    if kept := [row for row in rows if row["same"] is not None]:
+        connection.execute(insert(reviews), kept)
 
 
-def _review_row(record: Record) -> dict[str, Any]:
-    fields = record.fields
-    (a_key, a_url), (b_key, b_url) = sorted((url_key(fields[end]), fields[end]) for end in "ab")
+def _review_row(
+    a: str, b: str, same: bool | None, note: str | None, created: int
+) -> dict[str, Any]:
+    """Row of a review.
+
+    Raises:
+        StoreError: the URLs are one and the same.
+    """
+    (a_key, a_url), (b_key, b_url) = sorted((url_key(url), url) for url in (a, b))
     if a_key == b_key:
-        raise record.error(f"a review of {a_url} and itself")
+        raise StoreError("a page is always the same as itself: name two URLs")
     row = {"a_key": a_key, "b_key": b_key, "a_url": a_url, "b_url": b_url}
-    return row | {name: fields.get(name) for name in ("same", "note", "created")}
+    return {**row, "same": same, "note": note, "created": created}

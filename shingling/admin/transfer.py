@@ -206,13 +206,25 @@ def _header(connection: Connection, with_texts: bool) -> Header:
     return Header(
         scheme=Scheme.from_json(row["parameters"]),
         index=Index.stored(row["indexed"], row["bands"], row["rows"], row["sampled"]),
-        packs=json.loads(row["packs"]),
-        extractors=json.loads(row["extractors"]),
-        rules={str(number): text for number, text in connection.execute(select(rules)).all()},
+        packs=_loaded(row["packs"], {}),
+        extractors=_loaded(row["extractors"], []),
+        rules={
+            str(one.id): one.parameters
+            for one in connection.execute(select(rules))
+            if _loaded(one.parameters, None) is not None
+        },
         created=row["created"],
         pages=number,
         texts=with_texts and has_texts,
     )
+
+
+def _loaded(raw: str, otherwise: Any) -> Any:
+    """Value of stored JSON, or another one where it is damaged."""
+    try:
+        return json.loads(raw)
+    except (TypeError, ValueError):
+        return otherwise
 
 
 def _rows(connection: Connection, query: Select[Any]) -> Iterator[dict[str, Any]]:
@@ -230,7 +242,7 @@ def _readable(
     try:
         for fields in found:
             record = Record(kind, fields)
-            if problem_of(record):
+            if problem_of(record) or (kind == "review" and fields["a"] == fields["b"]):
                 note(damage, f"{kind} {', '.join(map(str, [*fields.values()][:2]))}")
             else:
                 yield record

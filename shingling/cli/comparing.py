@@ -24,11 +24,12 @@ from shingling.console.output import (
 )
 from shingling.errors import ShinglingError, message_line, printable
 from shingling.extraction.cpus import usable_cpus
-from shingling.rules.measures import UNIQUE_FROM, UNIQUENESS
+from shingling.rules.measures import MEASURES, UNIQUE_FROM, UNIQUENESS
 from shingling.similarity import Collection, Document
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Sequence
+    import argparse
+    from collections.abc import Callable, Generator, Sequence
 
     from shingling.similarity import DocumentFrequencies, Weighting
     from shingling.sketch import Fingerprints, Scheme
@@ -55,39 +56,19 @@ class _Read(NamedTuple):
     problem: str = ""
 
 
-class Asked(NamedTuple):
-    """What is to be measured, and how it is printed.
-
-    Args:
-        measure: one of `MEASURES`, or "uniqueness".
-        threshold: least measure of a pair that is listed; None is 0.5, or 0.96 of uniqueness.
-        matrix: print all measures, not pairs.
-        form: "table", "csv" or "json".
-        text_field: of JSON objects; None finds it.
-    """
-
-    measure: str
-    threshold: float | None
-    matrix: bool
-    form: str
-    text_field: str | None
-
-
 def compare_all(
-    paths: Sequence[str],
+    options: argparse.Namespace,
     scheme: Scheme,
     weighting: Weighting,
     frequencies_of: Callable[[list[Fingerprints]], DocumentFrequencies | None],
-    asked: Asked,
 ) -> int:
     """Compare all documents of files and folders, and print what is asked for.
 
     Args:
-        paths: of files and folders, and patterns.
+        options: of the command.
         scheme: how a text becomes words and shingles.
         weighting: of the cosine.
         frequencies_of: document frequencies of the features of documents; None for their own.
-        asked: what is printed.
 
     Returns:
         The exit status.
@@ -95,22 +76,24 @@ def compare_all(
     Raises:
         ShinglingError: there are fewer than two documents, or too many.
     """
-    documents = _documents(files_named(paths), scheme, weighting, asked.text_field)
+    documents = _documents(files_named(options.what), scheme, weighting, options.text_field)
     if len(documents) < 2:
         raise ShinglingError(f"{counted(len(documents), 'document')}: two at least are compared")
-    if asked.matrix and len(documents) > MAX_DOCUMENTS_IN_MATRIX:
+    if options.matrix and len(documents) > MAX_DOCUMENTS_IN_MATRIX:
         raise ShinglingError(
             f"a matrix of {len(documents):,} documents: at most {MAX_DOCUMENTS_IN_MATRIX:,}"
         )
-    if asked.measure == "cosine":
+    measure = options.measure or MEASURES[0]
+    if measure == "cosine":
         found = frequencies_of([one.features for one in documents])
         weighting = replace(weighting, frequencies=found)
     collection = Collection(documents, weighting)
-    if asked.measure == UNIQUENESS:
-        return _print_uniqueness(documents, collection, asked)
-    if asked.matrix:
-        return _print_matrix(documents, collection, asked)
-    return _print_pairs(documents, collection, asked)
+    names = [one.name for one in documents]
+    if measure == UNIQUENESS:
+        return _print_uniqueness(names, collection, options)
+    if options.matrix:
+        return _print_matrix(names, collection, measure, options)
+    return _print_pairs(names, collection, measure, options)
 
 
 def _documents(
@@ -147,13 +130,7 @@ def _in_processes(read: partial[_Read], files: Sequence[str]) -> Generator[_Read
         return
     with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
         try:
-            waiting = iter(files)
-            # As many at a time as keep the workers busy: results are large.
-            running = [pool.submit(read, file) for file in islice(waiting, 4 * workers)]
-            while running:
-                done = running.pop(0).result()
-                running += [pool.submit(read, file) for file in islice(waiting, 1)]
-                yield done
+            yield from pool.map(read, files)
         finally:
             pool.shutdown(cancel_futures=True)
 
@@ -175,62 +152,68 @@ def _read(file: str, scheme: Scheme, weighting: Weighting, field: str | None) ->
     return _Read(documents, fields)
 
 
-def _print_pairs(documents: Sequence[Document], collection: Collection, asked: Asked) -> int:
-    threshold = 0.5 if asked.threshold is None else asked.threshold
-    pairs = [*islice(collection.pairs(asked.measure, threshold), MAX_PAIRS_LISTED + 1)]
+def _print_pairs(
+    names: Sequence[str], collection: Collection, measure: str, options: argparse.Namespace
+) -> int:
+    threshold = 0.5 if options.threshold is None else options.threshold
+    pairs = [*islice(collection.pairs(measure, threshold), MAX_PAIRS_LISTED + 1)]
     if len(pairs) > MAX_PAIRS_LISTED:
         raise ShinglingError(f"more than {MAX_PAIRS_LISTED:,} pairs: choose a higher --threshold")
     pairs.sort(key=lambda pair: (-pair.value, pair.a, pair.b))
-    names = [one.name for one in documents]
-    if asked.form == "json":
+    if options.json:
         listed = [
-            {"a": names[pair.a], "b": names[pair.b], asked.measure: round(pair.value, 4)}
+            {"a": names[pair.a], "b": names[pair.b], measure: round(pair.value, 4)}
             for pair in pairs
         ]
-        print_json({"documents": len(documents), "threshold": threshold, "pairs": listed})
-    elif pairs or asked.form == "csv":
-        rows = ((f"{pair.value:.3f}", names[pair.a], names[pair.b]) for pair in pairs)
-        _print_rows([asked.measure, "A", "B"], rows, asked.form)
+        print_json({"documents": len(names), "threshold": threshold, "pairs": listed})
+    elif pairs or options.csv:
+        rows = [(f"{pair.value:.3f}", names[pair.a], names[pair.b]) for pair in pairs]
+        _print_rows([measure, "A", "B"], rows, options)
     else:
-        print_lines(f"no two of {counted(len(documents), 'document')} have {threshold:g} or more")
+        print_lines(f"no two of {counted(len(names), 'document')} have {threshold:g} or more")
     return FOUND if pairs else NOT_FOUND
 
 
-def _print_matrix(documents: Sequence[Document], collection: Collection, asked: Asked) -> int:
-    names = [one.name for one in documents]
-    if asked.form == "json":
-        matrix = [
-            [round(value, 4) for value in row.tolist()] for row in collection.rows(asked.measure)
-        ]
-        return print_json({"documents": names, asked.measure: matrix})
-    numbers = [str(number) for number in range(1, len(names) + 1)]
-    cells = (
-        [name if asked.form == "csv" else f"{number} {name}", *(f"{value:.3f}" for value in row)]
-        for name, number, row in zip(names, numbers, collection.rows(asked.measure), strict=True)
-    )
-    _print_rows([asked.measure, *(names if asked.form == "csv" else numbers)], cells, asked.form)
+def _print_matrix(
+    names: Sequence[str], collection: Collection, measure: str, options: argparse.Namespace
+) -> int:
+    matrix = [row.tolist() for row in collection.rows(measure)]
+    if options.json:
+        rounded = [[round(value, 4) for value in row] for row in matrix]
+        return print_json({"documents": names, measure: rounded})
+    columns, firsts = [*names], [*names]
+    if not options.csv:
+        columns = [str(number) for number in range(1, len(names) + 1)]
+        firsts = [f"{number} {name}" for number, name in enumerate(names, 1)]
+    rows = [
+        [first, *(f"{value:.3f}" for value in row)]
+        for first, row in zip(firsts, matrix, strict=True)
+    ]
+    _print_rows([measure, *columns], rows, options)
     return FOUND
 
 
-def _print_uniqueness(documents: Sequence[Document], collection: Collection, asked: Asked) -> int:
-    threshold = UNIQUE_FROM if asked.threshold is None else asked.threshold
-    found = sorted(
-        zip(collection.uniqueness().tolist(), (one.name for one in documents), strict=True)
-    )
-    if asked.form == "json":
+def _print_uniqueness(
+    names: Sequence[str], collection: Collection, options: argparse.Namespace
+) -> int:
+    threshold = UNIQUE_FROM if options.threshold is None else options.threshold
+    found = sorted(zip(collection.uniqueness().tolist(), names, strict=True))
+    if options.json:
         listed = [
             {"document": name, "uniqueness": round(value, 4), "unique": value >= threshold}
             for value, name in found
         ]
         return print_json({"threshold": threshold, "documents": listed})
-    rows = ((f"{value:.3f}", "yes" if value >= threshold else "no", name) for value, name in found)
-    _print_rows(["uniqueness", "unique", "document"], rows, asked.form)
+    rows = [(f"{value:.3f}", "yes" if value >= threshold else "no", name) for value, name in found]
+    _print_rows(["uniqueness", "unique", "document"], rows, options)
     return FOUND
 
 
-def _print_rows(columns: Sequence[str], rows: Iterable[Sequence[str]], form: str) -> None:
-    if form == "table":
-        print_table(columns, [*rows])
+def _print_rows(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], options: argparse.Namespace
+) -> None:
+    if not options.csv:
+        print_table(columns, rows)
         return
     for row in (columns, *rows):
         line = io.StringIO()

@@ -33,6 +33,12 @@ _MAX_LEADERS_PER_MINIMUM = 200  # the first ones
 _MAX_LEADERS_MEASURED = 32  # of those that share a minimum with a page, the most alike
 _MAX_TEXTS_KEPT = 4096
 
+_COPIES = (
+    select(pages.c.original_id, pages.c.id, pages.c.first_seen)
+    .where(pages.c.original_id.is_not(None))
+    .order_by(pages.c.id)
+)
+
 
 class Measured:
     """A measure of the texts of two pages.
@@ -89,41 +95,28 @@ def event_groups(
     rows = [row for row in connection.execute(query) if _is_whole(row)]
     if not rows:
         return []
-    leaders = _stars(
-        rows, np.stack([read_minima(row.minima) for row in rows]), threshold, days, measured
-    )
-    copies = _copies(connection)
+    minima = np.stack([read_minima(row.minima) for row in rows])
+    leaders = _stars(rows, minima, threshold, days, measured)
+    alike = {rows[place].id: value for own in leaders.values() for place, value in own}
+    copies = defaultdict[int, list[tuple[int, Any]]](list)
+    for original_id, page_id, seen in connection.execute(_COPIES):
+        copies[original_id].append((page_id, seen))
     found = []
     for leader, members in leaders.items():
         first = rows[leader].first_seen
         ids = []
-        alike = {rows[place].id: value for place, value in members}
-        for original in (rows[leader].id, *alike):
-            ids += [
-                original,
-                *(id_ for id_, seen in copies[original] if _within(seen, first, days)),
-            ]
+        for place in (leader, *(place for place, _ in members)):
+            original = rows[place].id
+            own = [page_id for page_id, seen in copies[original] if _within(seen, first, days)]
+            ids += [original, *own]
         if len(ids) > 1:
-            found.append((ids, alike))
-    found.sort(key=lambda group: -len(group[0]))
+            found.append(ids)
+    found.sort(key=len, reverse=True)
     groups = []
-    for ids, alike in found[:limit]:
-        original, *others = stored_pages(connection, ids)
-        groups.append(Group(original, tuple(_joined(page, alike) for page in others)))
+    for ids in found[:limit]:
+        leading, *others = stored_pages(connection, ids)
+        groups.append(Group(leading, tuple(_joined(page, alike) for page in others)))
     return groups
-
-
-def _copies(connection: Connection) -> defaultdict[int, list[tuple[int, Any]]]:
-    """Ids of duplicates, each with when it was first seen, by those of their originals."""
-    query = (
-        select(pages.c.original_id, pages.c.id, pages.c.first_seen)
-        .where(pages.c.original_id.is_not(None))
-        .order_by(pages.c.id)
-    )
-    copies = defaultdict[int, list[tuple[int, Any]]](list)
-    for original_id, page_id, first_seen in connection.execute(query):
-        copies[original_id].append((page_id, first_seen))
-    return copies
 
 
 def _within(seen: Any, first: int, days: float | None) -> bool:

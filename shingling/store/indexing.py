@@ -11,9 +11,10 @@ from shingling.errors import StoreError
 from shingling.sketch import shingle_text
 from shingling.store.decide.texts import read_texts
 from shingling.store.index.lookup import keys_of_sample
-from shingling.store.schema.rows import Keyed, row_from
+from shingling.store.schema.rows import row_from
 from shingling.store.schema.tables import (
     LIVE,
+    NEXT,
     full as full_keys,
     pages,
     runs,
@@ -23,7 +24,7 @@ from shingling.store.schema.tables import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Table
 
     from shingling.rules.rules import Rules
     from shingling.sketch import Scheme
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from shingling.store.index.keys import Index
     from shingling.store.index.postings import Entry
     from shingling.store.schema.rows import Row
-    from shingling.store.schema.tables import Tables
     from shingling.store.session import Session
 
     Progress = Callable[[int, int], None]
@@ -132,10 +132,10 @@ def index_all(
     """
     bands = before is None or before.keys_of != index.keys_of
     samples = before is None or before.sampled != index.sampled
-    for table, is_made in ((LIVE.bands, bands), (LIVE.samples, samples)):
-        if is_made:
-            database.postings(connection, table).clear()
-            connection.execute(delete(full_keys).where(full_keys.c.owner == table.name))
+    made = [table for table, is_made in ((LIVE.bands, bands), (LIVE.samples, samples)) if is_made]
+    for table in made:
+        database.postings(connection, table).clear()
+        connection.execute(delete(full_keys).where(full_keys.c.owner == table.name))
     done = 0
     show(done)
     query = select(pages).where(pages.c.original_id.is_(None)).order_by(pages.c.id)
@@ -143,9 +143,7 @@ def index_all(
     with connection.execute(query) as streamed:
         for part in streamed.mappings().partitions():
             originals = [row_from(row, 0) for row in part]
-            index_pages(
-                database, connection, scheme, index, originals, LIVE, bands=bands, samples=samples
-            )
+            index_pages(database, connection, scheme, index, originals, made)
             done += len(originals)
             show(done)
 
@@ -156,25 +154,18 @@ def index_pages(
     scheme: Scheme,
     index: Index,
     originals: Sequence[Row],
-    tables: Tables,
-    *,
-    bands: bool = True,
-    samples: bool = True,
+    tables: Sequence[Table],
 ) -> None:
-    """Write the keys of originals into the tables of keys, or into one of them."""
+    """Write the keys of originals into tables of bands or samples."""
     rows = [row for row in originals if row.words >= scheme.min_comparable_words]
-    if bands:
-        keyed = [Keyed(row.minima, row.simhash) for row in rows]
-        keys: list[Entry] = [
-            (key, row.id)
-            for row, own in zip(rows, index.keys(keyed), strict=True)
-            for key in set(own)
-        ]
-        database.postings(connection, tables.bands).write((), keys)
-    if samples and index.sampled:
-        scopes = {row.id: row.scope for row in rows if row.status != "skipped"}
-        sampled: list[Entry] = []
-        for page_id, main_text in read_texts(connection, list(scopes)).items():
-            shingles = shingle_text(main_text.text, scheme)
-            sampled += [(key, page_id) for key in keys_of_sample(shingles, scopes[page_id])]
-        database.postings(connection, tables.samples).write((), sampled)
+    for table in tables:
+        entries: list[Entry] = []
+        if table in (LIVE.bands, NEXT.bands):
+            for row, keys in zip(rows, index.keys(rows), strict=True):
+                entries += [(key, row.id) for key in {*keys}]
+        elif index.sampled:
+            scopes = {row.id: row.scope for row in rows if row.status != "skipped"}
+            for page_id, main_text in read_texts(connection, scopes).items():
+                shingles = shingle_text(main_text.text, scheme)
+                entries += [(key, page_id) for key in keys_of_sample(shingles, scopes[page_id])]
+        database.postings(connection, table).write((), entries)

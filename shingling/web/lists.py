@@ -36,12 +36,18 @@ _DAY = 24 * 3600
 _head = pages.alias("head")
 _resemblance = func.coalesce(pages.c.resemblance, 1.0)
 _own = pages.alias("own")
-_REVIEWED = union_all(
-    *(
-        select(_own.c.id)
-        .join_from(reviews, _own, _own.c.url_key == key)
-        .join(_head, and_(_head.c.id == _own.c.original_id, _head.c.url_key == other))
-        for key, other in ((reviews.c.a_key, reviews.c.b_key), (reviews.c.b_key, reviews.c.a_key))
+# By the URLs of reviews, of which there are few: by itself, SQLite would begin with the pages.
+_REVIEWED = (
+    select(_own.c.id)
+    .join_from(_own, _head, _own.c.original_id == _head.c.id)
+    .where(
+        _own.c.url_key.in_(union_all(select(reviews.c.a_key), select(reviews.c.b_key))),
+        exists().where(
+            or_(
+                and_(reviews.c.a_key == _own.c.url_key, reviews.c.b_key == _head.c.url_key),
+                and_(reviews.c.b_key == _own.c.url_key, reviews.c.a_key == _head.c.url_key),
+            )
+        ),
     )
 )
 _is_reviewed = pages.c.id.in_(_REVIEWED)

@@ -267,7 +267,7 @@ BAD = {
     "original of another scope": (changed("page", 4, original_id=2), "or no original of its scope"),
     "missing run": (changed("page", run=9), "run 9 is not in the file"),
     "run without a name": (changed("run", spider=None), "spider is missing"),
-    "review of one page": (changed("review", b="https://a.example/1"), "and itself"),
+    "review of one page": (changed("review", b="https://a.example/1"), "the same as itself"),
     "review without a word": (changed("review", same="yes"), "same is 'yes'"),
 }
 

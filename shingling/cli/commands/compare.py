@@ -113,7 +113,7 @@ def _run(options: argparse.Namespace, settings: DedupSettings) -> int:
 
 
 def _compare_all(options: argparse.Namespace, settings: DedupSettings) -> int:
-    from shingling.cli.comparing import Asked, compare_all
+    from shingling.cli.comparing import compare_all
 
     if options.csv and options.json:
         raise UsageError("--csv or --json, not both", print_help=False)
@@ -122,19 +122,11 @@ def _compare_all(options: argparse.Namespace, settings: DedupSettings) -> int:
             "--matrix is of all pairs: without --threshold, and not of uniqueness", print_help=False
         )
     scheme, weighting = _chosen(settings.scheme, options)
-    asked = Asked(
-        measure=options.measure or MEASURES[0],
-        threshold=options.threshold,
-        matrix=options.matrix,
-        form="csv" if options.csv else "json" if options.json else "table",
-        text_field=options.text_field,
-    )
     return compare_all(
-        options.what,
+        options,
         scheme,
         weighting,
         lambda features: _frequencies(features, weighting, options, settings),
-        asked,
     )
 
 
@@ -152,7 +144,10 @@ def _compare(options: argparse.Namespace, settings: DedupSettings) -> int:
     scheme, weighting = _chosen(b.scheme or a.scheme or scheme, options)
     if options.hash:
         return _compare_checksums(a, b, scheme, options)
-    frequencies = _frequencies_of_texts((a.text, b.text), scheme, weighting, options, settings)
+    frequencies = None
+    if options.df != "documents":
+        features = [weighting.hashes(scheme.canonical.words(one.text)) for one in (a, b)]
+        frequencies = _frequencies(features, weighting, options, settings)
     usual = weighting == type(weighting)() and frequencies is None
     comparison = compare(
         a.text, b.text, scheme, None if usual else replace(weighting, frequencies=frequencies)
@@ -231,19 +226,6 @@ def _chosen(scheme: Scheme, options: argparse.Namespace) -> tuple[Scheme, Weight
         simhash = replace(scheme.simhash, features=options.features)
         scheme = replace(scheme, simhash=simhash)
     return scheme, Weighting(options.cosine, options.features or "words")
-
-
-def _frequencies_of_texts(
-    texts: tuple[str, str],
-    scheme: Scheme,
-    weighting: Weighting,
-    options: argparse.Namespace,
-    settings: DedupSettings,
-) -> DocumentFrequencies | None:
-    if options.df == "documents":
-        return None
-    features = [weighting.hashes(scheme.canonical.words(one)) for one in texts]
-    return _frequencies(features, weighting, options, settings)
 
 
 def _frequencies(

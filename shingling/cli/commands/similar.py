@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shingling.plugin.settings import DedupSettings
-    from shingling.sketch import Signature
     from shingling.store import Match, Store, StoredPage
 
 _DEFAULT_THRESHOLD = 0.5
@@ -58,12 +57,15 @@ def _similar(options: argparse.Namespace, settings: DedupSettings) -> int:
         if options.distance is not None:
             raise UsageError("--measure or --distance, not both", print_help=False)
         return _similar_by(options, settings)
+    from shingling.sketch import sign
+
     threshold = _DEFAULT_THRESHOLD if options.threshold is None else options.threshold
     with open_store(options, settings) as store:
         bits = store.scheme.simhash.bits
         if options.distance is not None and options.distance > bits:
             raise UsageError(f"--distance takes 0 to {bits} bits", print_help=False)
-        signature, text, url = _signed(options.what, store)
+        text, page = _text(options.what, store)
+        signature = sign(text or "", store.scheme) if page is None else store.signature(page)
         if not signature.words:
             raise ShinglingError(f"{options.what}: a text without words")
         found = (
@@ -71,7 +73,7 @@ def _similar(options: argparse.Namespace, settings: DedupSettings) -> int:
             if options.distance is None
             else store.within(signature, options.distance, options.limit + 2, text=text)
         )
-    others = [match for match in found if match.page.url != url]
+    others = [match for match in found if page is None or match.page.url != page.url]
     matches = others[: options.limit]
     if options.json:
         print_json([{**match.page.as_dict(), "similarity": _measures(match)} for match in matches])
@@ -92,6 +94,8 @@ def _similar_by(options: argparse.Namespace, settings: DedupSettings) -> int:
     threshold = usual if options.threshold is None else options.threshold
     with open_store(options, settings) as store:
         text, page = _text(options.what, store)
+        if text is None:
+            raise ShinglingError(f"{options.what}: its text is not stored (DEDUP_STORE_TEXT)")
         found, uniqueness = store.measure(
             text, measure, 0.0 if is_uniqueness else threshold, options.limit + 1, without=page
         )
@@ -117,30 +121,15 @@ def _similar_by(options: argparse.Namespace, settings: DedupSettings) -> int:
     return FOUND if is_found else NOT_FOUND
 
 
-def _text(what: str, store: Store) -> tuple[str, StoredPage | None]:
-    """Text of a file or a stored page, and the latter."""
+def _text(what: str, store: Store) -> tuple[str | None, StoredPage | None]:
+    """Text of a file or a stored page, and the latter; None where it is not stored."""
     from shingling.cli.texts import stored_page, text_of_file
 
     file = text_of_file(what)
     if file is not None:
         return file.text, None
     page = stored_page(what, store)
-    text = store.text(page)
-    if text is None:
-        raise ShinglingError(f"{what}: its text is not stored (DEDUP_STORE_TEXT)")
-    return text, page
-
-
-def _signed(what: str, store: Store) -> tuple[Signature, str | None, str | None]:
-    """Signature and text of a file or a stored page, and the URL of the latter."""
-    from shingling.cli.texts import stored_page, text_of_file
-    from shingling.sketch import sign
-
-    file = text_of_file(what)
-    if file is not None:
-        return sign(file.text, store.scheme), file.text, None
-    page = stored_page(what, store)
-    return store.signature(page), store.text(page), page.url
+    return store.text(page), page
 
 
 def _measures(match: Match) -> dict[str, Any]:

@@ -134,7 +134,9 @@ def _most_alike(
         if are_two(row, other, alike.resemblance, batch):
             passed.other_title = True
             return None
-        return None if batch.texts.are_forged(row, other) else alike
+        # On one site, both are alike as a whole as well.
+        is_forged = batch.texts.are_forged(row, other, whole=row.site == other.site)
+        return None if is_forged else alike
 
     minima = [other.minima for other in accepted]
     ranked = nearest(row.minima, minima, following.worth, MAX_CANDIDATES_MEASURED)

@@ -8,6 +8,7 @@ how often it did not.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from sqlalchemy import select, text
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from shingling.rules.own_fields import Digest, OwnFields
+    from shingling.rules.own_fields import OwnFields
     from shingling.store.schema.rows import Row
 
 _MAX_FIELDS_OF_SITE = 1_000
@@ -30,6 +31,8 @@ _MAX_NAME = 100  # characters
 _MAX_SITE = 253  # characters of a host
 _ENOUGH = 100  # looks at a field; it is counted no further
 _LEAST_DIFFERED, _SELDOM_SAME = 3, 9  # a field that says nothing differs 9 times as often as not
+
+_unpacked = lru_cache(16)(unpack)  # the fields of a page are compared with those of many others
 
 _READ = select(site_fields).where(among(site_fields.c.site))
 _WRITE = text(
@@ -73,7 +76,6 @@ class SiteFields:
     names: Collection[str] | None
     _sites: dict[str, dict[bytes, _Field]] = field(default_factory=dict)
     _changed: set[tuple[str, bytes]] = field(default_factory=set)
-    _last: tuple[bytes | None, dict[bytes, Digest]] = field(default=(None, {}))
 
     def read(self, sites: Iterable[str]) -> None:
         """Read what is known of sites."""
@@ -111,7 +113,7 @@ class SiteFields:
     ) -> None:
         if not before or not after:
             return
-        known, first, second = self._of(site), unpack(before), unpack(after)
+        known, first, second = self._of(site), _unpacked(before), _unpacked(after)
         for key in known.keys() & (first.keys() | second.keys()):
             pair = [one for one in (first.get(key), second.get(key)) if one is not None]
             same = len(pair) == 2 and pair[0].equals(pair[1])
@@ -132,9 +134,8 @@ class SiteFields:
         if self.names is None and (row.site != other.site or not row.fields):
             return []
         if self.names is not None:
-            mine, theirs = self._unpacked(row.fields), unpack(other.fields)
-            keys = [*map(name_key, self.names)]
-            both = [(key, mine.get(key), theirs.get(key)) for key in keys]
+            mine, theirs = _unpacked(row.fields), _unpacked(other.fields)
+            both = [(key, mine.get(key), theirs.get(key)) for key in map(name_key, self.names)]
             return [key for key, a, b in both if (a or b) and not (a and a.equals(b))]
         keys = self.all_differing(row, other)
         known = self._of(row.site) if keys else {}
@@ -146,20 +147,15 @@ class SiteFields:
         packed = (other.fields or b"")[BODY_BYTES:]
         return [
             key
-            for key, digest in self._unpacked(row.fields).items()
+            for key, digest in _unpacked(row.fields).items()
             if not digest.is_readable or key + digest.hash not in packed
         ]
-
-    def _unpacked(self, packed: bytes | None) -> dict[bytes, Digest]:
-        if self._last[0] != packed:
-            self._last = packed, unpack(packed)
-        return self._last[1]
 
     def named(self, site: str, keys: Collection[bytes]) -> tuple[str, ...]:
         """Names of fields, in alphabetical order."""
         if not keys:
             return ()
-        known = {**{name_key(name): name for name in self.names or ()}}
+        known = {name_key(name): name for name in self.names or ()}
         known.update((key, one.name) for key, one in self._of(site).items())
         return tuple(sorted({known.get(key, "?") for key in keys}))
 

@@ -142,21 +142,17 @@ class Texts:
         first, second = self._fingerprints_of(a, whole), self._fingerprints_of(b, whole)
         return None if first is None or second is None else overlap(first, second)
 
-    def are_forged(self, a: Row, b: Row) -> bool:
+    def are_forged(self, a: Row, b: Row, *, whole: bool = False) -> bool:
         """Whether two pages only look alike: their fingerprints are the same, their words are not.
 
         Everyone can make words with the hash of others: words decide, before anything is dropped.
         """
-        pairs = {
-            (self._compared(a, whole), self._compared(b, whole)): whole for whole in (True, False)
-        }
-        for (first, second), whole in pairs.items():
-            both = self.overlap(a, b, whole=whole)
-            if both is not None and first is not None and second is not None:
-                shared = word_shingles(first, self.scheme) & word_shingles(second, self.scheme)
-                if len(shared) < both.shared:
-                    return True
-        return False
+        both = self.overlap(a, b, whole=whole)
+        first, second = self._compared(a, whole), self._compared(b, whole)
+        if both is None or first is None or second is None:
+            return False
+        shared = word_shingles(first, self.scheme) & word_shingles(second, self.scheme)
+        return len(shared) < both.shared
 
     def _compared(self, row: Row, whole: bool) -> str | None:
         main_text = self.of(row)
