@@ -142,6 +142,11 @@ def _make_index() -> None:
         sqlite_with_rowid=False,
     )
     op.create_table(
+        "commits",
+        sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
+        sa.Column("page_ids", sa.LargeBinary, nullable=False),
+    )
+    op.create_table(
         "full_keys",
         sa.Column("owner", sa.Text, primary_key=True),
         sa.Column("key", sa.BigInteger, primary_key=True),

@@ -264,7 +264,8 @@ def require_parquet() -> None:
 def _schema() -> Any:
     import pyarrow as pa
 
-    return pa.schema([(name, one.kind.arrow(pa)) for name, one in EXPORTED_FIELDS.items()])
+    columns = [(name, *one.kind.arrow) for name, one in EXPORTED_FIELDS.items()]
+    return pa.schema([(name, getattr(pa, kind)(*given)) for name, kind, *given in columns])
 
 
 def write_parquet(records: Iterable[Record], file: IO[bytes]) -> None:

@@ -10,18 +10,19 @@ from __future__ import annotations
 
 import os
 from contextlib import closing
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shingling.bulk.buckets import Buckets, Candidates
-from shingling.bulk.measuring import Measurer, MeasuringPool, by_row
+from shingling.bulk.measuring import Measurer, MeasuringPool, Pairs, by_row
 from shingling.bulk.sorting import NO_ROW
+from shingling.rules.methods import METHODS
 from shingling.similarity.following import Following
 from shingling.store import MAX_PAGES_PER_KEY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -39,6 +40,7 @@ DECISION = np.dtype(
 _MAX_BLOCK_ROWS = 1 << 16
 _MIN_BLOCK_ROWS = 1 << 13
 _MIN_BLOCKS = 16  # unless they would be shorter than the shortest block
+_MAX_PAIRS_COMPARED = 1 << 18  # at once, by their signatures
 
 
 class Greedy:
@@ -50,7 +52,7 @@ class Greedy:
         repeated_id: rows with the id of an earlier one: bool[rows].
         shared: keys that rows share; None if only exact duplicates are looked for.
         options: what decides.
-        folder: to write to; if an earlier run has decided rows there, it is continued.
+        folder: to write to.
 
     Raises:
         OSError: the disk is full, or the like.
@@ -69,11 +71,10 @@ class Greedy:
         self._same_text = same_text
         self._repeated_id = repeated_id
         self._shared = shared
-        self._min_words = options.rules.min_words
-        following = Following.by(options.rules)
-        self._buckets = Buckets(folder / "buckets", 0 if shared is None else shared.size)
-        self._candidates = Candidates(signed, self._buckets, following)
-        self._measurer = Measurer(signed, options.scheme, following, options.worker_memory)
+        self._rules = options.rules
+        self._following = Following.by(options.rules)
+        self._buckets = _Buckets(folder / "buckets", 0 if shared is None else shared.size)
+        self._measurer = Measurer(signed, options.scheme, self._following, options.worker_memory)
         self._block_rows = min(_MAX_BLOCK_ROWS, max(_MIN_BLOCK_ROWS, len(signed) // _MIN_BLOCKS))
         # Worker processes take a while to start.
         workers = options.workers if len(signed) > _MAX_BLOCK_ROWS else 0
@@ -90,14 +91,11 @@ class Greedy:
             BulkError: a file has changed since it was signed.
             OSError: the disk is full, or the like.
         """
-        done = self._resume()
-        with closing(self._pool), self._file.open("ab") as file:
-            for start in range(done, len(self._signed), self._block_rows):
-                stop = min(start + self._block_rows, len(self._signed))
+        with closing(self._pool), self._file.open("wb") as file:
+            for start in range(0, len(self._signed), self._block_rows):
                 report(start)
-                file.write(self._decide_block(start, stop).tobytes())
+                file.write(self._decide_block(start).tobytes())
                 file.flush()
-                os.fsync(file.fileno())
         report(len(self._signed))
 
     def decided(self, start: int, stop: int) -> NDArray[Any]:
@@ -105,73 +103,133 @@ class Greedy:
         offset = start * DECISION.itemsize
         return np.fromfile(self._file, DECISION, count=stop - start, offset=offset)
 
-    def _resume(self) -> int:
-        """Take up the whole blocks that an earlier run decided.
-
-        Returns:
-            The number of their rows.
-        """
-        if not self._file.exists():
-            return 0
-        block_bytes = self._block_rows * DECISION.itemsize
-        done = self._file.stat().st_size // block_bytes * self._block_rows
-        with self._file.open("r+b") as file:
-            file.truncate(done * DECISION.itemsize)
-        for start in range(0, done, self._block_rows):
-            stop = start + self._block_rows
-            self._add_originals(start, stop, self.decided(start, stop))
-        return done
-
-    def _decide_block(self, start: int, stop: int) -> NDArray[Any]:
+    def _decide_block(self, start: int) -> NDArray[Any]:
+        stop = min(start + self._block_rows, len(self._signed))
         decided = np.zeros(stop - start, DECISION)
         decided["original"] = NO_ROW
         records = self._signed.records(start, stop)
-        decided["state"][records["words"] < self._min_words] = SHORT
+        decided["state"][records["words"] < self._rules.min_words] = SHORT
         decided["state"][self._repeated_id[start:stop]] = REPEATED_ID
-        self._decide_near(start, stop, records, decided)
-        self._decide_exact(start, stop, decided)
-        self._add_originals(start, stop, decided)
+        if self._shared is not None:
+            rows, buckets = self._shared.of_originals(start, stop)
+            self._decide_near(self._shared, records, decided, _by_row(rows, buckets), start)
+            kept = decided["original"][rows - start] == NO_ROW
+            rows, buckets = rows[kept], buckets[kept]
+            order = np.lexsort((rows, buckets))
+            self._buckets.add(buckets[order], rows[order])
+        self._decide_exact(start, decided)
         return decided
 
     def _decide_near(
-        self, start: int, stop: int, records: NDArray[Any], decided: NDArray[Any]
+        self,
+        shared: SharedKeys,
+        records: NDArray[Any],
+        decided: NDArray[Any],
+        own_buckets: dict[int, list[int]],
+        start: int,
     ) -> None:
         """Attach near-duplicates to their originals.
 
         A row that is kept becomes a candidate for the rows behind it that share a key.
+
+        Args:
+            shared: the keys.
+            records: of the block.
+            decided: decisions on the block; those on near-duplicates are added.
+            own_buckets: of each row, in which it is found if it is an original.
+            start: first row of the block.
         """
-        if self._shared is None:
-            return
-        rows, buckets = self._shared.looked_up(start, stop)
+        stop = start + len(records)
+        rows, buckets = shared.looked_up(start, stop)
         # Exact duplicates share no keys: only rows that are too short are not compared.
         compared = decided["state"][rows - start] == KEPT
-        counts, pairs = self._candidates.look_up(rows[compared], buckets[compared])
+        rows, buckets = rows[compared], buckets[compared]
+        counts, pairs = self._earlier(rows, buckets)
         self._pool.measure(pairs)
-        within = _WithinBlock(start, stop, records, self._signed, self._candidates)
-        within.set_room(rows, buckets, compared, counts, *self._shared.of_originals(start, stop))
-        earlier = dict(pairs.by_row())
-        for row in sorted(within.rows() | earlier.keys()):
-            if decided["state"][row - start] == KEPT:
+        room = dict(zip(buckets.tolist(), (MAX_PAGES_PER_KEY - counts).tolist(), strict=True))
+        originals: dict[int, list[int]] = {bucket: [] for bucket in room}  # of this block
+        minima = self._signed.minima(start, stop)
+        looked_up = _by_row(rows, buckets)
+        earlier = dict(by_row(pairs.rows))
+        for row in sorted(looked_up.keys() | own_buckets.keys()):
+            if row in looked_up:
                 part = earlier.get(row, slice(0))
-                originals, equal = pairs.originals[part].tolist(), pairs.equal[part].tolist()
-                for found, new in zip((originals, equal), within.look_up(row), strict=True):
-                    found += new
-                best = self._measurer.choose(row, originals, equal) if originals else None
+                candidates, equal = pairs.originals[part].tolist(), pairs.equal[part].tolist()
+                met = {other for bucket in looked_up[row] for other in originals[bucket]}
+                if met:
+                    found = np.array(sorted(met))
+                    places = found - start
+                    same = minima[places] == minima[row - start]
+                    own = np.repeat(records[row - start : row - start + 1], len(found))
+                    chosen, counted = self._worth_measuring(same, own, records[places])
+                    candidates += found[chosen].tolist()
+                    equal += counted.tolist()
+                best = self._measurer.choose(row, candidates, equal) if candidates else None
                 if best is not None:
                     original, both = best
                     decided[row - start] = NEAR, original, both.resemblance, both.containment
                     continue
-            within.add(row)
+            for bucket in own_buckets.get(row, ()):
+                if bucket in room and len(originals[bucket]) < room[bucket]:
+                    originals[bucket].append(row)
 
-    def _decide_exact(self, start: int, stop: int, decided: NDArray[Any]) -> None:
+    def _earlier(
+        self, rows: NDArray[np.int64], buckets: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], Pairs]:
+        """Look up the originals of earlier blocks.
+
+        Args:
+            rows: rising, and repeated for each of their buckets: int64[n].
+            buckets: int64[n].
+
+        Returns:
+            The number of originals in each bucket, int64[n], and the pairs of rows with
+            originals that are worth measuring.
+        """
+        signed = self._signed
+        distinct, inverse = np.unique(buckets, return_inverse=True)
+        counts, starts, originals = self._buckets.read(distinct)
+        numbers = counts[inverse]
+        found = [Pairs.none()]
+        for part in _parts(rows, numbers):
+            theirs = originals[ranges(starts[inverse[part]], numbers[part])].astype(np.int64)
+            pairs = np.unique(np.repeat(rows[part], numbers[part]) << 32 | theirs)
+            left, right = pairs >> 32, pairs & 0xFFFFFFFF
+            own, others = _of_each(signed.records_of, left), _of_each(signed.records_of, right)
+            if METHODS[self._rules.method].distance:  # most pairs, for which no minima are read
+                apart = np.bitwise_count(own["simhash"] ^ others["simhash"])
+                near = apart <= self._rules.simhash_distance
+                left, right, own, others = (one[near] for one in (left, right, own, others))
+            same = _of_each(signed.minima_of, left) == _of_each(signed.minima_of, right)
+            chosen, equal = self._worth_measuring(same, own, others)
+            found.append(Pairs(left[chosen], right[chosen], equal))
+        return numbers, Pairs(*map(np.concatenate, zip(*found, strict=True)))
+
+    def _worth_measuring(
+        self, equal: NDArray[np.bool_], own: NDArray[Any], others: NDArray[Any]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+        """Select the pairs that are worth measuring.
+
+        Args:
+            equal: which minima are equal, bool[n, 84].
+            own: records of the rows, `ROW_RECORD`[n].
+            others: records of the originals, `ROW_RECORD`[n].
+
+        Returns:
+            bool[n], and the number of equal minima of each selected pair: int64.
+        """
+        chosen, counts = self._following.worth_measuring(equal, own["simhash"], others["simhash"])
+        chosen &= others["words"] >= self._rules.min_words
+        return chosen, counts[chosen]
+
+    def _decide_exact(self, start: int, decided: NDArray[Any]) -> None:
         """Attach rows with the text of an earlier row to the original of that row, or to it.
 
         Such a row is never an original itself.
         """
-        rows = np.flatnonzero(self._same_text[start:stop] != NO_ROW)
-        if not len(rows):
-            return
-        firsts = self._same_text[start:stop][rows].astype(np.int64)
+        same_text = self._same_text[start : start + len(decided)]
+        rows = np.flatnonzero(same_text != NO_ROW)
+        firsts = same_text[rows].astype(np.int64)
         of_first = np.empty(len(rows), DECISION)
         here = firsts >= start
         of_first[here] = decided[firsts[here] - start]
@@ -185,112 +243,85 @@ class Greedy:
         own["resemblance"] = own["containment"] = 1.0  # to the earlier row
         decided[rows] = own
 
-    def _add_originals(self, start: int, stop: int, decided: NDArray[Any]) -> None:
-        """Let later blocks find the originals of a block."""
-        if self._shared is None:
-            return
-        rows, buckets = self._shared.of_originals(start, stop)
-        kept = decided["original"][rows - start] == NO_ROW
-        rows, buckets = rows[kept], buckets[kept]
-        order = np.lexsort((rows, buckets))
-        self._buckets.add(buckets[order], rows[order])
 
+class _Buckets:
+    """The originals under each key, in a file: of each bucket their number, then their rows.
 
-class _WithinBlock:
-    """The originals of the block that is being decided, by the keys that they share in it.
+    A bucket is called by its place in the file, and has room for `MAX_PAGES_PER_KEY` originals.
 
     Args:
-        start, stop: the block's rows.
-        records: their records.
-        signed: all rows.
-        candidates: selects those worth measuring.
+        file: is made anew.
+        size: of all buckets together, in numbers of 4 bytes.
+
+    Raises:
+        OSError: the disk is full, or the like.
     """
 
-    def __init__(
-        self,
-        start: int,
-        stop: int,
-        records: NDArray[Any],
-        signed: SignedRows,
-        candidates: Candidates,
-    ) -> None:
-        self._start = start
-        self._records = records
-        self._minima = signed.pick("minima", np.arange(start, stop))
-        self._candidates = candidates
-        self._room = np.empty(0, np.int64)
-        self._looked_up: dict[int, list[int]] = {}  # keys by row
-        self._added: dict[int, list[int]] = {}
-        self._originals: dict[int, list[int]] = {}
+    def __init__(self, file: Path, size: int) -> None:
+        size += MAX_PAGES_PER_KEY
+        with file.open("wb") as made:
+            made.truncate(4 * size)
+            if hasattr(os, "posix_fallocate"):  # or a full disk would end this process
+                os.posix_fallocate(made.fileno(), 0, 4 * size)
+        self._numbers = np.memmap(file, "<u4", "r+", shape=(size,))
 
-    def set_room(
-        self,
-        rows: NDArray[np.int64],
-        buckets: NDArray[np.int64],
-        compared: NDArray[np.bool_],
-        counts: NDArray[np.int64],
-        own_rows: NDArray[np.int64],
-        own_buckets: NDArray[np.int64],
-    ) -> None:
-        """Take up the keys that rows of the block share, each with the room in its bucket.
-
-        Args:
-            rows: rising, and repeated for each of the buckets that they are looked up in: int64[n].
-            buckets: int64[n].
-            compared: rows whose buckets were looked up: bool[n].
-            counts: originals of earlier blocks in those buckets.
-            own_rows: rising, and repeated for each of the buckets that they are put into: int64[m].
-            own_buckets: int64[m].
-        """
-        distinct, keys = np.unique(buckets, return_inverse=True)
-        self._room = np.full(len(distinct), MAX_PAGES_PER_KEY)
-        self._room[keys[compared]] = MAX_PAGES_PER_KEY - counts
-        is_looked_up = np.isin(own_buckets, distinct)
-        own_rows = own_rows[is_looked_up]
-        own_keys = np.searchsorted(distinct, own_buckets[is_looked_up])
-        # Of equal keys, the last one is written last.
-        first_added = np.full(len(distinct), self._start + len(self._records))
-        first_added[own_keys[::-1]] = own_rows[::-1]
-        last_looked_up = np.empty(len(distinct), np.int64)
-        last_looked_up[keys] = rows
-        shared = first_added < last_looked_up
-        self._looked_up = _keys_by_row(rows, keys, shared)
-        self._added = _keys_by_row(own_rows, own_keys, shared)
-
-    def rows(self) -> set[int]:
-        """Rows that share a key with another row of the block."""
-        return self._looked_up.keys() | self._added.keys()
-
-    def look_up(self, row: int) -> tuple[list[int], list[int]]:
-        """Originals that share a key with a row and are worth measuring.
+    def read(
+        self, buckets: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint32]]:
+        """Look up buckets.
 
         Returns:
-            The originals, rising, and the number of equal minima of each.
+            Of each bucket the number of originals, and the place of its first one in the
+            originals: int64[n] each; then the originals of all: uint32.
         """
-        keys = self._looked_up.get(row, ())
-        met = {other for key in keys for other in self._originals.get(key, ())}
-        if not met:
-            return [], []
-        places, own = np.array(sorted(met)) - self._start, row - self._start
-        chosen, equal = self._candidates.select(
-            self._minima[places] == self._minima[own],
-            np.repeat(self._records["simhash"][own], len(places)),
-            self._records[places],
-        )
-        return (places[chosen] + self._start).tolist(), equal.tolist()
+        counts = self._numbers[buckets].astype(np.int64)
+        originals = self._numbers[ranges(buckets + 1, counts)]
+        return counts, np.cumsum(counts) - counts, originals
 
-    def add(self, row: int) -> None:
-        """Add an original under its keys, as far as their buckets have room."""
-        for key in self._added.get(row, ()):
-            originals = self._originals.setdefault(key, [])
-            if len(originals) < self._room[key]:
-                originals.append(row)
+    def add(self, buckets: NDArray[np.int64], originals: NDArray[np.int64]) -> None:
+        """Add originals; those for which a bucket has no room are dropped.
+
+        Args:
+            buckets: of each original, rising: int64[n].
+            originals: rising within each bucket: int64[n].
+        """
+        distinct, firsts, sizes = np.unique(buckets, return_index=True, return_counts=True)
+        counts = self._numbers[distinct].astype(np.int64)
+        place = np.arange(len(buckets)) - np.repeat(firsts - counts, sizes)
+        has_room = place < MAX_PAGES_PER_KEY
+        self._numbers[(buckets + 1 + place)[has_room]] = originals[has_room]
+        self._numbers[distinct] = np.minimum(counts + sizes, MAX_PAGES_PER_KEY)
 
 
-def _keys_by_row(
-    rows: NDArray[np.int64], keys: NDArray[np.int64], shared: NDArray[np.bool_]
-) -> dict[int, list[int]]:
-    """Those keys of each of rising rows that are shared."""
-    chosen = shared[keys]
-    keys = keys[chosen]
-    return {row: keys[part].tolist() for row, part in by_row(rows[chosen])}
+def ranges(starts: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Concatenate ranges, each from a start on with a count of numbers."""
+    ends = np.cumsum(counts)
+    steps = np.arange(int(ends[-1]) if len(ends) else 0)
+    return steps - np.repeat(ends - counts, counts) + np.repeat(starts, counts)
+
+
+def _of_each(
+    read: Callable[[NDArray[np.int64]], NDArray[Any]], rows: NDArray[np.int64]
+) -> NDArray[Any]:
+    """Read what belongs to rows, each different one once."""
+    distinct, inverse = np.unique(rows, return_inverse=True)
+    return read(distinct)[inverse]
+
+
+def _by_row(rows: NDArray[np.int64], buckets: NDArray[np.int64]) -> dict[int, list[int]]:
+    """Buckets of each of rising rows."""
+    return {row: buckets[part].tolist() for row, part in by_row(rows)}
+
+
+def _parts(rows: NDArray[np.int64], numbers: NDArray[np.int64]) -> Iterator[slice]:
+    """Cut rising rows into parts with about `_MAX_PAIRS_COMPARED` pairs; equal ones stay together.
+
+    Args:
+        rows: int64[n].
+        numbers: of pairs of each: int64[n].
+    """
+    firsts = np.flatnonzero(np.diff(rows, prepend=-1))
+    pairs_before = (np.cumsum(numbers) - numbers)[firsts]
+    starts = firsts[np.flatnonzero(np.diff(pairs_before // _MAX_PAIRS_COMPARED, prepend=-1))]
+    for start, stop in pairwise([*starts.tolist(), len(rows)]):
+        yield slice(start, stop)

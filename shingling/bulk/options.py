@@ -137,7 +137,7 @@ class Summary:
         near: duplicates with a similar text.
         short: unique rows that are too short for near-duplicates.
         bad: rows that could not be read or signed, or have the id of an earlier row.
-        seconds: duration, with that of interrupted runs before.
+        seconds: duration, without that of interrupted runs before.
         reasons: number of bad rows by reason.
         problems: the first bad rows.
         stored: number of verdicts by status, of the store that the rows were put into; None

@@ -1,13 +1,12 @@
-"""A run: sign, sort, decide, write; each step continues where it was interrupted."""
+"""A run: sign, sort, decide, write; one that was interrupted goes on with what is signed."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
 import time
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,7 @@ from shingling.bulk.greedy import Greedy
 from shingling.bulk.options import Options, Progress, Summary
 from shingling.bulk.output import REPEATED_ID_REASON, Output
 from shingling.bulk.signed_rows import SignedRows
-from shingling.bulk.signing.inputs import sign_all
+from shingling.bulk.signing import sign_all
 from shingling.bulk.sorting import (
     NO_ROW,
     find_shared_halves,
@@ -34,12 +33,8 @@ from shingling.text import plain_line
 from shingling.text.canonical import WordsLeft
 
 if TYPE_CHECKING:
-    from collections import Counter
     from collections.abc import Callable, Iterable, Iterator
 
-    from numpy.typing import NDArray
-
-    from shingling.bulk.sorting import SharedKeys
     from shingling.sketch import Halves
     from shingling.store import Store
 
@@ -48,7 +43,7 @@ WORK_FOLDER = ".bulk"
 
 _SUMMARY = "summary.json"
 _MAX_TEXTS_LOOKED_AT = 100  # for a warning of lost words, with those too short for it
-_WORK_LAYOUT = 2  # version of the work folder's files: runs under another one are not continued
+_WORK_LAYOUT = 3  # version of the work folder's files: runs under another one are not continued
 
 
 def deduplicate(
@@ -65,8 +60,8 @@ def deduplicate(
     Rows are decided greedily in their order: a row is a duplicate of the most similar original
     before it, never of another duplicate. Candidates share the key of a band of minima (Indyk and
     Motwani 1998), or a half of their SimHashes but for a few bits, and their texts are compared
-    exactly. An interrupted run continues where it was
-    when the function is called again with the same arguments.
+    exactly. An interrupted run continues with what is signed when the function is called again with
+    the same arguments.
 
     Args:
         inputs: files of JSON lines or CSV (plain, or compressed by gzip or Zstandard), Parquet,
@@ -123,10 +118,6 @@ class _Run:
             "options": options.as_dict(),
         }
         self._plan = json.dumps(plan)
-        # A worker of a killed run, which outlives it by a second, must not write into a run
-        # with another plan.
-        digest = hashlib.blake2b(self._plan.encode(), digest_size=8).hexdigest()
-        self._signed = self._work / f"signed-{digest}"
         self._keys_of: Banding | Halves | None = None
         if METHODS[options.rules.method].keys is not None:
             self._keys_of = Index.for_rules(options.rules, options.scheme).keys_of
@@ -159,21 +150,26 @@ class _Run:
             yield
 
     def run(self) -> Summary:
-        """Do all steps, or those that an interrupted run has left."""
-        began = time.monotonic() - self._seconds_before()
-        try:
-            names = [source.name for source in self._sources]
-            chunks = self._sign()
-            signed = SignedRows(self._signed, chunks, names, self._options.fields.text)
-            with closing(signed):
-                self._look_at_words_left(signed)
-                greedy = self._sort(signed)
-                greedy.run(self._report("deciding", len(signed)))
-                stored = self._put_into_store(signed, greedy)
-                output = Output(signed, greedy.decided, self._out, self._options)
-                summary = output.write(self._report("writing", len(signed)))
-        finally:
-            self._save_seconds(time.monotonic() - began)
+        """Sign what is not signed yet, then do all other steps."""
+        began = time.monotonic()
+        options, sources = self._options, self._sources
+        marker = self._work / "signed-all"
+        if not marker.exists():
+            banding = self._keys_of if isinstance(self._keys_of, Banding) else None
+            sign_all(sources, options, banding, self._work, self._progress)
+            marker.touch()
+        names, files = [source.name for source in sources], [source.file for source in sources]
+        signed = SignedRows(self._work / "signed", names, files, options.fields.text)
+        with closing(signed):
+            self._look_at_words_left(signed)
+            greedy = self._sort(signed)
+            greedy.run(self._report("deciding", len(signed)))
+            stored = None
+            if self._store is not None:
+                report = self._report("storing", len(signed))
+                stored = put_into_store(self._store, signed, greedy, options, report)
+            output = Output(signed, greedy, self._out, options)
+            summary = output.write(self._report("writing", len(signed)))
         summary.stored = stored
         summary.seconds = time.monotonic() - began
         text = json.dumps(summary.as_dict(), ensure_ascii=False, indent=2)
@@ -181,36 +177,8 @@ class _Run:
         shutil.rmtree(self._work)
         return summary
 
-    def _seconds_before(self) -> float:
-        """Seconds that interrupted runs have taken."""
-        try:
-            return float((self._work / "seconds").read_text(encoding="ascii"))
-        except (OSError, ValueError):
-            return 0.0
-
-    def _save_seconds(self, seconds: float) -> None:
-        # An error that ends the run is more important than one from here.
-        with suppress(OSError):
-            (self._work / "seconds").write_text(f"{seconds:.3f}", encoding="ascii")
-
     def _report(self, phase: str, total: int) -> Callable[[int], None]:
         return lambda done: self._progress(Progress(phase, done, done / max(total, 1)))
-
-    def _sign(self) -> int:
-        """Sign all inputs, unless that is done.
-
-        Returns:
-            The number of chunks.
-        """
-        marker = self._work / "signed.json"
-        if marker.exists():
-            chunks: int = json.loads(marker.read_text(encoding="utf-8"))
-            return chunks
-        self._signed.mkdir(exist_ok=True)
-        banding = self._keys_of if isinstance(self._keys_of, Banding) else None
-        chunks = sign_all(self._sources, self._options, banding, self._signed, self._progress)
-        _write_at_once(marker, json.dumps(chunks))
-        return chunks
 
     def _look_at_words_left(self, signed: SignedRows) -> None:
         """Warn if the scheme leaves little of the first texts; a store does so by itself."""
@@ -226,50 +194,34 @@ class _Run:
         rows = len(signed)
         if rows >= int(NO_ROW):
             raise BulkError(f"{rows:,} rows are more than one run takes: use Spark")
-        options = self._options
+        options, memory = self._options, self._options.memory
         self._progress(Progress("sorting", 0, 0.0))
-        nothing = np.zeros(rows, bool)
-        repeated_id = first_of_equal(signed, "id", nothing, options.memory) != NO_ROW
+        repeated_id = first_of_equal(signed, "id", np.zeros(rows, bool), memory) != NO_ROW
         if options.strict and repeated_id.any():
-            name, line = signed.position(int(repeated_id.argmax()))
+            first = int(repeated_id.argmax())
+            name, line = signed.position(signed.records(first, first + 1)[0])
             raise BulkError(f"{plain_line(name)}, line {line:,}: {REPEATED_ID_REASON} (--strict)")
-        ignored = repeated_id | self._shorter_than(options.min_exact_words, signed)
-        same_text = first_of_equal(signed, "text", ignored, options.memory)
-        shared = None
-        if self._keys_of is not None:
-            too_short = self._shorter_than(options.scheme.min_comparable_words, signed)
-            compared = ~repeated_id & (same_text == NO_ROW) & ~too_short
-            shared = self._shared_keys(signed, compared, self._keys_of)
-        return Greedy(signed, same_text, repeated_id, shared, options, self._work)
-
-    def _shorter_than(self, words: int, signed: SignedRows) -> NDArray[np.bool_]:
-        """Rows with fewer words."""
-        is_short = np.empty(len(signed), bool)
-        for chunk, start, stop in signed.chunks():
-            is_short[start:stop] = signed.load(chunk, "rows")["words"] < words
-        return is_short
-
-    def _shared_keys(
-        self, signed: SignedRows, compared: NDArray[np.bool_], keys_of: Banding | Halves
-    ) -> SharedKeys:
+        words = np.zeros(rows, np.uint32)
+        for start, stop in signed.blocks():
+            words[start:stop] = signed.records(start, stop)["words"]
+        ignored = repeated_id | (words < options.min_exact_words)
+        same_text = first_of_equal(signed, "text", ignored, memory)
+        compared = ~repeated_id & (same_text == NO_ROW)
+        compared &= words >= options.scheme.min_comparable_words
         folder = self._work / "shared-keys"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
-        rows = len(signed)
 
         def report(share: float) -> None:
             self._progress(Progress("sorting", int(share * rows), share))
 
-        memory, distance = self._options.memory, self._options.rules.simhash_distance
+        shared, keys_of = None, self._keys_of
         if isinstance(keys_of, Banding):
-            return find_shared_keys(signed, compared, keys_of.bands, folder, memory, report)
-        return find_shared_halves(signed, compared, keys_of, distance, folder, report)
-
-    def _put_into_store(self, signed: SignedRows, greedy: Greedy) -> Counter[str] | None:
-        if self._store is None:
-            return None
-        report = self._report("storing", len(signed))
-        return put_into_store(self._store, signed, greedy, self._options, report)
+            shared = find_shared_keys(signed, compared, keys_of.bands, folder, memory, report)
+        elif keys_of is not None:
+            distance = options.rules.simhash_distance
+            shared = find_shared_halves(signed, compared, keys_of, distance, folder, report)
+        return Greedy(signed, same_text, repeated_id, shared, options, self._work)
 
 
 def _write_at_once(file: Path, text: str) -> None:

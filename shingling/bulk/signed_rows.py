@@ -1,7 +1,16 @@
-"""The signed rows of a whole collection, read from the chunks on disk.
+"""The signed rows of a whole collection, in files that grow by one part of an input at a time.
 
-Signing writes the chunks (`signing.chunks`); sorting, deciding and writing read them here, where
-all rows are numbered from 0 on in the order of the inputs.
+Signing appends to them; sorting, deciding and writing read them. All rows are numbered from 0 on
+in the order of the inputs. The folder holds
+
+- `rows`: a `ROW_RECORD` for each row that could be signed;
+- `minima`: uint32[rows, 84];
+- `keys-00` and so on: int64[rows] for each band of minima; absent if only exact duplicates are
+  looked for, or SimHashes;
+- `ids`: the ids of the rows, one after the other, in UTF-8;
+- `lines`: the rows that cannot be read again as lines of their input file, as JSON;
+- `parts`: a line of JSON for each `Part`. What the other files have beyond the last of these is
+  left of an interruption.
 """
 
 from __future__ import annotations
@@ -9,169 +18,288 @@ from __future__ import annotations
 import json
 import mmap
 import os
-from collections import OrderedDict
+import shutil
 from contextlib import suppress
-from functools import lru_cache
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from shingling.bulk.signing.chunks import (
-    IN_CHUNK,
-    ROW_RECORD,
-    ChunkHeader,
-    chunk_folder,
-    read_header,
-)
 from shingling.errors import BulkError
 from shingling.sketch import FUNCTIONS
 from shingling.text import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-_ARRAYS: dict[str, tuple[Any, Callable[[int], tuple[int, ...]]]] = {
-    "rows": (ROW_RECORD, lambda rows: (rows,)),
-    "minima": ("<u4", lambda rows: (rows, FUNCTIONS)),
-    "keys": ("<i8", lambda rows: (-1, rows)),
-}
+ROW_RECORD = np.dtype(
+    [
+        ("text", "<u8", 2),  # 128-bit hash of the canonical words
+        ("id", "<u8", 2),  # 128-bit hash of the id; 0 if the row has none
+        ("simhash", "<u8"),
+        ("words", "<u4"),
+        ("source", "<u4"),  # number of the input
+        ("line", "<u8"),  # in its input, from 1 on
+        ("offset", "<u8"),  # bytes, in the input file; with `IN_LINES`, in `lines`
+        ("length", "<u4"),  # bytes
+        ("id_length", "<u4"),  # bytes
+        ("id_offset", "<u8"),  # bytes, in `ids`
+    ]
+)
+IN_LINES = np.uint64(1 << 63)
+"""Bit of an offset: the row is in `lines`, not in its input file."""
+
+_BLOCK_ROWS = 1 << 13
 _MAX_OPEN_FILES = 64
+_MINIMA = np.dtype(("<u4", (FUNCTIONS,)))
+
+
+class SignedPart(NamedTuple):
+    """A part of an input as a worker signs it; its rows count from the part's start.
+
+    Args:
+        lines: number of its lines.
+        bad: number and reason of each line that could not be signed.
+        rows: `ROW_RECORD`[n].
+        minima: uint32[n, 84].
+        keys: int64[bands, n], or None.
+        ids: the ids, one after the other.
+        own: the rows that have to be stored, one after the other.
+    """
+
+    lines: int
+    bad: list[tuple[int, str]]
+    rows: NDArray[Any]
+    minima: NDArray[np.uint32]
+    keys: NDArray[np.int64] | None
+    ids: bytes
+    own: bytes
+
+
+@dataclass
+class Part:
+    """Facts about a part that is stored.
+
+    Args:
+        source: number of the input.
+        start: number of its first row.
+        rows: number of its rows.
+        lines: number of its lines.
+        lines_before: number of lines of the input before it.
+        ids: bytes of the ids of all rows up to its end.
+        own: bytes of all stored lines up to its end.
+        bands: number of keys of a row.
+        bad: line in the input and reason of each row that could not be signed.
+        digest: hash of the part, if nothing else shows that the input has changed.
+    """
+
+    source: int
+    start: int = 0
+    rows: int = 0
+    lines: int = 0
+    lines_before: int = 0
+    ids: int = 0
+    own: int = 0
+    bands: int = 0
+    bad: list[tuple[int, str]] = field(default_factory=list)
+    digest: str | None = None
+
+    @property
+    def stop(self) -> int:
+        """Number of rows up to its end."""
+        return self.start + self.rows
+
+    def sizes(self) -> dict[str, int]:
+        """Bytes of each file up to its end."""
+        rows = self.stop
+        return {
+            "rows": rows * ROW_RECORD.itemsize,
+            "minima": rows * _MINIMA.itemsize,
+            **{_band(band): 8 * rows for band in range(self.bands)},
+            "ids": self.ids,
+            "lines": self.own,
+        }
+
+
+def _band(number: int) -> str:
+    return f"keys-{number:02}"
+
+
+def read_parts(folder: Path) -> Iterator[Part]:
+    """Yield the parts that are stored in a folder."""
+    with suppress(FileNotFoundError), (folder / "parts").open(encoding="utf-8") as file:
+        for line in file:
+            if line.endswith("\n"):  # or it was being written
+                yield Part(**json.loads(line))
+
+
+class RowsWriter:
+    """Appends signed parts to the files of a folder, behind those that are there already.
+
+    Args:
+        folder: is created if necessary.
+
+    Raises:
+        OSError: the disk is full, or the like.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._last: Part | None = None
+        self.digests: list[str | None] = []
+        """Digest of each part that is stored."""
+        for part in read_parts(folder):
+            self._last = part
+            self.digests.append(part.digest)
+        if self._last is None:
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+        for name, size in (self._last or Part(0)).sizes().items():
+            with (folder / name).open("ab") as file:
+                file.truncate(size)
+        with (folder / "parts").open("a+b") as file:
+            file.seek(0)
+            file.truncate(file.read().rfind(b"\n") + 1)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows that are stored."""
+        return self._last.stop if self._last is not None else 0
+
+    def append(self, signed: SignedPart, source: int, digest: str | None) -> Part:
+        """Append a part; return what is known of it.
+
+        Raises:
+            OSError: the disk is full, or the like.
+        """
+        last = self._last or Part(source)
+        before = last.lines_before + last.lines if last.source == source else 0
+        rows = signed.rows
+        rows["source"] = source
+        rows["line"] += np.uint64(before)
+        rows["id_offset"] += np.uint64(last.ids)
+        rows["offset"][(rows["offset"] & IN_LINES) != 0] += np.uint64(last.own)
+        keys = () if signed.keys is None else signed.keys
+        contents = {
+            "rows": rows,
+            "minima": signed.minima,
+            **{_band(band): of_band for band, of_band in enumerate(keys)},
+            "ids": signed.ids,
+            "lines": signed.own,
+        }
+        for name, content in contents.items():
+            with (self._folder / name).open("ab") as file:
+                file.write(content if isinstance(content, bytes) else content.tobytes())
+        part = Part(
+            source,
+            last.stop,
+            len(rows),
+            signed.lines,
+            before,
+            last.ids + len(signed.ids),
+            last.own + len(signed.own),
+            len(keys),
+            [(before + line, reason) for line, reason in signed.bad],
+            digest,
+        )
+        with (self._folder / "parts").open("a", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(part)) + "\n")
+        self._last = part
+        return part
 
 
 class SignedRows:
     """All signed rows of a collection.
 
     Args:
-        folder: of the chunks.
-        number: of chunks.
+        folder: that they are stored in.
         names: of the inputs.
+        files: the inputs as files, or None where their rows are in the folder.
         text_field: name of the field with the text.
-
-    Raises:
-        BulkError: a chunk is missing.
     """
 
-    def __init__(self, folder: Path, number: int, names: list[str], text_field: str) -> None:
+    def __init__(
+        self, folder: Path, names: Sequence[str], files: Sequence[str | None], text_field: str
+    ) -> None:
         self._folder = folder
         self._names = names
+        self._files = files
         self._text_field = text_field
-        self.headers: list[ChunkHeader] = []
-        for chunk in range(number):
-            header = read_header(folder, chunk)
-            if header is None:
-                missing = chunk_folder(folder, chunk)
-                raise BulkError(f"{missing}: a part of the signed rows is missing")
-            self.headers.append(header)
-        self._bounds = np.concatenate([[0], np.cumsum([header.rows for header in self.headers])])
-        lines: dict[int, int] = {}
-        self._lines_before: list[int] = []  # of each chunk, in its input
-        for header in self.headers:
-            self._lines_before.append(lines.get(header.source, 0))
-            lines[header.source] = self._lines_before[-1] + header.lines
-        self._open_files: OrderedDict[str, IO[bytes]] = OrderedDict()
-        self._records = lru_cache(_MAX_OPEN_FILES)(lambda chunk: self.load(chunk, "rows"))
-        self._prefetched: dict[int, tuple[int, int, int]] = {}  # chunk, offset and length by row
+        self._rows = (folder / "rows").stat().st_size // ROW_RECORD.itemsize
+        self._open_files: dict[str | Path, IO[bytes]] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Another process opens the same files."""
-        return SignedRows, (self._folder, len(self.headers), self._names, self._text_field)
+        return SignedRows, (self._folder, self._names, self._files, self._text_field)
 
     def __len__(self) -> int:
-        return int(self._bounds[-1])
+        return self._rows
 
     def close(self) -> None:
         """Close all files."""
-        self._records.cache_clear()
         while self._open_files:
             self._open_files.popitem()[1].close()
 
-    @property
-    def bounds(self) -> NDArray[np.int64]:
-        """First row of each chunk, then the number of all rows: int64[chunks + 1]."""
-        return self._bounds
+    def parts(self) -> Iterator[Part]:
+        """Yield the parts that the rows are of."""
+        return read_parts(self._folder)
 
-    def chunks(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[int, int, int]]:
-        """Yield the chunks with rows from `start` to before `stop`.
+    def blocks(self) -> Iterator[tuple[int, int]]:
+        """Yield bounds of all rows, some thousands at a time: the first, and the one after."""
+        for start in range(0, len(self), _BLOCK_ROWS):
+            yield start, min(start + _BLOCK_ROWS, len(self))
 
-        Yields:
-            The chunk's number, its first row, and the row after its last.
-        """
-        stop = len(self) if stop is None else stop
-        chunk = int(np.searchsorted(self._bounds, start, side="right")) - 1
-        while chunk < len(self.headers) and self._bounds[chunk] < stop:
-            if self.headers[chunk].rows:
-                yield chunk, int(self._bounds[chunk]), int(self._bounds[chunk + 1])
-            chunk += 1
-
-    def load(self, chunk: int, name: str) -> np.ndarray[Any, Any]:
-        """Map an array of a chunk into memory; the chunk must have rows.
-
-        Args:
-            chunk: its number.
-            name: `rows`, `minima` or `keys`.
-        """
-        kind, shape = _ARRAYS[name]
-        with (chunk_folder(self._folder, chunk) / name).open("rb") as file:
-            content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        return np.frombuffer(content, kind).reshape(shape(self.headers[chunk].rows))
-
-    def records(self, start: int, stop: int) -> np.ndarray[Any, Any]:
+    def records(self, start: int, stop: int) -> NDArray[Any]:
         """Read the records from `start` to before `stop`: `ROW_RECORD`[stop - start]."""
-        parts = [
-            self.load(chunk, "rows")[max(start - first, 0) : stop - first]
-            for chunk, first, _ in self.chunks(start, stop)
-        ]
-        return np.concatenate(parts) if parts else np.empty(0, ROW_RECORD)
+        return self._read("rows", ROW_RECORD, start, stop)
 
-    def pick(self, name: str, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Values of single rows.
+    def minima(self, start: int, stop: int) -> NDArray[np.uint32]:
+        """Read the minima from `start` to before `stop`: uint32[stop - start, 84]."""
+        return self._read("minima", _MINIMA, start, stop)
 
-        Args:
-            name: `rows` or `minima`.
-            rows: rising integers[n].
-        """
-        parts = [self.load(chunk, name)[places] for chunk, places in self._by_chunk(rows)]
-        if parts:
-            return np.concatenate(parts)
-        return np.empty((0, FUNCTIONS), "<u4") if name == "minima" else np.empty(0, ROW_RECORD)
+    def keys(self, band: int, start: int, stop: int) -> NDArray[np.uint64]:
+        """Read the keys of a band from `start` to before `stop`: uint64[stop - start]."""
+        return self._read(_band(band), np.dtype("<u8"), start, stop)
 
-    def lines(self, chunk: int, places: NDArray[np.int64]) -> list[bytes]:
-        """Rows of a chunk as lines of JSON.
+    def records_of(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Read the records of single rows: `ROW_RECORD`[n]."""
+        return self._pick("rows", ROW_RECORD, rows)
 
-        Args:
-            chunk: its number.
-            places: rising places in the chunk, from 0 on.
-        """
-        records = self.load(chunk, "rows")[places]
-        found: list[bytes] = [b""] * len(places)
-        for flag in (0, IN_CHUNK):
-            chosen = np.flatnonzero((records["offset"] & np.uint64(IN_CHUNK)) == flag)
-            if not len(chosen):
-                continue
-            starts = (records["offset"][chosen] - np.uint64(flag)).astype(np.int64)
-            ends = starts + records["length"][chosen]
-            first = int(starts[0])
-            raw = self._read(chunk, flag | first, int(ends[-1]) - first)
-            spans = zip((starts - first).tolist(), (ends - first).tolist(), strict=True)
-            for place, (start, end) in zip(chosen.tolist(), spans, strict=True):
-                found[place] = raw[start:end]
-        return found
+    def minima_of(self, rows: NDArray[Any]) -> NDArray[np.uint32]:
+        """Read the minima of single rows: uint32[n, 84]."""
+        return self._pick("minima", _MINIMA, rows)
+
+    def _read(self, name: str, kind: np.dtype[Any], start: int, stop: int) -> NDArray[Any]:
+        return np.fromfile(
+            self._folder / name,
+            kind.base,
+            (stop - start) * kind.itemsize // kind.base.itemsize,
+            offset=start * kind.itemsize,
+        ).reshape(-1, *kind.shape)
+
+    def _pick(self, name: str, kind: np.dtype[Any], rows: NDArray[Any]) -> NDArray[Any]:
+        if not len(rows):
+            return np.empty((0, *kind.shape), kind.base)
+        # Mapped anew each time: what stays mapped counts as memory of this process.
+        shape = (self._rows, *kind.shape)
+        return np.array(np.memmap(self._folder / name, kind.base, "r", shape=shape)[rows])
+
+    def line(self, record: Any) -> bytes:
+        """Row of a record as a line of JSON."""
+        file, at = self._place(record)
+        file.seek(at)
+        return file.read(int(record["length"]))
 
     def prefetch(self, rows: NDArray[np.int64]) -> None:
-        """Ask the system to read the texts of rising rows ahead, and remember where they are."""
-        self._prefetched.clear()
-        for chunk, places in self._by_chunk(rows):
-            records = self.load(chunk, "rows")[places]
-            offsets, lengths = records["offset"].tolist(), records["length"].tolist()
-            first = int(self._bounds[chunk])
-            for place, offset, length in zip(places.tolist(), offsets, lengths, strict=True):
-                self._prefetched[first + place] = chunk, offset, length
-                if hasattr(os, "posix_fadvise"):
-                    file, at = self._open(chunk, offset)
-                    os.posix_fadvise(file.fileno(), at, length, os.POSIX_FADV_WILLNEED)
+        """Ask the system to read the texts of rows ahead."""
+        if hasattr(os, "posix_fadvise"):
+            for record in self.records_of(rows):
+                file, at = self._place(record)
+                length = int(record["length"])
+                os.posix_fadvise(file.fileno(), at, length, os.POSIX_FADV_WILLNEED)
 
     def text(self, row: int) -> str:
         """Text of a row, as it was signed.
@@ -179,82 +307,49 @@ class SignedRows:
         Raises:
             BulkError: the file has changed since.
         """
+        file = self._open(self._folder / "rows")
+        file.seek(row * ROW_RECORD.itemsize)
+        [record] = np.frombuffer(file.read(ROW_RECORD.itemsize), ROW_RECORD)
         with suppress(ValueError, KeyError, TypeError):
-            return clean(json.loads(self._line(row))[self._text_field])
-        name, line = self.position(row)
+            return clean(json.loads(self.line(record))[self._text_field])
+        name, line = self.position(record)
         raise BulkError(f"{name}, line {line:,}: the file has changed since it was signed")
 
-    def position(self, row: int) -> tuple[str, int]:
+    def position(self, record: Any) -> tuple[str, int]:
         """Input that a row comes from, and the number of its line there."""
-        chunk, record = self._record(row)
-        return self.line_position(chunk, int(record["line"]))
+        return self.name(int(record["source"])), int(record["line"])
 
-    def line_position(self, chunk: int, line: int) -> tuple[str, int]:
-        """Input of a chunk, and the number there of one of the chunk's lines."""
-        return self._names[self.headers[chunk].source], self._lines_before[chunk] + line
+    def name(self, source: int) -> str:
+        """Name of an input."""
+        return self._names[source]
 
-    def ids(self, rows: NDArray[Any]) -> list[str]:
-        """Ids of rows; a row without one is called by its input and line.
-
-        Args:
-            rows: rising integers[n].
-        """
+    def ids(self, records: NDArray[Any]) -> list[str]:
+        """Ids of rows; a row without one is called by its input and line."""
         names: list[str] = []
-        for chunk, places in self._by_chunk(rows):
-            raw = (chunk_folder(self._folder, chunk) / "ids").read_bytes()
-            records = self.load(chunk, "rows")
-            ends = records["id_end"]
-            starts = np.where(places > 0, ends[places - 1], 0)
-            for start, end, line in zip(
-                starts.tolist(),
-                ends[places].tolist(),
-                records["line"][places].tolist(),
-                strict=True,
-            ):
-                name = raw[start:end].decode()
-                names.append(name or "{}:{}".format(*self.line_position(chunk, line)))
+        file = self._folder / "ids"
+        with file.open("rb") as opened:
+            size = file.stat().st_size
+            content = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
+        for start, length, source, line in zip(
+            *(records[name].tolist() for name in ("id_offset", "id_length", "source", "line")),
+            strict=True,
+        ):
+            name = content[start : start + length].decode()
+            names.append(name or f"{self.name(source)}:{line}")
         return names
 
-    def _line(self, row: int) -> bytes:
-        """Line of JSON of a row."""
-        if row in self._prefetched:
-            return self._read(*self._prefetched[row])
-        chunk, record = self._record(row)
-        return self._read(chunk, int(record["offset"]), int(record["length"]))
+    def _place(self, record: Any) -> tuple[IO[bytes], int]:
+        """File that a row is in, and where."""
+        offset = record["offset"]
+        name = self._files[int(record["source"])]
+        if name is None or offset & IN_LINES:
+            return self._open(self._folder / "lines"), int(offset & ~IN_LINES)
+        return self._open(name), int(offset)
 
-    def _record(self, row: int) -> tuple[int, Any]:
-        """Chunk of a row, and its record."""
-        chunk = int(np.searchsorted(self._bounds, row, side="right")) - 1
-        return chunk, self._records(chunk)[row - int(self._bounds[chunk])]
-
-    def _read(self, chunk: int, offset: int, length: int) -> bytes:
-        """Bytes of a chunk's rows, from an offset as a record has it."""
-        file, at = self._open(chunk, offset)
-        file.seek(at)
-        return file.read(length)
-
-    def _open(self, chunk: int, offset: int) -> tuple[IO[bytes], int]:
-        """Open the file that a record's offset points into.
-
-        Returns:
-            The file, and the offset without its flag.
-        """
-        flag = offset & IN_CHUNK
-        name = self.headers[chunk].file
-        if flag or name is None:
-            name = str(chunk_folder(self._folder, chunk) / "rows.jsonl")
-        if name in self._open_files:
-            self._open_files.move_to_end(name)
-            return self._open_files[name], offset - flag
-        while len(self._open_files) >= _MAX_OPEN_FILES:
-            self._open_files.popitem(last=False)[1].close()
-        file = self._open_files[name] = Path(name).open("rb")  # noqa: SIM115 (closed by `close`)
-        return file, offset - flag
-
-    def _by_chunk(self, rows: NDArray[Any]) -> Iterator[tuple[int, NDArray[np.int64]]]:
-        """Yield the chunks of rising rows, each with the places of its rows."""
-        chunks = np.searchsorted(self._bounds, rows, side="right") - 1
-        starts = np.flatnonzero(np.diff(chunks, prepend=-1)).tolist()
-        for start, end in zip(starts, [*starts[1:], len(rows)], strict=False):
-            chunk = int(chunks[start])
-            yield chunk, rows[start:end].astype(np.int64) - self._bounds[chunk]
+    def _open(self, name: str | Path) -> IO[bytes]:
+        file = self._open_files.get(name)
+        if file is None:
+            if len(self._open_files) >= _MAX_OPEN_FILES:
+                self._open_files.pop(next(iter(self._open_files))).close()
+            file = self._open_files[name] = Path(name).open("rb")  # noqa: SIM115 (see `close`)
+        return file

@@ -6,7 +6,7 @@ SimHashes are looked up by binary search among all those of the other rows.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,54 +28,35 @@ _SORT_BYTES_PER_KEY = 48  # with all arrays that are made on the way
 _ROWS_LOOKED_UP = 1 << 20  # at once, under all halves near theirs
 
 
-class EqualKeys(NamedTuple):
-    """Rows that share a key with another row.
-
-    Args:
-        rows: sorted by key, and rising within each key: uint32[n].
-        sizes: number of rows of each key, 2 or more: int64[keys].
-    """
-
-    rows: NDArray[np.uint32]
-    sizes: NDArray[np.int64]
-
-
-def _group_by_key(keys: NDArray[np.uint64], rows: NDArray[np.uint32]) -> EqualKeys:
-    """Sort rows by their keys, and drop keys that only one row has."""
-    order = np.argsort(keys, kind="stable")
-    sizes = np.diff(np.append(_starts(keys[order]), len(keys)))
-    chosen = np.repeat(sizes > 1, sizes)
-    return EqualKeys(rows[order][chosen], sizes[sizes > 1])
-
-
-def _starts(ordered: NDArray[Any]) -> NDArray[np.int64]:
-    """Places where another value begins."""
-    is_first = np.ones(len(ordered), bool)
-    is_first[1:] = ordered[1:] != ordered[:-1]
-    return np.flatnonzero(is_first)
-
-
 def _group_in_parts(
     total: int, memory: int, read: Callable[[], Iterator[tuple[NDArray[np.uint64], Any]]]
-) -> Iterator[EqualKeys]:
-    """Yield the rows with equal keys, one range of keys after the other.
+) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.int64]]]:
+    """Yield the rows that share a key with another row, one range of keys after the other.
 
     Args:
         total: number of keys, at most.
         memory: bytes that sorting a range may use.
         read: yields the keys with their rows, anew for every range.
+
+    Yields:
+        Rows, sorted by key and rising within each key: uint32[n]; then the number of rows of
+        each key, 2 or more: int64[keys].
     """
     more_parts = max(total * _SORT_BYTES_PER_KEY - 1, 0) // memory
     shift = np.uint64(64 - more_parts.bit_length())
     for part in range(1 << more_parts.bit_length()):
-        keys, rows = [np.empty(0, np.uint64)], [np.empty(0, np.uint32)]
-        for chunk_keys, chunk_rows in read():
-            if more_parts:
-                chosen = chunk_keys >> shift == np.uint64(part)
-                chunk_keys, chunk_rows = chunk_keys[chosen], chunk_rows[chosen]
-            keys.append(chunk_keys)
-            rows.append(chunk_rows)
-        yield _group_by_key(np.concatenate(keys), np.concatenate(rows))
+        all_keys, all_rows = [np.empty(0, np.uint64)], [np.empty(0, np.uint32)]
+        for keys, rows in read():
+            chosen = keys >> shift == np.uint64(part) if more_parts else slice(None)
+            all_keys.append(keys[chosen])
+            all_rows.append(rows[chosen])
+        keys, rows = np.concatenate(all_keys), np.concatenate(all_rows)
+        order = np.argsort(keys, kind="stable")
+        keys = keys[order]
+        is_first = np.ones(len(keys), bool)
+        is_first[1:] = keys[1:] != keys[:-1]
+        sizes = np.diff(np.append(np.flatnonzero(is_first), len(keys)))
+        yield rows[order][np.repeat(sizes > 1, sizes)], sizes[sizes > 1]
 
 
 def first_of_equal(
@@ -95,20 +76,18 @@ def first_of_equal(
     first = np.full(len(signed), NO_ROW)
 
     def read() -> Iterator[tuple[NDArray[np.uint64], Any]]:
-        for chunk, start, stop in signed.chunks():
-            hashes = signed.load(chunk, "rows")[column]
+        for start, stop in signed.blocks():
+            hashes = signed.records(start, stop)[column]
             compared = hashes.any(axis=1) & ~ignored[start:stop]
             rows = np.arange(start, stop, dtype=np.uint32)[compared]
             yield np.ascontiguousarray(hashes[compared, 0]), rows
 
-    for equal in _group_in_parts(len(signed), memory, read):
+    for equal_rows, sizes in _group_in_parts(len(signed), memory, read):
         # They are sorted by 64 of 128 bits, which may be equal by chance: compare the others.
-        rising = np.argsort(equal.rows)
-        rest = np.empty(len(equal.rows), np.uint64)
-        rest[rising] = signed.pick("rows", equal.rows[rising])[column][:, 1]
-        key = np.repeat(np.arange(len(equal.sizes)), equal.sizes)
-        order = np.lexsort((equal.rows, rest, key))
-        rows, rest, key = equal.rows[order], rest[order], key[order]
+        rest = signed.records_of(equal_rows)[column][:, 1]
+        key = np.repeat(np.arange(len(sizes)), sizes)
+        order = np.lexsort((equal_rows, rest, key))
+        rows, rest, key = equal_rows[order], rest[order], key[order]
         is_first = np.ones(len(rows), bool)
         is_first[1:] = (key[1:] != key[:-1]) | (rest[1:] != rest[:-1])
         firsts = rows[is_first][np.cumsum(is_first) - 1]
@@ -119,7 +98,7 @@ def first_of_equal(
 class SharedKeys:
     """The keys that rows share with other rows, on disk, each by the place of its bucket.
 
-    A bucket holds the originals under one key (`buckets.Buckets`). Keys of minima are those that
+    A bucket holds the originals under one key (`greedy.Buckets`). Keys of minima are those that
     a row is looked up under, and those that it is stored under if it is an original; SimHashes
     are looked up under the keys of their neighbours as well.
 
@@ -204,9 +183,9 @@ def _between(
         first, last = np.searchsorted(part_rows, [start, stop])
         rows.append(part_rows[first:last].astype(np.int64))
         buckets.append(np.asarray(part_buckets[first:last]))
-    all_rows, all_buckets = np.concatenate(rows), np.concatenate(buckets)
+    all_rows = np.concatenate(rows)
     order = np.argsort(all_rows, kind="stable")
-    return all_rows[order], all_buckets[order]
+    return all_rows[order], np.concatenate(buckets)[order]
 
 
 def find_shared_keys(
@@ -234,15 +213,15 @@ def find_shared_keys(
     for band in range(bands):
 
         def read(band: int = band) -> Iterator[tuple[NDArray[np.uint64], Any]]:
-            for chunk, start, stop in signed.chunks():
+            for start, stop in signed.blocks():
                 chosen = compared[start:stop]
-                keys = signed.load(chunk, "keys")[band].view(np.uint64)
-                yield keys[chosen], np.arange(start, stop, dtype=np.uint32)[chosen]
+                rows = np.arange(start, stop, dtype=np.uint32)[chosen]
+                yield signed.keys(band, start, stop)[chosen], rows
 
-        for equal in _group_in_parts(int(compared.sum()), memory, read):
-            order = np.argsort(equal.rows, kind="stable")
-            buckets = np.repeat(shared.place(equal.sizes), equal.sizes)[order]
-            shared.add(equal.rows[order], buckets)
+        for rows, sizes in _group_in_parts(int(compared.sum()), memory, read):
+            order = np.argsort(rows, kind="stable")
+            buckets = np.repeat(shared.place(sizes), sizes)[order]
+            shared.add(rows[order], buckets)
         report((band + 1) / bands)
     return shared
 
@@ -273,89 +252,35 @@ def find_shared_halves(
     """
     shared = SharedKeys(folder)
     rows = np.flatnonzero(compared).astype(np.uint32)
-    simhashes = np.concatenate(
-        [np.empty(0, np.uint64)]
-        + [signed.load(chunk, "rows")["simhash"] for chunk, *_ in signed.chunks()]
-    )[compared]
+    if not len(rows):
+        return shared
+    blocks = [signed.records(start, stop)["simhash"] for start, stop in signed.blocks()]
+    simhashes = np.concatenate(blocks)[compared]
     masks = halves.masks(distance).astype(np.uint32)
     for half in range(2):
         own = halves.split(simhashes)[:, half].astype(np.uint32)
-        table = _Table.of(own, rows, simhashes)
-        used = np.zeros(len(table.halves), bool)
+        distinct, firsts, sizes = np.unique(own, return_index=True, return_counts=True)
+        used = np.zeros(len(distinct), bool)
         found = []
         for start in range(0, len(rows), _ROWS_LOOKED_UP):
-            part = slice(start, start + _ROWS_LOOKED_UP)
-            near = table.near(own[part], rows[part], simhashes[part], masks, distance)
-            used[near[1]] = True
-            found.append(shared.save(*near))
-            report((half + min(start + _ROWS_LOOKED_UP, len(rows)) / len(rows)) / 2)
+            stop = min(start + _ROWS_LOOKED_UP, len(rows))
+            numbers = np.arange(start, stop)
+            near = []
+            for mask in masks:
+                wanted = own[start:stop] ^ mask
+                places = np.minimum(np.searchsorted(distinct, wanted), len(distinct) - 1)
+                is_there = (distinct[places] == wanted) & (firsts[places] < numbers)
+                near.append((rows[start:stop][is_there], places[is_there]))
+            looked_up, places = (np.concatenate(one) for one in zip(*near, strict=True))
+            used[places] = True
+            order = np.argsort(looked_up, kind="stable")
+            found.append(shared.save(looked_up[order], places[order]))
+            report((half + stop / len(rows)) / 2)
         buckets = np.zeros(len(used), np.int64)
-        buckets[used] = shared.place(table.sizes[used])
+        buckets[used] = shared.place(sizes[used])
         for looked_up, places in found:
             shared.add(looked_up, buckets[places], stored=False)
-        places = np.searchsorted(table.halves, own)
+        places = np.searchsorted(distinct, own)
         stored = used[places]
         shared.add(rows[stored], buckets[places[stored]], looked_up=False)
     return shared
-
-
-class _Table(NamedTuple):
-    """The distinct halves of rows, rising.
-
-    Args:
-        halves: uint32[n].
-        sizes: number of rows of each: int64[n].
-        firsts: first row of each: uint32[n].
-        simhashes: that of the first row: uint64[n].
-        equal: whether all rows of a half have the same SimHash: bool[n].
-    """
-
-    halves: NDArray[np.uint32]
-    sizes: NDArray[np.int64]
-    firsts: NDArray[np.uint32]
-    simhashes: NDArray[np.uint64]
-    equal: NDArray[np.bool_]
-
-    @classmethod
-    def of(
-        cls, halves: NDArray[np.uint32], rows: NDArray[np.uint32], simhashes: NDArray[np.uint64]
-    ) -> _Table:
-        """Group rising rows by their halves."""
-        order = np.argsort(halves, kind="stable")
-        ordered = halves[order]
-        starts = _starts(ordered)
-        sizes = np.diff(np.append(starts, len(rows)))
-        of_first = np.repeat(simhashes[order][starts], sizes)
-        same = simhashes[order] == of_first
-        equal = np.logical_and.reduceat(same, starts) if len(starts) else same
-        firsts = order[starts]
-        return cls(ordered[starts], sizes, rows[firsts], simhashes[firsts], equal)
-
-    def near(
-        self,
-        halves: NDArray[np.uint32],
-        rows: NDArray[np.uint32],
-        simhashes: NDArray[np.uint64],
-        masks: NDArray[np.uint32],
-        distance: int,
-    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        """Find rising rows under all halves that differ from theirs by a mask.
-
-        A half is left out if all rows with it come later, or if they have one SimHash that is too
-        far.
-
-        Returns:
-            Rows, rising and repeated for each half, and its places in the table: [n] each.
-        """
-        found_rows, found_places = [np.empty(0, np.uint32)], [np.empty(0, np.int64)]
-        for mask in masks if len(self.halves) else ():
-            wanted = halves ^ mask
-            places = np.minimum(np.searchsorted(self.halves, wanted), len(self.halves) - 1)
-            apart = np.bitwise_count(simhashes ^ self.simhashes[places])
-            chosen = (self.halves[places] == wanted) & (self.firsts[places] < rows)
-            chosen &= ~self.equal[places] | (apart <= distance)
-            found_rows.append(rows[chosen])
-            found_places.append(places[chosen])
-        all_rows = np.concatenate(found_rows)
-        order = np.argsort(all_rows, kind="stable")
-        return all_rows[order], np.concatenate(found_places)[order]

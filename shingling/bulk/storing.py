@@ -7,8 +7,6 @@ from collections import Counter
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from shingling.bulk.greedy import REPEATED_ID
 from shingling.sketch import Signature
 from shingling.store import Page
@@ -51,8 +49,8 @@ def put_into_store(
     run = store.start_run("bulk", options.as_dict())
     outcome = "failed"
     try:
-        for chunk, start, stop in signed.chunks():
-            pages = _pages(chunk, start, signed, greedy, options)
+        for start, stop in signed.blocks():
+            pages = _pages(start, stop, signed, greedy, options)
             while batch := [*islice(pages, _ROWS_PER_TRANSACTION)]:
                 verdicts = store.check(batch, rules=options.rules, run=run)
                 counts.update(verdict.status for verdict in verdicts)
@@ -64,20 +62,16 @@ def put_into_store(
 
 
 def _pages(
-    chunk: int, start: int, signed: SignedRows, greedy: Greedy, options: Options
+    start: int, stop: int, signed: SignedRows, greedy: Greedy, options: Options
 ) -> Iterator[Page]:
-    """Yield the good rows of a chunk as pages with their signatures."""
-    records, minima = signed.load(chunk, "rows"), signed.load(chunk, "minima")
-    states = greedy.decided(start, start + len(records))["state"]
-    names = signed.ids(np.arange(start, start + len(records)))
-    lines = signed.lines(chunk, np.arange(len(records)))
-    for place, (name, line) in enumerate(zip(names, lines, strict=True)):
-        if states[place] == REPEATED_ID:
-            continue
-        record = records[place]
-        values = json.loads(line)
+    """Yield the good rows from `start` to before `stop` as pages with their signatures."""
+    is_good = greedy.decided(start, stop)["state"] != REPEATED_ID
+    records = signed.records(start, stop)[is_good]
+    all_minima = signed.minima(start, stop)[is_good]
+    for name, record, minima in zip(signed.ids(records), records, all_minima, strict=True):
+        values = json.loads(signed.line(record))
         signature = Signature(
-            minima[place],
+            minima,
             int(record["simhash"]),
             record["text"].tobytes(),
             int(record["words"]),

@@ -2,7 +2,7 @@
 
 Two pools are built of them, since they share no more than this. `extraction.pool` takes single
 pages from the event loop, each with a time limit of its own, and starts a process when one is
-needed. `bulk.signing.pool` takes parts of files from a bounded queue, has a part repeated without
+needed. `bulk.signing` takes parts of files in their order, has a part repeated without
 the row at which a worker ended, and loses no row.
 """
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from itertools import compress
@@ -343,12 +343,10 @@ class StoreStatus:
 
     def as_dict(self) -> dict[str, Any]:
         """Status as JSON has it."""
-        names = [field.name for field in fields(self) if field.name not in ("scheme", "index")]
-        return {
-            **{name: getattr(self, name) for name in names},
-            "scheme": {"id": self.scheme.id, **self.scheme.describe()},
-            "index": self.index._asdict(),
-        }
+        shown = asdict(self)
+        del shown["scheme"], shown["index"]
+        scheme = {"id": self.scheme.id, **self.scheme.describe()}
+        return {**shown, "scheme": scheme, "index": self.index._asdict()}
 
 
 @dataclass(frozen=True)

@@ -7,23 +7,21 @@ from dataclasses import fields
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import bindparam, func, or_, select
+from sqlalchemy import and_, bindparam, func, select
 
 from shingling.errors import SettingsError, StoreError
 from shingling.rules.rules import Rules
 from shingling.sketch import Signature
 from shingling.store.decide.site_fields import SiteFields
 from shingling.store.decide.texts import unpacked
-from shingling.store.model import Group, Page, StoredPage, from_seconds
+from shingling.store.model import Page, StoredPage, from_seconds
 from shingling.store.runs import RunRecord
 from shingling.store.schema import checks, fields as kinds
 from shingling.store.schema.damage import damage_of
 from shingling.store.schema.rows import (
     COLUMNS,
-    EXPORTED_FIELDS,
     EXPORTED_NAMES,
     ORIGINS,
-    PAGE_FIELDS,
     is_damaged,
     problems_of,
     read_minima,
@@ -36,9 +34,9 @@ from shingling.store.schema.tables import pages, rules, runs, texts
 from shingling.store.urls import safe_url
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
-    from sqlalchemy import ColumnElement, Connection, RowMapping, Select
+    from sqlalchemy import ColumnElement, Connection, RowMapping
 
     from shingling.sketch import Scheme
     from shingling.store.schema.checks import Check
@@ -77,28 +75,24 @@ RUN_CHECKS: dict[str, tuple[Check, Any]] = {
 }
 """What the columns of a run must be, and what stands for something else."""
 
-_COLUMN_OF = {EXPORTED_NAMES.get(name, name): name for name in PAGE_FIELDS}
+_COLUMN_OF = {shown: column for column, shown in EXPORTED_NAMES.items()}
 _SHOWN_COLUMNS = {
     one.name: _COLUMN_OF.get(one.name, one.name)
     for one in fields(StoredPage)
     if one.name not in ("fields", "rules")
 }
-_CONVERTERS = {
-    name: convert
-    for name in _SHOWN_COLUMNS.keys() & EXPORTED_FIELDS
-    if (convert := EXPORTED_FIELDS[name].kind.shown)
-}
 
 
 def stored_page(row: RowMapping, connection: Connection) -> StoredPage:
     """Page of a row of `SHOWN`; harmless values take the place of impossible ones."""
+    shown: dict[str, Any] = {**row}
     stored = [row[name] for name in COLUMNS]
     if problems := problems_of(stored):
         damage_of(connection).note(row["id"], row["url"], "row")
-    shown = {**row, **dict(zip(COLUMNS, replaced(stored, problems), strict=True))}
+        shown |= zip(COLUMNS, replaced(stored, problems), strict=True)
     values = {name: shown[column] for name, column in _SHOWN_COLUMNS.items()}
-    for name, convert in _CONVERTERS.items():
-        values[name] = convert(values[name])
+    for name in ("first_seen", "last_seen"):
+        values[name] = from_seconds(values[name])
     decided = None if row["rules"] is None else _rules(row["rules"])
     names: tuple[str, ...] = ()
     if shown["reason"] == "other_fields" and row["lead_id"] is not None:
@@ -143,10 +137,9 @@ def differing_fields(
     return known.named(own.site, differing(own, other))
 
 
-def find_url(connection: Connection, url: str) -> list[RowMapping]:
-    """Rows of a URL, one for each scope that it was stored in."""
-    query = SHOWN.where(pages.c.url_key == url_key(safe_url(url))).order_by(pages.c.id)
-    return list(connection.execute(query).mappings())
+def key_of(url: str) -> bytes:
+    """Key of a URL that is not yet as the store keeps it."""
+    return url_key(safe_url(url))
 
 
 def chosen(
@@ -168,23 +161,20 @@ def chosen(
     Returns:
         Duplicates first, then originals.
     """
-    conditions: list[ColumnElement[bool]] = []
+    others: list[ColumnElement[bool]] = []
     if site is not None:
-        conditions.append(pages.c.site == site)
+        others.append(pages.c.site == site)
     if run is not None:
-        conditions.append(pages.c.run_id == run)
+        others.append(pages.c.run_id == run)
     if before is not None:
-        conditions.append(pages.c.last_seen < before)
-    named = {row["id"]: row["original_id"] for url in urls for row in find_url(connection, url)}
-    found: list[int] = []
-    for is_original in (False, True):
-        ids = {page_id for page_id, head in named.items() if (head is None) is is_original}
-        if conditions:
-            original = pages.c.original_id.is_(None)
-            query = select(pages.c.id).where(*conditions, original if is_original else ~original)
-            ids.update(connection.scalars(query))
-        found += sorted(ids)
-    return found
+        others.append(pages.c.last_seen < before)
+    conditions = [and_(*others)] if others else []
+    conditions += [pages.c.url_key.in_(keys) for keys in chunked(map(key_of, urls))]
+    query = select(pages.c.original_id.is_(None), pages.c.id)
+    found: set[tuple[Any, ...]] = set()
+    for one in conditions:
+        found.update(map(tuple, connection.execute(query.where(one))))
+    return [page_id for _, page_id in sorted(found)]
 
 
 def stored_pages(connection: Connection, ids: Sequence[int]) -> list[StoredPage]:
@@ -196,51 +186,6 @@ def stored_pages(connection: Connection, ids: Sequence[int]) -> list[StoredPage]
     return [found[page_id] for page_id in ids]
 
 
-def list_pages(
-    connection: Connection,
-    *,
-    status: str | None,
-    site: str | None,
-    since: float | None,
-    limit: int | None,
-) -> Iterator[StoredPage]:
-    """Yield pages in the order in which they were stored."""
-    query = SHOWN.order_by(pages.c.id)
-    if status is not None:
-        query = query.where(or_(pages.c.status == status, pages.c.last_verdict == status))
-    if site is not None:
-        query = query.where(pages.c.site == site)
-    if since is not None:
-        query = query.where(pages.c.last_seen >= since)
-    if limit is not None:
-        query = query.limit(limit)
-    # Closed also where nobody reads to the end.
-    with connection.execute(query, execution_options={"yield_per": ROWS_READ_AT_ONCE}) as result:
-        for row in result.mappings():
-            yield stored_page(row, connection)
-
-
-def list_groups(connection: Connection, limit: int | None) -> Iterator[Group]:
-    """Yield originals that have duplicates, those with most duplicates first."""
-    size = func.count().label("size")
-    query: Select[Any] = (
-        select(pages.c.original_id, size)
-        .where(pages.c.original_id.is_not(None))
-        .group_by(pages.c.original_id)
-        .order_by(size.desc(), pages.c.original_id)
-    )
-    if limit is not None:
-        query = query.limit(limit)
-    for original_id, _ in connection.execute(query).all():
-        duplicates = tuple(duplicates_of(connection, original_id))
-        row = connection.execute(SHOWN.where(pages.c.id == original_id)).mappings().one_or_none()
-        if row is None:
-            for page in duplicates:
-                damage_of(connection).note(page.id, page.url, "original")
-            continue
-        yield Group(stored_page(row, connection), duplicates)
-
-
 def duplicates_of(connection: Connection, page_id: int) -> list[StoredPage]:
     """Duplicates attached to an original, oldest first."""
     query = SHOWN.where(pages.c.original_id == page_id).order_by(pages.c.id)
@@ -250,18 +195,13 @@ def duplicates_of(connection: Connection, page_id: int) -> list[StoredPage]:
 def list_runs(connection: Connection, limit: int = 10) -> list[RunRecord]:
     """Last runs, newest first."""
     query = select(runs).order_by(runs.c.id.desc()).limit(limit)
-    return [
-        RunRecord(
-            id=row["id"],
-            spider=row["spider"],
-            started=from_seconds(row["started"]),
-            finished=None if row["finished"] is None else from_seconds(row["finished"]),
-            outcome=row["outcome"],
-            counts=json.loads(row["counts"]),
-            settings=json.loads(row["settings"]),
-        )
-        for row in map(sound_run, connection.execute(query).mappings())
-    ]
+    found = [sound_run(row) for row in connection.execute(query).mappings()]
+    for values in found:
+        for name in ("counts", "settings"):
+            values[name] = json.loads(values[name])
+        for name in ("started", "finished"):
+            values[name] = None if values[name] is None else from_seconds(values[name])
+    return [RunRecord(**values) for values in found]
 
 
 def sound_run(row: RowMapping | Mapping[str, Any]) -> dict[str, Any]:
@@ -294,7 +234,7 @@ def pages_by_body(session: Session, keys: Collection[bytes]) -> dict[bytes, Page
 
 def page_by_url(session: Session, url: str, scope: str = "") -> Page | None:
     """Page as `check` was given it for a URL last: its text, if it is kept, and signature."""
-    bound = {"url_key": url_key(safe_url(url)), "scope": scope}
+    bound = {"url_key": key_of(url), "scope": scope}
     with session.reading() as connection:
         row = connection.execute(_BY_URL, bound).mappings().one_or_none()
     return None if row is None else _checked_page(row, session)
@@ -303,12 +243,10 @@ def page_by_url(session: Session, url: str, scope: str = "") -> Page | None:
 def _checked_page(row: RowMapping, session: Session) -> Page | None:
     """Page as it was given to `check`; None where something of it is damaged."""
     text = None if row["zlib"] is None else unpacked(row["zlib"])
-    damage = session.database.damage
-    if is_damaged([row[name] for name in COLUMNS]):
-        damage.note(row["id"], row["url"], "signature")
-        return None
-    if text is None and row["zlib"] is not None:
-        damage.note(row["id"], row["url"], "text")
+    is_signed = not is_damaged([row[name] for name in COLUMNS])
+    if not is_signed or (text is None and row["zlib"] is not None):
+        what = "text" if is_signed else "signature"
+        session.database.damage.note(row["id"], row["url"], what)
         return None
     return Page(
         url=row["url"],

@@ -235,14 +235,10 @@ def look_at_store(url: str, scheme: Scheme) -> None:
         return
     database = database_of(parsed)
 
-    def look(connection: Connection) -> None:
-        stored = _read_current(connection)
+    try:
+        stored = database.read(_read_current) if database.is_there() else None
         if stored is not None:
             _check_scheme(scheme, stored[0], database.where)
-
-    try:
-        if database.is_there():
-            database.read(look)
     finally:
         database.close()
 
@@ -310,7 +306,7 @@ def refuse(rebuilding: str) -> None:
     except (KeyError, TypeError, ValueError) as error:
         raise StoreError(f"what is noted of a rebuild is damaged: {error}") from error
     line = f"a rebuild of the store began at {moment:%Y-%m-%d %H:%M} UTC and has not ended"
-    if time.time() - state["noted"] < _ALIVE:
+    if abs(time.time() - state["noted"]) < _ALIVE:  # clocks may have gone back
         raise AgainError(line, Trouble.AWAY)
     raise StoreError(f"{line}: run `scrapy dedup rebuild --resume`, or `--abandon`")
 

@@ -47,22 +47,16 @@ def _counts(connection: Connection) -> dict[str, Any]:
     def count(table: Table, *where: ColumnElement[bool]) -> int:
         return connection.scalar(select(func.count()).select_from(table).where(*where)) or 0
 
-    by_status: dict[str, int] = {
-        row.status: row.number
-        for row in connection.execute(
-            select(pages.c.status, func.count().label("number"))
-            .where(pages.c.original_id.is_not(None))
-            .group_by(pages.c.status)
-        )
-    }
-    total, duplicates = count(pages), sum(by_status.values())
+    follows = pages.c.original_id.is_not(None)
+    total, duplicates = count(pages), count(pages, follows)
+    exact = count(pages, follows, pages.c.status == "exact")
     has_evidence = or_(url_rules.c.agreed > 0, url_rules.c.pinned.is_not(None))
     return {
         "pages": total,
         "originals": total - duplicates,
         "duplicates": duplicates,
-        "exact": by_status.get("exact", 0),
-        "near": by_status.get("near", 0),
+        "exact": exact,
+        "near": duplicates - exact,
         "runs": count(runs),
         "reviews": count(reviews),
         "full_keys": count(full, full.c.owner == "bands"),

@@ -6,16 +6,26 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from sqlalchemy import select
+from sqlalchemy import func, or_, select
 
 from shingling.errors import StoreError
 from shingling.rooms import offered
 from shingling.rules.rules import Rules
-from shingling.store import queries, similar
+from shingling.store import similar
 from shingling.store.decide.check import check_batch, require_scheme
 from shingling.store.decide.texts import read_text
 from shingling.store.events import Measured, event_groups
-from shingling.store.model import Match, Page, Verdict
+from shingling.store.model import Group, Match, Page, Verdict
+from shingling.store.queries import (
+    ROWS_READ_AT_ONCE,
+    SHOWN,
+    differing_fields,
+    duplicates_of,
+    key_of,
+    list_runs,
+    signature_of,
+    stored_page,
+)
 from shingling.store.runs import RunRecord, end_run, insert_run
 from shingling.store.schema.tables import pages
 from shingling.store.session import Session
@@ -28,7 +38,7 @@ if TYPE_CHECKING:
     from shingling.admin.store_admin import StoreAdmin
     from shingling.rules.rules import RuleValues
     from shingling.sketch import Scheme, Signature
-    from shingling.store.model import Group, SplitText, StoredPage, StoreStatus
+    from shingling.store.model import SplitText, StoredPage, StoreStatus
     from shingling.store.runs import Run, RunRecord
 
     Progress = Callable[[int, int], None]
@@ -262,16 +272,13 @@ class Store:
     def find(self, url: str) -> list[StoredPage]:
         """Find the pages that are stored under a URL, one a scope."""
         with self._session.reading() as connection:
-            return [
-                queries.stored_page(row, connection) for row in queries.find_url(connection, url)
-            ]
+            query = SHOWN.where(pages.c.url_key == key_of(url)).order_by(pages.c.id)
+            return [stored_page(row, connection) for row in connection.execute(query).mappings()]
 
     def differing_fields(self, page: StoredPage, other: StoredPage) -> tuple[str, ...]:
         """Name the own fields in which the item of a page says what another's does not."""
         with self._session.reading() as connection:
-            return queries.differing_fields(
-                connection, page.id, other.id, page.rules, all_of_them=True
-            )
+            return differing_fields(connection, page.id, other.id, page.rules, all_of_them=True)
 
     def text(self, page: StoredPage) -> str | None:
         """Read the main text of a stored page; None if texts are not kept."""
@@ -305,7 +312,7 @@ class Store:
             row = connection.execute(query).mappings().one_or_none()
         if row is None:
             raise StoreError(f"page {page.id} is no longer stored")
-        return queries.signature_of(row, self.scheme)
+        return signature_of(row, self.scheme)
 
     def pages(
         self,
@@ -323,15 +330,39 @@ class Store:
             since: seen at or after this time, seconds since 1970.
             limit: at most so many.
         """
-        with self._session.reading() as connection:
-            yield from queries.list_pages(
-                connection, status=status, site=site, since=since, limit=limit
-            )
+        query = SHOWN.order_by(pages.c.id).limit(limit)
+        if status is not None:
+            query = query.where(or_(pages.c.status == status, pages.c.last_verdict == status))
+        if site is not None:
+            query = query.where(pages.c.site == site)
+        if since is not None:
+            query = query.where(pages.c.last_seen >= since)
+        streamed = query.execution_options(yield_per=ROWS_READ_AT_ONCE)
+        # The result is closed also where nobody reads to the end.
+        with self._session.reading() as connection, connection.execute(streamed) as result:
+            for row in result.mappings():
+                yield stored_page(row, connection)
 
     def groups(self, limit: int | None = None) -> Iterator[Group]:
         """Yield originals with their duplicates, the largest groups first."""
+        size = func.count().label("size")
+        query = (
+            select(pages.c.original_id, size)
+            .where(pages.c.original_id.is_not(None))
+            .group_by(pages.c.original_id)
+            .order_by(size.desc(), pages.c.original_id)
+            .limit(limit)
+        )
         with self._session.reading() as connection:
-            yield from queries.list_groups(connection, limit)
+            for original_id, _ in connection.execute(query).all():
+                duplicates = duplicates_of(connection, original_id)
+                of_original = SHOWN.where(pages.c.id == original_id)
+                row = connection.execute(of_original).mappings().one_or_none()
+                if row is not None:
+                    yield Group(stored_page(row, connection), tuple(duplicates))
+                    continue
+                for page in duplicates:
+                    self._session.database.damage.note(page.id, page.url, "original")
 
     def events(
         self,
@@ -364,7 +395,7 @@ class Store:
     def duplicates(self, page: StoredPage) -> list[StoredPage]:
         """Duplicates of an original, oldest first."""
         with self._session.reading() as connection:
-            return queries.duplicates_of(connection, page.id)
+            return duplicates_of(connection, page.id)
 
     def status(self) -> StoreStatus:
         """Count what is stored, and say how: scheme, index, size."""
@@ -374,7 +405,7 @@ class Store:
     def runs(self, limit: int = 10) -> list[RunRecord]:
         """Last runs, newest first."""
         with self._session.reading() as connection:
-            return queries.list_runs(connection, limit)
+            return list_runs(connection, limit)
 
     def start_run(
         self, spider: str, settings: dict[str, Any] | None = None, *, is_crawl: bool = False

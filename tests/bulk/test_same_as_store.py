@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import shingling.bulk.buckets
 import shingling.bulk.greedy
 import shingling.bulk.measuring
 import shingling.bulk.sorting
@@ -70,10 +69,9 @@ def low_limits(request: pytest.FixtureRequest) -> Iterator[None]:
     block, pairs, most = request.param
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shingling.bulk.greedy, "_MAX_BLOCK_ROWS", block)
-        patch.setattr(shingling.bulk.buckets, "_MAX_PAIRS_COMPARED", pairs)
+        patch.setattr(shingling.bulk.greedy, "_MAX_PAIRS_COMPARED", pairs)
         for module in (
             shingling.bulk.greedy,
-            shingling.bulk.buckets,
             shingling.bulk.sorting,
             shingling.store.index.lookup,
             shingling.store.index.postings,

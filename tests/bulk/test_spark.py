@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import shingling.bulk.buckets
 import shingling.bulk.greedy
 import shingling.bulk.sorting
 import shingling.store.decide.alike
@@ -219,7 +218,6 @@ def test_full_keys_few_pivots_and_many_tasks_change_nothing(
     rules: Rules, session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (
-        shingling.bulk.buckets,
         shingling.bulk.greedy,
         shingling.bulk.sorting,
         shingling.bulk.spark.deduplicate,

@@ -59,6 +59,7 @@ class Source:
             is the same; None if it has none.
         size: in bytes, or None if it is not known.
         parts: yields the parts, each with the share of the input before it (0 to 1), or None.
+        file: its path, if its rows are lines that can be read again.
     """
 
     def __init__(
@@ -67,10 +68,12 @@ class Source:
         identity: list[int] | None,
         size: int | None,
         parts: Callable[[], Iterator[tuple[Payload, float | None]]],
+        file: str | None = None,
     ) -> None:
         self.name = name
         self.identity = identity
         self.size = size
+        self.file = file
         self._parts = parts
 
     def parts(self) -> Iterator[tuple[Payload, float | None]]:
@@ -138,7 +141,7 @@ def _source(name: str, options: Options) -> Source:
     with path.open("rb") as raw, unpacked(raw) as file:
         is_packed = not isinstance(file, io.BufferedReader)
     if form == "jsonl" and not is_packed:
-        return Source(name, identity, size, lambda: _lines(path, size))
+        return Source(name, identity, size, lambda: _lines(path, size), str(path))
     return Source(name, identity, size, lambda: _compressed(path, form, options, size))
 
 

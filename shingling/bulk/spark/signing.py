@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from shingling.bulk.files.payloads import json_values
-from shingling.bulk.signing.sign_part import named_row, without_text
+from shingling.bulk.signing import named_row, without_text
 from shingling.bulk.spark.batches import of_rows
 from shingling.sketch import FUNCTIONS, sign
 from shingling.store.ids import BadRowError

@@ -15,11 +15,10 @@ from sqlalchemy.exc import DBAPIError, NoSuchModuleError, SQLAlchemyError
 from shingling.errors import StoreError, StoreUnavailableError
 from shingling.store.backends.secrets import Secrets
 from shingling.store.index.postings import require_methods
-from shingling.store.schema.damage import Damage, attach_damage
+from shingling.store.schema.damage import DAMAGE, Damage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from sqlalchemy import URL, Connection, Engine, RowMapping, Table
@@ -33,7 +32,6 @@ TextHash: TypeAlias = bytes  # 16 of them
 MAX_WAIT_SECONDS = 60.0  # for a database that is locked or cannot be reached
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.02, 1.0  # between two attempts
 _WARN_AFTER_SECONDS = 2.0
-NOT_UTF8 = "malformed names that are no UTF-8"
 MAX_OVERTAKEN = 2  # times, then a transaction writes alone
 
 
@@ -42,7 +40,6 @@ class Trouble(Enum):
 
     CONFLICT = "another transaction was in its way"
     AWAY = "the database is locked or cannot be reached"
-    LOCKS = "it needed more locks than there are"
 
 
 class AgainError(StoreError):
@@ -81,8 +78,8 @@ class Committed(NamedTuple):
 class Database(ABC):
     """A database that holds a store. Used by one thread at a time.
 
-    A subclass sets `engine`, defines every abstract method, and is listed in
-    `shingling.store.backends.engine`. One that is incomplete fails when it is defined.
+    A subclass sets all attributes up to `reader`, defines every abstract method, and is listed in
+    `shingling.store.backends.engine`. One that lacks a method fails when it is defined.
 
     Args:
         where: the URL as it is shown, without a password.
@@ -91,8 +88,10 @@ class Database(ABC):
         dialect: SQLAlchemy's name of the database, that its URLs begin with.
         driver: the DBAPI driver that is used: of `dialect+driver` in a URL.
         example_url: as error messages show it.
-        several_writers: whether transactions write at the same time; if not, `take_turn`, `lock`
-            and what follows it have nothing to do.
+        several_writers: whether transactions write at the same time; if not, `take_turn`, `lock`,
+            `committed_since` and `take_commit_turn` need not be defined.
+        engine: begins transactions that write.
+        reader: begins transactions that see one state of the store throughout.
         alone: whether the present transaction is the only one that writes.
         damage: damaged rows that were met; connections have it as well (`damage_of`).
     """
@@ -102,14 +101,11 @@ class Database(ABC):
     example_url: ClassVar[str]
     several_writers: ClassVar[bool]
     engine: Engine
+    reader: Engine
 
-    def __init_subclass__(
-        cls, *, dialect: str, driver: str, example_url: str, several_writers: bool
-    ) -> None:
+    def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         require_methods(cls)
-        cls.dialect, cls.driver = dialect, driver
-        cls.example_url, cls.several_writers = example_url, several_writers
 
     def __init__(self, url: URL) -> None:
         self._secrets = Secrets.of(url)
@@ -128,9 +124,9 @@ class Database(ABC):
         """
 
     @classmethod
-    @abstractmethod
-    def file_of(cls, url: URL) -> Path | None:
+    def file_of(cls, url: URL) -> Path | None:  # noqa: ARG003 (for subclasses)
         """File that the store of a URL is kept in, or None: it is on a server, or in memory."""
+        return None
 
     @abstractmethod
     def is_there(self) -> bool:
@@ -140,11 +136,10 @@ class Database(ABC):
             StoreError: something else is there.
         """
 
-    @abstractmethod
     def take_turn(self, connection: Connection, *, alone: bool) -> None:
         """Wait until this transaction may write: together with others, or alone."""
+        raise NotImplementedError
 
-    @abstractmethod
     def lock(self, connection: Connection, keys: Sequence[int]) -> int:
         """Wait for other transactions that have locked one of the keys, until they end.
 
@@ -158,12 +153,12 @@ class Database(ABC):
         Raises:
             MustBeAloneError: there are too many keys to lock.
         """
+        raise NotImplementedError
 
-    @abstractmethod
     def committed_since(self, connection: Connection, last: int) -> Committed:
         """Read what other transactions have committed after the one with a number."""
+        raise NotImplementedError
 
-    @abstractmethod
     def take_commit_turn(self, connection: Connection, last: int, ids: Sequence[int]) -> Committed:
         """Wait until nobody else can commit before this transaction.
 
@@ -175,6 +170,7 @@ class Database(ABC):
         Returns:
             What others have committed after the one with that number.
         """
+        raise NotImplementedError
 
     @abstractmethod
     def postings(self, connection: Connection, table: Table) -> Postings:
@@ -219,14 +215,6 @@ class Database(ABC):
         """Have the database itself refuse every change; call it before anything is read."""
 
     @abstractmethod
-    def change_mark(self) -> object:
-        """Mark that is another one once somebody has changed the store; it may be, if nobody has.
-
-        Raises:
-            StoreError: the database failed.
-        """
-
-    @abstractmethod
     def vacuum(self) -> None:
         """Free the space of removed rows."""
 
@@ -236,19 +224,11 @@ class Database(ABC):
 
     def note_damage(self, _connection: object, record: Any) -> None:
         """Have a new connection know where damaged rows are noted."""
-        attach_damage(record.info, self.damage)
+        record.info[DAMAGE] = self.damage
 
     def explained(self, message: str) -> str:
         """Message of the database, with the likely reason where it names none."""
         return message
-
-    def begin_writing(self) -> AbstractContextManager[Connection]:
-        """Begin a transaction that writes, and is tried again where `trouble` says so."""
-        return self.engine.begin()
-
-    @abstractmethod
-    def begin_reading(self) -> Connection:
-        """Connect so that a transaction sees one state of the store throughout."""
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -257,7 +237,7 @@ class Database(ABC):
         Raises:
             StoreError: the database failed.
         """
-        with self._named_errors(), self.begin_reading() as connection, connection.begin():
+        with self._named_errors(), self.reader.begin() as connection:
             yield connection
 
     @contextmanager
@@ -273,12 +253,7 @@ class Database(ABC):
 
     def read(self, action: Callable[[Connection], _T]) -> _T:
         """Run an action in a transaction that reads; wait for the database if need be."""
-
-        def once(_: bool) -> _T:
-            with self.begin_reading() as connection, connection.begin():
-                return action(connection)
-
-        return self._retried(once, alone=False)
+        return self._retried(self.reader, action, alone=False)
 
     def write(self, action: Callable[[Connection], _T], *, alone: bool = False) -> _T:
         """Run an action in one transaction, all or nothing.
@@ -295,27 +270,24 @@ class Database(ABC):
             StoreUnavailableError: the database stayed locked, or could not be reached.
             StoreError: it failed.
         """
-
-        def once(alone: bool) -> _T:
-            with self.begin_writing() as connection:
-                self._take_turn(connection, alone=alone)
-                return action(connection)
-
-        return self._retried(once, alone=alone)
+        return self._retried(self.engine, action, alone=alone)
 
     def _take_turn(self, connection: Connection, *, alone: bool) -> None:
-        self.take_turn(connection, alone=alone)
-        self.alone = alone or not self.several_writers
+        if self.several_writers:
+            self.take_turn(connection, alone=alone)
+            self.alone = alone
 
-    def _retried(self, once: Callable[[bool], _T], *, alone: bool) -> _T:
+    def _retried(self, engine: Engine, action: Callable[[Connection], _T], *, alone: bool) -> _T:
         began = time.monotonic()
         max_wait = 0.0 if self._gave_up else MAX_WAIT_SECONDS
         pause = _FIRST_PAUSE_SECONDS
         warned, overtaken = False, 0
         while True:
             try:
-                with self._named_errors(again=True):
-                    result = once(alone)
+                with self._named_errors(again=True), engine.begin() as connection:
+                    if engine is not self.reader:
+                        self._take_turn(connection, alone=alone)
+                    result = action(connection)
             except MustBeAloneError:
                 alone = True
             except OvertakenError:
@@ -323,9 +295,6 @@ class Database(ABC):
                 alone = alone or overtaken == MAX_OVERTAKEN
             except AgainError as again:
                 waited = time.monotonic() - began
-                if again.trouble is Trouble.LOCKS and not alone:
-                    alone = True
-                    continue
                 conflict = again.trouble is Trouble.CONFLICT
                 if waited > (MAX_WAIT_SECONDS if conflict else max_wait):
                     self._gave_up = True
@@ -352,10 +321,8 @@ class Database(ABC):
             line = f"{self.where}: {self._secrets.hide(self.explained(lines[0]))}"
             cause = self._secrets.cause(error)
             raise (StoreError(line) if trouble is None else AgainError(line, trouble)) from cause
-        except UnicodeDecodeError as error:  # in what SQLite says of a damaged schema
-            raise StoreError(f"{self.where}: {self.explained(NOT_UTF8)}") from error
-        except (SQLAlchemyError, NoSuchModuleError, OSError) as error:
-            line = self._secrets.hide(str(error).splitlines()[0])
+        except (SQLAlchemyError, NoSuchModuleError, OSError, UnicodeDecodeError) as error:
+            line = self._secrets.hide(self.explained(str(error).splitlines()[0]))
             raise StoreError(f"{self.where}: {line}") from self._secrets.cause(error)
 
     def close(self) -> None:

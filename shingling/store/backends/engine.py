@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy.exc import SQLAlchemyError
-
 from shingling.errors import StoreError
 from shingling.store.backends.secrets import Secrets, parse_database_url
 
@@ -65,15 +63,10 @@ def database_of(url: URL) -> Database:
     """Database of a parsed URL; nothing is connected yet.
 
     Raises:
-        StoreError: the URL lacks what the database needs, or its driver is not installed.
+        StoreError: the driver of the database is not installed.
     """
     backend: Callable[[URL], Database] = _backend_of(url)
-    try:
-        return backend(url)
-    except SQLAlchemyError as error:
-        secrets = Secrets.of(url)
-        line = secrets.hide(str(error).splitlines()[0])
-        raise StoreError(f"{secrets.shown}: {line}") from secrets.cause(error)
+    return backend(url)
 
 
 def shown_url(url: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections import defaultdict
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -12,20 +13,19 @@ from sqlalchemy.exc import NoSuchModuleError
 
 from shingling.errors import StoreError
 from shingling.store.backends.base import Committed, Database, MustBeAloneError, Trouble
-from shingling.store.backends.binary import listen
 from shingling.store.index.postings import Postings
 from shingling.store.schema.tables import metadata
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
-    from sqlalchemy import URL, Connection, Row, RowMapping, Table, TextClause
+    from sqlalchemy import URL, Connection, Row, RowMapping, Table
     from sqlalchemy.exc import DBAPIError
 
     from shingling.store.backends.base import TextHash
-    from shingling.store.backends.binary import Integers
     from shingling.store.index.postings import Entry
+
+    Integers = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 # A server at its defaults has room for 6400 locks; other programs need some as well.
 MAX_LOCKS = 1024
@@ -46,26 +46,20 @@ CONNECTION_PARAMETERS = {
 LOCK_SALT = "hashtextextended(current_schema(), 0)"
 _TAKE_TURN = text(f"SELECT pg_advisory_xact_lock_shared(:key # {LOCK_SALT})")
 _TAKE_ALL = text(f"SELECT pg_advisory_xact_lock(:key # {LOCK_SALT})")
-# In `recent`, transactions note which pages they have written, with numbers that follow the order
-# of their commits.
 _LOCK = text(
-    f"SELECT count(pg_advisory_xact_lock(key # {LOCK_SALT})), (SELECT max(batch) FROM recent"  # noqa: S608 (ours)
-    " WHERE owner = 'pages' AND slice = 0) FROM unnest(CAST(:keys AS bigint[])) AS wanted(key)"
+    f"SELECT count(pg_advisory_xact_lock(key # {LOCK_SALT})), (SELECT max(number) FROM commits)"  # noqa: S608 (ours)
+    " FROM unnest(CAST(:keys AS bigint[])) AS wanted(key)"
 )
-_SINCE = text(
-    "SELECT batch, entries FROM recent WHERE owner = 'pages' AND slice = 0 AND batch > :last"
-)
+_SINCE = text("SELECT number, page_ids FROM commits WHERE number > :last")
 _TAKE_COMMIT_TURN = text(
     "SELECT set_config('idle_in_transaction_session_timeout', :limit, true),"
     f" pg_advisory_xact_lock(:key # {LOCK_SALT})"
 )
 _NOTE = text(
     f"WITH others AS ({_SINCE}), noted AS ("  # noqa: S608 (ours)
-    " INSERT INTO recent (owner, slice, batch, entries)"
-    " SELECT 'pages', 0, coalesce(max(batch), :last) + 1, :entries FROM others"
-    "), removed AS ("
-    " DELETE FROM recent WHERE owner = 'pages' AND slice = 0 AND batch <= :last - :kept"
-    ") SELECT batch, entries FROM others"
+    " INSERT INTO commits SELECT coalesce(max(number), :last) + 1, :page_ids FROM others"
+    "), removed AS (DELETE FROM commits WHERE number <= :last - :kept"
+    ") SELECT number, page_ids FROM others"
 )
 _ALLOCATE = text(
     "SELECT nextval(pg_get_serial_sequence('pages', 'id')) FROM generate_series(1, :count)"
@@ -77,29 +71,27 @@ _RESTORED = [
     )
     for table in ("pages", "runs", "rules")
 ]
+_ENTRIES = "unnest(CAST(:keys AS bigint[]), CAST(:ids AS bigint[])) AS given(key, page_id)"
 _BYTES = text(
     "SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c"
     " WHERE c.relnamespace = current_schema()::regnamespace AND c.relname IN :names"
 ).bindparams(bindparam("names", expanding=True))
 
-_SNAPSHOT = text("SELECT CAST(txid_current_snapshot() AS text)")
-
 LOCK_TIMEOUT_SECONDS = 20  # of one statement; then Database.write tries again
 
-# SQLSTATE codes (PostgreSQL's manual, appendix A).
-_CONFLICT_CODES = {"40001", "40P01"}
+_BIGINT_OID, _BIGINT_ARRAY_OID = 20, 1016
+
+# SQLSTATE codes (PostgreSQL's manual, appendix A); 53200: others have taken the memory for locks.
+_CONFLICT_CODES = {"40001", "40P01", "53200"}
 _AWAY_CODES = {"57P01", "57P02", "57P03", "53300", "55P03"}
-_OUT_OF_MEMORY_CODE = "53200"
 
 
-class PostgresDatabase(
-    Database,
-    dialect="postgresql",
-    driver="psycopg",
-    example_url="postgresql+psycopg://user@host/name",
-    several_writers=True,
-):
+class PostgresDatabase(Database):
     """A database or schema on a server, in which transactions write at the same time."""
+
+    dialect, driver = "postgresql", "psycopg"
+    example_url = "postgresql+psycopg://user@host/name"
+    several_writers = True
 
     def __init__(self, url: URL) -> None:
         url = url.set(drivername=f"{self.dialect}+{self.driver}")
@@ -113,18 +105,13 @@ class PostgresDatabase(
             ) from self._secrets.cause(error)
         event.listen(self.engine, "connect", _set_up)
         event.listen(self.engine, "connect", self.note_damage)
-        listen(self.engine)
-        self._reader = self.engine.execution_options(
+        self.reader = self.engine.execution_options(
             isolation_level="REPEATABLE READ", postgresql_readonly=True
         )
 
     @classmethod
     def check_url(cls, url: URL) -> None:
         """Accept any URL: its parameters are those of libpq."""
-
-    @classmethod
-    def file_of(cls, url: URL) -> Path | None:
-        """None: a store is on a server."""
 
     def is_there(self) -> bool:
         """Whether a store is in the schema that comes first on the search path.
@@ -167,8 +154,8 @@ class PostgresDatabase(
     def take_commit_turn(self, connection: Connection, last: int, ids: Sequence[int]) -> Committed:
         """Lock the turn to commit until the transaction ends, and note its pages."""
         connection.execute(_TAKE_COMMIT_TURN, {"key": COMMIT_LOCK, "limit": MAX_TURN})
-        entries = np.array(ids, "<i8").tobytes()
-        note = {"last": last, "entries": entries, "kept": NOTED_TRANSACTIONS}
+        page_ids = np.array(ids, "<i8").tobytes()
+        note = {"last": last, "page_ids": page_ids, "kept": NOTED_TRANSACTIONS}
         return _committed(last, connection.execute(_NOTE, note))
 
     def postings(self, connection: Connection, table: Table) -> Postings:
@@ -184,8 +171,14 @@ class PostgresDatabase(
         most: int,
     ) -> Iterator[RowMapping]:
         """Read the oldest pages of each hash, by a lateral join."""
+        query = text(
+            "SELECT page.* FROM unnest(CAST(:hashes AS bytea[])) AS given(hash)"  # noqa: S608 (our names)
+            f" CROSS JOIN LATERAL (SELECT * FROM {table} AS twin"
+            " WHERE twin.text_hash = given.hash AND twin.status <> 'exact'"
+            " AND twin.scope = ANY(CAST(:scopes AS text[])) ORDER BY twin.id LIMIT :most) AS page"
+        )
         given = {"hashes": [*hashes], "scopes": [*scopes], "most": most}
-        yield from connection.execute(_same_texts(table.name), given).mappings()
+        yield from connection.execute(query, given).mappings()
 
     def allocate(self, connection: Connection, count: int) -> list[int]:
         """Take the next numbers of the sequence, which other transactions do not get."""
@@ -204,11 +197,6 @@ class PostgresDatabase(
         """Begin no transaction but READ ONLY ones."""
         self.engine = self.engine.execution_options(postgresql_readonly=True)
 
-    def change_mark(self) -> object:
-        """Which transactions of the server that write have ended."""
-        with self.reading() as connection:
-            return connection.scalar(_SNAPSHOT)
-
     def vacuum(self) -> None:
         """Free the space of removed rows for new ones, and refresh the planner's statistics."""
         with (
@@ -223,17 +211,11 @@ class PostgresDatabase(
         state: str | None = getattr(error.orig, "sqlstate", None)
         if state in _CONFLICT_CODES:
             return Trouble.CONFLICT
-        if state == _OUT_OF_MEMORY_CODE:
-            return Trouble.LOCKS
         if state in _AWAY_CODES or (state or "").startswith("08") or error.connection_invalidated:
             return Trouble.AWAY
         # psycopg has no SQLSTATE for a server that does not answer.
         no_answer = state is None and type(error.orig).__name__ == "OperationalError"
         return Trouble.AWAY if no_answer and _may_come_back(str(error.orig)) else None
-
-    def begin_reading(self) -> Connection:
-        """Connect with the isolation level REPEATABLE READ."""
-        return self._reader.connect()
 
 
 def _committed(last: int, noted: Iterable[Row[Any]]) -> Committed:
@@ -250,61 +232,61 @@ class PostgresPostings(Postings):
     """A table of keys, read and written by arrays: one statement for any number of keys."""
 
     def _select(self, keys: Sequence[int], most: int) -> Mapping[int, Collection[int]]:
-        query, found = _statements(self._table).select, defaultdict[int, list[int]](list)
+        query = text(
+            "SELECT wanted.key, found.page_id FROM unnest(CAST(:keys AS bigint[])) AS wanted(key),"  # noqa: S608 (our table)
+            f" LATERAL (SELECT page_id FROM {self._table} AS own WHERE own.key = wanted.key"
+            " ORDER BY page_id LIMIT :most) AS found"
+        )
         bound = {"keys": np.array(keys, np.int64), "most": most}
+        found = defaultdict[int, list[int]](list)
         for key, page_id in self._connection.execute(query, bound):
             found[key].append(page_id)
         return found
 
     def write(self, gone: Collection[Entry], come: Collection[Entry]) -> None:
         """Remove entries, and insert others."""
-        statements = _statements(self._table)
-        for statement, entries in ((statements.delete, gone), (statements.insert, come)):
-            if entries:
-                self._connection.execute(statement, _columns(entries))
-
-
-class _Statements:
-    """What is asked of a table of keys."""
-
-    def __init__(self, table: Table) -> None:
-        name, rows = table.name, "unnest(CAST(:keys AS bigint[]), CAST(:ids AS bigint[]))"
-        self.select = text(
-            "SELECT wanted.key, found.page_id FROM unnest(CAST(:keys AS bigint[])) AS wanted(key),"  # noqa: S608 (our table)
-            f" LATERAL (SELECT page_id FROM {name} AS own WHERE own.key = wanted.key"
-            " ORDER BY page_id LIMIT :most) AS found"
+        self._write(
+            f"DELETE FROM {self._table} AS own USING {_ENTRIES}"  # noqa: S608 (our table)
+            " WHERE own.key = given.key AND own.page_id = given.page_id",
+            gone,
         )
-        self.delete = text(
-            f"DELETE FROM {name} USING {rows} AS old(key, page_id)"  # noqa: S608 (our table)
-            f" WHERE {name}.key = old.key AND {name}.page_id = old.page_id"
-        )
-        self.insert = text(
-            f"INSERT INTO {name} (key, page_id) SELECT * FROM {rows} ON CONFLICT DO NOTHING"  # noqa: S608 (ours)
+        self._write(
+            f"INSERT INTO {self._table} SELECT * FROM {_ENTRIES} ON CONFLICT DO NOTHING",  # noqa: S608 (our table)
+            come,
         )
 
-
-_statements = cache(_Statements)
+    def _write(self, statement: str, entries: Collection[Entry]) -> None:
+        if entries:
+            # In key order: neighbours in the index are written together.
+            columns = np.array(sorted(entries), np.int64)
+            given = {"keys": columns[:, 0], "ids": columns[:, 1]}
+            self._connection.execute(text(statement), given)
 
 
 @cache
-def _same_texts(name: str) -> TextClause:
-    return text(
-        "SELECT page.* FROM unnest(CAST(:hashes AS bytea[])) AS given(hash)"  # noqa: S608 (our names)
-        f" CROSS JOIN LATERAL (SELECT * FROM {name} AS twin"
-        " WHERE twin.text_hash = given.hash AND twin.status <> 'exact'"
-        " AND twin.scope = ANY(CAST(:scopes AS text[])) ORDER BY twin.id LIMIT :most) AS page"
-    )
+def _array_dumper() -> type:
+    from psycopg.adapt import Dumper
+    from psycopg.pq import Format
 
+    class ArrayDumper(Dumper):
+        """Sends an array of integers as it is: as a list, it costs a tenth of a page's CPU."""
 
-def _columns(entries: Collection[Entry]) -> dict[str, Integers]:
-    """Entries in key order, as two arrays: neighbours in the index are written together."""
-    columns = np.array([*entries], np.int64)
-    ordered = columns[np.lexsort((columns[:, 1], columns[:, 0]))]
-    return {"keys": ordered[:, 0], "ids": ordered[:, 1]}
+        format = Format.BINARY
+        oid = _BIGINT_ARRAY_OID
+
+        def dump(self, values: Integers) -> bytes:
+            """Array `bigint[]` as the protocol has it."""
+            elements = np.empty(len(values), dtype=[("bytes", ">i4"), ("value", ">i8")])
+            elements["bytes"], elements["value"] = 8, values
+            header = (1, 0, _BIGINT_OID, len(values), 1) if len(values) else (0, 0, _BIGINT_OID)
+            return struct.pack(f">{len(header)}i", *header) + elements.tobytes()
+
+    return ArrayDumper
 
 
 def _set_up(connection: Any, _record: object) -> None:
-    """Limit how long a session waits for a lock, unless the URL does."""
+    """Register arrays, and limit how long a session waits for a lock, unless the URL does."""
+    connection.adapters.register_dumper(np.ndarray, _array_dumper())
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT set_config('lock_timeout', %s, false)"

@@ -44,10 +44,9 @@ class Secrets:
         hidden = [name for name in url.query if name.lower() not in _SHOWN_PARAMETERS]
         values = [] if url.password is None else [str(url.password)]
         for name in hidden:
-            value = url.query[name]
-            values += [value] if isinstance(value, str) else value
-        masked = url.update_query_dict(dict.fromkeys(hidden, _MASK)) if hidden else url
-        shown = masked.render_as_string(hide_password=True).replace(quote_plus(_MASK), _MASK)
+            values += url.normalized_query[name]
+        masked = url.update_query_dict(dict.fromkeys(hidden, _MASK))
+        shown = masked.render_as_string().replace(quote_plus(_MASK), _MASK)
         return cls.of_values(shown, values)
 
     @classmethod

@@ -6,7 +6,7 @@ import os
 import sqlite3
 import time
 from contextlib import closing
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,41 +15,35 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import StaticPool
 
 from shingling.errors import StoreError
-from shingling.store.backends.base import MAX_WAIT_SECONDS, NOT_UTF8, Database, Trouble
+from shingling.store.backends.base import MAX_WAIT_SECONDS, Database, Trouble
 from shingling.store.index.recent import Recent, RecentPostings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from contextlib import AbstractContextManager
 
-    from sqlalchemy import URL, Connection, Engine, RowMapping, Table
+    from sqlalchemy import URL, Connection, RowMapping, Table
     from sqlalchemy.exc import DBAPIError
-    from sqlalchemy.pool import ConnectionPoolEntry
 
-    from shingling.store.backends.base import Committed, TextHash
+    from shingling.store.backends.base import TextHash
     from shingling.store.index.postings import Postings
 
 _T = TypeVar("_T")
 BUSY_TIMEOUT_SECONDS = 1.0  # of one statement; then Database.write tries again
 _RETRY_PAUSE_SECONDS = 0.02
 _PAGE_BYTES = 8192  # of a new file; at SQLite's 4096, rows of 1 to 2 KB waste a tenth of it
-_WAL_CHECKPOINT_BYTES = 1 << 25  # at SQLite's 4 MB, checkpoints cost half the insert rate
+_WAL_PAGES = 4096  # between checkpoints; at SQLite's 1000, they cost half the insert rate
 _CACHE_KIB = 8192
-_HASHES_PER_STATEMENT = 256
-_VALUES_PER_STATEMENT = (1, 8, 64, 256)
+_HASHES_PER_QUERY = (1, 8, 64, 256)
 _SMALLEST_PAGE_BYTES = 512  # of any database
 _FILES = "files"  # of a connection, in what the pool notes of it
-_LOG = ("-wal", "-shm")
 
 
-class SqliteDatabase(
-    Database,
-    dialect="sqlite",
-    driver="pysqlite",
-    example_url="sqlite:///file.db",
-    several_writers=False,
-):
+class SqliteDatabase(Database):
     """One file, one writer at a time: each transaction that writes does so alone."""
+
+    dialect, driver = "sqlite", "pysqlite"
+    example_url = "sqlite:///file.db"
+    several_writers = False
 
     def __init__(self, url: URL) -> None:
         path = self.file_of(url)
@@ -62,13 +56,13 @@ class SqliteDatabase(
             options["poolclass"] = StaticPool
             options["connect_args"]["check_same_thread"] = False
         self.engine = create_engine(url, **options)
-        self._reader = self.engine.execution_options(reading=True)
-        # Its transactions fail at bytes that are no text, which takes less time than to look.
-        self._writer: Engine = self.engine.execution_options(trusting=True)
-        event.listen(self.engine, "connect", self._connected)
+        self.reader = self.engine.execution_options(reading=True)
+        event.listen(self.engine, "connect", _set_up)
         event.listen(self.engine, "connect", self.note_damage)
+        if self.path is not None:
+            event.listen(self.engine, "begin", self._require_files)
+            event.listen(self.engine, "commit", self._require_files)
         event.listen(self.engine, "begin", _begin)
-        event.listen(self.engine, "commit", _require_files)
         event.listen(self.engine, "rollback", self._rolled_back)
         self._recent: dict[str, Recent] = {}
 
@@ -77,11 +71,11 @@ class SqliteDatabase(
         """Accept a path only, or none: a store in memory.
 
         Raises:
-            StoreError: it has parameters.
+            StoreError: it has a host, or parameters.
         """
         name = url.database or ""
-        if url.query or name.startswith("file:") or "\0" in name:
-            raise StoreError(f"a path with parameters is not supported; expected {cls.example_url}")
+        if url.host or url.username or url.query or name.startswith("file:") or "\0" in name:
+            raise StoreError(f"nothing but a path is supported; expected {cls.example_url}")
 
     @classmethod
     def file_of(cls, url: URL) -> Path | None:
@@ -95,32 +89,49 @@ class SqliteDatabase(
         Raises:
             StoreError: the file is no SQLite database, or one of something else.
         """
-        return self.path is not None and _check_file(self.path)
-
-    def take_turn(self, connection: Connection, *, alone: bool) -> None:
-        """Do nothing: transactions begin IMMEDIATE, so that writers take turns."""
-
-    def lock(self, connection: Connection, keys: Sequence[int]) -> int:
-        """Not called: nobody else writes."""
-        raise NotImplementedError
-
-    def committed_since(self, connection: Connection, last: int) -> Committed:
-        """Not called: nobody else writes."""
-        raise NotImplementedError
-
-    def take_commit_turn(self, connection: Connection, last: int, ids: Sequence[int]) -> Committed:
-        """Not called: nobody else writes."""
-        raise NotImplementedError
+        if self.path is None:
+            return False
+        try:
+            if not self.path.exists() or self.path.stat().st_size == 0:
+                if not self.path.parent.is_dir():
+                    raise StoreError(f"{self.path}: the folder does not exist")
+                return False
+            if self.path.is_dir():
+                raise StoreError(f"{self.path}: a directory, not a SQLite database")
+            # Nothing but SQLite opens the file: to close it releases the locks of all connections.
+            if self.path.stat().st_size < _SMALLEST_PAGE_BYTES:
+                raise StoreError(f"{self.path}: not a SQLite database")
+            tables = retried(partial(_tables, self.path))
+        except (OSError, sqlite3.Error, UnicodeDecodeError) as error:
+            raise StoreError(f"{self.path}: {self.explained(str(error))}") from error
+        if tables and not {"alembic_version", "scheme", "pages"} <= tables:
+            raise StoreError(f"{self.path}: a database of something else, not a signature store")
+        return bool(tables)
 
     def postings(self, connection: Connection, table: Table) -> Postings:
         """Table of keys, together with its recent entries."""
         recent = self._recent.setdefault(table.name, Recent(table.name))
         return RecentPostings(connection, table, recent)
 
-    def _connected(self, connection: sqlite3.Connection, record: ConnectionPoolEntry) -> None:
-        if self.path is not None:
-            record.info[_FILES] = {f"{self.path}": _identity(f"{self.path}")}
-        _set_up(connection)
+    def _require_files(self, connection: Connection) -> None:
+        """Check that the files of a connection are where they were.
+
+        SQLite goes on writing into a file that has been deleted; what is stored there is lost when
+        the last connection is closed.
+
+        Raises:
+            StoreError: one was deleted, moved or replaced.
+        """
+        known: dict[str, tuple[int, int]] = connection.info.setdefault(_FILES, {})
+        for ending in ("", "-wal", "-shm"):
+            file = f"{self.path}{ending}"
+            identity = _identity(file)
+            if identity != known.get(file, identity):
+                raise StoreError(
+                    f"{file}: the file was deleted, moved or replaced while it is open"
+                )
+            if identity is not None:
+                known[file] = identity
 
     def _rolled_back(self, _: Connection) -> None:
         """Forget recent entries that a transaction has not stored."""
@@ -136,11 +147,13 @@ class SqliteDatabase(
         most: int,
     ) -> Iterator[RowMapping]:
         """Read the oldest pages of each hash, some hundred hashes in one statement."""
-        for start in range(0, len(hashes), _HASHES_PER_STATEMENT):
-            part = _filled_up(hashes[start : start + _HASHES_PER_STATEMENT])
-            some_scopes = _filled_up(scopes)
-            query = _same_texts(table.name, len(part), len(some_scopes))
-            found = connection.exec_driver_sql(query, (*part, *some_scopes, most))
+        for start in range(0, len(hashes), _HASHES_PER_QUERY[-1]):
+            part = hashes[start : start + _HASHES_PER_QUERY[-1]]
+            # With the last one repeated, there are few different statements.
+            number = next(size for size in _HASHES_PER_QUERY if size >= len(part))
+            filled_up = (*part, *[part[-1]] * (number - len(part)))
+            query = _same_texts(table.name, number, len(scopes))
+            found = connection.exec_driver_sql(query, (*filled_up, *scopes, most))
             yield from found.mappings()
 
     def allocate(self, connection: Connection, count: int) -> list[int]:
@@ -156,27 +169,17 @@ class SqliteDatabase(
         if self.path is None:
             query = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
             return int(connection.scalar(text(query)) or 0)
-        return sum(file.stat().st_size for file in self._files())
-
-    def _files(self) -> list[Path]:
-        """Find the file and its write-ahead log, as far as they are there."""
-        if self.path is None:
-            return []
-        files = (self.path, self.path.with_name(self.path.name + "-wal"))
-        return [file for file in files if file.exists()]
+        log = self.path.with_name(self.path.name + "-wal")
+        return sum(file.stat().st_size for file in (self.path, log) if file.exists())
 
     def refuse_writes(self) -> None:
         """Have connections only answer queries."""
         event.listen(self.engine, "connect", _refuse_writes)
 
-    def change_mark(self) -> object:
-        """Sizes and times of the file and of its write-ahead log."""
-        return [(one.st_size, one.st_mtime_ns) for one in map(Path.stat, self._files())]
-
     def vacuum(self) -> None:
         """Rewrite the file without free pages."""
 
-        def once(_: bool) -> None:
+        def once() -> None:
             with self.engine.connect() as connection:
                 raw = connection.connection.driver_connection
                 assert raw is not None
@@ -184,7 +187,7 @@ class SqliteDatabase(
                 raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").close()
 
         with self._named_errors():
-            retried(lambda: once(True))
+            retried(once)
 
     def become(self, other: Database) -> None:
         """Have the content of another file instead of one's own, all or nothing."""
@@ -200,30 +203,18 @@ class SqliteDatabase(
             retried(copy)
 
     def trouble(self, error: DBAPIError) -> Trouble | None:
-        """`AWAY` where another program has locked it; `CONFLICT` at bytes that are no text."""
-        message = str(error.orig)
-        if "decode to UTF-8" in message:
-            self._writer = self.engine
-            return Trouble.CONFLICT
-        return Trouble.AWAY if "locked" in message else None
+        """`AWAY` where another program has locked it."""
+        return Trouble.AWAY if "locked" in str(error.orig) else None
 
     def explained(self, message: str) -> str:
         """Message with its likely reason: SQLite writes even to a file that is only read."""
-        return _explained(message)
-
-    def begin_writing(self) -> AbstractContextManager[Connection]:
-        """Begin a transaction that trusts texts to be texts, until one has failed at that."""
-        return self._writer.begin()
-
-    def begin_reading(self) -> Connection:
-        """Connect so that a transaction is deferred, and sees one snapshot."""
-        return self._reader.connect()
-
-
-def _filled_up(values: Sequence[_T]) -> list[_T]:
-    """Values with the last one repeated, so that there are few different statements."""
-    number = next((size for size in _VALUES_PER_STATEMENT if size >= len(values)), len(values))
-    return [*values, *[values[-1]] * (number - len(values))]
+        if "codec can't decode" in message:  # in what SQLite says of a damaged schema
+            message = "malformed names that are no UTF-8"
+        if "malformed" in message:
+            return f"damaged ({message}): run `scrapy dedup check --repair`, or restore a backup"
+        if message == "unable to open database file":
+            return f"{message}: it, or its folder, cannot be written"
+        return "not a SQLite database" if message == "file is not a database" else message
 
 
 @lru_cache(64)
@@ -239,49 +230,21 @@ def _same_texts(table: str, hashes: int, scopes: int) -> str:
     )
 
 
-def _check_file(path: Path) -> bool:
-    try:
-        if not path.exists() or path.stat().st_size == 0:
-            if not path.parent.is_dir():
-                raise StoreError(f"{path}: the folder does not exist")
-            return False
-        if path.is_dir():
-            raise StoreError(f"{path}: a directory, not a SQLite database")
-        # Nothing but SQLite opens the file: to close it releases the locks of all connections.
-        if path.stat().st_size < _SMALLEST_PAGE_BYTES:
-            raise StoreError(f"{path}: not a SQLite database")
-        tables = retried(lambda: _tables(path))
-    except UnicodeDecodeError as error:
-        raise StoreError(f"{path}: {_explained(NOT_UTF8)}") from error
-    except (OSError, sqlite3.Error) as error:
-        raise StoreError(f"{path}: {_explained(str(error))}") from error
-    if tables and not {"alembic_version", "scheme", "pages"} <= tables:
-        raise StoreError(f"{path}: a database of something else, not a signature store")
-    return bool(tables)
-
-
-def _explained(message: str) -> str:
-    if message == "unable to open database file":
-        return f"{message}: it, or its folder, cannot be written"
-    if "malformed" in message:
-        return f"damaged ({message}): run `scrapy dedup check --repair`, or restore a backup"
-    return "not a SQLite database" if message == "file is not a database" else message
-
-
 def _tables(path: Path) -> set[str]:
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
         return {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
 
 
-def _set_up(connection: sqlite3.Connection) -> None:
+def _set_up(connection: sqlite3.Connection, _record: object) -> None:
     connection.isolation_level = None  # transactions are begun by `_begin`, not by the driver
+    # In a damaged file, bytes that are no text must not end the reading of all others.
+    connection.text_factory = _text
     connection.execute(f"PRAGMA page_size={_PAGE_BYTES}").close()  # before the file is made
-    (page_bytes,) = connection.execute("PRAGMA page_size").fetchone()
     for pragma in (
         "journal_mode=WAL",
         "synchronous=NORMAL",
         "foreign_keys=ON",
-        f"wal_autocheckpoint={_WAL_CHECKPOINT_BYTES // page_bytes}",
+        f"wal_autocheckpoint={_WAL_PAGES}",
         f"cache_size=-{_CACHE_KIB}",
     ):
         connection.execute(f"PRAGMA {pragma}").close()
@@ -292,39 +255,12 @@ def _refuse_writes(connection: sqlite3.Connection, _record: object) -> None:
 
 
 def _begin(connection: Connection) -> None:
-    _require_files(connection, in_transaction=False)
-    options = connection.get_execution_options()
-    raw = connection.connection.driver_connection
-    assert raw is not None
-    # In a damaged file, bytes that are no text must not end the reading of all others.
-    raw.text_factory = str if options.get("trusting") else _text
-    connection.exec_driver_sql("BEGIN" if options.get("reading") else "BEGIN IMMEDIATE")
+    is_reading = connection.get_execution_options().get("reading")
+    connection.exec_driver_sql("BEGIN" if is_reading else "BEGIN IMMEDIATE")
 
 
 def _text(raw: bytes) -> str:
     return raw.decode("utf-8", "replace")
-
-
-def _require_files(connection: Connection, *, in_transaction: bool = True) -> None:
-    """Check that the files of a connection are where they were.
-
-    SQLite goes on writing into a file that has been deleted; what is stored there is lost when the
-    last connection is closed.
-
-    Args:
-        connection: to the store.
-        in_transaction: whether it has all of its files open.
-
-    Raises:
-        StoreError: one was deleted, moved or replaced.
-    """
-    files: dict[str, tuple[int, int] | None] = connection.info.get(_FILES, {})
-    if in_transaction and len(files) == 1:
-        logs = {f"{file}{end}": _identity(f"{file}{end}") for file in files for end in _LOG}
-        files.update({file: identity for file, identity in logs.items() if identity})
-    for file, identity in files.items():
-        if _identity(file) != identity:
-            raise StoreError(f"{file}: the file was deleted, moved or replaced while it is open")
 
 
 def _identity(file: str) -> tuple[int, int] | None:

@@ -64,13 +64,9 @@ def _is_storable(value: Any) -> bool:
 
 
 def _is_text(value: Any) -> bool:
-    return type(value) is str and (value.isascii() or _is_utf8(value))
-
-
-def _is_utf8(value: str) -> bool:
     try:
         value.encode()
-    except UnicodeEncodeError:
+    except (AttributeError, UnicodeEncodeError):
         return False
     return True
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from shingling.sketch import FUNCTIONS
 
@@ -19,23 +19,19 @@ MINIMA_BYTES = 4 * FUNCTIONS
 HASH_BYTES = 16
 
 _MAX_REMEMBERED = 10_000  # rows, so that each is told once
-_KEY = "shingling_damage"  # in `Connection.info`
+DAMAGE = "shingling_damage"
+"""Where `Connection.info` has the notes of a store."""
 
 
-class Blank(NamedTuple):
-    """A signature that is like no other page's, as the database keeps it."""
-
-    words: int
-    text_hash: bytes
-    minima: bytes
-    simhash: int
-
-
-def blank_signature(page_id: int) -> Blank:
-    """Signature that stands for a damaged one: of one word, and like no other."""
+def blank_signature(page_id: int) -> dict[str, Any]:
+    """Columns of a signature that stands for a damaged one: of one word, and like no other."""
     raw = hashlib.shake_128(b"damaged %d" % page_id).digest(HASH_BYTES + MINIMA_BYTES + 8)
-    simhash = int.from_bytes(raw[-8:], "little", signed=True)
-    return Blank(1, raw[:HASH_BYTES], raw[HASH_BYTES:-8], simhash)
+    return {
+        "words": 1,
+        "text_hash": raw[:HASH_BYTES],
+        "minima": raw[HASH_BYTES:-8],
+        "simhash": int.from_bytes(raw[-8:], "little", signed=True),
+    }
 
 
 class Damage:
@@ -81,12 +77,7 @@ class Damage:
             )
 
 
-def attach_damage(info: dict[str, object], damage: Damage) -> None:
-    """Have `damage_of` find the notes of a store by its connections."""
-    info[_KEY] = damage
-
-
 def damage_of(connection: Connection) -> Damage:
     """Find the notes of the store that a connection belongs to."""
-    found = connection.info.get(_KEY)
-    return found if isinstance(found, Damage) else Damage("store")
+    damage: Damage = connection.info[DAMAGE]
+    return damage

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import base64
 import binascii
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from sqlalchemy import BigInteger, Float, Integer, LargeBinary, Text
 
-from shingling.sketch import FUNCTIONS
-from shingling.store.model import STATUSES, from_seconds
+from shingling.store.model import STATUSES
 from shingling.store.schema import checks
+from shingling.store.schema.damage import MINIMA_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,20 +56,24 @@ class Kind:
     Args:
         sql: type of its column.
         check: what a value of an exported record must be.
-        arrow: its type in a Parquet file, made by the module pyarrow.
-        cell: makes a value of a cell of CSV; None for a string, which may begin with a backslash.
+        arrow: its type in a Parquet file: a function of the module pyarrow, and its arguments.
         letters: how JSON and CSV have it, if not as it is.
         stored: how the database has it, if not as it is.
-        shown: how `StoredPage` has it, if not as the database does.
     """
 
     sql: TypeEngine[Any]
     check: Check
-    arrow: Callable[[Any], Any]
-    cell: Callable[[str], Any] | None = None
+    arrow: tuple[Any, ...] = ("string",)
     letters: Letters | None = None
     stored: Stored | None = None
-    shown: Callable[[Any], Any] | None = None
+
+    @property
+    def cell(self) -> Callable[[str], Any] | None:
+        """What makes a value of a cell of CSV; None for a string: it may begin with a backslash."""
+        if self.letters is not None:
+            return str
+        kind: type = self.sql.python_type
+        return None if kind is str else kind
 
 
 @dataclass(frozen=True)
@@ -78,18 +82,23 @@ class PageField:
 
     Args:
         kind: of its values.
-        nullable: whether it may be None.
         origin: where its value comes from.
+        nullable: whether it may be None.
     """
 
     kind: Kind
-    nullable: bool = False
     origin: Origin = ""
+    nullable: bool = False
 
     @property
     def check(self) -> Check:
         """What a value of an exported record must be."""
         return checks.or_none(self.kind.check) if self.nullable else self.kind.check
+
+
+def column(kind: Kind, origin: Origin = "", *, nullable: bool = False) -> Any:
+    """Field of a dataclass that has a column of its own; the arguments are those of `PageField`."""
+    return field(metadata={"page": PageField(kind, origin, nullable)})
 
 
 def _unsigned(digits: str) -> int:
@@ -115,50 +124,30 @@ LITTLE_ENDIAN = Stored(
     lambda raw: np.frombuffer(raw, dtype="<u4"),
 )
 
-FIELDS = Kind(
-    LargeBinary(),
-    checks.OWN_FIELDS,
-    lambda pa: pa.binary(),
-    cell=str,
-    letters=BASE64,
-)
-ID = Kind(ROW_ID, checks.ID, lambda pa: pa.int64(), cell=int)
-RUN = Kind(ROW_ID, checks.COUNT, lambda pa: pa.int64(), cell=int)
-STRING = Kind(Text(), checks.STRING, lambda pa: pa.string())
-SCOPE = Kind(Text(), checks.SCOPE, lambda pa: pa.string())
-URL = Kind(Text(), checks.URL, lambda pa: pa.string())
-MAIN_TEXT = Kind(Text(), checks.MAIN_TEXT, lambda pa: pa.string())
-WORDS = Kind(Integer(), checks.whole_number(1, (1 << 31) - 1), lambda pa: pa.int32(), cell=int)
-STATUS = Kind(Text(), checks.one_of("new", "exact", "near", "skipped"), lambda pa: pa.string())
-VERDICT = Kind(Text(), checks.one_of(*STATUSES), lambda pa: pa.string())
-SHARE = Kind(Float(), checks.SHARE, lambda pa: pa.float64(), cell=float)
-TIME = Kind(
-    BigInteger(),
-    checks.TIME,
-    lambda pa: pa.timestamp("ms", "UTC"),
-    cell=int,
-    shown=from_seconds,
-)
-HASH = Kind(
-    LargeBinary(16),
-    checks.number_of_bytes(16),
-    lambda pa: pa.binary(16),
-    cell=str,
-    letters=_HEXADECIMAL,
-)
+FIELDS = Kind(LargeBinary(), checks.OWN_FIELDS, ("binary",), letters=BASE64)
+ID = Kind(ROW_ID, checks.ID, ("int64",))
+RUN = Kind(ROW_ID, checks.COUNT, ("int64",))
+STRING = Kind(Text(), checks.STRING)
+SCOPE = Kind(Text(), checks.SCOPE)
+URL = Kind(Text(), checks.URL)
+MAIN_TEXT = Kind(Text(), checks.MAIN_TEXT)
+WORDS = Kind(Integer(), checks.whole_number(1, (1 << 31) - 1), ("int32",))
+STATUS = Kind(Text(), checks.one_of("new", "exact", "near", "skipped"))
+VERDICT = Kind(Text(), checks.one_of(*STATUSES))
+SHARE = Kind(Float(), checks.SHARE, ("float64",))
+TIME = Kind(BigInteger(), checks.TIME, ("timestamp", "ms", "UTC"))
+HASH = Kind(LargeBinary(16), checks.number_of_bytes(16), ("binary", 16), letters=_HEXADECIMAL)
 SIMHASH = Kind(
     BigInteger(),
-    checks.whole_number(0, (1 << 64) - 1),
-    lambda pa: pa.uint64(),
-    cell=str,
+    checks.whole_number(-(1 << 63), (1 << 64) - 1),  # with a sign in the database only
+    ("uint64",),
     letters=_HEXADECIMAL_NUMBER,
     stored=SIGNED,
 )
 MINIMA = Kind(
-    LargeBinary(4 * FUNCTIONS),
-    checks.number_of_bytes(4 * FUNCTIONS),
-    lambda pa: pa.binary(4 * FUNCTIONS),
-    cell=str,
+    LargeBinary(MINIMA_BYTES),
+    checks.number_of_bytes(MINIMA_BYTES),
+    ("binary", MINIMA_BYTES),
     letters=BASE64,
     stored=LITTLE_ENDIAN,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -11,12 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from shingling.rules.own_fields import OwnFields
 from shingling.store.model import fetched_at
 from shingling.store.schema import fields as kinds
-from shingling.store.schema.damage import (
-    HASH_BYTES,
-    MINIMA_BYTES,
-    blank_signature,
-)
-from shingling.store.schema.fields import PageField
+from shingling.store.schema.damage import HASH_BYTES, MINIMA_BYTES, blank_signature
+from shingling.store.schema.fields import PageField, column
 from shingling.store.urls import site_of
 from shingling.text import clean
 
@@ -41,10 +37,6 @@ class Keyed(NamedTuple):
     sampled: bool = True
 
 
-def _page(kind: kinds.Kind, **more: Any) -> dict[str, PageField]:
-    return {"page": PageField(kind, **more)}
-
-
 @dataclass(slots=True, eq=False)
 class Row:
     """One row of `pages`, and what the database finds it by (None: nothing).
@@ -52,43 +44,43 @@ class Row:
     This is the table of fields: columns, exports, imports and rebuilds are derived from it.
     """
 
-    id: int = field(metadata=_page(kinds.ID))
-    scope: str = field(metadata=_page(kinds.SCOPE))
-    url: str = field(metadata=_page(kinds.URL))
-    url_key: bytes = field(metadata=_page(kinds.HASH))  # hash of the URL
-    site: str = field(metadata=_page(kinds.STRING))
-    title: str | None = field(metadata=_page(kinds.STRING, nullable=True, origin="extracted"))
-    language: str | None = field(metadata=_page(kinds.STRING, nullable=True, origin="extracted"))
-    words: int = field(metadata=_page(kinds.WORDS, origin="signature"))
-    text_hash: bytes = field(metadata=_page(kinds.HASH, origin="signature"))
-    minima: Minima = field(metadata=_page(kinds.MINIMA, origin="signature"))
-    simhash: int = field(metadata=_page(kinds.SIMHASH, origin="signature"))
+    id: int = column(kinds.ID)
+    scope: str = column(kinds.SCOPE)
+    url: str = column(kinds.URL)
+    url_key: bytes = column(kinds.HASH)  # hash of the URL
+    site: str = column(kinds.STRING)
+    title: str | None = column(kinds.STRING, "extracted", nullable=True)
+    language: str | None = column(kinds.STRING, "extracted", nullable=True)
+    words: int = column(kinds.WORDS, "signature")
+    text_hash: bytes = column(kinds.HASH, "signature")
+    minima: Minima = column(kinds.MINIMA, "signature")  # noqa: RUF009 (no default)
+    simhash: int = column(kinds.SIMHASH, "signature")
     # Where the page stands: new, exact, near or skipped.
-    status: str = field(metadata=_page(kinds.STATUS, origin="decision"))
-    last_verdict: str = field(metadata=_page(kinds.VERDICT, origin="decision"))
+    status: str = column(kinds.STATUS, "decision")
+    last_verdict: str = column(kinds.VERDICT, "decision")
     # None: the page is an original.
-    original_id: int | None = field(metadata=_page(kinds.ID, nullable=True, origin="decision"))
+    original_id: int | None = column(kinds.ID, "decision", nullable=True)
     # To the page that decided: the original, or that of `compared_id`.
-    resemblance: float | None = field(metadata=_page(kinds.SHARE, nullable=True, origin="decision"))
-    containment: float | None = field(metadata=_page(kinds.SHARE, nullable=True, origin="decision"))
-    first_seen: int = field(metadata=_page(kinds.TIME))
-    last_seen: int = field(metadata=_page(kinds.TIME))
+    resemblance: float | None = column(kinds.SHARE, "decision", nullable=True)
+    containment: float | None = column(kinds.SHARE, "decision", nullable=True)
+    first_seen: int = column(kinds.TIME)
+    last_seen: int = column(kinds.TIME)
     # The run that stored the page first.
-    run_id: int | None = field(metadata=_page(kinds.ID, nullable=True))
+    run_id: int | None = column(kinds.ID, nullable=True)
     # URL of the page that this is an item of; None: it is a page.
-    source: str | None = field(metadata=_page(kinds.STRING, nullable=True))
+    source: str | None = column(kinds.STRING, nullable=True)
     # Own fields of the item, packed; None where there is no item, or it says nothing.
-    fields: bytes | None = field(metadata=_page(kinds.FIELDS, nullable=True))
+    fields: bytes | None = column(kinds.FIELDS, nullable=True)
     # The run that has met the page last, or GONE.
-    last_run_id: int | None = field(metadata=_page(kinds.RUN, nullable=True))
+    last_run_id: int | None = column(kinds.RUN, nullable=True)
     # Why the page stands as it does: `Verdict.reason`.
-    reason: str | None = field(metadata=_page(kinds.STRING, nullable=True, origin="decision"))
+    reason: str | None = column(kinds.STRING, "decision", nullable=True)
     # The page that resemblance and containment are to, if it is not the original.
-    compared_id: int | None = field(metadata=_page(kinds.ID, nullable=True, origin="decision"))
+    compared_id: int | None = column(kinds.ID, "decision", nullable=True)
     # By which rules the page was decided when it was met last.
-    rules_id: int | None = field(metadata=_page(kinds.ID, nullable=True, origin="decision"))
-    stored: bool
-    indexed: Keyed | None
+    rules_id: int | None = column(kinds.ID, "decision", nullable=True)
+    stored: bool = True
+    indexed: Keyed | None = None
     # Whether the database has something else, for which a signature like no other stands here.
     damaged: bool = False
 
@@ -98,9 +90,13 @@ class Row:
         seen = fetched_at(page)
         values: dict[str, Any] = {
             **_NO_VALUES,
-            **dict(zip(ORIGINS["extracted"], extracted(page), strict=True)),
-            **dict(zip(ORIGINS["signature"], _signed(signature), strict=True)),
             "id": page_id,
+            "title": page.title,
+            "language": page.language,
+            "words": signature.words,
+            "text_hash": signature.text_hash,
+            "minima": signature.minima,
+            "simhash": signature.simhash,
             "run_id": run,
             "status": "new",
             "last_verdict": "new",
@@ -114,7 +110,7 @@ class Row:
             "last_run_id": run,
             "fields": page.fields.packed if isinstance(page.fields, OwnFields) else None,
         }
-        return cls(**values, stored=False, indexed=None)
+        return cls(**values, stored=False)
 
     @property
     def is_original(self) -> bool:
@@ -132,8 +128,8 @@ class Row:
     def values(self) -> tuple[object, ...]:
         """Row as the database keeps it, in the order of `COLUMNS`; a damaged one stays damaged."""
         values = [*_column_values(self)]
-        for place, write in _WRITERS:
-            values[place] = write(values[place])
+        for place, form in _CONVERTED:
+            values[place] = form.write(values[place])
         if self.damaged:
             values[_MINIMA] = b""
         return tuple(values)
@@ -147,9 +143,9 @@ class Row:
 
     def blank(self) -> None:
         """Have a signature that is like no other, in place of one that is lost."""
-        made = blank_signature(self.id)
-        self.words, self.text_hash = made.words, made.text_hash
-        self.minima, self.simhash = read_minima(made.minima), kinds.SIGNED.read(made.simhash)
+        for name, value in blank_signature(self.id).items():
+            form = PAGE_FIELDS[name].kind.stored
+            setattr(self, name, form.read(value) if form else value)
         self.damaged = True
 
 
@@ -186,20 +182,11 @@ ORIGINS: dict[kinds.Origin, tuple[str, ...]] = {
 
 _NO_VALUES = dict.fromkeys(COLUMNS)
 _column_values = attrgetter(*COLUMNS)
-_signed = attrgetter(*ORIGINS["signature"])
-_WRITERS = tuple(
-    (place, one.kind.stored.write)
-    for place, one in enumerate(PAGE_FIELDS.values())
-    if one.kind.stored
+_CONVERTED = tuple(
+    (place, one.kind.stored) for place, one in enumerate(PAGE_FIELDS.values()) if one.kind.stored
 )
 _MINIMA, _TEXT_HASH = COLUMNS.index("minima"), COLUMNS.index("text_hash")
 _TYPES = tuple((one.kind.sql.python_type, one.nullable) for one in PAGE_FIELDS.values())
-_possible_types: set[tuple[type, ...]] = set()  # of rows that were read
-_READERS = tuple(
-    (place, one.kind.stored.read)
-    for place, one in enumerate(PAGE_FIELDS.values())
-    if one.kind.stored
-)
 
 extracted = attrgetter(*ORIGINS["extracted"])
 """Values of a page or a row that were extracted from its body."""
@@ -213,10 +200,13 @@ def row_from(mapping: RowMapping, fewest_words: int) -> Row:
 def row_of(values: Sequence[Any], fewest_words: int) -> Row:
     """Row of values as they were read, in the order of `COLUMNS`; otherwise as `row_from`."""
     damaged = is_damaged(values)
-    read = [*(stand_in(values) if damaged else values), True, None, damaged]  # indexed: see below
-    for place, reader in _READERS:
-        read[place] = reader(read[place])
+    read = [*values]
+    if damaged:
+        read = replaced(values, {*problems_of(values), *ORIGINS["signature"]})
+    for place, form in _CONVERTED:
+        read[place] = form.read(read[place])
     row = Row(*read)
+    row.damaged = damaged
     if row.original_id is None and row.words >= fewest_words:
         row.indexed = Keyed(row.minima, row.simhash, row.status != "skipped")
     return row
@@ -227,57 +217,44 @@ def is_damaged(values: Sequence[Any]) -> bool:
 
     This is asked of every row that a crawl meets; `problems_of` says more.
     """
-    types = tuple(map(type, values))
-    if types not in _possible_types and not _are_possible(types):
+    if not _are_possible(tuple(map(type, values))):
         return True
     return len(values[_MINIMA]) != MINIMA_BYTES or len(values[_TEXT_HASH]) != HASH_BYTES
 
 
+@lru_cache(4096)
 def _are_possible(types: tuple[type, ...]) -> bool:
-    possible = all(
+    return all(
         one is fitting or (one is int and fitting is float) or (one is type(None) and nullable)
         for one, (fitting, nullable) in zip(types, _TYPES, strict=True)
     )
-    if possible:
-        _possible_types.add(types)
-    return possible
 
 
 def problems_of(values: Sequence[Any]) -> list[str]:
     """Names of the columns with impossible values."""
-    found = []
-    for (name, one), value in zip(PAGE_FIELDS.items(), values, strict=True):
-        is_signed = one.kind.stored is kinds.SIGNED and type(value) is int
-        if not one.check[0](kinds.SIGNED.read(value) if is_signed else value):
-            found.append(name)
-    return found
+    found = zip(PAGE_FIELDS.items(), values, strict=True)
+    return [name for (name, one), value in found if not one.check[0](value)]
 
 
-def stand_in(values: Sequence[Any]) -> list[Any]:
-    """Values in place of those of a damaged row: it has a signature that is like no other."""
-    return [*replaced(values, {*problems_of(values), *ORIGINS["signature"]})]
-
-
-def replaced(values: Sequence[Any], names: Collection[str]) -> tuple[Any, ...]:
-    """Values of a row with harmless ones in some columns."""
+def replaced(values: Sequence[Any], names: Collection[str]) -> list[Any]:
+    """Values of a row with harmless ones in some columns: signatures that are like no other."""
     row = dict(zip(COLUMNS, values, strict=True))
-    page_id = row["id"]
     if "url" in names:
-        row["url"] = (isinstance(row["url"], str) and clean(row["url"])) or f"damaged:{page_id}"
-    seen = [row[name] for name in ("first_seen", "last_seen") if name not in names]
+        row["url"] = (isinstance(row["url"], str) and clean(row["url"])) or f"damaged:{row['id']}"
+    is_original = row["original_id"] is None or "original_id" in names
     harmless = {
+        "id": row["id"],
         "scope": "",
+        "url": row["url"],
         "url_key": url_key(row["url"]),
         "site": site_of(row["url"]),
-        "status": "new" if row["original_id"] is None or "original_id" in names else "near",
+        "status": "new" if is_original else "near",
         "last_verdict": "new",
-        "first_seen": seen[0] if seen else 0,
-        "last_seen": seen[0] if seen else 0,
-        **blank_signature(page_id)._asdict(),
+        "first_seen": 0,
+        "last_seen": 0,
+        **blank_signature(row["id"]),
     }
-    for name in {*names} - {"id", "url"}:
-        row[name] = harmless.get(name)
-    return tuple(row.values())
+    return [*(row | {name: harmless.get(name) for name in names}).values()]
 
 
 def read_minima(raw: object) -> Minima:

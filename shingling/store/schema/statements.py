@@ -2,52 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ARRAY, Boolean, bindparam
-from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql.functions import FunctionElement
+from sqlalchemy import bindparam
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from sqlalchemy import Column, ColumnElement, Connection, Dialect, Table
-    from sqlalchemy.sql.compiler import SQLCompiler
+    from sqlalchemy import Column, ColumnElement, Connection, Table
 
 _MAX_VALUES = 500  # in one IN (...)
-_SIZES = (1, 8, 64, 256, _MAX_VALUES)  # of such a list
+_SIZES = (1, 8, 64, 256, _MAX_VALUES)  # of such a list: there are few different statements
 _PLACEHOLDERS = {"qmark": "?", "format": "%s", "pyformat": "%s"}  # by the driver's paramstyle
 
-COPIED_TYPES = "copied_types"
-"""Execution option of a `COPY`: names of the types of its columns."""
 
-
-class among(FunctionElement[bool]):  # noqa: N801 (reads as the functions of SQLAlchemy do)
-    """Whether a column has one of the values that are bound to a name, in parts by `chunked`."""
-
-    type = Boolean()
-    inherit_cache = True
-
-    def __init__(self, column: ColumnElement[Any], name: str = "values") -> None:
-        super().__init__(column, bindparam(name, expanding=True))
-
-    def self_group(self, against: object = None) -> Self:  # noqa: ARG002 (of the base)
-        """Stay as it is: within `and_`, SQLite would compare it with 1, and use no index."""
-        return self
-
-
-@compiles(among)
-def _as_list(element: among, compiler: SQLCompiler, **options: Any) -> str:
-    column, values = element.clauses
-    return compiler.process(column.in_(values), **options)
-
-
-@compiles(among, "postgresql")
-def _as_array(element: among, compiler: SQLCompiler, **options: Any) -> str:
-    """One statement for any number of values, which the server prepares once."""
-    column, values = element.clauses
-    array = bindparam(values.key, type_=ARRAY(column.type))
-    return f"{compiler.process(column, **options)} = ANY ({compiler.process(array, **options)})"
+def among(column: Column[Any]) -> ColumnElement[bool]:
+    """Whether a column has one of the values that are bound to `values`, in parts by `chunked`."""
+    return column.in_(bindparam("values", expanding=True))
 
 
 def chunked(values: Iterable[Any]) -> Iterator[list[Any]]:
@@ -68,14 +39,10 @@ def select_in(connection: Connection, statement: str, values: Iterable[Any]) -> 
         values: of the column.
     """
     for part in chunked(values):
-        if connection.dialect.name == "postgresql":
-            among_them, given = "= ANY (%s)", (part,)
-        else:
-            # Padded with the last one, so that there are few different statements.
-            number = next(size for size in _SIZES if size >= len(part))
-            among_them = f"IN ({', '.join('?' * number)})"
-            given = (*part, *part[-1:] * (number - len(part)))
-        yield from connection.exec_driver_sql(statement.format(among_them), given).all()
+        number = next(size for size in _SIZES if size >= len(part))
+        query = statement.format(f"IN ({_marks(connection, number)})")
+        filled_up = (*part, *part[-1:] * (number - len(part)))
+        yield from connection.exec_driver_sql(query, filled_up).all()
 
 
 def insert_rows(
@@ -85,21 +52,10 @@ def insert_rows(
     if not rows:
         return
     quoted = ", ".join(f'"{column}"' for column in columns)
-    if connection.dialect.name == "postgresql" and len(rows) > 1:
-        types = [_type_name(table.c[column], connection.dialect) for column in columns]
-        connection.exec_driver_sql(
-            f"COPY {table.name} ({quoted}) FROM STDIN (FORMAT BINARY)",
-            list(rows),
-            execution_options={COPIED_TYPES: types},
-        )
-        return
-    mark = _PLACEHOLDERS[connection.dialect.paramstyle]
-    marks = ", ".join([mark] * len(columns))
+    marks = _marks(connection, len(columns))
     statement = f"INSERT INTO {table.name} ({quoted}) VALUES ({marks})"  # noqa: S608 (our names)
-    connection.exec_driver_sql(statement, list(rows))
+    connection.exec_driver_sql(statement, [*rows])
 
 
-def _type_name(column: Column[Any], dialect: Dialect) -> str:
-    """Name of a column's type as psycopg knows it."""
-    name = column.type.compile(dialect).lower()
-    return "float8" if name == "float" else name
+def _marks(connection: Connection, number: int) -> str:
+    return ", ".join([_PLACEHOLDERS[connection.dialect.paramstyle]] * number)

@@ -10,6 +10,7 @@ from sqlalchemy import (
     Boolean,
     Column,
     ForeignKey,
+    ForeignKeyConstraint,
     Index,
     LargeBinary,
     MetaData,
@@ -25,7 +26,7 @@ from shingling.store.schema.fields import ROW_ID
 from shingling.store.schema.rows import PAGE_FIELDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
 metadata = MetaData()
 
@@ -60,42 +61,33 @@ runs = Table(
 )
 
 
-_PAGE_REFERENCES: dict[str, tuple[str, dict[str, Any]]] = {
-    "original_id": ("pages.id", {"deferrable": True, "initially": "DEFERRED"}),
-    "run_id": ("runs.id", {}),
-}
-
-
-def _page_columns(references: Mapping[str, tuple[str, dict[str, Any]]]) -> Iterator[Column[Any]]:
-    """Columns of a table of pages, with foreign keys or without."""
+def _page_columns() -> Iterator[Column[Any]]:
     for name, one in PAGE_FIELDS.items():
-        target, options = references.get(name, (None, {}))
-        keys = [ForeignKey(target, **options)] if target else []
-        yield Column(name, one.kind.sql, *keys, primary_key=name == "id", nullable=one.nullable)
+        yield Column(name, one.kind.sql, primary_key=name == "id", nullable=one.nullable)
+
+
+def _partial_index(name: str, *columns: Column[Any], where: str) -> None:
+    """Index the rows of a table that fulfil a condition."""
+    Index(name, *columns, sqlite_where=text(where), postgresql_where=text(where))
 
 
 pages = Table(
     "pages",
     metadata,
-    *_page_columns(_PAGE_REFERENCES),
+    *_page_columns(),
+    ForeignKeyConstraint(["original_id"], ["pages.id"], deferrable=True, initially="DEFERRED"),
+    ForeignKeyConstraint(["run_id"], ["runs.id"]),
     sqlite_autoincrement=True,
 )
-next_pages = Table("next_pages", metadata, *_page_columns({}))
+next_pages = Table("next_pages", metadata, *_page_columns())
 
 for _pages in (pages, next_pages):
     Index(f"{_pages}_url_key", _pages.c.url_key, _pages.c.scope, unique=True)
-    Index(
-        f"{_pages}_text_hash",
-        _pages.c.text_hash,
-        sqlite_where=text("status <> 'exact'"),
-        postgresql_where=text("status <> 'exact'"),
-    )
-    Index(
+    _partial_index(f"{_pages}_text_hash", _pages.c.text_hash, where="status <> 'exact'")
+    _partial_index(
         f"{_pages}_original",
-        _pages.c.original_id,
-        _pages.c.status,
-        sqlite_where=_pages.c.original_id.is_not(None),
-        postgresql_where=_pages.c.original_id.is_not(None),
+        *(_pages.c.original_id, _pages.c.status),
+        where="original_id IS NOT NULL",
     )
 
 
@@ -113,8 +105,7 @@ def _postings(name: str) -> Table:
 bands, samples = _postings("bands"), _postings("samples")
 next_bands, next_samples = _postings("next_bands"), _postings("next_samples")
 
-# Recent entries of tables of keys, on SQLite: see `shingling.store.index.recent`. On PostgreSQL,
-# `recent` has the ids of the pages that the last transactions have written, with the owner "pages".
+# Recent entries of tables of keys, on SQLite: see `shingling.store.index.recent`.
 logs = Table(
     "logs",
     metadata,
@@ -130,6 +121,15 @@ recent = Table(
     Column("batch", BigInteger, primary_key=True),
     Column("entries", LargeBinary, nullable=False),
     sqlite_with_rowid=False,
+)
+
+# What the last transactions have written, on PostgreSQL: their numbers follow the order of their
+# commits.
+commits = Table(
+    "commits",
+    metadata,
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    Column("page_ids", LargeBinary, nullable=False),  # int64, little endian
 )
 
 # Keys with more pages than are looked at.
@@ -148,12 +148,7 @@ texts = Table(
     Column("zlib", LargeBinary, nullable=False),  # UTF-8
     Column("body_key", LargeBinary(16)),  # hash of the body that it was read from
 )
-Index(
-    "texts_body_key",
-    texts.c.body_key,
-    sqlite_where=texts.c.body_key.is_not(None),
-    postgresql_where=texts.c.body_key.is_not(None),
-)
+_partial_index("texts_body_key", texts.c.body_key, where="body_key IS NOT NULL")
 
 # Blocks of text that pages of a site have shown: see `shingling.store.templates`.
 site_blocks = Table(

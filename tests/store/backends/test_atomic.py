@@ -10,7 +10,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -31,6 +31,7 @@ from tests.support.stores import (
     mend_table,
     postgres_only,
     rows_of,
+    session_of,
     sqlite_only,
     url_of,
 )
@@ -326,26 +327,42 @@ def test_a_write_waits_for_a_lock_that_is_held_for_a_while(file: Path) -> None:
     verify(file)
 
 
-@postgres_only
-@pytest.mark.parametrize("when", ["between", "within"])
-def test_a_session_that_the_server_ends_is_taken_up_again(
-    store: Store, file: Path, monkeypatch: pytest.MonkeyPatch, when: str
-) -> None:
-    def cut(*_: object) -> Verdict:
-        monkeypatch.undo()
-        rows_of(
-            file,
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-            " WHERE datname = current_database() AND pid <> pg_backend_pid()",
-        )
-        return Verdict("new")
+def end_sessions(file: Path) -> None:
+    """Have the server end all sessions but the one that asks."""
+    rows_of(
+        file,
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+        " WHERE datname = current_database() AND pid <> pg_backend_pid()",
+    )
 
-    before = content(file)
-    if when == "between":
-        cut()
-    else:
-        monkeypatch.setattr(shingling.store.decide.check, "decide", cut)
-    assert content(file) == before
+
+@postgres_only
+def test_a_session_that_the_server_ends_is_taken_up_again(store: Store, file: Path) -> None:
+    end_sessions(file)
     verdicts = store.check(some_pages(5))
     assert [verdict.status for verdict in verdicts] == ["new", "near", "exact", "new", "skipped"]
+    assert store.status().pages == 6
+
+
+@postgres_only
+@pytest.mark.parametrize("is_done", [False, True])
+def test_a_connection_that_is_lost_at_the_commit_of_a_batch_costs_no_page_and_no_verdict(
+    store: Store, file: Path, monkeypatch: pytest.MonkeyPatch, is_done: bool
+) -> None:
+    dialect = session_of(store).database.engine.dialect
+    commit = dialect.do_commit
+
+    def lost(connection: Any) -> None:
+        monkeypatch.undo()
+        if is_done:  # and nobody is told
+            commit(connection)
+        end_sessions(file)
+        connection.execute("SELECT 1")
+
+    monkeypatch.setattr(dialect, "do_commit", lost)
+    pages = some_pages(5)
+    verdicts = store.check(pages)
+    kept = ["unchanged"] * 3 if is_done else ["new", "new", "skipped"]
+    assert [one.status for one in verdicts if not one.is_duplicate] == kept
+    assert [one.original for one in verdicts] == [None, pages[0].url, pages[0].url, None, None]
     assert store.status().pages == 6

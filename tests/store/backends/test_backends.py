@@ -24,8 +24,8 @@ METHODS: dict[str, Any] = dict.fromkeys(Database.__abstractmethods__, lambda *_:
 
 
 def test_a_database_that_is_listed_is_the_one_of_its_urls(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = METHODS | {"__init__": lambda self, url: Database.__init__(self, url)}
-    third: Any = type("MySqlDatabase", (Database,), made, **NAMES)
+    made = METHODS | NAMES | {"__init__": lambda self, url: Database.__init__(self, url)}
+    third: Any = type("MySqlDatabase", (Database,), made)
     assert third(parse_url("sqlite:///a.db")).alone is False
     monkeypatch.setitem(BACKENDS, "mysql", lambda: third)
     for url in ("mysql://me@host/dedup", "mysql+pymysql://me@host/dedup"):

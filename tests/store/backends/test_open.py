@@ -22,18 +22,20 @@ from sqlalchemy import create_engine
 
 from shingling import Page, Scheme, Store
 from shingling.errors import SchemeError, StoreError, StoreVersionError
+from shingling.store import look_at_store
+from shingling.store.model import DAY
 from shingling.store.schema.migrate import HEAD, alembic_config
 from shingling.store.schema.tables import metadata
 from shingling.text import Canonicaliser
 from tests.store.children import open_each
 from tests.support.installed import ROOT
-from tests.support.invariants import text, verify, words
+from tests.support.invariants import ending, text, verify, words
 from tests.support.postgres import Database, current_database
 from tests.support.processes import Child
 from tests.support.stores import execute, is_postgres, postgres_only, rows_of, sqlite_only, url_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 BASE = words("base")
 A = text(BASE)
@@ -136,6 +138,73 @@ def test_a_file_that_is_no_database_is_refused_and_left_alone(file: Path, conten
     file.write_bytes(content)
     with unchanged(file), pytest.raises(StoreError, match="not a"):
         Store.open(url_of(file))
+
+
+DOORS: dict[str, Callable[[Store], object]] = {
+    "open": Store.status,
+    "list": lambda store: [*store.pages(), *store.groups(), *store.runs()],
+    "check": lambda store: store.check([Page("b", text(ending(BASE, "b", 9)))]),
+    "administer": lambda store: store.admin.check(),
+}
+
+
+def problems(file: Path) -> dict[str, str]:
+    """Return what is said of a damaged file, in one line, by each door that does not open."""
+    raw, found = file.read_bytes(), {}
+    for name, door in DOORS.items():
+        file.write_bytes(raw)
+        try:
+            with Store.open(url_of(file)) as store:
+                door(store)
+        except StoreError as error:
+            found[name] = str(error)
+    file.write_bytes(raw)
+    try:
+        look_at_store(url_of(file), Scheme())
+    except StoreError as error:
+        found["begin a crawl"] = str(error)
+    assert not any("\n" in line for line in found.values()), found
+    assert all(str(file) in line for line in found.values()), found
+    return found
+
+
+@sqlite_only
+@pytest.mark.parametrize(
+    "damaged", [b"TABLE \xffull_keys", b"TABLE \x00ull_keys", b"TBALE full_keys"]
+)
+def test_a_damaged_schema_is_named_by_every_door(file: Path, damaged: bytes) -> None:
+    raw = made(file).read_bytes()
+    assert b"TABLE full_keys" in raw
+    file.write_bytes(raw.replace(b"TABLE full_keys", damaged))
+    found = problems(file)
+    assert len(found) == len(DOORS) + 1
+    assert all("damaged (malformed" in line for line in found.values()), found
+
+
+def test_a_clock_that_goes_back_changes_no_verdict_and_waits_for_nobody(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = time.time()
+    with Store.open(url_of(file), window_days=1) as store:
+        store.check([Page("a", A)], run=store.start_run("spider"))
+        monkeypatch.setattr(time, "time", lambda: now - 3 * DAY)
+        run = store.start_run("spider")
+        verdicts = store.check([Page("a", A), Page("b", A)], run=run)
+        assert [(one.status, one.original) for one in verdicts] == [
+            ("unchanged", None),
+            ("exact", "a"),
+        ]
+        store.finish_run(run, "finished")
+        [page] = store.find("a")
+        assert page.first_seen == page.last_seen, "the latest time that it was seen"
+        assert store.runs()[0].outcome == "finished"
+        assert store.admin.check().is_sound
+        state = f'{{"dry_run": false, "began": {now}, "noted": {now}}}'
+        execute(file, f"UPDATE scheme SET rebuilding = '{state}'")  # noqa: S608
+        with pytest.raises(StoreError, match="rebuild --resume"):
+            store.check([Page("c", A)])
+        execute(file, "UPDATE scheme SET rebuilding = NULL")
+    verify(file)
 
 
 @pytest.mark.parametrize(

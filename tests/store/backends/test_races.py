@@ -102,17 +102,6 @@ def assert_no_deadlock(file: Path) -> None:
         assert rows_of(file, query) == [(0,)]
 
 
-def test_four_processes_that_fetch_the_same_pages_leave_one_original_a_group(
-    file: Path, pages: Path
-) -> None:
-    Store.open(url_of(file)).close()
-    crawlers = [Child(crawl, url_of(file), pages, seed) for seed in range(4)]
-    go(crawlers)
-    end(crawlers, 200)
-    assert_one_original_a_group(file)
-    assert_no_deadlock(file)
-
-
 def test_a_process_that_is_killed_harms_no_other_and_can_be_started_again(
     file: Path, pages: Path
 ) -> None:

@@ -1,0 +1,422 @@
+"""Step 2 of a run: workers sign the parts of the inputs, which are stored in their order.
+
+A row that ends its worker or hangs is left out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import mmap
+import pickle
+import queue
+import struct
+import sys
+from collections import Counter, deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shingling.bulk.files.payloads import to_json
+from shingling.bulk.options import Progress
+from shingling.bulk.signed_rows import IN_LINES, ROW_RECORD, RowsWriter, SignedPart, read_parts
+from shingling.errors import BulkError
+from shingling.extraction.extractors import find_extractor
+from shingling.extraction.limits import limit_memory
+from shingling.extraction.pages import Fetched, PageExtractor
+from shingling.extraction.processes import (
+    Watchdog,
+    WatchedWorker,
+    Worker,
+    WorkerDiedError,
+    WorkerTimeoutError,
+)
+from shingling.sketch import FUNCTIONS, sign
+from shingling.store.ids import USUAL_ID_FIELDS, BadRowError, id_of
+from shingling.text import clean, plain_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from shingling.bulk.files.payloads import Payload, RawRow
+    from shingling.bulk.files.sources import Source
+    from shingling.bulk.options import Fields, Options
+    from shingling.bulk.signed_rows import Part
+    from shingling.sketch import Signature
+    from shingling.sketch.banding import Banding
+
+_PLACE = struct.Struct("<q")  # of a row, as a worker notes it in its file
+_WATCH_SECONDS = 0.5  # between two looks for rows that take too long
+_PARTS_AHEAD = 3  # of each worker, that it has signed or is to sign
+_MAX_TRIES = 3  # of a worker to get ready, and of a row at which workers end
+
+
+def sign_all(
+    sources: Sequence[Source],
+    options: Options,
+    banding: Banding | None,
+    work: Path,
+    progress: Callable[[Progress], None],
+) -> None:
+    """Sign all rows of all inputs; parts that are signed already stay.
+
+    Args:
+        sources: the inputs.
+        options: how.
+        banding: what candidates are found by, or None.
+        work: folder, in which the signed rows are in `signed`.
+        progress: is told how far it has come.
+
+    Raises:
+        BulkError: a part could not be signed, or one row of a strict run.
+        OSError: the disk is full, or the like.
+    """
+    found = find_extractor(options.extractor)
+    found.load()  # a wrong one is said before anything is read
+    extractor = PageExtractor(
+        options.scheme, found, options.max_bytes, worker_memory=options.worker_memory
+    )
+    signer = Signer(extractor, options.fields, banding)
+    writer = RowsWriter(work / "signed")
+
+    def refuse_bad(part: Part) -> None:
+        if part.bad and options.strict:
+            line, reason = part.bad[0]
+            name = plain_line(sources[part.source].name)
+            raise BulkError(f"{name}, line {line:,}: {reason} (--strict)")
+
+    for part in read_parts(work / "signed"):
+        refuse_bad(part)
+    for task, signed in _in_order(_new_tasks(sources, writer), signer, options, work):
+        refuse_bad(writer.append(signed, task.source, task.digest))
+        progress(Progress("signing", writer.rows, task.share))
+
+
+def _new_tasks(sources: Sequence[Source], writer: RowsWriter) -> Iterator[Task]:
+    """Yield the parts that are not signed yet.
+
+    Raises:
+        BulkError: a part is another one than before an interruption.
+    """
+    sizes = [source.size for source in sources]
+    total = sum(size or 0 for size in sizes)
+    is_known = None not in sizes and total > 0
+    signed = deque(writer.digests)
+    before = 0
+    for number, source in enumerate(sources):
+        for payload, share in source.parts():
+            digest = None  # the identity of an input tells whether it is the same
+            if source.identity is None:
+                digest = hashlib.blake2b(pickle.dumps(payload), digest_size=16).hexdigest()
+            if signed:
+                if signed.popleft() != digest:
+                    raise BulkError(
+                        f"{plain_line(source.name)}: it gives other rows than before the"
+                        " interruption; --restart begins anew"
+                    )
+                continue
+            done = (before + (share or 0.0) * (source.size or 0)) / total if is_known else None
+            yield Task(number, payload, digest, done)
+        before += source.size or 0
+
+
+@dataclass
+class Task:
+    """A part of an input to be signed.
+
+    Args:
+        source: number of the input.
+        payload: the part.
+        digest: of the part, if it is kept.
+        share: of all inputs that is before it, 0 to 1; None if their sizes are not known.
+        skipped: places of rows that are not to be read, and why.
+    """
+
+    source: int
+    payload: Payload
+    digest: str | None
+    share: float | None
+    skipped: dict[int, str] = field(default_factory=dict)
+
+
+def _in_order(
+    tasks: Iterator[Task], signer: Signer, options: Options, work: Path
+) -> Iterator[tuple[Task, SignedPart]]:
+    """Yield each part as it is signed by worker processes, or by this one if there are none."""
+    number = 0 if getattr(sys, "frozen", False) else options.workers  # it cannot start processes
+    if not number:
+        for task in tasks:
+            yield task, sign_part(task, signer, lambda _: None)
+        return
+    lanes = [
+        _Lane(signer, work / f"worker-{place}.row", options.timeout) for place in range(number)
+    ]
+    free: queue.SimpleQueue[_Lane] = queue.SimpleQueue()
+    for lane in lanes:
+        free.put(lane)
+
+    def signed(task: Task) -> SignedPart:
+        lane = free.get()
+        try:
+            return lane.sign(task)
+        except (BulkError, OSError):
+            raise
+        except Exception as error:  # whatever it is, the run must hear of it
+            raise BulkError(str(error)) from error
+        finally:
+            free.put(lane)
+
+    def look() -> None:
+        for lane in lanes:
+            lane.worker.look()
+
+    watchdog = Watchdog("bulk-watch", _WATCH_SECONDS, look)
+    threads = ThreadPoolExecutor(number, "bulk")
+    waiting: deque[tuple[Task, Future[SignedPart]]] = deque()
+    try:
+        for task in tasks:
+            waiting.append((task, threads.submit(signed, task)))
+            while len(waiting) > _PARTS_AHEAD * number or (waiting and waiting[0][1].done()):
+                done, future = waiting.popleft()
+                yield done, future.result()
+        for done, future in waiting:
+            yield done, future.result()
+    finally:
+        for lane in lanes:
+            lane.worker.kill()
+        threads.shutdown(cancel_futures=True)
+        watchdog.stop()
+        for lane in lanes:
+            lane.worker.end()
+
+
+class _Lane:
+    """A worker process that signs one part after the other.
+
+    Args:
+        signer: how.
+        row_file: in which the worker notes the row that it is at.
+        timeout: seconds after which a row is given up.
+    """
+
+    def __init__(self, signer: Signer, row_file: Path, timeout: float) -> None:
+        self._row_file = row_file
+        self._row_file.unlink(missing_ok=True)  # a worker of a killed run may still note rows
+        self.worker = WatchedWorker(replace(signer, row_file=row_file), timeout, self._row)
+
+    def sign(self, task: Task) -> SignedPart:
+        """Have a part signed, without the rows at which workers end.
+
+        Raises:
+            BulkError: workers do not start, or die before they come to a row.
+        """
+        deaths: Counter[int] = Counter()  # of workers, by row
+        while True:
+            if self.worker.has_ended:
+                self._start()
+            self._write_row(-1)
+            try:
+                signed: SignedPart = self.worker.ask(task)
+            except WorkerDiedError as error:
+                if self.worker.is_killed:
+                    raise
+                row = self._row()
+                deaths[row] += 1
+                if row >= 0 and isinstance(error, WorkerTimeoutError):
+                    task.skipped[row] = "timeout"
+                elif deaths[row] == _MAX_TRIES:
+                    if row < 0:
+                        raise BulkError("worker processes die before they read a row") from error
+                    task.skipped[row] = _shown("worker_died")
+            else:
+                return signed
+
+    def _start(self) -> None:
+        for _ in range(_MAX_TRIES):
+            self._write_row(-1)
+            with contextlib.suppress(WorkerDiedError):
+                self.worker.start(Worker())
+                return
+            if self.worker.is_killed:
+                break
+        raise BulkError("worker processes do not start; their errors are above")
+
+    def _row(self) -> int:
+        row: int = _PLACE.unpack(self._row_file.read_bytes())[0]
+        return row
+
+    def _write_row(self, row: int) -> None:
+        self._row_file.write_bytes(_PLACE.pack(row))
+
+
+@dataclass(frozen=True)
+class Signer:
+    """How parts of inputs are signed.
+
+    Args:
+        extractor: of HTML, whose scheme texts are signed with too.
+        fields: names of the fields.
+        banding: what candidates are found by; None where only exact duplicates are.
+        row_file: a file of 8 bytes, in which a worker notes the row that it is at.
+    """
+
+    extractor: PageExtractor
+    fields: Fields
+    banding: Banding | None
+    row_file: Path | None = None
+
+    def prepare(self) -> Callable[[Task], SignedPart]:
+        """Make a worker process ready, which notes each row in the file."""
+        assert self.row_file is not None
+        limit_memory(self.extractor.worker_memory)
+        with self.row_file.open("r+b") as file:
+            shared = mmap.mmap(file.fileno(), _PLACE.size)
+        return partial(sign_part, signer=self, note=partial(_PLACE.pack_into, shared, 0))
+
+
+def sign_part(task: Task, signer: Signer, note: Callable[[int], None]) -> SignedPart:
+    """Sign a part of an input.
+
+    Args:
+        task: the part.
+        signer: how.
+        note: is told the place of each row before it is read.
+
+    Raises:
+        OSError: the part cannot be read.
+    """
+    rows = _Rows(signer, task.payload.file is not None)
+    lines = 0
+    bad: list[tuple[int, str]] = []
+    for place, row in enumerate(task.payload.rows(signer.extractor.max_bytes)):
+        note(place)
+        lines = row.line
+        try:
+            if place in task.skipped:
+                raise BadRowError(task.skipped[place])
+            if row.values != "":
+                rows.add(row)
+        except BadRowError as error:
+            bad.append((row.line, str(error)))
+        except MemoryError:
+            bad.append((row.line, _shown("too_much_memory")))
+    return rows.signed(lines, bad)
+
+
+class _Rows:
+    """Signs the rows of a part, and collects them.
+
+    Args:
+        signer: how.
+        is_file: whether lines can be read again from their input.
+    """
+
+    def __init__(self, signer: Signer, is_file: bool) -> None:
+        self._signer = signer
+        self._is_file = is_file
+        self._records: list[tuple[Any, ...]] = []
+        self._minima: list[Any] = []
+        self._ids: list[bytes] = []
+        self._id_end = 0
+        self._own: list[bytes] = []
+        self._own_end = 0
+
+    def add(self, row: RawRow) -> None:
+        """Sign a row.
+
+        Raises:
+            BadRowError: it cannot be signed.
+        """
+        values, fields = row.values, self._signer.fields
+        extractor = self._signer.extractor
+        if isinstance(values, str):
+            raise BadRowError(values)
+        name, id_hash = named_row(values, fields.id) or (b"", bytes(16))
+        body = values.get(fields.text)
+        is_stored = not self._is_file
+        if isinstance(body, str) and body and not body.isspace():
+            if len(body) > extractor.max_bytes:
+                raise BadRowError(f"{fields.text} is longer than {extractor.max_bytes:,}")
+            signature = sign(clean(body), extractor.scheme)
+        else:
+            values, signature = self._extract(row, values)
+            is_stored = True
+        if not signature.words:
+            raise BadRowError(f"{fields.text} has no words")
+        offset, length = row.offset, row.length
+        if is_stored:
+            line = to_json(values)
+            offset, length = int(IN_LINES) | self._own_end, len(line)
+            self._own.append(line)
+            self._own_end += length
+        hashes = (np.frombuffer(one, "<u8") for one in (signature.text_hash, id_hash))
+        numbers = signature.simhash, signature.words, 0, row.line, offset, length
+        self._records.append((*hashes, *numbers, len(name), self._id_end))
+        self._minima.append(signature.minima)
+        self._ids.append(name)
+        self._id_end += len(name)
+
+    def signed(self, lines: int, bad: list[tuple[int, str]]) -> SignedPart:
+        """Give the rows, with the number of lines of the part and its bad ones."""
+        banding = self._signer.banding
+        return SignedPart(
+            lines,
+            bad,
+            np.array(self._records, ROW_RECORD),
+            np.array(self._minima, "<u4").reshape(-1, FUNCTIONS),
+            None if banding is None else banding.keys(self._minima).T,
+            b"".join(self._ids),
+            b"".join(self._own),
+        )
+
+    def _extract(self, row: RawRow, values: dict[str, Any]) -> tuple[dict[str, Any], Signature]:
+        """Fields of a row of HTML with main text, title and language, and its signature."""
+        fields = self._signer.fields
+        fetched = row.page
+        if fetched is None:
+            html = values.get(fields.html)
+            if not isinstance(html, str) or not html.strip():
+                raise BadRowError(without_text(values, fields))
+            url = values.get("url")
+            fetched = Fetched(html, is_html=True, url=url if isinstance(url, str) else None)
+        page = self._signer.extractor.extract(fetched)
+        if page.text is None or page.signature is None:
+            raise BadRowError(_shown(page.reason or "no_main_text"))
+        found = {"title": page.title, "language": page.language, fields.text: page.text}
+        kept = {name: value for name, value in values.items() if name != fields.html}
+        missing = {name: value for name, value in found.items() if kept.get(name) in (None, "")}
+        return {**kept, **missing}, page.signature
+
+
+def without_text(values: dict[str, Any], fields: Fields) -> str:
+    """Say why a row has nothing to sign."""
+    for name in (fields.text, fields.html):
+        if name in values:
+            value = values[name]
+            if value is None:
+                return f"{name} is null"
+            return f"{name} is empty" if isinstance(value, str) else f"{name} is no string"
+    return f"neither {fields.text} nor {fields.html}"
+
+
+def named_row(values: dict[str, Any], name: str | None) -> tuple[bytes, bytes] | None:
+    """Id of a row and its hash, 16 bytes; None if it has none and none is asked for.
+
+    Raises:
+        BadRowError: it has no `name`, or its id cannot be taken.
+    """
+    found = id_of(values, USUAL_ID_FIELDS if name is None else (name,))
+    if found is None and name is not None:
+        raise BadRowError(f"no {name}")
+    if found is None:
+        return None
+    return found.encode(), hashlib.blake2b(found.encode(), digest_size=16).digest()
+
+
+def _shown(reason: str) -> str:
+    """Short name of a reason as a person reads it."""
+    return reason.replace("_", " ")

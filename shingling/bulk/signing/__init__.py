@@ -1,1 +1,0 @@
-"""Sign the rows of a collection, in worker processes."""
