@@ -17,13 +17,14 @@ from scrapy.utils.request import fingerprint
 
 from shingling import Scheme, sign
 from shingling.fetching.counting import interval
-from shingling.fetching.learning import FetchedPage, SavedRule, UrlLearner
+from shingling.fetching.learning import FetchedPage, UrlLearner
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from benchmarks.fetches.site import Shown, Site
     from shingling.fetching.learning import Contradiction, Skip
+    from shingling.fetching.rows import RuleCounts
     from shingling.sketch import Signature
 
 MAX_FETCHES = 15_000
@@ -55,7 +56,7 @@ class Replay:
     site: Site
     order: int
     mode: str = "skip"
-    saved: Sequence[SavedRule] = ()
+    saved: Sequence[RuleCounts] = ()
     urls: list[str] = field(default_factory=list)
     contents: set[str] = field(default_factory=set)
     links: set[str] = field(default_factory=set)
@@ -69,6 +70,8 @@ class Replay:
         self._decided: dict[str, Skip] = {}
         self._todo: list[tuple[str, bool]] = []
         self._seen: set[bytes] = set()
+        self._forms: dict[str, tuple[str, int]] = {}
+        self._waiting: dict[tuple[str, int] | None, list[str]] = {}
 
     def run(self) -> Replay:
         """Crawl the site."""
@@ -76,14 +79,20 @@ class Replay:
         first_in = self._dice.random()  # share of requests that are made in the order of links
         under_way: list[tuple[str, tuple[str, ...], Shown]] = []
         self._follow(self.site.start)
-        while (self._todo or under_way) and len(self.urls) < MAX_FETCHES:
+        while len(self.urls) < MAX_FETCHES:
+            if not self._todo and not under_way:
+                self._unlearn(self.learner.settle())
+                if not self._todo:
+                    break
             if self._todo and len(under_way) < most:
                 url, forced = self._todo.pop(0 if self._dice.random() < first_in else -1)
-                if forced or not self._skips(url):
+                if forced or not (self._waits(url) or self._skips(url)):
                     under_way.append(self._fetch(url))
                 continue
             url, requested, shown = under_way.pop(self._dice.randrange(len(under_way)))
             self._note(url, requested, shown)
+            form = self._forms.pop((*requested, url)[0], None)
+            self._todo = [(one, False) for one in self._waiting.pop(form, ())] + self._todo
             for link in shown.links:
                 self._follow(link)
         return self
@@ -94,12 +103,26 @@ class Replay:
             self._seen.add(key)
             self._todo.append((url, False))
 
+    def _waits(self, url: str) -> bool:
+        """Whether a request waits for one of the same form that is under way."""
+        form = None if self.mode != "skip" else self.learner.form(url)
+        if form is None:
+            return False
+        if form in self._waiting:
+            self._waiting[form].append(url)
+            return True
+        self._waiting[form] = []
+        self._forms[url] = form
+        return False
+
     def _skips(self, url: str) -> bool:
         if self.mode == "none" or url == self.site.start:
             return False
         skip = self.learner.decide(url)
         if skip is None:
             return False
+        if self.mode == "skip" and not skip.explore:
+            self._waiting.pop(self._forms.pop(url, None), None)
         if self.mode == "observe" or skip.explore:
             self._decided[url] = skip
             return False
@@ -123,6 +146,8 @@ class Replay:
         if self.mode == "none":
             return
         page = _page(url, requested, shown)
+        for again in self.learner.second_looks():
+            self._unlearn(self.learner.note_again(again, _page(*self._fetch(again))))
         skip = self._decided.pop(requested[0] if requested else url, None)
         if skip is not None:
             self._count("tried")
@@ -157,17 +182,17 @@ class Replay:
         lost = len(plain.contents - self.contents)
         return lost / len(self._skipped) if self._skipped else 0.0
 
-    def rules(self) -> list[SavedRule]:
+    def rules(self) -> list[RuleCounts]:
         """Take what the crawl would save."""
-        return [SavedRule(*change[1:]) for change in self.learner.take_changes()]
+        return self.learner.take_changes()
 
 
 def _page(url: str, requested: tuple[str, ...], shown: Shown) -> FetchedPage:
     return FetchedPage(
         url=url,
         requested=requested,
-        canonical=shown.canonical,
         signature=signature_of(shown.text),
+        text=shown.text,
         title=shown.title,
         links=shown.links,
     )

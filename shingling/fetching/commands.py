@@ -17,13 +17,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from shingling.fetching.learning import UrlRule
+    from shingling.fetching.rows import RuleCounts
     from shingling.plugin.settings import DedupSettings
     from shingling.store.session import Session
 
 _ACTIONS = ("forget", "pin", "export")
 _RUNS_LOOKED_AT = 100
 _EXAMPLES = 2  # of each rule
+_SHOWN = 100  # characters of a value that is refused
 _WORDS = {"always": True, "never": False, "learned": None}
+
+_OF_VALUES = ("drop-value", "one-page")
 
 # What a URL has that a change takes away: parts of a pattern, behind its site and node.
 _PATTERNS = {
@@ -32,6 +36,7 @@ _PATTERNS = {
     "drop-path-parameter": r"[^?]*;{what}(?:[=;/?#]|$)",
     "drop-last-segment": r"(?:[^?]*/)?{what}(?:[?#]|$)",
     "drop-segment": r"(?:[^?]*/)?{what}(?:[/?#]|$)",
+    "one-page": r"[^?]*\?(?:[^#]*&)?{what}={other}(?:[&#]|$)",
 }
 
 
@@ -57,9 +62,11 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _rules(options: argparse.Namespace, settings: DedupSettings) -> int:
-    action, *words = options.words if options.words[:1] else [""]
-    if action not in _ACTIONS:
-        action, words = "list", [one for one in (action, *words) if one]
+    if not all(one.strip() for one in options.words):
+        raise UsageError("a site and a change have a name", print_help=False)
+    action, *words = options.words or ["list"]
+    if action not in (*_ACTIONS, "list"):
+        action, words = "list", options.words
     site = words[0].lower().removeprefix("www.") if words else None
     change = " ".join(words[1:]) or None
     if (action == "pin") != (options.word is not None):
@@ -86,14 +93,13 @@ def _learned(
     session: Session, settings: DedupSettings, site: str | None, below: str | None
 ) -> list[UrlRule]:
     """Rules as a crawl would know them that began now."""
-    from shingling.fetching.learning import SavedRule, UrlLearner
+    from shingling.fetching.learning import UrlLearner
     from shingling.fetching.stored_rules import read_rules
 
-    saved: dict[str, list[SavedRule]] = {}
+    saved: dict[str, list[RuleCounts]] = {}
     with session.reading() as connection:
         for rule in read_rules(connection, site):
-            one = SavedRule(*rule.counts[1:], rule.pinned)
-            saved.setdefault(rule.counts.site, []).append(one)
+            saved.setdefault(rule.site, []).append(rule)
     learner = UrlLearner(risk=settings.of_rooms["DEDUP_SKIP_RISK"], max_sites=len(saved) + 1)
     for name, rows in saved.items():
         learner.load(name, rows)
@@ -208,7 +214,7 @@ def _pin(options: argparse.Namespace, session: Session, site: str, change: str) 
 
     read = read_change(change)
     if read is None:
-        raise UsageError(f"{change!r} is not a change of URLs", print_help=False)
+        raise UsageError(f"{change[:_SHOWN]!r} is not a change of URLs", print_help=False)
     node, word = options.below or "/", options.word
     if not node.startswith("/"):
         raise UsageError("--below takes a path that begins with /", print_help=False)
@@ -243,11 +249,13 @@ def _pattern(rule: UrlRule) -> str | None:
     kind, _, what = rule.change.partition(" ")
     if kind not in _PATTERNS:
         return None
-    what, _, other = what.partition("=") if kind == "drop-value" else (what, "", "")
-    behind = _PATTERNS[kind].format(what=re.escape(what), other=re.escape(other))
+    what, _, other = what.partition("=") if kind in _OF_VALUES else (what, "", "")
+    numbers = r"\d+" if kind == "drop-last-segment" else r"\#"
+    what, other = re.escape(what).replace(r"\#", numbers), re.escape(other)
+    behind = _PATTERNS[kind].format(what=what, other=other)
     node = rule.node.rstrip("/")
     between = f"{re.escape(node)}(?=[/?;]|$)" if node else ""
-    slash = "" if kind in ("drop-parameter", "drop-value", "drop-path-parameter") else "/"
+    slash = "" if kind in ("drop-parameter", "drop-path-parameter", *_OF_VALUES) else "/"
     return rf"^https?://(?:www\.)?{re.escape(rule.site)}(?::\d+)?{between}{slash}{behind}"
 
 

@@ -70,7 +70,7 @@ class KeptRules:
     def read(self, connection: Connection) -> Iterator[Mapping[str, Any]]:
         """Yield the rules."""
         for rule in read_rules(connection):
-            yield {**rule.counts._asdict(), "pinned": rule.pinned}
+            yield rule._asdict()
 
     def merge(self, connection: Connection, records: Iterable[Mapping[str, Any]]) -> None:
         """Take in rules of another store: of two counts the higher one holds.
@@ -81,8 +81,8 @@ class KeptRules:
         now = int(time.time())
         rows = []
         for fields in records:
-            row = rule_row(RuleCounts(*(fields[name] for name in RuleCounts._fields)), now)
-            rows.append(None if row is None else {**row, "pinned": fields.get("pinned")})
+            values: dict[str, Any] = {name: fields.get(name) for name in RuleCounts._fields}
+            rows.append(rule_row(RuleCounts(**values), now))
         if given := in_order(rows, "rule_key"):
             connection.execute(_MERGE_RULES[connection.dialect.name], given)
 

@@ -14,8 +14,9 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Self
 from weakref import WeakKeyDictionary
 
-from scrapy import signals
+from scrapy import Request, signals
 from scrapy.exceptions import DontCloseSpider, NotConfigured
+from scrapy.http.request import NO_CALLBACK
 
 from shingling.errors import printable
 from shingling.fetching.again import SkippedRequests
@@ -31,11 +32,11 @@ from shingling.plugin.settings import DedupSettings
 from shingling.store import site_of
 
 if TYPE_CHECKING:
-    from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from shingling.fetching.learning import Skip
+    from shingling.extraction.pages import Extraction
+    from shingling.fetching.learning import Contradiction, Skip
     from shingling.store import Verdict
 
     Verdicts = WeakKeyDictionary[Response, asyncio.Future[Verdict | None]]
@@ -190,44 +191,50 @@ class FetchMiddleware:
             extracted = None if opened is None else await opened[0].page(response)
             if extracted is None:
                 return
-            extraction, canonical = extracted
             verdict = await self._verdict(response)
-            if canonical is not None and site_of(canonical) != site_of(response.url):
-                canonical = None
-            page = FetchedPage(
-                url=response.url,
-                requested=requested,
-                canonical=canonical,
-                signature=extraction.signature,
-                title=extraction.title,
-                links=links,
-                original=verdict.original if verdict and verdict.is_duplicate else None,
-                resemblance=None if verdict is None else verdict.resemblance,
-                has_other_fields=verdict is not None and verdict.reason == "other_fields",
-                has_changed=verdict is not None and verdict.status == "changed",
-                is_from_elsewhere=response.request is not None
-                and is_from_elsewhere(response.request),
-            )
-            self._learn(page, skip)
+            page = _page(response, extracted[0], requested, links, verdict)
+            is_copy = verdict is not None and verdict.is_duplicate and verdict.resemblance == 1.0
+            self._learn(page, skip, is_copy=is_copy)
         except Exception as error:  # what is not noted is only not learned
             self._fail(error)
 
-    def _learn(self, page: FetchedPage, skip: Skip | None) -> None:
+    def _learn(self, page: FetchedPage, skip: Skip | None, *, is_copy: bool) -> None:
         learner = self._shared.learner
         counts = skip is None or skip.explore  # the others are only observed
         if skip is not None:
             self._counts.add("tried")
-            known = page.original is not None and page.resemblance == 1.0
-            if learner.note(page, skip, counts=False) and not known:
+            if learner.note(page, skip, counts=False) and not is_copy:
                 self._counts.add("would_lose")
         if not counts:
             return
         self._counts.add("noted")
-        gone = learner.note(page, skip)
+        self._unlearn(learner.note(page, skip))
+        for url in learner.second_looks():
+            if self._has_ended or not self._notes.start(partial(self._look_again, url), 0, _done):
+                learner.note_again(url, None)
+        self._shared.changed()
+
+    async def _look_again(self, url: str) -> None:
+        """Fetch a page a second time, which shows what changes each time that it is fetched."""
+        page = None
+        self._counts.add("second_looks")
+        try:
+            engine, opened = self._crawler.engine, await self._shared.opened()
+            assert engine is not None
+            request = Request(url, callback=NO_CALLBACK, dont_filter=True)
+            response = await engine.download_async(request)
+            if opened is not None and response.status == HTTPStatus.OK and response.url == url:
+                extracted = await opened[0].page(response)
+                page = extracted and _page(response, extracted[0])
+        except Exception as error:  # then nothing is known of it
+            self._fail(error)
+        self._unlearn(self._shared.learner.note_again(url, page))
+
+    def _unlearn(self, gone: list[Contradiction]) -> None:
+        """Make requests after all that were skipped by rules that do not hold any more."""
         if gone:
             self._counts.add("unlearned", len(gone))
             self._skipped.unlearned(self._shared, gone)
-        self._shared.changed()
 
     def _item_ended(self, response: Response | None) -> None:
         """Wait no longer for the verdict on a page whose item another pipeline has dropped."""
@@ -266,12 +273,22 @@ class FetchMiddleware:
         Raises:
             DontCloseSpider: for the moment.
         """
+        if not self._notes:
+            self._settle()
         if self._skipped.is_busy or (self._notes and self._skipped.number):
             raise DontCloseSpider
+
+    def _settle(self) -> None:
+        """Judge pages with the same words and other links, now that these are fetched."""
+        gone = self._shared.learner.settle()
+        if gone:
+            self._counts.add("would_lose", len(gone))
+            self._unlearn(gone)
 
     async def _close(self) -> None:
         """Learn from the last pages, and save it all."""
         await self._notes.finish(_MAX_CLOSING_SECONDS)
+        self._settle()
         self._has_ended = True
         await self._shared.close(**self._counts.of_run())
         self._counts.end(self._shared.learner.rules())
@@ -280,3 +297,27 @@ class FetchMiddleware:
         self._crawler.stats.inc_value(f"dedup/errors/{type(error).__name__}")
         self._counts.add("not_noted")
         logger.debug("Dedup could not learn from a page: %s", printable(str(error)[:300]))
+
+
+def _page(
+    response: Response,
+    extraction: Extraction,
+    requested: tuple[str, ...] = (),
+    links: tuple[str, ...] = (),
+    verdict: Verdict | None = None,
+) -> FetchedPage:
+    return FetchedPage(
+        url=response.url,
+        requested=requested,
+        signature=extraction.signature,
+        text=extraction.text,
+        title=extraction.title,
+        links=links,
+        has_other_fields=verdict is not None and verdict.reason == "other_fields",
+        has_changed=verdict is not None and verdict.status == "changed",
+        is_from_elsewhere=response.request is not None and is_from_elsewhere(response.request),
+    )
+
+
+def _done() -> None:
+    """Nobody waits for a second look."""

@@ -20,14 +20,18 @@ _MAX_COUNT = 1 << 53  # pages or requests
 class RuleCounts(NamedTuple):
     """What was counted of a rule, or is to be added to its counts.
 
+    What is added may be negative, because contradictions outweigh what was counted before them; a
+    sum below zero is zero.
+
     Args:
         site: host, without `www.`.
         change: of URLs, in its text form.
-        node: path below which it was counted.
+        node: path below which it was counted, `/` or such as `/forum/show.php`.
         agreed: pages that were the same with and without the change.
         contradicted: pages that were not.
-        saved: requests that were skipped by it.
+        saved: requests that were skipped by it; counted at the node `/` alone.
         explored: those that it would have skipped, and that were made all the same.
+        pinned: what a person has said: always (True), never (False); None where nobody has.
     """
 
     site: str
@@ -37,22 +41,11 @@ class RuleCounts(NamedTuple):
     contradicted: int = 0
     saved: int = 0
     explored: int = 0
+    pinned: bool | None = None
 
 
-COUNTS = RuleCounts._fields[3:]
+COUNTS = ("agreed", "contradicted", "saved", "explored")
 """Names of the counts."""
-
-
-class StoredRule(NamedTuple):
-    """A rule as it is stored.
-
-    Args:
-        counts: of it.
-        pinned: what a person has said: always (True), never (False); None where nobody has.
-    """
-
-    counts: RuleCounts
-    pinned: bool | None
 
 
 class SkippedUrl(NamedTuple):

@@ -9,8 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from shingling.errors import ShinglingError
-from shingling.fetching.learning import SavedRule, UrlLearner
-from shingling.fetching.rows import RuleCounts, SkippedUrl
+from shingling.fetching.learning import UrlLearner
 from shingling.fetching.stored_rules import read_rules, save
 from shingling.plugin.items.checking import NotStartedError
 from shingling.plugin.items.extracting import detached_task
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
+    from shingling.fetching.rows import RuleCounts, SkippedUrl
     from shingling.plugin.items.extracting import DocumentExtractor
     from shingling.plugin.items.store_thread import StoreThread
     from shingling.plugin.settings import DedupSettings
@@ -137,7 +137,7 @@ class SharedLearner:
         if opened is None or opened[1].is_dry_run:
             self.skipped, self.made = [], []
             return
-        rules = [*self._rules, *(RuleCounts(*change) for change in changes)]
+        rules = [*self._rules, *changes]
         skipped, made = self.skipped, self.made
         self._rules, self.skipped, self.made = [], [], []
         if await self.ask(partial(_save, rules=rules, skipped=skipped, made=made)) is None:
@@ -162,9 +162,9 @@ class SharedLearner:
             _logger.error("%s", message, extra={"spider": self._crawler.spider})
 
 
-def _saved_rules(session: Session, site: str) -> list[SavedRule]:
+def _saved_rules(session: Session, site: str) -> list[RuleCounts]:
     with session.database.reading() as connection:
-        return [SavedRule(*rule.counts[1:], rule.pinned) for rule in read_rules(connection, site)]
+        return [*read_rules(connection, site)]
 
 
 def _save(session: Session, **rows: Any) -> bool:

@@ -20,7 +20,6 @@ from shingling.fetching.rows import (
     MAX_REQUEST_CHARS,
     RuleCounts,
     SkippedUrl,
-    StoredRule,
     is_sound_rule,
     is_sound_skip,
     rule_key,
@@ -67,7 +66,7 @@ ROWS_READ_AT_ONCE = 500
 
 def read_rules(
     connection: Connection, site: str | None = None, limit: int = MAX_RULES_OF_SITE
-) -> Iterator[StoredRule]:
+) -> Iterator[RuleCounts]:
     """Yield the rules of a site, or of all of them; damaged rows are left out."""
     query = select(url_rules).order_by(url_rules.c.site, url_rules.c.change, url_rules.c.node)
     if site is not None:
@@ -75,9 +74,8 @@ def read_rules(
     for row in connection.execute(query).mappings():
         if is_sound_rule(row):
             counts = {name: max(0, row[name]) for name in COUNTS}
-            yield StoredRule(
-                RuleCounts(row["site"], row["change"], row["node"], **counts), row["pinned"]
-            )
+            names = (row["site"], row["change"], row["node"])
+            yield RuleCounts(*names, **counts, pinned=row["pinned"])
 
 
 def read_skipped(connection: Connection, site: str, spider: str) -> list[SkippedUrl]:
@@ -141,7 +139,7 @@ def save(
 
 def pin_rule(session: Session, site: str, change: str, node: str, pinned: bool | None) -> None:
     """Note a person's word on a rule: always (True), never (False), or none (None)."""
-    row = {**(rule_row(RuleCounts(site, change, node), int(time.time())) or {}), "pinned": pinned}
+    row = rule_row(RuleCounts(site, change, node, pinned=pinned), int(time.time())) or {}
     session.database.write(lambda connection: connection.execute(_PIN_RULE, row))
 
 
@@ -163,7 +161,7 @@ def forget_rules(
 
 def rule_row(one: RuleCounts, now: int) -> dict[str, Any] | None:
     """Row of a rule's differences; None where a name is longer than is kept."""
-    row = {**one._asdict(), "rule_key": rule_key(*one[:3]), "pinned": None, "updated": now}
+    row = {**one._asdict(), "rule_key": rule_key(*one[:3]), "updated": now}
     return row if is_sound_rule(row) else None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import shingling.fetching.stored_rules
 from shingling import Page, Store
@@ -20,7 +20,7 @@ SITE = "example.org"
 SID = "drop-parameter sid"
 
 
-def counts(change: str = SID, node: str = SITE, site: str = SITE, **numbers: int) -> RuleCounts:
+def counts(change: str = SID, node: str = SITE, site: str = SITE, **numbers: Any) -> RuleCounts:
     return RuleCounts(site, change, node, **numbers)
 
 
@@ -32,7 +32,7 @@ def skipped(number: int, spider: str = "spider", request: str | None = "{}") -> 
 def rules_of(store: Store, site: str | None = SITE) -> dict[tuple[str, str], tuple[object, ...]]:
     with session_of(store).reading() as connection:
         found = [*read_rules(connection, site)]
-    return {(one.counts.change, one.counts.node): (*one.counts[3:], one.pinned) for one in found}
+    return {(one.change, one.node): one[3:] for one in found}
 
 
 def skipped_of(store: Store, spider: str = "spider") -> list[SkippedUrl]:

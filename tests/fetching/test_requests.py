@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import pickle
 import subprocess
@@ -10,12 +11,14 @@ from typing import Any
 
 import pytest
 from scrapy import FormRequest, Request, Spider
+from scrapy.exceptions import UsageError
 from scrapy.http import JsonRequest
 from scrapy.http.request import NO_CALLBACK
 from scrapy.settings import Settings
 
 from shingling import Addon, RepeatedPage
 from shingling.errors import SettingsError
+from shingling.fetching.commands import COMMANDS
 from shingling.fetching.counting import interval, lost
 from shingling.fetching.requests import (
     asked_for,
@@ -26,6 +29,7 @@ from shingling.fetching.requests import (
     to_json,
 )
 from shingling.fetching.turns import Turns
+from shingling.plugin.settings import DedupSettings
 
 URL = "https://example.org/a?sid=1"
 
@@ -217,3 +221,13 @@ def test_the_addon_registers_the_middlewares_where_fewer_pages_are_to_be_fetched
     for name, value in (("DEDUP_FETCH", "some"), ("DEDUP_SKIP_RISK", 0), ("DEDUP_SKIP_RISK", 2)):
         with pytest.raises(SettingsError, match=name):
             Addon().update_settings(Settings({name: value}))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["pin", "", "drop-parameter sid"], ["pin", "example.org", " "], [""]],
+)
+def test_rules_of_no_site_are_refused(words: list[str]) -> None:
+    options = argparse.Namespace(words=words, word="never", below=None, all=False, json=False)
+    with pytest.raises(UsageError):
+        COMMANDS[0].run(options, DedupSettings.from_settings(Settings()))

@@ -1,9 +1,9 @@
 """Which URLs of a site would repeat a page that was fetched: learned from pages that were.
 
-`parts` cuts a URL up, `changes` are the ways to change one, `differences` finds those between two
-URLs. `evidence` weighs how often a change made no difference, below which path; `known` is what
-is believed before. `reduction` applies the changes that hold. `identity` says whether two pages
-are the same, `fetched` keeps them. `site` learns of one site, `learner` has them all.
+`parts` cuts a URL up, `changes` are the ways to change one, and those between two. `evidence`
+weighs how often a change made no difference, below which path; `rules` has that of all changes of a
+site, and applies those that hold. `looks` says whether two pages are the same. `site` learns of one
+site, `learner` has them all.
 """
 
 from shingling.fetching.learning.changes import Change, read_change
@@ -12,8 +12,6 @@ from shingling.fetching.learning.pages import (
     MAX_LINKS,
     Contradiction,
     FetchedPage,
-    RuleChange,
-    SavedRule,
     Skip,
     UrlRule,
 )
@@ -25,8 +23,6 @@ __all__ = [
     "Change",
     "Contradiction",
     "FetchedPage",
-    "RuleChange",
-    "SavedRule",
     "Skip",
     "UrlLearner",
     "UrlRule",

@@ -1,19 +1,22 @@
-"""The kinds of changes of a URL that may make no difference to what is fetched.
+"""The changes of a URL that may make no difference to what is fetched, and those between two URLs.
 
 A change has a stable text, such as `drop-parameter sid`, by which the store, commands and
 messages name it. Of two forms of a URL, each change chooses the same one: an exchange of segments
 puts the smaller one (by code points) in place of the greater one, so that changes never go in a
-circle.
+circle. Numbers in a last segment that is dropped are written `#`: `post-52` is `post-#`.
 """
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from shingling.fetching.learning.parts import Parts, name_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
 MAX_NAME_CHARACTERS = 64
 """Characters of a name, a value or a segment that a change is made of."""
@@ -21,6 +24,14 @@ MAX_NAME_CHARACTERS = 64
 MAX_CHANGE_CHARACTERS = 2 * MAX_NAME_CHARACTERS + 32
 """Characters of the text of a change."""
 
+MAX_DIFFERENCES = 6
+"""Changes between two URLs that are still compared: with more, nobody knows which one mattered."""
+
+HOST_LABELS = ("m", "mobile", "amp")
+"""First labels of a host, beside `www`, that may stand for the same site."""
+
+_MAX_EXCHANGED_SEGMENTS = 2
+_NUMBERS = re.compile(r"\d+")
 _EXTENSIONS = frozenset(("html", "htm", "xhtml", "shtml", "php", "asp", "aspx", "jsp"))
 _INDEX_NAMES = ("index.", "default.", "home.")
 
@@ -41,13 +52,15 @@ class Change(NamedTuple):
     @property
     def text(self) -> str:
         """Its stable text form."""
-        if self.kind == DROP_VALUE:
+        if self.kind in _OF_VALUES:
             return f"{self.kind} {self.what}={self.other}"
         return " ".join(part for part in self if part)
 
 
 DROP_PARAMETER = "drop-parameter"
 DROP_VALUE = "drop-value"
+ONE_PAGE = "one-page"
+DROP_HOST = "drop-host"
 DROP_PATH_PARAMETER = "drop-path-parameter"
 DROP_LAST = "drop-last-segment"
 DROP_SEGMENT = "drop-segment"
@@ -61,6 +74,7 @@ SLASH = Change("drop-slash")
 LOWER = Change("lower-case")
 FOLD = Change("fold-segments")
 SORT = Change("sort-parameters")
+_OF_VALUES = (DROP_VALUE, ONE_PAGE)
 
 
 def is_nameable(name: str) -> bool:
@@ -73,11 +87,11 @@ def read_change(text: str) -> Change | None:
     if len(text) > MAX_CHANGE_CHARACTERS:
         return None
     kind, *names = text.split(" ")
-    if kind == DROP_VALUE and len(names) == 1:
+    if kind in _OF_VALUES and len(names) == 1:
         name, separator, value = names[0].partition("=")
         is_valid = is_nameable(name) and separator and (not value or is_nameable(value))
         return Change(kind, name, value) if is_valid else None
-    if kind not in KINDS or kind == DROP_VALUE or len(names) != _NAMES_OF.get(kind, 0):
+    if kind not in KINDS or kind in _OF_VALUES or len(names) != _NAMES_OF.get(kind, 0):
         return None
     if not all(map(is_nameable, names)) or (kind == EXCHANGE_SEGMENT and names[0] <= names[1]):
         return None
@@ -99,6 +113,11 @@ def exchange(a: str, b: str) -> Change:
 def is_index(segment: str) -> bool:
     """Whether a segment is a usual name of what a folder shows."""
     return segment.lower().startswith(_INDEX_NAMES)
+
+
+def masked(segment: str) -> str:
+    """Write `#` for each number of a segment."""
+    return _NUMBERS.sub("#", segment)
 
 
 def extension(segment: str) -> str:
@@ -155,7 +174,7 @@ def _drop_path_parameter(change: Change, parts: Parts) -> Parts | None:
 
 
 def _drop_last(change: Change, parts: Parts) -> Parts | None:
-    if not parts.segments or parts.segments[-1] != change.what:
+    if not parts.segments or masked(parts.segments[-1]) != change.what:
         return None
     return parts._replace(segments=parts.segments[:-1], slash=True)
 
@@ -192,9 +211,15 @@ def _https(_: Change, parts: Parts) -> Parts | None:
     return parts._replace(scheme="https") if parts.scheme == "http" else None
 
 
-def _www(_: Change, parts: Parts) -> Parts | None:
-    host = parts.host.removeprefix("www.")
+def _drop_host(change: Change, parts: Parts) -> Parts | None:
+    host = parts.host.removeprefix(f"{change.what or 'www'}.")
     return parts._replace(host=host) if host != parts.host else None
+
+
+def _one_page(change: Change, parts: Parts) -> Parts | None:
+    if not parts.segments or f"{change.what}={change.other}" not in parts.query:
+        return None
+    return parts._replace(segments=(), slash=True, query=(f"{change.what}={change.other}",))
 
 
 def _slash(_: Change, parts: Parts) -> Parts | None:
@@ -218,7 +243,9 @@ def _sort(_: Change, parts: Parts) -> Parts | None:
 
 KINDS: dict[str, Callable[[Change, Parts], Parts | None]] = {
     HTTPS.kind: _https,
-    WWW.kind: _www,
+    WWW.kind: _drop_host,
+    DROP_HOST: _drop_host,
+    ONE_PAGE: _one_page,
     LOWER.kind: _lower,
     DROP_PATH_PARAMETER: _drop_path_parameter,
     FOLD.kind: _fold,
@@ -238,6 +265,7 @@ ORDER = {kind: number for number, kind in enumerate(KINDS)}
 """Places of the kinds in that order."""
 
 _NAMES_OF = {
+    DROP_HOST: 1,
     DROP_PARAMETER: 1,
     DROP_PATH_PARAMETER: 1,
     DROP_LAST: 1,
@@ -246,3 +274,112 @@ _NAMES_OF = {
     DROP_EXTENSION: 1,
     EXCHANGE_SEGMENT: 2,
 }
+
+_ALWAYS_TRIED = (HTTPS, WWW, LOWER, FOLD, SLASH, SORT)
+
+
+def changes_of(parts: Parts) -> list[Change]:
+    """List the changes that may be tried on a URL, without those that take a second one to see."""
+    found = [Change(DROP_PARAMETER, name) for name in dict.fromkeys(map(name_of, parts.query))]
+    found += [Change(DROP_PATH_PARAMETER, name) for name in path_parameters(parts.segments)]
+    found += [Change(DROP_HOST, parts.host.partition(".")[0])]
+    for one in parts.query:
+        name, _, value = one.partition("=")
+        if value.isalpha():
+            found.append(Change(ONE_PAGE, name, value))
+    found += [Change(DROP_PAIR, segment) for segment in parts.segments[:2]]
+    for last in parts.segments[-1:]:
+        found += [Change(DROP_LAST, masked(last)), Change(DROP_EXTENSION, extension(last))]
+    named = [one for one in found if all(map(is_nameable, filter(None, one[1:]))) and one.what]
+    tried = dict.fromkeys((*named, *_ALWAYS_TRIED))
+    return [change for change in tried if apply(change, parts) is not None]
+
+
+def differences(a: Parts, b: Parts) -> tuple[Change, ...] | None:
+    """Find the changes that make two URLs equal when they are applied to both.
+
+    None where there are too many, or none that is known.
+    """
+    found = [HTTPS] if a.scheme != b.scheme else []
+    if a.host != b.host:
+        found += _of_hosts(a.host, b.host)
+    if a.query != b.query:
+        found += _of_queries(a.query, b.query)
+    for in_segments in reversed([*_in_segments(a, b)]):
+        within = [make_equal(in_segments, parts) for parts in (a, b)]
+        for of_path in _of_paths(*within):
+            for slash in ((), (SLASH,)):
+                changes = (*found, *in_segments, *of_path, *slash)
+                if make_equal(changes, a) == make_equal(changes, b):
+                    named = all(is_nameable(one.what) for one in changes if one.what)
+                    return changes if named and len(changes) <= MAX_DIFFERENCES else None
+    return None
+
+
+def make_equal(changes: Iterable[Change], parts: Parts) -> Parts:
+    """Apply changes to a URL: of a segment that is repeated, only the first is exchanged."""
+    for change in sorted(changes, key=lambda one: ORDER[one.kind]):
+        parts = apply(change, parts) or parts
+    return parts
+
+
+def value_dropped(a: Parts, b: Parts, change: Change) -> Change | None:
+    """Find the narrower change where one URL has one value of a parameter, the other none."""
+    if change.kind != DROP_PARAMETER:
+        return None
+    values = [[one for one in parts.query if name_of(one) == change.what] for parts in (a, b)]
+    if sorted(map(len, values)) != [0, 1]:
+        return None
+    value = max(values)[0].partition("=")[2]
+    return Change(DROP_VALUE, change.what, value) if not value or is_nameable(value) else None
+
+
+def _of_hosts(a: str, b: str) -> Iterator[Change]:
+    for label in sorted({a.partition(".")[0], b.partition(".")[0]}):
+        if label == "www":
+            yield WWW
+        elif label in HOST_LABELS:
+            yield Change(DROP_HOST, label)
+
+
+def _of_queries(a: tuple[str, ...], b: tuple[str, ...]) -> Iterator[Change]:
+    counts_a, counts_b = Counter(a), Counter(b)
+    names = {name_of(one) for one in (counts_a - counts_b) + (counts_b - counts_a)}
+    yield from (Change(DROP_PARAMETER, name) for name in sorted(names))
+    left = [[one for one in query if name_of(one) not in names] for query in (a, b)]
+    if left[0] != left[1]:
+        yield SORT
+
+
+def _in_segments(a: Parts, b: Parts) -> Iterator[tuple[Change, ...]]:
+    """Yield the changes that may be needed inside the segments of a path."""
+    yield ()
+    if a.segments == b.segments:
+        return
+    names = {*path_parameters(a.segments)} | {*path_parameters(b.segments)}
+    parameters = tuple(Change(DROP_PATH_PARAMETER, name) for name in sorted(names))
+    if parameters:
+        yield parameters
+    endings = {extension(last) for last in chain(a.segments[-1:], b.segments[-1:])}
+    if len(endings) > 1:
+        yield (*parameters, *(Change(DROP_EXTENSION, ending) for ending in endings if ending))
+
+
+def _of_paths(a: Parts, b: Parts) -> Iterator[tuple[Change, ...]]:
+    """Yield the changes that may make two paths equal, the plainest first."""
+    yield ()
+    if a.segments == b.segments:
+        return
+    yield from ((LOWER,), (FOLD,))
+    long, short = sorted((a.segments, b.segments), key=len, reverse=True)
+    if len(long) == len(short):
+        pairs = [(x, y) for x, y in zip(long, short, strict=True) if x != y]
+        if masked(long[-1]) == masked(short[-1]):
+            yield (Change(DROP_LAST, masked(long[-1])),)
+        if len(pairs) <= _MAX_EXCHANGED_SEGMENTS:
+            yield tuple(exchange(x, y) for x, y in pairs)
+        return
+    at = next((n for n, one in enumerate(short) if one != long[n]), len(short))
+    yield (Change(DROP_LAST, masked(long[-1])),)
+    yield (Change(DROP_SEGMENT, long[at]),)
+    yield (Change(DROP_PAIR, long[at]),)

@@ -13,27 +13,21 @@ After n pages that agreed and none that contradicted, the expected share is
 
     risk = d / (n + 2),  with  d = (1 - p) / ((1 - p) + p (n + 1))
 
-which for p = 1/2 is 1 / (n + 2)^2: 8 pages give 1 in 100. `known.prior_of` gives p.
-
 As soon as k > 0 pages contradicted, q = 0 is out of the question, and the estimate is shrunk
 towards the one of the parent, r (1 - p above the root):
 
     risk = (k + 2 r) / (n + k + 2)
 
-Below such a node, a node without contradictions is judged by the first formula, with p multiplied
-by the share of its siblings that have none, (c + 1) / (c + d + 2), at most 1/2, times 2.
+Below such a node, a node without contradictions is judged by the first formula with a p of at most
+`_PRIOR_BESIDE`.
 
 What holds for one path says little about the next: a child adds at most `MAX_PAGES_OF_CHILD` pages
-to the n of its parent, however many it has, so that a parameter that makes no difference to
-`/reply` is not taken to make none to `/show`. A parameter whose name says which page is meant
-(`id`, `page`) is judged by the path of the URL alone.
+to the n of its parent, however many it has, and the first directories of a site need a page of
+their own. A parameter whose name says which page is meant (`id`, `page`) is judged by what was
+seen below the same first segment.
 
 **Sites change.** With each page that contradicts, n and k are halved before it is counted:
 k < 2, and ten contradictions outweigh a thousand pages.
-
-**Sites resemble each other.** Where a change was contradicted by none of c other sites of a crawl,
-and by some page of d others, p is (2 p + c) / (2 + c + d), at most 0.9; not so for segments of
-paths, and for parameters whose names say which page is meant.
 
 **Mirrors.** An exchanged segment says that one part of a site is a copy of another. The releases of
 a manual share most of their pages, and a page that differs among those may be the only one of its
@@ -41,21 +35,33 @@ kind. So a single contradiction shows that there is no mirror, and stops the cha
 
 **One page under every URL.** Where all URLs of a path have shown one and the same page (a form to
 log in), contents say nothing: there, each further URL counts as half a page.
-
-`rel=canonical` links are claims, not evidence: m claims add min(n, m) / 2 to n.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shingling.fetching.learning.known import is_of_content, is_of_mirrors
+from shingling.fetching.learning.changes import (
+    DROP_EXTENSION,
+    DROP_LAST,
+    DROP_PAIR,
+    DROP_PARAMETER,
+    DROP_PATH_PARAMETER,
+    DROP_SEGMENT,
+    DROP_VALUE,
+    EXCHANGE_SEGMENT,
+    HTTPS,
+    LOWER,
+    SLASH,
+    SORT,
+    WWW,
+    Change,
+    is_index,
+)
+from shingling.fetching.learning.recent import Recent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from shingling.fetching.learning.changes import Change
-    from shingling.fetching.learning.known import Belief
 
 ROOT = "/"
 MAX_DEPTH = 3
@@ -66,24 +72,83 @@ MAX_CHILDREN = 48
 MAX_NODES = 512
 """Nodes of a change."""
 
+_TRACKING = """
+fbclid gclid dclid gbraid wbraid msclkid yclid twclid ttclid li_fat_id igshid mc_cid mc_eid _ga _gl
+_hsenc _hsmi vero_id wickedid zanpid mkt_tok oly_anon_id oly_enc_id jsessionid phpsessid
+aspsessionid sessionid session_id sid cfid cftoken
+"""
+_TRACKING_NAMES = frozenset(_TRACKING.split())
+_TRACKING_PREFIXES = ("utm_", "pk_", "piwik_", "mtm_", "hsa_", "at_")
+
+_CONTENT = """
+page p pg paged offset start skip first limit cursor after before id ids aid cid pid tid fid
+uid gid nid item article post topic thread product sku isbn number no n key code name title slug
+path file url uri doc document section chapter category cat tag lang language locale hl l q query
+search s keyword keywords term text date day month year week time version ver v rev revision oldid
+action do mode cmd step part module option task
+"""
+_NAMES_OF_CONTENT = frozenset(_CONTENT.split())
+
+_TRACKING_PRIOR = 0.8  # 4 pages that agree give a risk of 1 in 100
+_FORM_PRIOR = 0.5  # 8 pages
+_USUAL_PRIOR = 0.2  # 17 pages
+_RARE_PRIOR = 0.3  # 13 pages
+_CONTENT_PRIOR = 0.05  # 34 pages
+_PRIOR_BESIDE = 0.25  # of a path beside one where the change was contradicted
+
 _WEIGHT_OF_PARENT = 2.0  # pages
-_MIN_PAGES_TO_TELL = 8  # that agreed, and none that contradicted: other sites believe it sooner
+_WEIGHT_OF_URL = 0.5  # pages, where a path has one page under every URL
 _FORGOTTEN = 0.5  # share of all evidence, with each contradiction
-_NEGLIGIBLE_PAGES = 1  # that agreed: so few at a node are not worth to be saved
+_DIRECTORIES_ON_THEIR_OWN = 12  # that need a page of their own, before others are trusted unseen
+_MAX_CONTENTS = 1_024  # of a change, that are known to have been counted
+
+
+def is_of_content(change: Change) -> bool:
+    """Whether it drops a parameter, or a value of it, that usually says which page is meant."""
+    kinds = (DROP_PARAMETER, DROP_VALUE)
+    return change.kind in kinds and _plain(change.what) in _NAMES_OF_CONTENT
+
+
+def is_of_paths(change: Change) -> bool:
+    """Whether it leaves out or exchanges segments, so that two documents may stand for one."""
+    return change.kind in (DROP_SEGMENT, DROP_PAIR, EXCHANGE_SEGMENT) or (
+        change.kind == DROP_LAST and not is_index(change.what)
+    )
+
+
+def is_of_mirrors(change: Change) -> bool:
+    """Whether it takes one part of a site for a copy of another one."""
+    return change.kind == EXCHANGE_SEGMENT
+
+
+def prior_of(change: Change) -> float:
+    """Probability that a change never makes a difference, before anything is known of the site."""
+    if is_of_content(change):
+        return _CONTENT_PRIOR
+    if change.kind in (DROP_PARAMETER, DROP_PATH_PARAMETER):
+        name = _plain(change.what)
+        if name in _TRACKING_NAMES or name.startswith(_TRACKING_PREFIXES):
+            return _TRACKING_PRIOR
+    if change in (HTTPS, WWW) or (change.kind == DROP_LAST and is_index(change.what)):
+        return _TRACKING_PRIOR
+    if change in (SLASH, LOWER, SORT) or change.kind == DROP_EXTENSION:
+        return _FORM_PRIOR
+    return _RARE_PRIOR if is_of_paths(change) else _USUAL_PRIOR
+
+
+def _plain(name: str) -> str:
+    return name.lower().removesuffix("[]")
 
 
 class Node:
     """Counts below one path: pages, decayed by what contradicted them."""
 
-    __slots__ = ("agreed", "children", "claimed", "contradicted", "mixed", "saved", "support")
+    __slots__ = ("agreed", "children", "contradicted", "saved")
 
     def __init__(self) -> None:
-        self.agreed = 0.0
+        self.agreed = 0.0  # its own pages, and at most 5 of each child
         self.contradicted = 0.0
-        self.claimed = 0.0
-        self.support = 0.0
         self.children: list[str] = []
-        self.mixed = 0
         self.saved = (0, 0)  # agreed and contradicted, of this and former crawls
 
 
@@ -92,44 +157,33 @@ class Tree:
 
     Args:
         change: what it is about.
-        belief: what other sites have shown of it.
     """
 
     __slots__ = (
-        "_belief",
-        "_told",
-        "against",
-        "changed",
-        "exact_path_only",
+        "_against",
+        "_changed",
+        "_of_path_alone",
+        "_prior",
+        "_seen",
         "is_of_mirrors",
         "nodes",
         "pins",
-        "prior",
-        "seen",
     )
 
-    def __init__(self, change: Change, belief: Belief) -> None:
-        self._belief = belief
-        self._told: bool | None = None
-        self.prior = belief.prior()
-        self.exact_path_only = is_of_content(change)
+    def __init__(self, change: Change) -> None:
+        self._prior = prior_of(change)
+        self._of_path_alone = is_of_content(change)
         self.is_of_mirrors = is_of_mirrors(change)
         self.nodes: dict[str, Node] = {ROOT: Node()}
         self.pins: dict[str, bool] = {}
-        self.changed: set[str] = set()
-        self.seen: set[int] = set()
-        self.against: set[int] = set()
+        self._changed: set[str] = set()
+        self._seen: Recent[int, bool] = Recent(_MAX_CONTENTS)
+        self._against: Recent[int, bool] = Recent(_MAX_CONTENTS)
 
     @property
-    def is_contradicted(self) -> bool:
-        """Whether the change has ever lost a page of the site."""
-        return self.nodes[ROOT].contradicted > 0
-
-    @property
-    def recurs(self) -> bool:
-        """Whether more than one page was the same, now or in what was saved."""
-        root = self.nodes[ROOT]
-        return root.agreed > 1 or root.saved != (0, 0)
+    def root(self) -> Node:
+        """Counts of the whole site."""
+        return self.nodes[ROOT]
 
     def risk(self, chain: Sequence[str]) -> float:
         """Estimate the share of pages that the change loses at the last node of a chain.
@@ -141,87 +195,73 @@ class Tree:
             for key in reversed(chain):
                 if key in self.pins:
                     return 0.0 if self.pins[key] else 1.0
-        if self.is_of_mirrors and self.is_contradicted:
+        if (self.is_of_mirrors and self.root.contradicted) or not self._has_own_page(chain):
             return 1.0
-        prior, rate, least = self.prior, 1 - self.prior, 1.0
-        last, siblings = chain[-1], None
+        prior, rate, risk = self._prior, 1 - self._prior, 1.0
         for key in chain:
             node = self.nodes.get(key)
             if node is None:
                 break
-            support = node.support
             if node.contradicted:
                 rate = (node.contradicted + _WEIGHT_OF_PARENT * rate) / (
-                    support + node.contradicted + _WEIGHT_OF_PARENT
+                    node.agreed + node.contradicted + _WEIGHT_OF_PARENT
                 )
-                siblings = node
-                least = 1.0
-            elif not self.exact_path_only or key == last:
-                if siblings:
-                    clean = len(siblings.children) - siblings.mixed
-                    share = 2 * (clean + 1) / (len(siblings.children) + 2)
-                    prior, siblings = self.prior * min(1.0, share), None
-                support += min(support, node.claimed) / 2
-                least = min(least, loss(prior, support))
-        if self.exact_path_only:
-            return least if last in self.nodes and not self.nodes[last].contradicted else rate
-        return min(least, rate) if self.nodes[ROOT].contradicted else least
+                prior, risk = min(prior, _PRIOR_BESIDE), rate
+            elif not self._of_path_alone or key != ROOT or len(chain) == 1:
+                risk = min(risk, loss(prior, node.agreed))
+        return risk
 
-    def agree(self, chain: Sequence[str], weight: float = 1.0) -> None:
-        """Count a page that was the same under two URLs that the change makes equal."""
-        nodes = self._nodes_on(chain)
-        added = weight
-        for node in reversed(nodes):
-            node.agreed += weight
-            before = node.support
-            node.support += added
-            added = min(node.support, MAX_PAGES_OF_CHILD) - min(before, MAX_PAGES_OF_CHILD)
-        self._tell()
+    def _has_own_page(self, chain: Sequence[str]) -> bool:
+        if self._of_path_alone:
+            return chain[min(1, len(chain) - 1)] in self.nodes
+        if len(chain) == 1 or chain[1] in self.nodes:
+            return True
+        return len(self.root.children) >= _DIRECTORIES_ON_THEIR_OWN
 
-    def claim(self, chain: Sequence[str]) -> None:
-        """Count a page whose canonical link says that the change makes no difference."""
+    def agree(self, chain: Sequence[str], content: int, by_urls: bool = False) -> bool:
+        """Count a page that was the same under two URLs that the change makes equal.
+
+        Args:
+            chain: nodes of both.
+            content: of the page; each one counts once.
+            by_urls: the path has shown no other page, so that URLs count.
+
+        Returns:
+            Whether it counts.
+        """
+        is_new = self._seen.get(content) is None
+        if not is_new and not by_urls:
+            return False
+        self._seen.put(content, True)
+        added = 1.0 if is_new else _WEIGHT_OF_URL
+        for node in reversed(self._nodes_on(chain)):
+            before = node.agreed
+            node.agreed += added
+            added = min(node.agreed, MAX_PAGES_OF_CHILD) - min(before, MAX_PAGES_OF_CHILD)
+        return True
+
+    def contradict(self, chain: Sequence[str], content: int) -> bool:
+        """Count a page that the change would have lost; whether it counts."""
+        if self._against.get(content) is not None:
+            return False
+        self._against.put(content, True)
         for node in self._nodes_on(chain):
-            node.claimed += 1
-
-    def contradict(self, chain: Sequence[str]) -> None:
-        """Count a page that the change would have lost."""
-        parent: Node | None = None
-        for node in self._nodes_on(chain):
-            if parent and not node.contradicted:
-                parent.mixed += 1
             node.contradicted = node.contradicted * _FORGOTTEN + 1
             node.agreed *= _FORGOTTEN
-            node.support *= _FORGOTTEN
-            node.claimed *= _FORGOTTEN
-            parent = node
-        self._tell()
-
-    def _tell(self) -> None:
-        """Tell other sites what this one has shown, and learn from them."""
-        root = self.nodes[ROOT]
-        if self._told is not False:
-            if root.contradicted:
-                self._belief.clean -= self._told is True
-                self._belief.mixed += 1
-                self._told = False
-            elif self._told is None and root.agreed >= _MIN_PAGES_TO_TELL:
-                self._belief.clean += 1
-                self._told = True
-        self.prior = self._belief.prior(self._told)
+        return True
 
     def changes(self) -> Iterator[tuple[str, int, int]]:
         """Node, pages agreed and pages contradicted, as added since the last call."""
-        for key in self.changed:
+        for key in self._changed:
             if node := self.nodes.get(key):
-                agreed, contradicted = round(node.agreed), round(node.contradicted)
-                before = node.saved
-                if key == ROOT or contradicted or agreed > _NEGLIGIBLE_PAGES:
-                    node.saved = agreed, contradicted
-                    yield key, agreed - before[0], contradicted - before[1]
-        self.changed.clear()
+                now, before = (round(node.agreed), round(node.contradicted)), node.saved
+                if now != before:
+                    node.saved = now
+                    yield key, now[0] - before[0], now[1] - before[1]
+        self._changed.clear()
 
     def load(self, key: str, agreed: int, contradicted: int) -> None:
-        """Add what was saved of a node; `settle` when all nodes have been added."""
+        """Add what was saved of a node."""
         chain = chain_to(key)
         nodes = self._nodes_on(chain)
         if len(nodes) == len(chain):
@@ -229,20 +269,6 @@ class Tree:
             node.agreed += agreed
             node.contradicted += contradicted
             node.saved = node.saved[0] + agreed, node.saved[1] + contradicted
-
-    def settle(self) -> None:
-        """Work out what follows from the nodes that were loaded."""
-        self._settle(ROOT)
-        self.changed.clear()
-
-    def _settle(self, key: str) -> float:
-        """Support of a node, from its pages and its children; what its parent gets of it."""
-        node = self.nodes[key]
-        children = [one for one in node.children if one in self.nodes]
-        own = node.agreed - sum(self.nodes[one].agreed for one in children)
-        node.support = max(0.0, own) + sum(map(self._settle, children))
-        node.mixed = sum(self.nodes[one].contradicted > 0 for one in children)
-        return min(node.support, MAX_PAGES_OF_CHILD)
 
     def _nodes_on(self, chain: Sequence[str]) -> list[Node]:
         """Nodes of a chain, made where there is room for them."""
@@ -255,7 +281,7 @@ class Tree:
                 node = self.nodes[key] = Node()
                 found[-1].children.append(key)
             found.append(node)
-            self.changed.add(key)
+            self._changed.add(key)
         return found
 
     def _has_room(self, parent: Node) -> bool:
@@ -265,7 +291,7 @@ class Tree:
             node = self.nodes[key]
             if node.agreed <= 1 and not node.contradicted and not node.children:
                 del parent.children[number], self.nodes[key]
-                self.changed.discard(key)
+                self._changed.discard(key)
                 return len(self.nodes) < MAX_NODES
         return False
 

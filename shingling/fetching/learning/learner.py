@@ -7,9 +7,8 @@ from dataclasses import replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from shingling.fetching.learning.changes import Change, read_change
+from shingling.fetching.learning.changes import HOST_LABELS, Change, read_change
 from shingling.fetching.learning.evidence import ROOT
-from shingling.fetching.learning.known import Beliefs
 from shingling.fetching.learning.parts import Parts, split
 from shingling.fetching.learning.site import SiteUrls
 
@@ -19,11 +18,10 @@ if TYPE_CHECKING:
     from shingling.fetching.learning.pages import (
         Contradiction,
         FetchedPage,
-        RuleChange,
-        SavedRule,
         Skip,
         UrlRule,
     )
+    from shingling.fetching.rows import RuleCounts
 
 MAX_SITES = 1_000
 """Sites that are remembered; the one that was met longest ago is forgotten."""
@@ -31,6 +29,7 @@ MAX_SITES = 1_000
 MAX_PAGES_OF_SITE = 100_000
 """Fetched pages of a site to which others may be skipped."""
 
+_EXPLORED_AT_FIRST = 4  # times as many, where the risk is just small enough
 _MAX_CHANGES_KEPT = 100_000  # of forgotten sites, until they are taken
 
 
@@ -62,14 +61,13 @@ class UrlLearner:
         self._max_sites = max_sites
         self._max_pages = max_pages_per_site
         self._sites: OrderedDict[str, SiteUrls] = OrderedDict()
-        self._beliefs = Beliefs()
-        self._changes: list[RuleChange] = []
+        self._changes: list[RuleCounts] = []
 
     def is_known(self, site: str) -> bool:
         """Whether something was loaded or noted of a site, and is still remembered."""
         return site in self._sites
 
-    def load(self, site: str, saved: Sequence[SavedRule]) -> None:
+    def load(self, site: str, saved: Sequence[RuleCounts]) -> None:
         """Add what was saved of a site. Rows that make no sense are passed over."""
         self._site(site).rules.load(saved)
 
@@ -90,9 +88,10 @@ class UrlLearner:
         if skip is None:
             return None
         digest = blake2b(url.encode("utf-8", "replace"), digest_size=4, key=self._salt).digest()
-        skip = replace(skip, explore=int.from_bytes(digest, "big") < self._explore_below)
+        below = self._explore_below * max(1.0, _EXPLORED_AT_FIRST * skip.risk / self._risk)
+        skip = replace(skip, explore=int.from_bytes(digest, "big") < below)
         if counted:
-            site.rules.count(skip, url)
+            site.rules.count(skip)
         return skip
 
     def form(self, url: str) -> tuple[str, int] | None:
@@ -102,13 +101,14 @@ class UrlLearner:
         """
         parts = split(url)
         site = parts and self._sites.get(site_name(parts))
-        return (site.name, site.form(parts)) if parts and site else None
+        return (site.name, site.rules.reduce(parts).key) if parts and site else None
 
     def acting(self, url: str) -> set[str]:
         """List the changes that make no difference to a URL, by their texts."""
         parts = split(url)
         site = parts and self._sites.get(site_name(parts))
-        return {change.text for change in site.acting(parts)} if parts and site else set()
+        steps = site.rules.reduce(parts).steps if parts and site else ()
+        return {step.change.text for step in steps}
 
     def note(
         self, page: FetchedPage, skip: Skip | None = None, *, counts: bool = True
@@ -130,7 +130,21 @@ class UrlLearner:
             return []
         return self._site(site_name(parts)).note(page, skip, counts)
 
-    def take_changes(self) -> list[RuleChange]:
+    def second_looks(self) -> list[str]:
+        """Take the URLs of pages that are to be fetched once more, for `note_again`."""
+        return [url for site in self._sites.values() for url in site.second_looks()]
+
+    def note_again(self, url: str, page: FetchedPage | None) -> list[Contradiction]:
+        """Learn from a second look at a page; None where it could not be fetched."""
+        parts = split(url)
+        site = parts and self._sites.get(site_name(parts))
+        return site.note_again(url, page) if site else []
+
+    def settle(self) -> list[Contradiction]:
+        """Judge what could not be judged before all was fetched."""
+        return [one for site in self._sites.values() for one in site.settle()]
+
+    def take_changes(self) -> list[RuleCounts]:
         """Take what has been learned since the last call, to be added to what is saved."""
         changes, self._changes = self._changes, []
         for site in self._sites.values():
@@ -161,7 +175,7 @@ class UrlLearner:
     def _site(self, name: str) -> SiteUrls:
         site = self._sites.get(name)
         if site is None:
-            site = self._sites[name] = SiteUrls(name, self._risk, self._max_pages, self._beliefs.of)
+            site = self._sites[name] = SiteUrls(name, self._risk, self._max_pages)
             if len(self._sites) > self._max_sites:
                 _, forgotten = self._sites.popitem(last=False)
                 self._changes += forgotten.rules.take_changes(forgotten.name)
@@ -172,11 +186,13 @@ class UrlLearner:
 
 
 def site_name(parts: Parts) -> str:
-    """Host without `www.` and port, as `shingling.store.site_of` has it."""
+    """Host without `www.`, `m.` and port."""
     host = parts.host
-    if not host.startswith("["):
-        return host.partition(":")[0].removeprefix("www.")
-    return host[1:].partition("]")[0]
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    host = host.partition(":")[0].removeprefix("www.")
+    label, _, rest = host.partition(".")
+    return rest if label in HOST_LABELS and "." in rest else host
 
 
 def _read(text: str) -> Change:

@@ -19,12 +19,10 @@ class FetchedPage:
     Args:
         url: final URL of the response.
         requested: URLs that were redirected to it, the first one first.
-        canonical: URL of its `rel=canonical` link, absolute, if it has one.
         signature: of its main text; None where it has none.
+        text: the main text; without it, pages are the same only if all their words are.
         links: URLs of the requests that the callback yielded, at most `MAX_LINKS`.
         title: of the page.
-        original: URL of the page that the store takes it for a duplicate of.
-        resemblance: of both, as the store has measured it: 1.0 where they are the same.
         has_other_fields: whether its item says something else than that of a page with its text.
         has_changed: whether it has another text than in an earlier crawl.
         is_from_elsewhere: whether its URL was found on a page of another site. It may be made up,
@@ -33,12 +31,10 @@ class FetchedPage:
 
     url: str
     requested: tuple[str, ...] = ()
-    canonical: str | None = None
     signature: Signature | None = None
+    text: str | None = None
     links: tuple[str, ...] = ()
     title: str | None = None
-    original: str | None = None
-    resemblance: float | None = None
     has_other_fields: bool = False
     has_changed: bool = False
     is_from_elsewhere: bool = False
@@ -53,14 +49,12 @@ class Skip:
         page: URL of the page that was fetched.
         risk: probability that something new is lost.
         explore: it is one of those that are fetched all the same, to see whether rules hold.
-        nodes: node of each rule, in their order.
     """
 
     rules: tuple[str, ...]
     page: str
     risk: float
     explore: bool
-    nodes: tuple[str, ...] = ()
 
 
 class Contradiction(NamedTuple):
@@ -71,46 +65,6 @@ class Contradiction(NamedTuple):
     node: str
 
 
-class RuleChange(NamedTuple):
-    """What is to be added to what is saved of a rule.
-
-    Counts may be negative, because contradictions outweigh what was counted before them; a sum
-    below zero is zero.
-
-    Args:
-        site: host, without `www.`.
-        change: of URLs, in its text form.
-        node: path below which it was counted, `/` or such as `/forum/show.php`.
-        agreed, contradicted: pages.
-        saved, explored: requests; counted at the node `/` alone.
-    """
-
-    site: str
-    change: str
-    node: str
-    agreed: int = 0
-    contradicted: int = 0
-    saved: int = 0
-    explored: int = 0
-
-
-class SavedRule(NamedTuple):
-    """What is saved of a rule of a site: the sum of all its `RuleChange`.
-
-    Args:
-        change, node, agreed, contradicted, saved, explored: as of `RuleChange`.
-        pinned: a person's word: always (True), never (False), or None.
-    """
-
-    change: str
-    node: str
-    agreed: int
-    contradicted: int
-    saved: int = 0
-    explored: int = 0
-    pinned: bool | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class UrlRule:
     """A rule, for people.
@@ -119,13 +73,13 @@ class UrlRule:
         site: host without `www.`.
         change: text form of what it does to a URL.
         node: path below which it was counted.
-        agreed, contradicted: pages; contradictions halve what was counted before them.
+        agreed, contradicted: pages, of each path at most 5 for those above it; contradictions
+            halve what was counted before them.
         risk: expected share of pages that it would lose there.
         active: it acts there.
         saved, explored: requests that it has skipped, or that were made all the same; of all
             nodes, at the node `/`.
         pinned: a person's word, None where there is none.
-        examples: pairs of URLs that it has made equal.
     """
 
     site: str
@@ -138,4 +92,3 @@ class UrlRule:
     saved: int = 0
     explored: int = 0
     pinned: bool | None = None
-    examples: tuple[tuple[str, str], ...] = ()

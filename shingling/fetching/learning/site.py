@@ -2,68 +2,81 @@
 
 `decide` reduces a URL by the changes that hold where it is, and looks whether a page was fetched
 whose URL is reduced to the same. `note` compares a fetched page with those of which one or a few
-changes make its URL equal, and counts what agreed and what contradicted.
+changes make its URL equal, and counts what agreed and what contradicted. Where most of two pages is
+the same, the earlier one is wanted once more (`second_looks`): what differs between two fetches of
+one URL makes no two pages of it.
 """
 
 from __future__ import annotations
 
+from array import array
 from typing import TYPE_CHECKING, NamedTuple
 
 from shingling.fetching.learning.changes import (
-    DROP_EXTENSION,
     DROP_LAST,
-    DROP_PAIR,
-    DROP_PARAMETER,
-    DROP_PATH_PARAMETER,
-    FOLD,
-    HTTPS,
-    LOWER,
-    SLASH,
-    SORT,
-    WWW,
+    EXCHANGE_SEGMENT,
+    ONE_PAGE,
     Change,
     apply,
-    extension,
-    is_index,
-    is_nameable,
-    path_parameters,
+    changes_of,
+    differences,
+    read_change,
+    value_dropped,
 )
-from shingling.fetching.learning.differences import differences, value_dropped
-from shingling.fetching.learning.evidence import chain_of
-from shingling.fetching.learning.fetched import FetchedPages, SeenLinks
-from shingling.fetching.learning.identity import NEAR, is_same, links_of, look_of, resemblance
-from shingling.fetching.learning.known import (
-    is_of_content,
-    is_of_mirrors,
-    is_of_paths,
-    is_trusted,
-)
+from shingling.fetching.learning.evidence import chain_of, is_of_content, is_of_mirrors
+from shingling.fetching.learning.looks import Likeness, Noise, links_of, look_of
 from shingling.fetching.learning.pages import Contradiction, Skip
-from shingling.fetching.learning.parts import Parts, name_of, split
-from shingling.fetching.learning.reduction import Reduced, Step, reduce
-from shingling.fetching.learning.site_rules import SiteRules
+from shingling.fetching.learning.parts import Parts, split
+from shingling.fetching.learning.recent import Recent, SeenLinks
+from shingling.fetching.learning.rules import SiteRules, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Iterable
 
-    from shingling.fetching.learning.identity import Look
-    from shingling.fetching.learning.known import Belief
+    from shingling.fetching.learning.looks import Look
     from shingling.fetching.learning.pages import FetchedPage
+    from shingling.fetching.learning.rules import Reduced
 
+MAX_LOOKS = 4_096
+"""Pages of a site that others can be compared with; the oldest are forgotten."""
+
+_MAX_CONTENTS = 8_192  # that are found by their hash
+_MAX_PAIR_KEYS = 24_576  # by which pages are found that one more change would make equal
+_MAX_PATHS = 4_096  # of which it is known whether they have one content
+_MAX_URLS_OF_CONTENT = 12  # after reduction; with more it is an error page or a login
+_SEVERAL_CONTENTS = -1
 _MAX_COMPARED = 12  # pages that one page is compared with
 _MAX_SAME_PAGES = 4  # of them, those that are the same, whose links are compared as well
 _MAX_REDUCED_AT_ONCE = 100  # pages whose keys are made anew with one note
-_MIN_NEAR_PAIRS = 8
-_NEAR_TO_EXACT = 4  # pairs that are nearly the same to those that are the same
-_ALWAYS_TRIED = (HTTPS, WWW, LOWER, FOLD, SLASH, SORT)
+_MAX_LOST_LINKS = 0.1  # of the links of a page, so that it is the same
+_MANY_LOST_LINKS = 0.5  # so that it is another one
+_MAX_WITH_NEW_LINKS = 500  # pages whose links may turn out to lead to others
+
+_SURELY = 4  # times less risk than a change may have: it is not blamed for what another one does
+
+_FIRST_LOOKS = 8  # second ones, of a site that has shown nothing that changes anyway
+_MORE_LOOKS = 3  # for each one that has taught something
+_PAGES_A_LOOK = 50  # and for so many pages, where something changes anyway
+_MAX_LOOKS_AGAIN = 120  # of a site
+_MAX_DOUBTS = 20  # pages that wait for a second look at one
 
 
-class _Noted(NamedTuple):
-    """A page that is being noted."""
+class _Pair(NamedTuple):
+    """A page that is compared with an earlier one.
+
+    Args:
+        number: of the earlier one.
+        parts: of the later one's URL.
+        look: of the later one.
+        changes: that make both URLs equal.
+        chain: nodes of what they are equal to.
+    """
 
     number: int
     parts: Parts
     look: Look
+    changes: tuple[Change, ...]
+    chain: tuple[str, ...]
 
 
 class SiteUrls:
@@ -72,62 +85,58 @@ class SiteUrls:
     Args:
         name: host, without `www.`.
         max_risk: a request is skipped up to this probability of losing something.
-        max_pages: fetched pages that are remembered.
-        belief: what other sites have shown of a change.
+        max_pages: fetched pages that are remembered; later ones are never skipped to.
     """
 
-    def __init__(
-        self, name: str, max_risk: float, max_pages: int, belief: Callable[[Change], Belief]
-    ) -> None:
+    def __init__(self, name: str, max_risk: float, max_pages: int) -> None:
         self.name = name
-        self.rules = SiteRules(max_risk, belief)
-        self.pages = FetchedPages(max_pages)
+        self.rules = SiteRules(max_risk)
         self._max_risk = max_risk
-        self._links = SeenLinks()
+        self._max_pages = max_pages
+        self._urls: list[str] = []
+        self._contents = array("q")
+        self._changed: set[int] = set()  # pages with another text than in an earlier crawl
+        self._looks: Recent[int, Look] = Recent(MAX_LOOKS)
+        self._by_content: Recent[int, tuple[int, ...]] = Recent(_MAX_CONTENTS)
+        self._by_url: dict[int, int] = {}
+        self._by_pair: Recent[int, int] = Recent(_MAX_PAIR_KEYS)
+        self._one_content: Recent[object, int] = Recent(_MAX_PATHS)
+        self._links, self._links_of_two = SeenLinks(), SeenLinks()
+        self._with_new_links: list[_Pair] = []
+        self._noise = Noise()
+        self._wanted: list[str] = []
+        self._doubts: dict[int, list[_Pair]] = {}
+        self._looks_left, self._looks_taken = _FIRST_LOOKS, 0
         self._next_to_reduce = 0
         self._left_to_reduce = 0
-        self._exact_pairs = 0
-        self._near_pairs = 0
 
     def decide(self, parts: Parts, url: str) -> Skip | None:
         """Page that a URL would repeat, if the risk is small enough."""
-        reduced = self._reduce(parts)
-        number = self.pages.by_url(reduced.key)
-        if number is None or self.pages.urls[number] == url:
+        reduced = self.rules.reduce(parts)
+        number = self._by_url.get(reduced.key)
+        if number is None or self._urls[number] == url:
             return None
         steps = self._between(reduced, number)
         risk = sum(step.risk for step in steps)
         if not steps or risk > self._max_risk:
             return None
-        if self.pages.has_changed(number) and any(is_of_mirrors(step.change) for step in steps):
+        if number in self._changed and any(is_of_mirrors(step.change) for step in steps):
             return None  # one of the two may have moved since an earlier crawl
         return Skip(
             tuple(step.change.text for step in steps),
-            self.pages.urls[number],
+            self._urls[number],
             risk,
             False,
-            tuple(step.node for step in steps),
         )
 
     def _between(self, reduced: Reduced, number: int) -> list[Step]:
         """Find the steps between a URL and the one of a page; none where they stay apart."""
-        page = split(self.pages.urls[number])
-        other = page and self._reduce(page)
+        page = split(self._urls[number])
+        other = page and self.rules.reduce(page)
         if other is None or other.parts != reduced.parts:
             return []  # found by a rule that does not hold any more
         differing = {*reduced.steps} ^ {*other.steps}
         return sorted({step.change: step for step in differing}.values())
-
-    def _reduce(self, parts: Parts, also: Collection[Change] = ()) -> Reduced:
-        return reduce(parts, self.rules, self._max_risk, also)
-
-    def form(self, parts: Parts) -> int:
-        """Key of a URL after reduction."""
-        return self._reduce(parts).key
-
-    def acting(self, parts: Parts) -> list[Change]:
-        """List the changes by which a URL is reduced."""
-        return [step.change for step in self._reduce(parts).steps]
 
     def note(self, page: FetchedPage, skip: Skip | None, counts: bool) -> list[Contradiction]:
         """Learn from a fetched page.
@@ -137,202 +146,296 @@ class SiteUrls:
             skip: the decision under which it was fetched all the same.
             counts: it becomes evidence, and a page that others may repeat.
         """
-        parts = split(page.url)
-        look = look_of(page)
+        parts, look = split(page.url), look_of(page)
         if parts is None or look is None:
             return []
-        contradictions = []
-        if skip:
-            contradictions = self._judge(skip, parts, look, counts)
-        if not counts:
-            return contradictions
-        number = self.pages.add(page.url, look, has_changed=page.has_changed)
-        if number is None:
-            return contradictions
-        noted = _Noted(number, parts, look)
+        found = self._judge(skip, parts, look, counts) if skip else []
+        number = len(self._urls)
+        if not counts or number >= self._max_pages:
+            return found
+        self._add(page, look)
+        if number % _PAGES_A_LOOK == 0 and self._noise:
+            self._looks_left += 1
         if not page.is_from_elsewhere:
-            contradictions += self._compare(noted)
-            self._believe(page, noted)
-        self.pages.set_url(self._reduce(parts).key, number)
-        for url in page.requested:
-            if before := split(url):
-                self.pages.set_url(self._reduce(before).key, number)
+            found += self._compare(number, parts, look)
+            self._believe_redirects(page, parts)
+        for url in (page.url, *page.requested):
+            if one := split(url):
+                self._by_url.setdefault(self.rules.reduce(one).key, number)
         for link in links_of(look):
-            if found := split(link):
-                self._links.add(self._reduce(found).key)
+            if (one := split(link)) and self._links.add(self.rules.reduce(one).key):
+                self._links_of_two.add(self.rules.reduce(one).key)
         self._renew_keys()
-        return contradictions
+        return found
+
+    def _add(self, page: FetchedPage, look: Look) -> None:
+        number = len(self._urls)
+        if page.has_changed:
+            self._changed.add(number)
+        self._urls.append(page.url)
+        self._contents.append(self._noise.content(look))
+        self._looks.put(number, look)
 
     def _judge(self, skip: Skip, parts: Parts, look: Look, counts: bool) -> list[Contradiction]:
         """Compare a page with the one that it was said to repeat."""
-        number = self.pages.by_url(self._reduce(parts).key)
-        if number is None or self.pages.urls[number] != skip.page:
+        number = self._by_url.get(self.rules.reduce(parts).key)
+        changes = tuple(filter(None, map(read_change, skip.rules)))
+        if number is None or self._urls[number] != skip.page or not changes:
             return []
-        page = split(skip.page)
-        changes = page and differences(parts, page)
-        if page is None or not changes:
-            return []
-        same = self._is_same(number, look, changes)
+        pair = self._pair(number, parts, look, changes)
+        same = self._is_same(pair)
         if same is None:
+            if self._likeness(pair) is Likeness.DOUBTFUL:
+                self._look_again(pair, in_any_case=counts)
+            elif len(self._with_new_links) < _MAX_WITH_NEW_LINKS:
+                self._with_new_links.append(pair)
             return []
-        chain = self._chain(parts, changes)
-        if same:
-            if counts:
-                for change in changes:
-                    self._agree(change, chain, look.content)
-            return []
-        blamed = max(changes, key=lambda change: self.rules.risk(change, chain))
-        if not counts:
-            return [Contradiction(self.name, blamed.text, chain[-1])]
-        return self._contradict(blamed, chain, look.content)
+        if not same:
+            return self._contradict(pair, self._riskiest(pair), counts)
+        if counts:
+            self._agree(pair)
+        return []
 
-    def _compare(self, noted: _Noted) -> list[Contradiction]:
+    def _compare(self, number: int, parts: Parts, look: Look) -> list[Contradiction]:
         """Compare a page with those whose URLs differ little from its own."""
-        by_urls = self.pages.has_one_content(noted.parts.segments, noted.look.content)
-        if self.pages.is_everywhere(noted.look.content) and not by_urls:
-            return []
-        numbers = [*self.pages.same_content(noted.look.content), *self._neighbours(noted)]
-        self.pages.add_content(noted.look.content, noted.number)
+        content = self._contents[number]
+        one_content = self._has_one_content(parts.segments, content)
+        same_content = self._by_content.get(content) or ()
+        if len(same_content) >= _MAX_URLS_OF_CONTENT:
+            if not one_content and not parts.query:
+                return []
+        else:
+            self._by_content.put(content, (*same_content, number))
+        pairs = self._neighbours(number, parts, look)
+        pairs += (self._pair(one, parts, look) for one in same_content)
         agreed: set[Change] = set()
+        against: list[tuple[_Pair, Change]] = []
         same_pages = 0
-        against: list[tuple[Change, tuple[str, ...]]] = []
-        for number in list(dict.fromkeys(numbers))[:_MAX_COMPARED]:
-            other = split(self.pages.urls[number])
-            changes = other and differences(other, noted.parts)
-            if other is None or not changes:
-                continue
-            chain = self._chain(noted.parts, changes)
-            same = self._is_same(number, noted.look, changes)
+        unique = {(pair.number, pair.changes): pair for pair in pairs if pair.changes}
+        for pair in list(unique.values())[:_MAX_COMPARED]:
+            same = self._is_same(pair)
+            is_doubtful = same is None and self._likeness(pair) is Likeness.DOUBTFUL
+            if is_doubtful and not self._look_again(pair):
+                same = False
             if same and same_pages < _MAX_SAME_PAGES:
                 same_pages += 1
-                for change in changes:
-                    if change in agreed:
-                        continue
-                    agreed.add(change)
-                    self._agree(change, chain, noted.look.content, by_urls)
-                    narrower = self._narrower(other, noted.parts, change)
-                    if narrower:
-                        agreed.add(narrower)
-                        self._agree(narrower, chain, noted.look.content)
-            elif same is False:
-                doubtful = [
-                    change for change in changes if self.rules.risk(change, chain) > self._max_risk
-                ]
-                if len(doubtful) <= 1:
-                    blamed = (doubtful or [*changes])[0]
-                    against.append((blamed, chain))
-                    narrower = value_dropped(other, noted.parts, blamed)
-                    if narrower and narrower in self.rules.trees:
-                        against.append((narrower, chain))
-        contradictions = []
-        for change, chain in against:
-            if change not in agreed:
-                agreed.add(change)
-                contradictions += self._contradict(change, chain, noted.look.content)
-        return contradictions
+                agreed |= self._agree(pair, agreed, one_content)
+            elif same is False and (blamed := self._blamed(pair)):
+                against += ((pair, change) for change in blamed)
+        return [
+            contradiction
+            for pair, change in against
+            if change not in agreed
+            for contradiction in self._contradict(pair, change)
+        ]
+
+    def _pair(
+        self, number: int, parts: Parts, look: Look, changes: tuple[Change, ...] | None = None
+    ) -> _Pair:
+        if changes is None:
+            other = split(self._urls[number])
+            changes = (other and differences(other, parts)) or ()
+        chain = chain_of(self.rules.reduce(parts, changes).parts.segments)
+        return _Pair(number, parts, look, changes, chain)
+
+    def _neighbours(self, number: int, parts: Parts, look: Look) -> list[_Pair]:
+        """Pages whose URLs one more change would make equal."""
+        reduced = self.rules.reduce(parts).parts
+        found = []
+        keys: dict[int, Change | None] = dict.fromkeys(
+            map(hash, (reduced, reduced._replace(query=())))
+        )
+        for one in (*changes_of(reduced), *self._exchanges(reduced)):
+            keys[self.rules.reduce(reduced, (one,)).key] = one
+        for key, change in keys.items():
+            other = self._by_pair.get(key)
+            if other is None:
+                self._by_pair.put(key, number)
+            elif change is None:
+                found.append(self._pair(other, parts, look))
+            elif change.kind != ONE_PAGE or self._has_one_content(
+                (change.what, change.other), self._contents[number]
+            ):
+                changes = self._changes_between(other, parts, change)
+                found.append(self._pair(other, parts, look, changes))
+        return found
+
+    def _changes_between(self, number: int, parts: Parts, also: Change) -> tuple[Change, ...]:
+        """Find the changes between a page's URL and another: one of them, and those that act."""
+        page = split(self._urls[number])
+        a, b = (one and self.rules.reduce(one, (also,)) for one in (page, parts))
+        if a is None or b is None or a.parts != b.parts:
+            return ()
+        return tuple(dict.fromkeys(step.change for step in sorted({*a.steps} ^ {*b.steps})))
+
+    def _exchanges(self, parts: Parts) -> list[Change]:
+        exchanges = (one for one in self.rules.trees if one.kind in (EXCHANGE_SEGMENT, DROP_LAST))
+        return [one for one in exchanges if apply(one, parts) is not None]
+
+    def _has_one_content(self, place: object, content: int) -> bool:
+        """Note a content of a path or value; whether it has had no other, and several URLs."""
+        before = self._one_content.get(place)
+        if before is None:
+            self._one_content.put(place, content)
+        elif before != content:
+            self._one_content.put(place, _SEVERAL_CONTENTS)
+        return before == content
+
+    def _likeness(self, pair: _Pair) -> Likeness:
+        before = self._looks.get(pair.number)
+        if before is not None:
+            return self._noise.compare(before, pair.look)
+        is_same = self._contents[pair.number] == self._noise.content(pair.look)
+        return Likeness.SAME if is_same else Likeness.OTHER
+
+    def _is_same(self, pair: _Pair) -> bool | None:
+        """Whether a page adds nothing to the earlier one; None where nobody can tell yet."""
+        likeness = self._likeness(pair)
+        if likeness is Likeness.SAME:
+            return True if self._lost_links(pair, self._links) <= _MAX_LOST_LINKS else None
+        return False if likeness is Likeness.OTHER else None
+
+    def _lost_links(self, pair: _Pair, known: SeenLinks) -> float:
+        """Share of the links of a page that neither the earlier one has nor is known."""
+        before = self._looks.get(pair.number)
+        links = links_of(pair.look)
+        if before is None or not links or before.links == pair.look.links:
+            return 0.0
+        there = set(links_of(before))
+        unknown = [one for one in links if one not in there and self._key(one) not in known]
+        if len(unknown) > _MAX_LOST_LINKS * len(links):
+            keys = {self._key(link, pair.changes) for link in there}
+            unknown = [link for link in unknown if self._key(link, pair.changes) not in keys]
+        return len(unknown) / len(links)
+
+    def _key(self, link: str, changes: tuple[Change, ...] = ()) -> int:
+        parts = split(link)
+        return hash(link) if parts is None else self.rules.reduce(parts, changes).key
+
+    def _agree(
+        self, pair: _Pair, but: Iterable[Change] = (), one_content: bool = False
+    ) -> set[Change]:
+        """Count a page that is the same as an earlier one, for each change but some."""
+        other = split(self._urls[pair.number])
+        content = self._noise.content(pair.look)
+        agreed: set[Change] = set()
+        for change in pair.changes:
+            if change in but:
+                continue
+            agreed.add(change)
+            by_urls = one_content or change.kind == ONE_PAGE
+            acts = self.rules.agree(change, pair.chain, content, by_urls)
+            narrower = other and self._narrower(other, pair.parts, change)
+            if narrower and narrower not in but:
+                agreed.add(narrower)
+                acts |= self.rules.agree(narrower, pair.chain, content)
+            if acts:
+                self._left_to_reduce = len(self._urls)
+        return agreed
 
     def _narrower(self, a: Parts, b: Parts, change: Change) -> Change | None:
         """Find a value that may be dropped, of a parameter that may not."""
         tree = self.rules.trees.get(change)
-        is_in_doubt = is_of_content(change) or (tree and tree.is_contradicted)
+        is_in_doubt = is_of_content(change) or (tree and tree.root.contradicted)
         return value_dropped(a, b, change) if is_in_doubt else None
 
-    def _neighbours(self, noted: _Noted) -> list[int]:
-        """Pages whose URLs one more change would make equal."""
-        number = noted.number
-        reduced = self._reduce(noted.parts).parts
-        found = [self.pages.pair(hash(reduced), number)]
-        for change in self._applicable(reduced):
-            changed = self._reduce(reduced, (change,)).parts
-            found.append(self.pages.pair(hash(changed), number))
-        found.append(self.pages.pair(hash(reduced._replace(query=())), number))
-        return [one for one in found if one is not None]
+    def _blamed(self, pair: _Pair) -> list[Change]:
+        """List the changes that a page contradicts: none where several may be wrong."""
+        cleared = self._max_risk if len(pair.changes) == 1 else self._max_risk / _SURELY
+        doubtful = [
+            change for change in pair.changes if self.rules.risk(change, pair.chain) > cleared
+        ]
+        if len(doubtful) > 1:
+            return []
+        blamed = (doubtful or [*pair.changes])[0]
+        other = split(self._urls[pair.number])
+        narrower = other and value_dropped(other, pair.parts, blamed)
+        return [blamed, narrower] if narrower and narrower in self.rules.trees else [blamed]
 
-    def _applicable(self, parts: Parts) -> list[Change]:
-        """List the changes that may be tried on a URL."""
-        found = [Change(DROP_PARAMETER, name) for name in dict.fromkeys(map(name_of, parts.query))]
-        found += [Change(DROP_PATH_PARAMETER, name) for name in path_parameters(parts.segments)]
-        if parts.segments and is_index(parts.segments[-1]):
-            found.append(Change(DROP_LAST, parts.segments[-1]))
-        found += [Change(DROP_PAIR, segment) for segment in parts.segments[:2]]
-        if parts.segments and (ending := extension(parts.segments[-1])):
-            found.append(Change(DROP_EXTENSION, ending))
-        for segment in parts.segments:
-            found += self.rules.by_segment.get(segment, ())
-        found = [change for change in found if is_nameable(change.what)]
-        tried = dict.fromkeys((*found, *_ALWAYS_TRIED))
-        return [change for change in tried if apply(change, parts) is not None]
+    def _riskiest(self, pair: _Pair) -> Change:
+        return max(pair.changes, key=lambda change: self.rules.risk(change, pair.chain))
 
-    def _chain(self, parts: Parts, changes: Sequence[Change]) -> tuple[str, ...]:
-        """Nodes of a URL to which changes were applied."""
-        return chain_of(self._reduce(parts, changes).parts.segments)
-
-    def _is_same(self, number: int, look: Look, changes: Sequence[Change]) -> bool | None:
-        before = self.pages.look(number)
-        if before is None:
-            return True if self.pages.content(number) == look.content else None
-        near = self._may_be_near(before, look, changes)
-
-        def key(link: str) -> object:
-            parts = split(link)
-            return link if parts is None else self._reduce(parts, changes).parts
-
-        def is_known(link: str) -> bool:
-            parts = split(link)
-            return parts is not None and self._reduce(parts).key in self._links
-
-        return is_same(before, look, near=near, key=key, is_known=is_known)
-
-    def _may_be_near(self, before: Look, look: Look, changes: Sequence[Change]) -> bool:
-        """Whether a few words may differ between two pages that are the same.
-
-        So it is for changes that can be trusted; for others only where those have shown that the
-        pages of the site are hardly ever the same twice.
-        """
-        if all(map(is_trusted, changes)):
-            if before.content == look.content:
-                self._exact_pairs += 1
-            elif resemblance(before, look) >= NEAR:
-                self._near_pairs += 1
-            return True
-        if any(is_of_paths(change) or is_of_content(change) for change in changes):
-            return False
-        return self._near_pairs > _MIN_NEAR_PAIRS + _NEAR_TO_EXACT * self._exact_pairs
-
-    def _believe(self, page: FetchedPage, noted: _Noted) -> None:
-        """Learn from redirects, and from the canonical link."""
-        for url in page.requested:
-            before = split(url)
-            for change in (before and differences(before, noted.parts)) or ():
-                chain = self._chain(noted.parts, (change,))
-                self._agree(change, chain, noted.look.content)
-        canonical = split(page.canonical) if page.canonical else None
-        changes = canonical and differences(canonical, noted.parts)
-        if changes and len(changes) == 1:
-            self.rules.claim(changes[0], self._chain(noted.parts, changes))
-
-    def _agree(
-        self, change: Change, chain: tuple[str, ...], content: int, by_urls: bool = False
-    ) -> None:
-        if self.rules.agree(change, chain, content, by_urls):
-            self._left_to_reduce = len(self.pages)
-
-    def _contradict(
-        self, change: Change, chain: tuple[str, ...], content: int
-    ) -> list[Contradiction]:
-        node = self.rules.contradict(change, chain, content)
+    def _contradict(self, pair: _Pair, change: Change, counts: bool = True) -> list[Contradiction]:
+        """Count a page that a change would have lost."""
+        if not counts:
+            return [Contradiction(self.name, change.text, pair.chain[-1])]
+        if change.kind == ONE_PAGE and change not in self.rules.trees:
+            return []
+        content = self._noise.content(pair.look)
+        node = self.rules.contradict(change, pair.chain, content)
         if node is None:
             return []
-        self._left_to_reduce = len(self.pages)
+        self._left_to_reduce = len(self._urls)
         return [Contradiction(self.name, change.text, node)]
+
+    def _look_again(self, pair: _Pair, in_any_case: bool = False) -> bool:
+        """Let a page wait for a second look at the earlier one; False where there is none."""
+        waiting = self._doubts.get(pair.number)
+        if waiting is None:
+            is_allowed = self._looks_left > 0 or in_any_case
+            if not is_allowed or self._looks_taken >= _MAX_LOOKS_AGAIN:
+                return False
+            self._looks_left -= 1
+            self._looks_taken += 1
+            waiting = self._doubts[pair.number] = []
+            self._wanted.append(self._urls[pair.number])
+        if len(waiting) < _MAX_DOUBTS:
+            waiting.append(pair)
+        return True
+
+    def second_looks(self) -> list[str]:
+        """Take the URLs of pages that are to be fetched once more."""
+        wanted, self._wanted = self._wanted, []
+        return wanted
+
+    def note_again(self, url: str, page: FetchedPage | None) -> list[Contradiction]:
+        """Learn from a second look at a page; None where it could not be fetched."""
+        number = next((one for one in self._doubts if self._urls[one] == url), None)
+        if number is None:
+            return []
+        before, after = self._looks.get(number), page and look_of(page)
+        if before and after:
+            if self._noise.learn(before, after):
+                self._looks_left += _MORE_LOOKS
+            self._looks.put(number, after)
+        found: list[Contradiction] = []
+        for pair in self._doubts.pop(number):
+            same = self._is_same(pair)
+            if same:
+                self._agree(pair)
+            elif self._likeness(pair) is not Likeness.SAME:
+                for change in self._blamed(pair):
+                    found += self._contradict(pair, change)
+        return found
+
+    def settle(self) -> list[Contradiction]:
+        """Judge what could not be before all was fetched: pages whose links were new."""
+        waiting, self._with_new_links = self._with_new_links, []
+        found: list[Contradiction] = []
+        for pair in waiting:
+            if self._lost_links(pair, self._links_of_two) >= _MANY_LOST_LINKS:
+                found += self._contradict(pair, self._riskiest(pair))
+        return found
+
+    def _believe_redirects(self, page: FetchedPage, parts: Parts) -> None:
+        look = look_of(page)
+        for url in page.requested:
+            before = split(url)
+            for change in (before and look and differences(before, parts)) or ():
+                chain = chain_of(self.rules.reduce(parts, (change,)).parts.segments)
+                if self.rules.agree(change, chain, self._contents[-1]):
+                    self._left_to_reduce = len(self._urls)
 
     def _renew_keys(self) -> None:
         """Make the keys of some pages anew, after rules have changed."""
-        if self._left_to_reduce == len(self.pages):
-            self.pages.forget_old_urls()
+        if (
+            self._left_to_reduce == len(self._urls)
+            and len(self._by_url) > 2 * len(self._urls) + 1000
+        ):
+            self._by_url = {}  # most are of rules that do not hold any more
         for _ in range(min(_MAX_REDUCED_AT_ONCE, self._left_to_reduce)):
             number = self._next_to_reduce
-            if parts := split(self.pages.urls[number]):
-                self.pages.set_url(self._reduce(parts).key, number)
-            self._next_to_reduce = (number + 1) % len(self.pages)
+            if parts := split(self._urls[number]):
+                self._by_url.setdefault(self.rules.reduce(parts).key, number)
+            self._next_to_reduce = (number + 1) % len(self._urls)
             self._left_to_reduce -= 1

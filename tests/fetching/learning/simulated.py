@@ -27,13 +27,11 @@ class Answer:
         content: name of the page; two URLs with the same one have the same page.
         links: URLs.
         words: main text; of the name of the page where it is "".
-        canonical: URL of its canonical link.
     """
 
     content: str
     links: tuple[str, ...] = ()
     words: str = ""
-    canonical: str | None = None
 
 
 @dataclass
@@ -59,6 +57,11 @@ def text_of(name: str, words: int = 120) -> str:
 def signature_of(text: str) -> Signature:
     """Signature of a text."""
     return sign(text)
+
+
+def page_of(url: str, text: str, links: tuple[str, ...] = (), title: str = "") -> FetchedPage:
+    """A fetched page."""
+    return FetchedPage(url, signature=signature_of(text), text=text, links=links, title=title)
 
 
 def crawl(
@@ -91,11 +94,16 @@ def crawl(
             continue
         done.contents.add(found.content)
         text = found.words or text_of(found.content)
-        page = FetchedPage(
-            url, canonical=found.canonical, signature=signature_of(text), links=found.links
-        )
+        page = page_of(url, text, found.links)
         if learner:
-            for one in learner.note(page, skip):
+            gone = learner.note(page, skip)
+            for wanted in learner.second_looks():
+                second = answer(wanted)
+                text = second.words or text_of(second.content) if second else ""
+                gone += learner.note_again(wanted, page_of(wanted, text))
+            if not queue:
+                gone += learner.settle()
+            for one in gone:
                 done.contradictions.append(one)
                 again = [entry for entry in skipped if is_below(entry, one)]
                 skipped = [entry for entry in skipped if not is_below(entry, one)]

@@ -5,8 +5,15 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from shingling.fetching.learning.changes import KINDS, Change, apply, fold, read_change
-from shingling.fetching.learning.differences import differences
+from shingling.fetching.learning.changes import (
+    KINDS,
+    Change,
+    apply,
+    changes_of,
+    differences,
+    fold,
+    read_change,
+)
 from shingling.fetching.learning.parts import Parts, split
 
 _WORDS = st.text("abAB01.-_%", min_size=1, max_size=5)
@@ -48,6 +55,9 @@ def test_any_text_is_split_or_refused(text: str) -> None:
         ("http://h/a?x=1&y=2", "http://h/a?y=2&x=1", ["sort-parameters"]),
         ("http://h/a", "https://h/a", ["use-https"]),
         ("http://www.h/a", "http://h/a", ["drop-www"]),
+        ("http://m.h.org/a", "http://h.org/a", ["drop-host m"]),
+        ("http://h/t/5/post-52", "http://h/t/5", ["drop-last-segment post-#", "drop-slash"]),
+        ("http://h/t/5/post-52", "http://h/t/5/post-7", ["drop-last-segment post-#"]),
         ("http://h/a/", "http://h/a", ["drop-slash"]),
         ("http://h/A/b", "http://h/a/B", ["lower-case"]),
         ("http://h/a/index.html", "http://h/a/", ["drop-last-segment index.html"]),
@@ -58,7 +68,7 @@ def test_any_text_is_split_or_refused(text: str) -> None:
         ("http://h/a/x.html", "http://h/a/x/", ["drop-extension html", "drop-slash"]),
         ("http://h/b/x", "http://h/a/x", ["exchange-segment b a"]),
         ("http://h/a;sid=1", "http://h/a;sid=2", ["drop-path-parameter sid"]),
-        ("http://h/a;sid=1?b=1", "http://h/a?b=2", ["drop-path-parameter sid", "drop-parameter b"]),
+        ("http://h/a;sid=1?b=1", "http://h/a?b=2", ["drop-parameter b", "drop-path-parameter sid"]),
         ("http://h/a/b/a/b/c", "http://h/a/b/c", ["fold-segments"]),
         ("http://h/a#x", "http://h:80/a#y", []),
     ],
@@ -100,6 +110,14 @@ def test_the_text_of_a_change_is_read_back(a: Parts, b: Parts) -> None:
     for parameter in a.query:
         value = Change("drop-value", *parameter.split("=", 1))
         assert read_change(value.text) == value
+
+
+def test_one_page_under_every_path_is_a_change_of_its_own() -> None:
+    one, other = (_split(f"http://h/wiki/{name}?action=edit") for name in "ab")
+    change = Change("one-page", "action", "edit")
+    assert change in changes_of(one)
+    assert apply(change, one) == apply(change, other) == _split("http://h/?action=edit")
+    assert read_change(change.text) == change
 
 
 @given(st.text())

@@ -2,35 +2,80 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given, strategies as st
 
-from shingling.fetching.learning.changes import Change, read_change
-from shingling.fetching.learning.evidence import MAX_NODES, Tree, chain_of, loss
-from shingling.fetching.learning.known import Belief, Beliefs, prior_of
+from shingling.fetching.learning.changes import read_change
+from shingling.fetching.learning.evidence import (
+    MAX_NODES,
+    Tree,
+    chain_of,
+    loss,
+)
 
+_CONTENTS = itertools.count()
 _CHAINS = st.lists(st.sampled_from("abcd"), max_size=4).map(chain_of)
 
 
 def _tree(text: str) -> Tree:
     change = read_change(text)
     assert change is not None
-    return Tree(change, Belief(change))
+    return Tree(change)
 
 
-def test_eight_pages_of_two_paths_give_one_in_a_hundred() -> None:
+def _agree(tree: Tree, chain: tuple[str, ...], pages: int = 1) -> None:
+    for _ in range(pages):
+        assert tree.agree(chain, next(_CONTENTS))
+
+
+def _contradict(tree: Tree, chain: tuple[str, ...], pages: int = 1) -> None:
+    for _ in range(pages):
+        assert tree.contradict(chain, next(_CONTENTS))
+
+
+@pytest.mark.parametrize(
+    ("change", "pages"),
+    [
+        ("drop-parameter sid", 4),
+        ("drop-slash", 8),
+        ("drop-segment amp", 13),
+        ("drop-parameter x", 17),
+        ("drop-parameter id", 34),
+    ],
+)
+def test_so_many_pages_of_a_path_are_needed(change: str, pages: int) -> None:
+    tree = _tree(change)
+    _agree(tree, chain_of(["a"]), pages - 1)
+    assert tree.risk(chain_of(["a"])) > 0.01
+    _agree(tree, chain_of(["a"]))
+    assert tree.risk(chain_of(["a"])) <= 0.01
+
+
+def test_a_page_counts_once_but_where_a_path_has_one_page() -> None:
     tree = _tree("drop-parameter x")
-    for number in range(8):
-        assert tree.risk(("/",)) == pytest.approx(1 / (number + 2) ** 2)
-        tree.agree(chain_of(["ab"[number % 2]]))
-    assert tree.risk(("/",)) == pytest.approx(0.01)
-    assert tree.risk(chain_of(["c"])) == pytest.approx(0.01)
+    assert tree.agree(("/",), 5)
+    assert not tree.agree(("/",), 5)
+    assert tree.agree(("/",), 5, by_urls=True)
+    assert tree.root.agreed == 1.5
+    assert tree.contradict(("/",), 5)
+    assert not tree.contradict(("/",), 5)
+
+
+def test_a_directory_without_a_page_of_its_own_is_not_trusted() -> None:
+    tree = _tree("drop-parameter x")
+    for number in range(6):
+        _agree(tree, chain_of([str(number)]), 20)
+    assert tree.risk(("/",)) <= 0.01
+    assert tree.risk(chain_of(["new"])) == 1.0
+    _agree(tree, chain_of(["new"]))
+    assert tree.risk(chain_of(["new"])) <= 0.01
 
 
 def test_what_holds_for_one_path_says_little_about_the_next() -> None:
     tree = _tree("drop-parameter x")
-    for _ in range(100):
-        tree.agree(chain_of(["reply"]))
+    _agree(tree, chain_of(["reply"]), 100)
     assert tree.risk(chain_of(["reply"])) < 0.001
     assert tree.risk(chain_of(["show"])) > 0.01
 
@@ -38,9 +83,8 @@ def test_what_holds_for_one_path_says_little_about_the_next() -> None:
 def test_a_contradiction_stops_its_path_and_not_the_others() -> None:
     tree = _tree("drop-parameter x")
     for path in "ab":
-        for _ in range(20):
-            tree.agree(chain_of([path]))
-    tree.contradict(chain_of(["b"]))
+        _agree(tree, chain_of([path]), 20)
+    _contradict(tree, chain_of(["b"]))
     assert tree.risk(chain_of(["a"])) <= 0.01
     assert tree.risk(chain_of(["b"])) > 0.01
     assert tree.risk(chain_of(["c"])) > 0.01
@@ -49,10 +93,9 @@ def test_a_contradiction_stops_its_path_and_not_the_others() -> None:
 def test_one_page_that_differs_shows_that_a_path_is_no_mirror() -> None:
     tree = _tree("exchange-segment mips amd64")
     for path in "ab":
-        for _ in range(1000):
-            tree.agree(chain_of([path]))
+        _agree(tree, chain_of([path]), 1000)
     assert tree.risk(chain_of(["a"])) <= 0.01
-    tree.contradict(chain_of(["b"]))
+    _contradict(tree, chain_of(["b"]))
     assert tree.risk(chain_of(["a"])) == 1.0
     tree.pins["/a"] = True
     assert tree.risk(chain_of(["a"])) == 0.0
@@ -61,53 +104,25 @@ def test_one_page_that_differs_shows_that_a_path_is_no_mirror() -> None:
 def test_ten_contradictions_outweigh_a_hundred_thousand_pages() -> None:
     tree = _tree("drop-parameter x")
     tree.load("/", 100_000, 0)
-    tree.settle()
-    for _ in range(12):
-        tree.contradict(("/",))
+    _contradict(tree, ("/",), 12)
     assert tree.risk(("/",)) > 0.01
 
 
 @pytest.mark.parametrize("change", ["drop-parameter id", "drop-value lang=de"])
-def test_what_says_which_page_is_meant_needs_pages_of_the_path_itself(change: str) -> None:
+def test_what_says_which_page_is_meant_needs_pages_below_its_own_directory(change: str) -> None:
     tree = _tree(change)
     for number in range(200):
-        tree.agree(chain_of(["ab"[number % 2]]))
+        _agree(tree, chain_of(["ab"[number % 2]]))
     assert tree.risk(chain_of(["a"])) <= 0.01
     assert tree.risk(chain_of(["c"])) > 0.01
     few = _tree(change)
-    for _ in range(20):
-        few.agree(chain_of(["a"]))
+    _agree(few, chain_of(["a"]), 20)
     assert few.risk(chain_of(["a"])) > 0.01
 
 
 def test_a_list_of_tracking_parameters_is_no_rule_by_itself() -> None:
     for text in ("drop-parameter utm_source", "drop-parameter fbclid", "drop-www"):
         assert _tree(text).risk(("/",)) > 0.01
-
-
-def test_what_other_sites_have_shown_makes_belief_easier() -> None:
-    change = Change("drop-parameter", "x")
-    beliefs = Beliefs()
-    for _ in range(4):
-        tree = Tree(change, beliefs.of(change))
-        for _ in range(8):
-            tree.agree(("/",))
-    assert Tree(change, beliefs.of(change)).prior > prior_of(change)
-    for _ in range(40):
-        Tree(change, beliefs.of(change)).contradict(("/",))
-    assert Tree(change, beliefs.of(change)).prior < prior_of(change)
-
-
-def test_a_site_that_changes_its_mind_is_counted_once() -> None:
-    change = Change("drop-parameter", "x")
-    belief = Belief(change)
-    tree = Tree(change, belief)
-    for _ in range(8):
-        tree.agree(("/",))
-    assert (belief.clean, belief.mixed) == (1, 0)
-    tree.contradict(("/",))
-    tree.contradict(("/",))
-    assert (belief.clean, belief.mixed) == (0, 1)
 
 
 @given(st.floats(0.01, 0.99), st.integers(0, 1000))
@@ -122,36 +137,32 @@ def test_a_risk_is_a_probability_and_is_the_same_when_loaded(
     tree = _tree("drop-parameter x")
     for agrees, where in events:
         if agrees:
-            tree.agree(where)
+            _agree(tree, where)
         else:
-            tree.contradict(where)
+            _contradict(tree, where)
         assert 0 <= tree.risk(chain) <= 1
     if all(agrees for agrees, _ in events):
         again = _tree("drop-parameter x")
         for node, agreed, contradicted in tree.changes():
             again.load(node, agreed, contradicted)
-        again.settle()
         assert again.risk(("/",)) == pytest.approx(tree.risk(("/",)), abs=0.2)
 
 
 def test_what_two_crawlers_have_learned_adds_up() -> None:
-    both = _tree("drop-parameter x")
+    both = _tree("drop-slash")
     saved: list[tuple[str, int, int]] = []
     for path in "ab":
-        one = _tree("drop-parameter x")
-        for _ in range(4):
-            one.agree(chain_of([path]))
+        one = _tree("drop-slash")
+        _agree(one, chain_of([path]), 4)
         saved += one.changes()
         assert one.risk(("/",)) > 0.01
     for node, agreed, contradicted in saved:
         both.load(node, agreed, contradicted)
-    both.settle()
     assert both.risk(("/",)) == pytest.approx(0.01)
 
 
 def test_nodes_are_bounded() -> None:
     tree = _tree("drop-parameter x")
     for number in range(5000):
-        for _ in range(2):
-            tree.agree(chain_of([str(number % 100), str(number)]))
+        _agree(tree, chain_of([str(number % 100), str(number)]), 2)
     assert len(tree.nodes) <= MAX_NODES

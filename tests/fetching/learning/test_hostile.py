@@ -7,7 +7,8 @@ import time
 
 import pytest
 
-from shingling.fetching.learning import FetchedPage, SavedRule, UrlLearner
+from shingling.fetching.learning import FetchedPage, UrlLearner
+from shingling.fetching.rows import RuleCounts
 from tests.fetching.learning.simulated import signature_of, text_of
 
 HOST = "https://site.example"
@@ -34,7 +35,11 @@ HOSTILE = {
 def test_a_hostile_url_is_decided_and_noted_in_bounded_time(url: str) -> None:
     learner = UrlLearner()
     page = FetchedPage(
-        url, (url,), url, signature_of(text_of("a")), tuple(f"{url}{n}" for n in range(200))
+        url,
+        (url,),
+        signature=signature_of(text_of("a")),
+        text=text_of("a"),
+        links=tuple(f"{url}{n}" for n in range(200)),
     )
     seconds = []
     for number in range(20):
@@ -77,17 +82,17 @@ def test_a_million_sites_do_not_fill_the_memory() -> None:
 @pytest.mark.parametrize(
     "row",
     [
-        SavedRule("", "/", 5, 0),
-        SavedRule("drop-parameter", "/", 5, 0),
-        SavedRule("drop-parameter a b", "/", 5, 0),
-        SavedRule("drop-parameter " + "a" * 5000, "/", 5, 0),
-        SavedRule("exchange-segment a b", "/", 5, 0),
-        SavedRule("use-https now", "/", 5, 0),
-        SavedRule("drop-parameter a", "no node", 5, 0),
-        SavedRule("drop-parameter a", "/" + "a" * 5000, 5, 0),
+        RuleCounts("site.example", "", "/", 5, 0),
+        RuleCounts("site.example", "drop-parameter", "/", 5, 0),
+        RuleCounts("site.example", "drop-parameter a b", "/", 5, 0),
+        RuleCounts("site.example", "drop-parameter " + "a" * 5000, "/", 5, 0),
+        RuleCounts("site.example", "exchange-segment a b", "/", 5, 0),
+        RuleCounts("site.example", "use-https now", "/", 5, 0),
+        RuleCounts("site.example", "drop-parameter a", "no node", 5, 0),
+        RuleCounts("site.example", "drop-parameter a", "/" + "a" * 5000, 5, 0),
     ],
 )
-def test_a_saved_rule_that_makes_no_sense_is_passed_over(row: SavedRule) -> None:
+def test_a_saved_rule_that_makes_no_sense_is_passed_over(row: RuleCounts) -> None:
     learner = UrlLearner()
     learner.load("site.example", [row])
     assert not any(rule.active for rule in learner.rules())
@@ -95,8 +100,11 @@ def test_a_saved_rule_that_makes_no_sense_is_passed_over(row: SavedRule) -> None
 
 def test_more_saved_changes_than_are_kept_are_read_all_the_same() -> None:
     learner = UrlLearner()
-    saved = [SavedRule(f"drop-value id={number:08x}", "/", 1, 0) for number in range(600)]
-    sound = SavedRule("drop-parameter sid", "/", 50, 0)
+    saved = [
+        RuleCounts("site.example", f"drop-value id={number:08x}", "/", 1, 0)
+        for number in range(600)
+    ]
+    sound = RuleCounts("site.example", "drop-parameter sid", "/", 50, 0)
     learner.load("site.example", [*saved[:300], sound, *saved[300:]])
     rules = learner.rules()
     assert len({rule.change for rule in rules}) <= 256
@@ -118,10 +126,10 @@ def test_urls_that_a_neighbour_has_made_up_teach_nothing() -> None:
 
     def taught(*, is_from_elsewhere: bool) -> list[str]:
         learner = UrlLearner()
-        for number in range(60):
+        for number in range(280):
             page = FetchedPage(
-                f"{HOST}/{'abcdef'[number % 6]}/login?story={number}",
-                signature=signature_of(text_of(f"login {number % 6}")),
+                f"{HOST}/{number % 14}/login?story={number}",
+                signature=signature_of(text_of(f"login {number % 14}")),
                 is_from_elsewhere=is_from_elsewhere,
             )
             learner.note(page)
@@ -134,9 +142,21 @@ def test_urls_that_a_neighbour_has_made_up_teach_nothing() -> None:
     assert taught(is_from_elsewhere=True) == []
 
 
+def test_first_urls_of_a_directory_are_fetched_whatever_others_have_shown() -> None:
+    learner = UrlLearner()
+    for number in range(60):
+        signature = signature_of(text_of(f"login {number % 6}"))
+        learner.note(FetchedPage(f"{HOST}/{number % 6}/login?story={number}", signature=signature))
+    assert learner.decide(f"{HOST}/1/login?story=new")
+    learner.note(FetchedPage(f"{HOST}/read?story=0", signature=signature_of(text_of("story"))))
+    assert not any(learner.decide(f"{HOST}/read?story={number}") for number in range(1, 8))
+
+
 def test_counts_below_zero_are_none() -> None:
     learner = UrlLearner()
-    learner.load("site.example", [SavedRule("drop-parameter a", "/", -100, -5, -1, -1)])
+    learner.load(
+        "site.example", [RuleCounts("site.example", "drop-parameter a", "/", -100, -5, -1, -1)]
+    )
     assert [rule.active for rule in learner.rules()] == [False]
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from functools import partial
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from shingling.fetching.learning import FetchedPage, SavedRule, UrlLearner
-from tests.fetching.learning.simulated import Answer, crawl, signature_of, text_of
+from shingling.fetching.learning import FetchedPage, UrlLearner
+from tests.fetching.learning.simulated import Answer, crawl, page_of, signature_of, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 HOST = "http://site.example"
 SEEDS = pytest.mark.parametrize("seed", range(2))
@@ -65,7 +70,7 @@ def test_session_ids_and_views_are_dropped_and_no_page_is_lost(seed: int) -> Non
 def test_a_second_crawl_knows_the_rules_and_loses_nothing(seed: int) -> None:
     first = UrlLearner()
     before = crawl(f"{HOST}/", Forum(seed), first, limit=4000)
-    saved = [SavedRule(*change[1:]) for change in first.take_changes()]
+    saved = first.take_changes()
     second = UrlLearner()
     second.load("site.example", saved)
     done = crawl(f"{HOST}/", Forum(seed), second, limit=4000, seed=seed)
@@ -122,7 +127,7 @@ def test_mirrored_paths_are_skipped(seed: int) -> None:
 
     # A rule is kept with the path that it leads to: /amd64, for what was skipped below /mips.
     second = UrlLearner()
-    second.load("site.example", [SavedRule(*change[1:]) for change in learner.take_changes()])
+    second.load("site.example", learner.take_changes())
     for url, skip in done.decisions:
         assert second.acting(url) | second.acting(skip.page) >= {*skip.rules}
     assert second.acting(f"{HOST}/mips/boot/1.html")
@@ -152,7 +157,7 @@ def test_lists_and_endings_are_dropped_from_paths() -> None:
 def test_no_page_that_has_changed_stands_for_its_mirror() -> None:
     learner = UrlLearner()
     crawl(f"{HOST}/", _of_two_architectures, learner)
-    rules = [SavedRule(*change[1:]) for change in learner.take_changes()]
+    rules = learner.take_changes()
     second = UrlLearner()
     second.load("site.example", rules)
     for number, has_changed in ((1, False), (2, True)):
@@ -184,13 +189,13 @@ def test_paths_with_pages_that_differ_are_no_mirrors(seed: int) -> None:
 
 
 @SEEDS
-def test_pages_and_languages_stay_although_canonical_links_lie(seed: int) -> None:
+def test_pages_and_languages_stay(seed: int) -> None:
     def answer(url: str) -> Answer:
         parts = urlsplit(url)
         query = dict(parse_qsl(parts.query))
         page, language = int(query.get("page", 1)), query.get("lang", "en")
         links = [f"{HOST}/list?page={page + 1}", f"{HOST}/list?page={page}&lang=de"]
-        return Answer(f"list {min(page, 300)} {language}", tuple(links), canonical=f"{HOST}/list")
+        return Answer(f"list {min(page, 300)} {language}", tuple(links))
 
     done = crawl(f"{HOST}/list", answer, UrlLearner(), limit=500, seed=seed)
     assert done.skipped == []
@@ -254,3 +259,96 @@ def test_a_person_has_the_last_word() -> None:
     assert learner.decide(url) is None
     learner.unpin("site.example", "drop-parameter sid")
     assert learner.decide(url)
+
+
+def _shop(url: str, visits: Iterator[int]) -> Answer:
+    """Products with stock and visitors on every page; `variant` has a price in one of eight."""
+    number = int(urlsplit(url).path.rpartition("/")[2] or 0)
+    query = dict(parse_qsl(urlsplit(url).query))
+    visit = next(visits)
+    price = int(query.get("variant", 0)) * 5 if number % 8 == 0 else 0
+    lines = (
+        f"Price {20 + price}.90",
+        *(text_of(f"{number} {part}", 30) for part in range(4)),
+        f"Only {400 - visit // 40} left in stock",
+        f"{random.Random(visit).randrange(2, 9000)} people are looking at this",
+        f"Often bought: {text_of(str(visit), 4)}",
+    )
+    others = [(number * 7 + step * 13) % 240 for step in range(4)]
+    links = [f"{HOST}/products/{one}?rec={visit}" for one in others]
+    links += [f"{HOST}/products/{number}?variant={one}" for one in (1, 2)]
+    return Answer(f"product {number} {price}", tuple(links), "\n".join(lines))
+
+
+@SEEDS
+def test_stock_and_visitors_make_no_page_and_prices_do(seed: int) -> None:
+    learner = UrlLearner(salt=bytes([seed]))
+    site = partial(_shop, visits=itertools.count())
+    done = crawl(f"{HOST}/products/0", site, learner, limit=3000, seed=seed)
+    reached = {int(name.split()[1]) for name in done.contents}
+    prices = {f"product {one} {price}" for one in reached if one % 8 == 0 for price in (0, 5, 10)}
+    assert done.contents == {f"product {one} 0" for one in reached} | prices
+    assert "drop-parameter rec" in learner.acting(f"{HOST}/products/1?rec=5")
+    assert "drop-parameter variant" not in learner.acting(f"{HOST}/products/1?variant=1")
+    assert len(done.skipped) > 0.5 * len(done.fetched)
+
+
+def test_what_changes_anyway_is_asked_of_one_url_that_is_fetched_twice() -> None:
+    learner = UrlLearner()
+    text = "\n".join(text_of(f"line {number}", 20) for number in range(6))
+    pages = [page_of(f"{HOST}/a{sid}", f"{text}\nViews: {n}") for n, sid in enumerate(("", "?s=1"))]
+    for page in pages:
+        assert learner.note(page) == []
+    assert not learner.rules(), "it waits for a second look"
+    assert learner.second_looks() == [f"{HOST}/a"]
+    learner.note_again(f"{HOST}/a", page_of(f"{HOST}/a", f"{text}\nViews: 7"))
+    assert {(one.change, one.agreed) for one in learner.rules() if one.node == "/"} == {
+        ("drop-parameter s", 1.0),
+        ("drop-value s=1", 1.0),
+    }
+
+
+def test_a_page_that_cannot_be_fetched_again_is_no_copy() -> None:
+    learner = UrlLearner()
+    text = "\n".join(text_of(f"line {number}", 20) for number in range(6))
+    for number, sid in enumerate(("", "?s=1")):
+        learner.note(page_of(f"{HOST}/a{sid}", f"{text}\nViews: {number}"))
+    assert learner.second_looks() == [f"{HOST}/a"]
+    learner.note_again(f"{HOST}/a", None)
+    assert {one.contradicted for one in learner.rules()} == {1.0}
+
+
+def _albums(url: str) -> Answer:
+    """Albums with one introduction and photos of their own; before the first hundred, of none."""
+    path, _, query = url.removeprefix(HOST).partition("?")
+    if path == "/photo":
+        return Answer(f"photo {query}")
+    if path == "/album":
+        number = int(query.removeprefix("x="))
+        photos = [f"{HOST}/photo?{number}-{one}" for one in range(5)] if number >= 60 else []
+        return Answer("", tuple(photos), text_of("introduction"))
+    return Answer("start", tuple(f"{HOST}/album?x={number}" for number in range(160)))
+
+
+@SEEDS
+def test_albums_with_one_introduction_lose_no_photo(seed: int) -> None:
+    done = crawl(f"{HOST}/", _albums, UrlLearner(salt=bytes([seed])), seed=seed)
+    photos = {name for name in done.contents if name.startswith("photo")}
+    assert len(photos) == 500
+
+
+@SEEDS
+def test_one_form_under_every_path_is_fetched_a_few_times(seed: int) -> None:
+    def answer(url: str) -> Answer:
+        parts = urlsplit(url)
+        if parts.query:
+            return Answer("log in")
+        number = int(parts.path.rpartition("/")[2])
+        links = [f"{HOST}/wiki/{(number + step) % 300}" for step in (1, 7)]
+        return Answer(f"page {number}", (*links, f"{HOST}/wiki/{number}?action=edit"))
+
+    learner = UrlLearner()
+    done = crawl(f"{HOST}/wiki/0", answer, learner, seed=seed)
+    assert len(done.contents) == 301
+    assert len(done.skipped) > 150
+    assert "one-page action=edit" in learner.acting(f"{HOST}/wiki/5?action=edit")

@@ -1,0 +1,179 @@
+"""What is kept of a fetched page, and whether two pages are the same but for what changes anyway.
+
+A page is the collection of its lines, of long ones of their sentences, in whatever order: a list
+that is only sorted anew is the same. Stock, views, times and random neighbours differ each time
+that a page is fetched. Which sentences do so is learned from pages whose one URL was fetched twice:
+those with the same first two or last two words, numbers aside ("# people are ... right now"). A
+sentence that differs between two URLs is passed over where it is of that kind, and makes two pages
+of them where it is not.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from array import array
+from collections import Counter
+from enum import Enum
+from hashlib import blake2b
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from shingling.fetching.learning.pages import FetchedPage
+
+MIN_WORDS = 8
+"""Pages with fewer words say nothing: they are empty, or errors."""
+
+MAX_LINKS_KEPT = 40
+"""Links of a page that are compared."""
+
+MAX_SENTENCES = 512
+"""Longer pages are the same only where all words are."""
+
+MAX_NOISE = 512
+"""Kinds of sentences of a site that change anyway."""
+
+_MIN_KEPT = 0.3  # share of sentences that two pages have in common, so that they may be one
+_LONG_LINE = 200  # characters
+_SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+")
+_NUMBER = re.compile(r"\S*\d\S*")
+
+
+class Likeness(Enum):
+    """How two pages are alike."""
+
+    SAME = "same"
+    OTHER = "other"
+    DOUBTFUL = "doubtful"
+    """Most is the same: what differs may differ anyway, which a second look would tell."""
+
+
+class Look(NamedTuple):
+    """What is kept of a fetched page so that others can be compared with it.
+
+    Args:
+        content: 64-bit hash of its title and all words.
+        sentences: hash and two kinds of each; empty where there are too many.
+        links: a sample, compressed.
+        has_other_fields: its item says something else than that of another page with its text.
+    """
+
+    content: int
+    sentences: bytes
+    links: bytes
+    has_other_fields: bool = False
+
+
+def look_of(page: FetchedPage) -> Look | None:
+    """Keep what is to be compared of a page; None where it has too few words."""
+    signature = page.signature
+    if signature is None or signature.words < MIN_WORDS:
+        return None
+    title = page.title or ""
+    digest = blake2b(signature.text_hash + title.encode("utf-8", "replace"), digest_size=8)
+    links = "\n".join(_sample(page.links)).encode("utf-8", "surrogatepass")
+    return Look(
+        int.from_bytes(digest.digest(), "big", signed=True),
+        _sentences(f"{title}\n{page.text or ''}").tobytes() if page.text else b"",
+        zlib.compress(links, 1),
+        page.has_other_fields,
+    )
+
+
+def links_of(look: Look) -> list[str]:
+    """Links that were kept of a page."""
+    text = zlib.decompress(look.links).decode("utf-8", "surrogatepass")
+    return text.split("\n") if text else []
+
+
+class Noise:
+    """The kinds of sentences of a site that change each time that a page is fetched."""
+
+    def __init__(self) -> None:
+        self._kinds: dict[int, None] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._kinds)
+
+    def learn(self, before: Look, after: Look) -> bool:
+        """Learn from one URL that was fetched twice; whether that has shown something new."""
+        _, changed = _changed(before, after)
+        new = [one for one in changed if not self._has(one)]
+        for _, first, last in new:
+            self._kinds |= {first: None, last: None}
+        while len(self._kinds) > MAX_NOISE:
+            del self._kinds[next(iter(self._kinds))]
+        return bool(new)
+
+    def compare(self, a: Look, b: Look) -> Likeness:
+        """Say how two pages are alike."""
+        if b.has_other_fields:
+            return Likeness.OTHER
+        if a.content == b.content:
+            return Likeness.SAME
+        kept, changed = _changed(a, b)
+        if kept < _MIN_KEPT:
+            return Likeness.OTHER
+        return Likeness.SAME if all(map(self._has, changed)) else Likeness.DOUBTFUL
+
+    def content(self, look: Look) -> int:
+        """64-bit hash of what stays of a page, whatever the order."""
+        if not self._kinds or not look.sentences:
+            return look.content
+        return hash(frozenset(one[0] for one in _read(look) if not self._has(one)))
+
+    def _has(self, sentence: tuple[int, int, int]) -> bool:
+        return sentence[1] in self._kinds or sentence[2] in self._kinds
+
+
+def _sentences(text: str) -> array[int]:
+    found = array("q")
+    before = ""
+    lines = text.split("\n")
+    for sentence in chain.from_iterable(
+        _SENTENCE.split(line) if len(line) > _LONG_LINE else (line,) for line in lines
+    ):
+        words = sentence.split()
+        if not words:
+            continue
+        if len(found) >= 3 * MAX_SENTENCES:
+            return array("q")
+        first = _NUMBER.sub("#", " ".join(words[:2]))
+        last = _NUMBER.sub("#", " ".join(words[-2:]))
+        if not {*first, *last} - {"#", " "}:  # numbers alone are known by what is before them
+            first = last = f"{before}\n{first}"
+        before = first[:200]
+        found.extend((hash(" ".join(words)), hash(f"{first} …"), hash(f"… {last}")))
+    return found
+
+
+def _read(look: Look) -> Iterator[tuple[int, int, int]]:
+    values = array("q")
+    values.frombytes(look.sentences)
+    return zip(values[::3], values[1::3], values[2::3], strict=True)
+
+
+def _changed(a: Look, b: Look) -> tuple[float, Collection[tuple[int, int, int]]]:
+    """Share of sentences that two pages have in common, and those that only one of them has."""
+    if not a.sentences or not b.sentences:
+        return 0.0, ()
+    first, second = Counter(_read(a)), Counter(_read(b))
+    changed = (first - second) + (second - first)
+    most = max(first.total(), second.total())
+    return (first & second).total() / most, changed
+
+
+def _sample(links: Collection[str]) -> list[str]:
+    """At most `MAX_LINKS_KEPT` links: of two copies of a page, those to the same pages."""
+    unique = list(dict.fromkeys(link[:2048] for link in links if "\n" not in link[:2048]))
+    if len(unique) <= MAX_LINKS_KEPT:
+        return unique
+
+    def place(number: int) -> tuple[int, int]:
+        last = unique[number].partition("?")[0].rpartition("/")[2]
+        return zlib.crc32(last.encode("utf-8", "replace")), number
+
+    return [unique[number] for number in sorted(range(len(unique)), key=place)[:MAX_LINKS_KEPT]]

@@ -1,0 +1,308 @@
+"""Evidence about all changes of a site, and URLs reduced by those that make no difference."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from shingling.fetching.learning.changes import (
+    DROP_LAST,
+    DROP_PAIR,
+    DROP_PARAMETER,
+    DROP_PATH_PARAMETER,
+    DROP_SEGMENT,
+    DROP_VALUE,
+    EXCHANGE_SEGMENT,
+    ORDER,
+    SORT,
+    Change,
+    apply,
+    masked,
+    path_parameters,
+    read_change,
+)
+from shingling.fetching.learning.evidence import ROOT, Tree, chain_of, chain_to
+from shingling.fetching.learning.pages import UrlRule
+from shingling.fetching.learning.parts import Parts, name_of
+from shingling.fetching.learning.recent import Recent
+from shingling.fetching.rows import RuleCounts
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from shingling.fetching.learning.pages import Skip
+
+MAX_CHANGES = 256
+"""Changes of a site about which evidence is kept."""
+
+_MAX_NODE_CHARACTERS = 2_000
+_MAX_PINS = 64  # of a change
+_MAX_STEPS_OF_PATH = 8
+_MAX_REDUCED = 4_096  # URLs whose reduction is remembered
+_BY_SEGMENT = (DROP_LAST, DROP_SEGMENT, DROP_PAIR, EXCHANGE_SEGMENT)
+_OF_QUERY = (DROP_PARAMETER, DROP_VALUE, SORT.kind)
+
+
+class Step(NamedTuple):
+    """A change that was applied to a URL.
+
+    Args:
+        change: the change.
+        dropped: what exactly it dropped, so that two URLs can be compared.
+        risk: probability that it loses something.
+    """
+
+    change: Change
+    dropped: str
+    risk: float
+
+
+class Reduced(NamedTuple):
+    """A reduced URL, and how it came about."""
+
+    parts: Parts
+    steps: tuple[Step, ...]
+
+    @property
+    def key(self) -> int:
+        """64-bit hash of the reduced URL, of this process."""
+        return hash(self.parts)
+
+
+class SiteRules:
+    """Evidence about the changes of a site.
+
+    Args:
+        max_risk: a change acts up to this expected share of lost pages.
+    """
+
+    def __init__(self, max_risk: float) -> None:
+        self.trees: dict[Change, Tree] = {}
+        self._of_path: list[Change] = []
+        self._by_segment: dict[str, list[Change]] = {}
+        self._max_risk = max_risk
+        self._counts: dict[Change, list[int]] = {}  # requests that were skipped and explored
+        self._new_counts: dict[Change, list[int]] = {}
+        self._reduced: Recent[Parts, Reduced] = Recent(_MAX_REDUCED)
+
+    def risk(self, change: Change, chain: tuple[str, ...]) -> float:
+        """Estimate the share of pages that a change loses at a path; 1 where nothing is known."""
+        tree = self.trees.get(change)
+        return tree.risk(chain) if tree else 1.0
+
+    def acts(self, change: Change, chain: tuple[str, ...]) -> bool:
+        """Whether a change is applied at a path."""
+        return self.risk(change, chain) <= self._max_risk
+
+    def reduce(self, parts: Parts, also: Collection[Change] = ()) -> Reduced:
+        """Apply to a URL all changes whose risk is small enough, and some others in any case."""
+        if also:
+            return self._reduce(parts, also)
+        reduced = self._reduced.get(parts)
+        if reduced is None:
+            reduced = self._reduce(parts, ())
+            self._reduced.put(parts, reduced)
+        return reduced
+
+    def _reduce(self, parts: Parts, also: Collection[Change]) -> Reduced:
+        steps: list[Step] = []
+        for _ in range(_MAX_STEPS_OF_PATH):
+            for change in self._may_change(parts, also):
+                changed = apply(change, parts)
+                if changed is None:
+                    continue
+                chain = chain_of(changed.segments)
+                risk = self.risk(change, chain)
+                if risk <= self._max_risk or change in also:
+                    steps.append(Step(change, _dropped(parts, changed), risk))
+                    parts = changed
+                    break
+            else:
+                break
+        return Reduced(self._reduce_query(parts, also, steps), tuple(steps))
+
+    def _may_change(self, parts: Parts, also: Iterable[Change]) -> Iterator[Change]:
+        """Yield the changes that may be applied to all but the query."""
+        for name in path_parameters(parts.segments):
+            yield Change(DROP_PATH_PARAMETER, name)
+        yield from self._of_path
+        if self._by_segment:
+            for segment in dict.fromkeys((*parts.segments, *map(masked, parts.segments[-1:]))):
+                yield from self._by_segment.get(segment, ())
+        for change in also:
+            if change.kind not in _OF_QUERY:
+                yield change
+
+    def _reduce_query(self, parts: Parts, also: Collection[Change], steps: list[Step]) -> Parts:
+        if not parts.query:
+            return parts
+        chain = chain_of(parts.segments)
+        kept = []
+        for one in parts.query:
+            name, _, value = one.partition("=")
+            for change in (Change(DROP_PARAMETER, name), Change(DROP_VALUE, name, value)):
+                risk = self.risk(change, chain)
+                if risk <= self._max_risk or change in also:
+                    steps.append(Step(change, one, risk))
+                    break
+            else:
+                kept.append(one)
+        query, ordered = tuple(kept), tuple(sorted(kept))
+        if query != ordered:
+            risk = self.risk(SORT, chain)
+            if risk <= self._max_risk or SORT in also:
+                steps.append(Step(SORT, "&".join(map(name_of, query)), risk))
+                query = ordered
+        return parts._replace(query=query)
+
+    def agree(
+        self, change: Change, chain: tuple[str, ...], content: int, by_urls: bool = False
+    ) -> bool:
+        """Count a page that was the same; whether the change acts from now on.
+
+        Args:
+            change: that makes two URLs equal.
+            chain: nodes of them.
+            content: of the page; each one counts once.
+            by_urls: the path has shown no other page, so that URLs count.
+        """
+        tree = self._tree(change)
+        if tree is None:
+            return False
+        before = self._acts_on(change, chain)
+        if not tree.agree(chain, content, by_urls) or before == self._acts_on(change, chain):
+            return False
+        self._reduced.clear()
+        return True
+
+    def _acts_on(self, change: Change, chain: tuple[str, ...]) -> list[bool]:
+        """Whether a change is applied at each node of a chain."""
+        return [self.acts(change, chain[: end + 1]) for end in range(len(chain))]
+
+    def contradict(self, change: Change, chain: tuple[str, ...], content: int) -> str | None:
+        """Count a page that would have been lost; the node where the change stops to act."""
+        tree = self._tree(change)
+        if tree is None:
+            return None
+        before = self._acts_on(change, chain)
+        if not tree.contradict(chain, content):
+            return None
+        self._reduced.clear()
+        after = self._acts_on(change, chain)
+        stopped = (key for key, one, two in zip(chain, before, after, strict=True) if one > two)
+        return next(stopped, None)
+
+    def pin(self, change: Change, node: str, allowed: bool | None) -> None:
+        """Note a person's word: a change always (True) or never acts, or evidence decides."""
+        tree = self._tree(change, pinned=True)
+        if tree is None:
+            return
+        self._reduced.clear()
+        if allowed is None:
+            tree.pins.pop(node, None)
+        elif len(tree.pins) < _MAX_PINS:
+            tree.pins[node] = allowed
+
+    def count(self, skip: Skip) -> None:
+        """Count a request that is skipped, or explored."""
+        for text in skip.rules:
+            if change := read_change(text):
+                self._new_counts.setdefault(change, [0, 0])[skip.explore] += 1
+
+    def load(self, saved: Iterable[RuleCounts]) -> None:
+        """Add what was saved. Rows that make no sense are passed over."""
+        for row in saved:
+            change = read_change(row.change)
+            if change is None or not row.node.startswith(ROOT):
+                continue
+            if len(row.node) > _MAX_NODE_CHARACTERS:
+                continue
+            if row.pinned is not None:
+                self.pin(change, row.node, row.pinned)
+            tree = self._tree(change)
+            if tree is None:
+                continue
+            tree.load(row.node, max(0, row.agreed), max(0, row.contradicted))
+            counts = self._counts.setdefault(change, [0, 0])
+            counts[0] += row.saved
+            counts[1] += row.explored
+        self._reduced.clear()
+
+    def take_changes(self, site: str) -> list[RuleCounts]:
+        """Take what has been counted since the last call."""
+        taken = []
+        for change, tree in self.trees.items():
+            if change.kind == DROP_VALUE and tree.root.agreed <= 1 and tree.root.saved == (0, 0):
+                continue  # it does not recur
+            taken += [RuleCounts(site, change.text, *counted) for counted in tree.changes()]
+        for change, new in self._new_counts.items():
+            taken.append(RuleCounts(site, change.text, ROOT, 0, 0, new[0], new[1]))
+            counts = self._counts.setdefault(change, [0, 0])
+            counts[0] += new[0]
+            counts[1] += new[1]
+        self._new_counts.clear()
+        return taken
+
+    def for_people(self, site: str) -> list[UrlRule]:
+        """All rules with their evidence, those of the same change together."""
+        found = []
+        for change, tree in sorted(self.trees.items()):
+            for node in sorted({*tree.nodes, *tree.pins}):
+                risk = tree.risk(chain_to(node))
+                counts = tree.nodes.get(node)
+                pages = (counts.agreed, counts.contradicted) if counts else (0.0, 0.0)
+                saved, explored = (
+                    one + new
+                    for one, new in zip(
+                        self._counts.get(change, (0, 0)),
+                        self._new_counts.get(change, (0, 0)),
+                        strict=True,
+                    )
+                )
+                requests = (saved, explored) if node == ROOT else (0, 0)
+                acts = risk <= self._max_risk
+                pin = tree.pins.get(node)
+                found.append(UrlRule(site, change.text, node, *pages, risk, acts, *requests, pin))
+        return found
+
+    def _tree(self, change: Change, pinned: bool = False) -> Tree | None:
+        """Evidence about a change; None where there is no room for another one."""
+        tree = self.trees.get(change)
+        if tree is None:
+            if len(self.trees) >= MAX_CHANGES and not self._make_room(pinned):
+                return None
+            tree = self.trees[change] = Tree(change)
+            if change.kind not in _OF_QUERY:
+                self._index()
+        return tree
+
+    def _index(self) -> None:
+        """Find the changes of a path by their segments, in the order in which they are applied."""
+        self._of_path, self._by_segment = [], {}
+        for change in sorted(self.trees, key=lambda one: ORDER[one.kind]):
+            if change.kind in _BY_SEGMENT:
+                self._by_segment.setdefault(change.what, []).append(change)
+            elif change.kind not in (*_OF_QUERY, DROP_PATH_PARAMETER):
+                self._of_path.append(change)
+
+    def _make_room(self, in_any_case: bool) -> bool:
+        """Forget the change about which least is known, if that is next to nothing."""
+
+        def known(change: Change) -> tuple[float, Change]:
+            root = self.trees[change].root
+            return (root.agreed + root.contradicted, change)
+
+        unpinned = [change for change, tree in self.trees.items() if not tree.pins]
+        least = min(unpinned, key=known, default=None)
+        if least is None or (known(least)[0] > 1 and not in_any_case):
+            return False
+        del self.trees[least]
+        self._counts.pop(least, None)
+        self._new_counts.pop(least, None)
+        return True
+
+
+def _dropped(before: Parts, after: Parts) -> str:
+    """Tell two URLs apart that a change makes equal: the segments that it is about."""
+    if len(before.segments) != len(after.segments):
+        return "/".join(before.segments)
+    return "/".join(x for x, y in zip(before.segments, after.segments, strict=True) if x != y)
