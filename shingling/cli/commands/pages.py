@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from shingling.console.opening import open_store
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
     from shingling.cli.explain import Explained
     from shingling.plugin.settings import DedupSettings
-    from shingling.sketch import Scheme
     from shingling.store import SplitText, Store, StoredPage
 
 
@@ -37,53 +35,34 @@ def _add_show_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-@dataclass(frozen=True)
-class _Shown:
-    """A stored page with what the options ask for beside it."""
-
-    page: StoredPage
-    duplicates: list[StoredPage]
-    text: str | None
-    split: SplitText | None
-    explained: Explained | None
-
-    @property
-    def columns(self) -> dict[str, Any]:
-        template = {} if self.split is None else {"template": round(self.split.template_share, 4)}
-        return {**self.page.as_dict(), **template}
-
-    def as_dict(self, scheme: Scheme, *, with_text: bool) -> dict[str, Any]:
-        shown = {"duplicates": [one.as_dict() for one in self.duplicates], **self.columns}
-        if with_text:
-            shown["text"] = self.text
-        if self.explained is not None:
-            shown["explained"] = self.explained.as_dict(scheme)
-        return shown
-
-
 def _show(options: argparse.Namespace, settings: DedupSettings) -> int:
     with open_store(options, settings) as store:
-        found = [_shown(page, options, store) for page in store.find(options.url)]
-        scheme = store.scheme
-    if options.json:
-        print_json([one.as_dict(scheme, with_text=options.text) for one in found])
-    elif found:
-        for one in found:
-            _print_page(one, scheme)
-    else:
+        found = store.find(options.url)
+        if options.json:
+            print_json([_page_as_dict(page, options, store) for page in found])
+        else:
+            for page in found:
+                _print_page(page, options, store)
+    if not found and not options.json:
         print_lines(f"{options.url} is not stored")
     return FOUND if found else NOT_FOUND
 
 
-def _shown(page: StoredPage, options: argparse.Namespace, store: Store) -> _Shown:
+def _columns(page: StoredPage, split: SplitText | None) -> dict[str, Any]:
+    template = {} if split is None else {"template": round(split.template_share, 4)}
+    return {**page.as_dict(), **template}
+
+
+def _page_as_dict(page: StoredPage, options: argparse.Namespace, store: Store) -> dict[str, Any]:
     split = store.split_text(page)
-    return _Shown(
-        page,
-        store.duplicates(page),
-        store.text(page) if options.text else None,
-        split,
-        None if split is None or not options.explain else _explained(page, split, store),
-    )
+    duplicates = [one.as_dict() for one in store.duplicates(page)]
+    shown = {"duplicates": duplicates, **_columns(page, split)}
+    if options.text:
+        shown["text"] = store.text(page)
+    explained = _explained(page, split, store) if split and options.explain else None
+    if explained is not None:
+        shown["explained"] = explained.as_dict(store.scheme)
+    return shown
 
 
 def _explained(page: StoredPage, split: SplitText, store: Store) -> Explained | None:
@@ -99,12 +78,13 @@ def _explained(page: StoredPage, split: SplitText, store: Store) -> Explained | 
     return Explained.of_pages(store, page, other, (split, text))
 
 
-def _print_page(shown: _Shown, scheme: Scheme) -> None:
+def _print_page(page: StoredPage, options: argparse.Namespace, store: Store) -> None:
     from shingling.store.decided import why
 
-    page = shown.page
+    split = store.split_text(page)
     measured = {"resemblance": page.resemblance, "containment": page.containment}
-    columns = {**shown.columns, **measured, "fields": ", ".join(page.fields), "threshold": None}
+    columns = {**_columns(page, split), **measured, "fields": ", ".join(page.fields)}
+    columns["threshold"] = None
     if page.resemblance is not None or page.reason is not None:
         columns["decided"] = why(page)
     rows = [
@@ -113,17 +93,19 @@ def _print_page(shown: _Shown, scheme: Scheme) -> None:
         if value not in (None, "")
     ]
     print_table(["", ""], rows, header=False)
-    if shown.duplicates:
+    if duplicates := store.duplicates(page):
         print_lines("")
-        print_pages(shown.duplicates)
-    if shown.text is not None:
+        print_pages(duplicates)
+    text = store.text(page) if options.text else None
+    if text is not None:
         print_lines("")
-        print_lines(*map(str.strip, shown.text.splitlines()))
-    if shown.explained is not None:
+        print_lines(*map(str.strip, text.splitlines()))
+    explained = _explained(page, split, store) if split and options.explain else None
+    if explained is not None:
         what = "its original" if page.original else "the page that it would follow"
         print_lines("", f"Beside {what} (B), {page.original or page.compared_with}:")
-        shown.explained.print_decision()
-        shown.explained.print_texts(scheme)
+        explained.print_decision()
+        explained.print_texts(store.scheme)
 
 
 def _cell(name: str, value: Any) -> str:
