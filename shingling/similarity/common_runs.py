@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
@@ -9,10 +10,12 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-Numbers: TypeAlias = np.ndarray[tuple[int], np.dtype[np.int64]]
+Numbers: TypeAlias = np.ndarray[tuple[int], np.dtype[np.uint64]]
 
 MAX_WORD_PAIRS_ALIGNED = 10_000_000_000
 """Words of a x words of b beyond which subsequence and edits are not computed: 1 to 4 seconds."""
+
+_PRIMES = ((1 << 31) - 1, (1 << 31) - 19)  # their products with a residue fit into 64 bits
 
 
 class Run(NamedTuple):
@@ -39,39 +42,17 @@ class Alignment(NamedTuple):
 def longest_common_run(a: Sequence[str], b: Sequence[str]) -> Run:
     """Longest run of words in both texts; the first one in `a` among equals.
 
-    All runs of one length are numbered, equal ones alike. Two neighbouring runs give one that is
-    as long as both, so lengths are doubled while the texts have a run in common, and what was
-    found is made longer by ever smaller ones (Karp, Miller and Rosenberg 1972): O(n log² n).
+    Its length is found by bisection, since a common run has common runs of every smaller length:
+    for one length, the polynomial hashes of all runs are compared (Karp and Rabin 1987), modulo
+    two primes and with random bases. What is found is compared word by word, so that the result
+    is exact: O(n log n) for n words, and radix sorts.
     """
-    border = len(a)  # a word of neither text stands there, so that no common run goes across
-    words = _numbered([*a, "", *b], {"": 0})
-    doubled = []  # runs of 1, 2, 4, ... words
-    longer = words
-    while _are_common(longer, border):
-        doubled.append(longer)
-        longer = _joined(longer, longer[1 << (len(doubled) - 1) :])
-    runs, size = np.zeros(len(words) + 1, np.int64), 0
-    for power in reversed(range(len(doubled))):
-        longer = _joined(runs, doubled[power][size:])
-        if _are_common(longer, border):
-            runs, size = longer, size + (1 << power)
-    if not size:
-        return Run(0, 0, 0)
-    start = int(np.argmax(np.isin(runs[:border], runs[border + 1 :])))
-    return Run(size, start, int(np.argmax(runs[border + 1 :] == runs[start])))
-
-
-def _joined(first: Numbers, second: Numbers) -> Numbers:
-    """Numbers of the pairs of a run in `first` and the one at its place in `second`."""
-    count = min(len(first), len(second))
-    pairs = first[:count] * (len(first) + 1) + second[:count]
-    numbers: Numbers = np.unique(pairs, return_inverse=True)[1]
-    return numbers
-
-
-def _are_common(runs: Numbers, border: int) -> bool:
-    """Whether some run is before the border and after it."""
-    return bool(np.isin(runs[:border], runs[border + 1 :]).any())
+    numbers: dict[str, int] = {}
+    ids = [_numbered(words, numbers) for words in (a, b)]
+    found = None
+    while found is None:  # again where hashes collide, which nobody can provoke
+        found = _longest_by_hashes(*ids)
+    return found
 
 
 def align(a: Sequence[str], b: Sequence[str]) -> Alignment | None:
@@ -97,5 +78,87 @@ def align(a: Sequence[str], b: Sequence[str]) -> Alignment | None:
 
 def _numbered(words: Sequence[str], numbers: dict[str, int]) -> Numbers:
     return np.fromiter(
-        (numbers.setdefault(word, len(numbers) + 1) for word in words), np.int64, len(words)
+        (numbers.setdefault(word, len(numbers) + 1) for word in words), np.uint64, len(words)
     )
+
+
+def _longest_by_hashes(a: Numbers, b: Numbers) -> Run | None:
+    """Longest common run of numbered words; None where hashes of two other runs collide."""
+    hashed = _RunHashes(a, b)
+    low, high = 0, min(len(a), len(b))  # runs of `low` words are common, longer than `high` not
+    while low < high:
+        middle = (low + high + 1) // 2
+        if hashed.have_common(middle):
+            low = middle
+        else:
+            high = middle - 1
+    if not low:
+        return Run(0, 0, 0)
+    first, second = hashed.of_runs(low)
+    start = int(np.argmax(np.isin(first, second)))
+    other = int(np.argmax(second == first[start]))
+    same = np.array_equal(a[start : start + low], b[other : other + low])
+    return Run(low, start, other) if same else None
+
+
+class _RunHashes:
+    """Polynomial hashes of all runs of two texts, from sums over their beginnings."""
+
+    def __init__(self, a: Numbers, b: Numbers) -> None:
+        self._lengths = len(a), len(b)
+        longest = max(self._lengths)
+        self._powers = []
+        self._sums = []
+        for prime in _PRIMES:
+            powers = _powers(secrets.randbelow(prime - 2) + 2, longest + 1, prime)
+            # Sums of residues below 2^31: no overflow below 2^33 words.
+            self._sums.append(
+                [
+                    np.concatenate(
+                        [
+                            np.zeros(1, np.uint64),
+                            np.cumsum(words * powers[: len(words)] % np.uint64(prime)),
+                        ]
+                    )
+                    % np.uint64(prime)
+                    for words in (a, b)
+                ]
+            )
+            self._powers.append(powers)
+
+    def of_runs(self, size: int) -> tuple[Numbers, Numbers]:
+        """Hashes of the runs of `size` words of both texts, below 2^62."""
+        first, second = (self._of_text(place, size) for place in (0, 1))
+        return first, second
+
+    def _of_text(self, place: int, size: int) -> Numbers:
+        count = self._lengths[place] - size + 1
+        longest = max(self._lengths)
+        joined = np.zeros(count, np.uint64)
+        for number, powers, sums in zip(_PRIMES, self._powers, self._sums, strict=True):
+            prime, own = np.uint64(number), sums[place]
+            values = (own[size : size + count] + prime - own[:count]) % prime
+            # All runs as if they began at the last word.
+            values *= powers[longest : longest - count : -1]
+            joined = (joined << np.uint64(31)) | (values % prime)
+        return joined
+
+    def have_common(self, size: int) -> bool:
+        """Whether the texts have equal hashes of runs of this size: one sort of both."""
+        first, second = self.of_runs(size)
+        one = np.uint64(1)
+        marked = np.sort(np.concatenate([first << one, (second << one) | one]))
+        # The last of a among equals stands before the first of b.
+        return bool(((marked[1:] ^ marked[:-1]) == one).any())
+
+
+def _powers(base: int, count: int, prime: int) -> Numbers:
+    """First powers of a base, modulo a prime: uint64[count]."""
+    powers = np.ones(count, np.uint64)
+    done = 1
+    while done < count:
+        more = min(done, count - done)
+        powers[done : done + more] = powers[:more] * np.uint64(pow(base, done, prime))
+        powers[done : done + more] %= np.uint64(prime)
+        done += more
+    return powers

@@ -52,8 +52,6 @@ _MAX_LOST_LINKS = 0.1  # of the links of a page, so that it is the same
 _MANY_LOST_LINKS = 0.5  # so that it is another one
 _MAX_WITH_NEW_LINKS = 500  # pages whose links may turn out to lead to others
 
-_SURELY = 4  # times less risk than a change may have: it is not blamed for what another one does
-
 _FIRST_LOOKS = 8  # second ones, of a site that has shown nothing that changes anyway
 _MORE_LOOKS = 3  # for each one that has taught something
 _PAGES_A_LOOK = 50  # and for so many pages, where something changes anyway
@@ -341,9 +339,10 @@ class SiteUrls:
 
     def _blamed(self, pair: _Pair) -> list[Change]:
         """List the changes that a page contradicts: none where several may be wrong."""
-        cleared = self._max_risk if len(pair.changes) == 1 else self._max_risk / _SURELY
         doubtful = [
-            change for change in pair.changes if self.rules.risk(change, pair.chain) > cleared
+            change
+            for change in pair.changes
+            if is_of_mirrors(change) or self.rules.risk(change, pair.chain) > self._max_risk
         ]
         if len(doubtful) > 1:
             return []
