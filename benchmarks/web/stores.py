@@ -38,28 +38,11 @@ _DUPLICATES = 0.5  # share of pages
 _EXACT, _SKIPPED = 0.25, 0.02  # share of duplicates, and of originals
 _FIRST_SECOND = 1_750_000_000
 _SECONDS_PER_RUN = 86_400
-_WORDS = [
-    "harbour",
-    "board",
-    "ferry",
-    "terminal",
-    "council",
-    "budget",
-    "railway",
-    "museum",
-    "school",
-    "festival",
-    "storm",
-    "bridge",
-    "election",
-    "hospital",
-    "market",
-    "library",
-    "stadium",
-    "airport",
-    "forest",
-    "reservoir",
-]
+_WORDS = (
+    *("harbour", "board", "ferry", "terminal", "council", "budget", "railway", "museum", "school"),
+    *("festival", "storm", "bridge", "election", "hospital", "market", "library", "stadium"),
+    *("airport", "forest", "reservoir"),
+)
 
 
 def fill(url: str, number: int) -> None:
