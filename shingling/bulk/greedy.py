@@ -112,7 +112,7 @@ class Greedy:
         decided["state"][self._repeated_id[start:stop]] = REPEATED_ID
         if self._shared is not None:
             rows, buckets = self._shared.of_originals(start, stop)
-            self._decide_near(self._shared, records, decided, _by_row(rows, buckets), start)
+            self._decide_near(self._shared, records, decided, rows, buckets, start)
             kept = decided["original"][rows - start] == NO_ROW
             rows, buckets = rows[kept], buckets[kept]
             order = np.lexsort((rows, buckets))
@@ -125,7 +125,8 @@ class Greedy:
         shared: SharedKeys,
         records: NDArray[Any],
         decided: NDArray[Any],
-        own_buckets: dict[int, list[int]],
+        own_rows: NDArray[np.int64],
+        own_buckets: NDArray[np.int64],
         start: int,
     ) -> None:
         """Attach near-duplicates to their originals.
@@ -136,7 +137,8 @@ class Greedy:
             shared: the keys.
             records: of the block.
             decided: decisions on the block; those on near-duplicates are added.
-            own_buckets: of each row, in which it is found if it is an original.
+            own_rows: rising, and repeated for each of their buckets: int64[n].
+            own_buckets: in which they are found if they are originals: int64[n].
             start: first row of the block.
         """
         stop = start + len(records)
@@ -146,32 +148,38 @@ class Greedy:
         rows, buckets = rows[compared], buckets[compared]
         counts, pairs = self._earlier(rows, buckets)
         self._pool.measure(pairs)
-        room = dict(zip(buckets.tolist(), (MAX_PAGES_PER_KEY - counts).tolist(), strict=True))
-        originals: dict[int, list[int]] = {bucket: [] for bucket in room}  # of this block
+        # Within the block, a bucket matters only if a row behind one of its own looks it up.
+        distinct, keys = np.unique(np.concatenate((own_buckets, buckets)), return_inverse=True)
+        own_keys, keys = np.split(keys, [len(own_rows)])
+        first = np.full(len(distinct), stop)
+        np.minimum.at(first, own_keys, own_rows)
+        is_late = first[keys] < rows
+        rows, keys, counts = rows[is_late], keys[is_late], counts[is_late]
+        room = dict(zip(keys.tolist(), (MAX_PAGES_PER_KEY - counts).tolist(), strict=True))
+        originals: dict[int, list[int]] = {key: [] for key in room}
+        used = np.isin(own_keys, keys)
+        added, looked_up = _by_row(own_rows[used], own_keys[used]), _by_row(rows, keys)
         minima = self._signed.minima(start, stop)
-        looked_up = _by_row(rows, buckets)
         earlier = dict(by_row(pairs.rows))
-        for row in sorted(looked_up.keys() | own_buckets.keys()):
-            if row in looked_up:
-                part = earlier.get(row, slice(0))
-                candidates, equal = pairs.originals[part].tolist(), pairs.equal[part].tolist()
-                met = {other for bucket in looked_up[row] for other in originals[bucket]}
-                if met:
-                    found = np.array(sorted(met))
-                    places = found - start
-                    same = minima[places] == minima[row - start]
-                    own = np.repeat(records[row - start : row - start + 1], len(found))
-                    chosen, counted = self._worth_measuring(same, own, records[places])
-                    candidates += found[chosen].tolist()
-                    equal += counted.tolist()
-                best = self._measurer.choose(row, candidates, equal) if candidates else None
-                if best is not None:
-                    original, both = best
-                    decided[row - start] = NEAR, original, both.resemblance, both.containment
-                    continue
-            for bucket in own_buckets.get(row, ()):
-                if bucket in room and len(originals[bucket]) < room[bucket]:
-                    originals[bucket].append(row)
+        for row in sorted(looked_up.keys() | added.keys() | earlier.keys()):
+            part = earlier.get(row, slice(0))
+            candidates, equal = pairs.originals[part].tolist(), pairs.equal[part].tolist()
+            met = {other for key in looked_up.get(row, ()) for other in originals[key]}
+            if met:
+                found = np.array(sorted(met))
+                same = minima[found - start] == minima[row - start]
+                own = records[row - start : row - start + 1]
+                chosen, counted = self._worth_measuring(same, own, records[found - start])
+                candidates += found[chosen].tolist()
+                equal += counted.tolist()
+            best = self._measurer.choose(row, candidates, equal) if candidates else None
+            if best is not None:
+                original, both = best
+                decided[row - start] = NEAR, original, both.resemblance, both.containment
+                continue
+            for key in added.get(row, ()):
+                if len(originals[key]) < room[key]:
+                    originals[key].append(row)
 
     def _earlier(
         self, rows: NDArray[np.int64], buckets: NDArray[np.int64]
@@ -212,7 +220,7 @@ class Greedy:
 
         Args:
             equal: which minima are equal, bool[n, 84].
-            own: records of the rows, `ROW_RECORD`[n].
+            own: records of the rows, `ROW_RECORD`[n], or of one row for all.
             others: records of the originals, `ROW_RECORD`[n].
 
         Returns:

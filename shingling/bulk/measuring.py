@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import astuple
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -124,7 +123,7 @@ class Measurer:
             except MemoryError:
                 self._fingerprints.clear()
                 self._size = 0
-        found = [(*pair, *astuple(both)) for pair, both in self._measured.items()]
+        found = [(*pair, both.shared, both.a, both.b) for pair, both in self._measured.items()]
         return np.array(found, np.int64).reshape(-1, 5)
 
     def learn(self, measured: NDArray[np.int64]) -> None:

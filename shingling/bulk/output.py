@@ -122,7 +122,7 @@ class Output:
         for start, stop in self._signed.blocks():
             decided = self._greedy.decided(start, stop)
             kept = (decided["original"] == NO_ROW) & (decided["state"] != REPEATED_ID)
-            yield from map(self._signed.line, self._signed.records(start, stop)[kept])
+            yield from self._signed.lines(self._signed.records(start, stop)[kept])
             report(stop)
 
     def _removed(self, start: int, stop: int) -> Iterator[dict[str, Any]]:

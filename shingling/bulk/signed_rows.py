@@ -49,10 +49,12 @@ ROW_RECORD = np.dtype(
         ("id_offset", "<u8"),  # bytes, in `ids`
     ]
 )
-IN_LINES = np.uint64(1 << 63)
+IN_LINES = 1 << 63
 """Bit of an offset: the row is in `lines`, not in its input file."""
 
+_PLACE = ["source", "offset", "length"]  # fields that tell where a row is
 _BLOCK_ROWS = 1 << 13
+_ROWS_PICKED = 1 << 12  # at once
 _MAX_OPEN_FILES = 64
 _MINIMA = np.dtype(("<u4", (FUNCTIONS,)))
 
@@ -181,7 +183,7 @@ class RowsWriter:
         rows["source"] = source
         rows["line"] += np.uint64(before)
         rows["id_offset"] += np.uint64(last.ids)
-        rows["offset"][(rows["offset"] & IN_LINES) != 0] += np.uint64(last.own)
+        rows["offset"][rows["offset"] >= np.uint64(IN_LINES)] += np.uint64(last.own)
         keys = () if signed.keys is None else signed.keys
         contents = {
             "rows": rows,
@@ -229,7 +231,9 @@ class SignedRows:
         self._files = files
         self._text_field = text_field
         self._rows = (folder / "rows").stat().st_size // ROW_RECORD.itemsize
-        self._open_files: dict[str | Path, IO[bytes]] = {}
+        self._rows_file, self._lines_file = str(folder / "rows"), str(folder / "lines")
+        self._open_files: dict[str, IO[bytes]] = {}
+        self._prefetched: dict[int, tuple[int, int, int]] = {}  # what `_PLACE` tells, by row
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Another process opens the same files."""
@@ -281,24 +285,27 @@ class SignedRows:
         ).reshape(-1, *kind.shape)
 
     def _pick(self, name: str, kind: np.dtype[Any], rows: NDArray[Any]) -> NDArray[Any]:
-        if not len(rows):
-            return np.empty((0, *kind.shape), kind.base)
-        # Mapped anew each time: what stays mapped counts as memory of this process.
         shape = (self._rows, *kind.shape)
-        return np.array(np.memmap(self._folder / name, kind.base, "r", shape=shape)[rows])
+        picked = np.empty((len(rows), *kind.shape), kind.base)
+        for start in range(0, len(rows), _ROWS_PICKED):
+            # Mapped anew each time: what stays mapped counts as memory of this process.
+            file = np.memmap(self._folder / name, kind.base, "r", shape=shape)
+            part = slice(start, start + _ROWS_PICKED)
+            picked[part] = file[rows[part]]
+        return picked
 
-    def line(self, record: Any) -> bytes:
-        """Row of a record as a line of JSON."""
-        file, at = self._place(record)
-        file.seek(at)
-        return file.read(int(record["length"]))
+    def lines(self, records: NDArray[Any]) -> Iterator[bytes]:
+        """Yield the rows of records as lines of JSON."""
+        for place in records[_PLACE].tolist():
+            yield self._line(*place)
 
     def prefetch(self, rows: NDArray[np.int64]) -> None:
-        """Ask the system to read the texts of rows ahead."""
+        """Ask the system to read the texts of rows ahead, and remember where they are."""
+        places = self.records_of(rows)[_PLACE].tolist()
+        self._prefetched = dict(zip(rows.tolist(), places, strict=True))
         if hasattr(os, "posix_fadvise"):
-            for record in self.records_of(rows):
-                file, at = self._place(record)
-                length = int(record["length"])
+            for source, offset, length in places:
+                file, at = self._open_line(source, offset)
                 os.posix_fadvise(file.fileno(), at, length, os.POSIX_FADV_WILLNEED)
 
     def text(self, row: int) -> str:
@@ -307,12 +314,15 @@ class SignedRows:
         Raises:
             BulkError: the file has changed since.
         """
-        file = self._open(self._folder / "rows")
-        file.seek(row * ROW_RECORD.itemsize)
-        [record] = np.frombuffer(file.read(ROW_RECORD.itemsize), ROW_RECORD)
+        place = self._prefetched.get(row)
+        if place is None:
+            file = self._open(self._rows_file)
+            file.seek(row * ROW_RECORD.itemsize)
+            record = np.frombuffer(file.read(ROW_RECORD.itemsize), ROW_RECORD)
+            [place] = record[_PLACE].tolist()
         with suppress(ValueError, KeyError, TypeError):
-            return clean(json.loads(self.line(record))[self._text_field])
-        name, line = self.position(record)
+            return clean(json.loads(self._line(*place))[self._text_field])
+        name, line = self.position(self.records(row, row + 1)[0])
         raise BulkError(f"{name}, line {line:,}: the file has changed since it was signed")
 
     def position(self, record: Any) -> tuple[str, int]:
@@ -338,15 +348,19 @@ class SignedRows:
             names.append(name or f"{self.name(source)}:{line}")
         return names
 
-    def _place(self, record: Any) -> tuple[IO[bytes], int]:
-        """File that a row is in, and where."""
-        offset = record["offset"]
-        name = self._files[int(record["source"])]
-        if name is None or offset & IN_LINES:
-            return self._open(self._folder / "lines"), int(offset & ~IN_LINES)
-        return self._open(name), int(offset)
+    def _line(self, source: int, offset: int, length: int) -> bytes:
+        file, at = self._open_line(source, offset)
+        file.seek(at)
+        return file.read(length)
 
-    def _open(self, name: str | Path) -> IO[bytes]:
+    def _open_line(self, source: int, offset: int) -> tuple[IO[bytes], int]:
+        """File that a row is in, and where."""
+        name = self._files[source]
+        if name is None or offset & IN_LINES:
+            return self._open(self._lines_file), offset & ~IN_LINES
+        return self._open(name), offset
+
+    def _open(self, name: str) -> IO[bytes]:
         file = self._open_files.get(name)
         if file is None:
             if len(self._open_files) >= _MAX_OPEN_FILES:

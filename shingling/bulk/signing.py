@@ -350,7 +350,7 @@ class _Rows:
         offset, length = row.offset, row.length
         if is_stored:
             line = to_json(values)
-            offset, length = int(IN_LINES) | self._own_end, len(line)
+            offset, length = IN_LINES | self._own_end, len(line)
             self._own.append(line)
             self._own_end += length
         hashes = (np.frombuffer(one, "<u8") for one in (signature.text_hash, id_hash))

@@ -68,8 +68,10 @@ def _pages(
     is_good = greedy.decided(start, stop)["state"] != REPEATED_ID
     records = signed.records(start, stop)[is_good]
     all_minima = signed.minima(start, stop)[is_good]
-    for name, record, minima in zip(signed.ids(records), records, all_minima, strict=True):
-        values = json.loads(signed.line(record))
+    for name, record, minima, line in zip(
+        signed.ids(records), records, all_minima, signed.lines(records), strict=True
+    ):
+        values = json.loads(line)
         signature = Signature(
             minima,
             int(record["simhash"]),

@@ -31,7 +31,7 @@ PROGRAM = """
 import sys
 import shingling.bulk.files.sources
 from shingling.bulk import Options, deduplicate
-shingling.bulk.files.sources._FILE_PART_BYTES = 5_000
+shingling.bulk.files.sources._PART_BYTES = 5_000
 deduplicate([sys.argv[1]], sys.argv[2], Options(workers=2, extractor="tests.bulk.hostile.slow"))
 """
 
@@ -74,7 +74,7 @@ class StopError(Exception):
 def test_a_run_goes_on_from_every_phase(
     tmp_path: Path, phase: str, method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shingling.bulk.files.sources._FILE_PART_BYTES", 5_000)
+    monkeypatch.setattr("shingling.bulk.files.sources._PART_BYTES", 5_000)
     monkeypatch.setattr("shingling.bulk.greedy._MAX_BLOCK_ROWS", 100)
     monkeypatch.setattr("shingling.bulk.signed_rows._BLOCK_ROWS", 100)
     file = write_lines(tmp_path / "rows.jsonl", ROWS)
@@ -195,7 +195,7 @@ def test_a_worker_that_is_killed_loses_no_row(tmp_path: Path) -> None:
             killed.append(workers[0].pid)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("shingling.bulk.files.sources._FILE_PART_BYTES", 2_000)
+        patch.setattr("shingling.bulk.files.sources._PART_BYTES", 2_000)
         deduplicate(
             [str(file)],
             tmp_path / "out",

@@ -34,13 +34,12 @@ _SUFFIXES = {
     ".parquet": "parquet",
     **dict.fromkeys((".warc", ".tar", ".tgz", ".bz2", ".xz"), "warc"),
 }
-_FILE_PART_BYTES = 1 << 24  # of a file that workers read for themselves
-_MAX_FILE_PARTS = 2048  # of such a file: the parts of a very large one are larger
+_MAX_FILE_PARTS = 2048  # of a file of lines: the parts of a very large one are larger
 _MAX_PART_ROWS = 8192
 _MAX_PART_PAGES = 64
 _PARQUET_ROWS_AT_ONCE = 16
 _CELL_BYTES = 16  # on the way to a worker, besides its text
-_MAX_PART_BYTES = 1 << 23  # of rows that are sent to workers
+_PART_BYTES = 1 << 23  # of rows that a worker signs at once
 _Item = TypeVar("_Item")
 
 
@@ -164,7 +163,7 @@ def _lines(path: Path, size: int) -> Iterator[tuple[Payload, float | None]]:
     """Yield parts of whole lines, which workers read for themselves."""
     with path.open("rb") as file:
         start = 0
-        step = max(_FILE_PART_BYTES, size // _MAX_FILE_PARTS)
+        step = max(_PART_BYTES, size // _MAX_FILE_PARTS)
         while start < size:
             file.seek(min(start + step, size))
             while (piece := file.readline(1 << 20)) and not piece.endswith(b"\n"):
@@ -235,7 +234,7 @@ def _collected(items: Iterable[tuple[_Item, int]], max_items: int) -> Iterator[l
         for item, item_bytes in items:
             waiting.append(item)
             size += item_bytes
-            if len(waiting) == max_items or size >= _MAX_PART_BYTES:
+            if len(waiting) == max_items or size >= _PART_BYTES:
                 yield waiting
                 waiting, size = [], 0
     except _reading_errors() as error:
