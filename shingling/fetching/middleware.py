@@ -192,7 +192,7 @@ class FetchMiddleware:
             if extracted is None:
                 return
             verdict = await self._verdict(response)
-            page = _page(response, extracted[0], requested, links, verdict)
+            page = _page(response, extracted, requested, links, verdict)
             is_copy = verdict is not None and verdict.is_duplicate and verdict.resemblance == 1.0
             self._learn(page, skip, is_copy=is_copy)
         except Exception as error:  # what is not noted is only not learned
@@ -225,7 +225,7 @@ class FetchMiddleware:
             response = await engine.download_async(request)
             if opened is not None and response.status == HTTPStatus.OK and response.url == url:
                 extracted = await opened[0].page(response)
-                page = extracted and _page(response, extracted[0])
+                page = None if extracted is None else _page(response, extracted)
         except Exception as error:  # then nothing is known of it
             self._fail(error)
         self._unlearn(self._shared.learner.note_again(url, page))

@@ -278,8 +278,8 @@ _NAMES_OF = {
 _ALWAYS_TRIED = (HTTPS, WWW, LOWER, FOLD, SLASH, SORT)
 
 
-def changes_of(parts: Parts) -> list[Change]:
-    """List the changes that may be tried on a URL, without those that take a second one to see."""
+def changes_of(parts: Parts, also: Iterable[Change] = ()) -> dict[Change, Parts]:
+    """Try the changes on a URL that one URL alone shows, and some others: what each makes of it."""
     found = [Change(DROP_PARAMETER, name) for name in dict.fromkeys(map(name_of, parts.query))]
     found += [Change(DROP_PATH_PARAMETER, name) for name in path_parameters(parts.segments)]
     found += [Change(DROP_HOST, parts.host.partition(".")[0])]
@@ -291,8 +291,8 @@ def changes_of(parts: Parts) -> list[Change]:
     for last in parts.segments[-1:]:
         found += [Change(DROP_LAST, masked(last)), Change(DROP_EXTENSION, extension(last))]
     named = [one for one in found if all(map(is_nameable, filter(None, one[1:]))) and one.what]
-    tried = dict.fromkeys((*named, *_ALWAYS_TRIED))
-    return [change for change in tried if apply(change, parts) is not None]
+    tried = ((change, apply(change, parts)) for change in (*named, *_ALWAYS_TRIED, *also))
+    return {change: changed for change, changed in tried if changed is not None}
 
 
 def differences(a: Parts, b: Parts) -> tuple[Change, ...] | None:

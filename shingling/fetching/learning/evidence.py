@@ -211,6 +211,10 @@ class Tree:
                 risk = min(risk, loss(prior, node.agreed))
         return risk
 
+    def acts(self, max_risk: float) -> bool:
+        """Whether the risk is small enough somewhere."""
+        return any(self.risk(chain_to(key)) <= max_risk for key in (*self.nodes, *self.pins))
+
     def _has_own_page(self, chain: Sequence[str]) -> bool:
         if self._of_path_alone:
             return chain[min(1, len(chain) - 1)] in self.nodes

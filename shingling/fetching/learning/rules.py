@@ -77,6 +77,7 @@ class SiteRules:
 
     def __init__(self, max_risk: float) -> None:
         self.trees: dict[Change, Tree] = {}
+        self._acting: set[Change] = set()  # somewhere on the site
         self._of_path: list[Change] = []
         self._by_segment: dict[str, list[Change]] = {}
         self._max_risk = max_risk
@@ -140,6 +141,8 @@ class SiteRules:
         for one in parts.query:
             name, _, value = one.partition("=")
             for change in (Change(DROP_PARAMETER, name), Change(DROP_VALUE, name, value)):
+                if change not in self._acting and change not in also:
+                    continue
                 risk = self.risk(change, chain)
                 if risk <= self._max_risk or change in also:
                     steps.append(Step(change, one, risk))
@@ -171,7 +174,7 @@ class SiteRules:
         before = self._acts_on(change, chain)
         if not tree.agree(chain, content, by_urls) or before == self._acts_on(change, chain):
             return False
-        self._reduced.clear()
+        self._renew([change])
         return True
 
     def _acts_on(self, change: Change, chain: tuple[str, ...]) -> list[bool]:
@@ -186,7 +189,7 @@ class SiteRules:
         before = self._acts_on(change, chain)
         if not tree.contradict(chain, content):
             return None
-        self._reduced.clear()
+        self._renew([change])
         after = self._acts_on(change, chain)
         stopped = (key for key, one, two in zip(chain, before, after, strict=True) if one > two)
         return next(stopped, None)
@@ -196,11 +199,11 @@ class SiteRules:
         tree = self._tree(change, pinned=True)
         if tree is None:
             return
-        self._reduced.clear()
         if allowed is None:
             tree.pins.pop(node, None)
         elif len(tree.pins) < _MAX_PINS:
             tree.pins[node] = allowed
+        self._renew([change])
 
     def count(self, skip: Skip) -> None:
         """Count a request that is skipped, or explored."""
@@ -225,7 +228,7 @@ class SiteRules:
             counts = self._counts.setdefault(change, [0, 0])
             counts[0] += row.saved
             counts[1] += row.explored
-        self._reduced.clear()
+        self._renew(self.trees)
 
     def take_changes(self, site: str) -> list[RuleCounts]:
         """Take what has been counted since the last call."""
@@ -271,14 +274,20 @@ class SiteRules:
             if len(self.trees) >= MAX_CHANGES and not self._make_room(pinned):
                 return None
             tree = self.trees[change] = Tree(change)
-            if change.kind not in _OF_QUERY:
-                self._index()
         return tree
 
-    def _index(self) -> None:
-        """Find the changes of a path by their segments, in the order in which they are applied."""
+    def _renew(self, changes: Iterable[Change]) -> None:
+        """Note which changes act, and those of a path by segment, in the order of their kinds."""
+        self._reduced.clear()
+        before = frozenset(self._acting)
+        self._acting &= self.trees.keys()
+        for change in changes:
+            acts = self.trees[change].acts(self._max_risk)
+            (self._acting.add if acts else self._acting.discard)(change)
+        if self._acting == before:
+            return
         self._of_path, self._by_segment = [], {}
-        for change in sorted(self.trees, key=lambda one: ORDER[one.kind]):
+        for change in sorted(self._acting, key=lambda one: ORDER[one.kind]):
             if change.kind in _BY_SEGMENT:
                 self._by_segment.setdefault(change.what, []).append(change)
             elif change.kind not in (*_OF_QUERY, DROP_PATH_PARAMETER):

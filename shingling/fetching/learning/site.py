@@ -13,11 +13,9 @@ from array import array
 from typing import TYPE_CHECKING, NamedTuple
 
 from shingling.fetching.learning.changes import (
-    DROP_LAST,
     EXCHANGE_SEGMENT,
     ONE_PAGE,
     Change,
-    apply,
     changes_of,
     differences,
     read_change,
@@ -27,7 +25,7 @@ from shingling.fetching.learning.evidence import chain_of, is_of_content, is_of_
 from shingling.fetching.learning.looks import Likeness, Noise, links_of, look_of
 from shingling.fetching.learning.pages import Contradiction, Skip
 from shingling.fetching.learning.parts import Parts, split
-from shingling.fetching.learning.recent import Recent, SeenLinks
+from shingling.fetching.learning.recent import Recent
 from shingling.fetching.learning.rules import SiteRules, Step
 
 if TYPE_CHECKING:
@@ -50,6 +48,7 @@ _MAX_SAME_PAGES = 4  # of them, those that are the same, whose links are compare
 _MAX_REDUCED_AT_ONCE = 100  # pages whose keys are made anew with one note
 _MAX_LOST_LINKS = 0.1  # of the links of a page, so that it is the same
 _MANY_LOST_LINKS = 0.5  # so that it is another one
+_MAX_LINKS_KNOWN = 100_000
 _MAX_WITH_NEW_LINKS = 500  # pages whose links may turn out to lead to others
 
 _FIRST_LOOKS = 8  # second ones, of a site that has shown nothing that changes anyway
@@ -99,7 +98,7 @@ class SiteUrls:
         self._by_url: dict[int, int] = {}
         self._by_pair: Recent[int, int] = Recent(_MAX_PAIR_KEYS)
         self._one_content: Recent[object, int] = Recent(_MAX_PATHS)
-        self._links, self._links_of_two = SeenLinks(), SeenLinks()
+        self._links: dict[int, bool] = {}  # whether two pages have had them
         self._with_new_links: list[_Pair] = []
         self._noise = Noise()
         self._wanted: list[str] = []
@@ -160,9 +159,9 @@ class SiteUrls:
         for url in (page.url, *page.requested):
             if one := split(url):
                 self._by_url.setdefault(self.rules.reduce(one).key, number)
-        for link in links_of(look):
-            if (one := split(link)) and self._links.add(self.rules.reduce(one).key):
-                self._links_of_two.add(self.rules.reduce(one).key)
+        for key in map(self._key, links_of(look)):
+            if key in self._links or len(self._links) < _MAX_LINKS_KNOWN:
+                self._links[key] = key in self._links
         self._renew_keys()
         return found
 
@@ -243,8 +242,9 @@ class SiteUrls:
         keys: dict[int, Change | None] = dict.fromkeys(
             map(hash, (reduced, reduced._replace(query=())))
         )
-        for one in (*changes_of(reduced), *self._exchanges(reduced)):
-            keys[self.rules.reduce(reduced, (one,)).key] = one
+        exchanges = [one for one in self.rules.trees if one.kind == EXCHANGE_SEGMENT]
+        for one, changed in changes_of(reduced, exchanges).items():
+            keys[self.rules.reduce(changed).key] = one
         for key, change in keys.items():
             other = self._by_pair.get(key)
             if other is None:
@@ -266,10 +266,6 @@ class SiteUrls:
             return ()
         return tuple(dict.fromkeys(step.change for step in sorted({*a.steps} ^ {*b.steps})))
 
-    def _exchanges(self, parts: Parts) -> list[Change]:
-        exchanges = (one for one in self.rules.trees if one.kind in (EXCHANGE_SEGMENT, DROP_LAST))
-        return [one for one in exchanges if apply(one, parts) is not None]
-
     def _has_one_content(self, place: object, content: int) -> bool:
         """Note a content of a path or value; whether it has had no other, and several URLs."""
         before = self._one_content.get(place)
@@ -290,21 +286,26 @@ class SiteUrls:
         """Whether a page adds nothing to the earlier one; None where nobody can tell yet."""
         likeness = self._likeness(pair)
         if likeness is Likeness.SAME:
-            return True if self._lost_links(pair, self._links) <= _MAX_LOST_LINKS else None
+            return True if self._lost_links(pair, 1) <= _MAX_LOST_LINKS else None
         return False if likeness is Likeness.OTHER else None
 
-    def _lost_links(self, pair: _Pair, known: SeenLinks) -> float:
-        """Share of the links of a page that neither the earlier one has nor is known."""
+    def _lost_links(self, pair: _Pair, pages: int) -> float:
+        """Share of the links of a page that neither the earlier one has nor so many others."""
         before = self._looks.get(pair.number)
         links = links_of(pair.look)
         if before is None or not links or before.links == pair.look.links:
             return 0.0
         there = set(links_of(before))
-        unknown = [one for one in links if one not in there and self._key(one) not in known]
+        unknown = [one for one in links if one not in there and self._pages_with(one) < pages]
         if len(unknown) > _MAX_LOST_LINKS * len(links):
             keys = {self._key(link, pair.changes) for link in there}
             unknown = [link for link in unknown if self._key(link, pair.changes) not in keys]
         return len(unknown) / len(links)
+
+    def _pages_with(self, link: str) -> int:
+        """Count the pages that have shown a link: none, one, or more."""
+        are_two = self._links.get(self._key(link))
+        return 0 if are_two is None else 1 + are_two
 
     def _key(self, link: str, changes: tuple[Change, ...] = ()) -> int:
         parts = split(link)
@@ -412,15 +413,14 @@ class SiteUrls:
         waiting, self._with_new_links = self._with_new_links, []
         found: list[Contradiction] = []
         for pair in waiting:
-            if self._lost_links(pair, self._links_of_two) >= _MANY_LOST_LINKS:
+            if self._lost_links(pair, 2) >= _MANY_LOST_LINKS:
                 found += self._contradict(pair, self._riskiest(pair))
         return found
 
     def _believe_redirects(self, page: FetchedPage, parts: Parts) -> None:
-        look = look_of(page)
         for url in page.requested:
             before = split(url)
-            for change in (before and look and differences(before, parts)) or ():
+            for change in (before and differences(before, parts)) or ():
                 chain = chain_of(self.rules.reduce(parts, (change,)).parts.segments)
                 if self.rules.agree(change, chain, self._contents[-1]):
                     self._left_to_reduce = len(self._urls)

@@ -138,19 +138,12 @@ class DocumentExtractor:
         )
         return page, extraction
 
-    async def page(self, response: Response) -> tuple[Extraction, str | None] | None:
-        """Extract the page of a response, and the URL that it declares as canonical.
-
-        Returns:
-            None where it is not HTML, or too large.
-        """
+    async def page(self, response: Response) -> Extraction | None:
+        """Extract the page of a response; None where it is not HTML, or too large."""
         fetched = fetched_page(response)
         if fetched is None or len(fetched.body) > self._settings.max_bytes:
             return None
-        extraction = (await self._shared_body(fetched, response.url, response)).extraction
-        if b"canonical" not in response.body:
-            return extraction, None
-        return extraction, (await self._head(response)).canonical
+        return (await self._shared_body(fetched, response.url, response)).extraction
 
     async def main_text(
         self, document: Document, response: Response | None, extraction: Extraction
