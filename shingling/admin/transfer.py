@@ -365,7 +365,8 @@ def _page_fields(
     follows = type(original_url) is str and head_of_original is None
     follows = follows and scope_of_original == values["scope"]
     standing = _standing(values, follows=follows)
-    if any(values[column] != value for column, value in standing.items()):
+    # A containment without a resemblance is harmless.
+    if any(values[column] != standing[column] for column in standing.keys() - {"containment"}):
         note("group", name)
     values |= standing
     if values["run_id"] not in known_runs:
