@@ -28,7 +28,7 @@ from rich.table import Table
 
 from benchmarks import peers
 from benchmarks.data import data_folder
-from benchmarks.pairs import DEFAULT_CACHE, PROCESSES, SETS, labelled_pairs
+from benchmarks.pairs import SETS, labelled_pairs
 from shingling import compare
 from shingling.tuning.evaluation import (
     Quality,
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
     Score: TypeAlias = Callable[[str, str], float]
 
+_PROCESSES = 2
 _LEAST_WIDTH = 160  # of a table, also where the terminal is narrower, or a pipe
 
 
@@ -157,7 +158,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--data", help="folder of the labelled data (default: DEDUP_DATA)")
     parser.add_argument("--only", default=",".join(SETS), help="sets, with commas between")
-    parser.add_argument("--cache", type=Path, default=DEFAULT_CACHE, help="for extracted texts")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     names = options.only.split(",")
@@ -166,9 +166,9 @@ def main() -> None:
     folder = data_folder(options.data)
     console = Console(width=max(Console().width, _LEAST_WIDTH), highlight=False)
     results: dict[str, dict[str, Any]] = {}
-    with ProcessPoolExecutor(PROCESSES) as pool:
+    with ProcessPoolExecutor(_PROCESSES) as pool:
         for name in names:
-            pairs = labelled_pairs(folder, name, options.cache)
+            pairs = labelled_pairs(folder, name)
             same = sum(pair.same for pair in pairs)
             results[name] = {
                 "pairs": len(pairs),

@@ -9,10 +9,7 @@ of its own, in the order of the manifest, as a crawl of one site with the defaul
 symbols or numbers are not those of the original. Titles are those of the pages; under "names",
 the pages of llvm-docs have the names of their files for titles, since generated pages share theirs.
 
-Halves: of the releases of each kind, sorted by name, every second one (the guide: every second
-language) is `tune`, on which rules are chosen; the others are `report`.
-
-    python -m benchmarks.releases [--data DIR] [--half tune|report] [--cache DIR] [--json FILE]
+    python -m benchmarks.releases [--data DIR] [--json FILE]
 """
 
 from __future__ import annotations
@@ -41,8 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 MOST = 0.002  # of the pages of a release, flagged under another title
-TUNE, REPORT = "tune", "report"
-DEFAULT_CACHE = Path(gettempdir()) / "shingling-releases"
+CACHE = Path(gettempdir()) / "shingling-releases"
 _BATCH = 64
 _APACHE = re.compile(r"apache2-doc/doc/apache2-doc/manual/([a-z]{2}(?:-[a-z]{2})?)/")
 
@@ -60,7 +56,6 @@ class Count:
     """How many pages of a release there are, and are flagged."""
 
     release: str
-    half: str
     pages: int
     flagged: int
     titled: int
@@ -92,8 +87,8 @@ def _read(page: tuple[str, bytes]) -> Read:
     return Read(file, main.title, main.text)
 
 
-def readings(folder: Path, name: str, cache: Path) -> list[Read]:
-    """Return what is read from the pages of a set; it is kept in the folder `cache`."""
+def readings(folder: Path, name: str) -> list[Read]:
+    """Return what is read from the pages of a set; it is kept in the folder `CACHE`."""
 
     def read() -> list[Read]:
         files = [row["file"] for row in rows_of(folder / name / "manifest.jsonl.gz")]
@@ -101,7 +96,7 @@ def readings(folder: Path, name: str, cache: Path) -> list[Read]:
         with ProcessPoolExecutor() as pool:
             return [*pool.map(_read, [(file, bodies[file]) for file in files], chunksize=16)]
 
-    file = cache / f"{name}-trafilatura-{version('trafilatura')}.json.gz"
+    file = CACHE / f"{name}-trafilatura-{version('trafilatura')}.json.gz"
     return [Read(*row) for row in kept(file, read)]
 
 
@@ -128,29 +123,13 @@ def releases(name: str, pages: Iterable[Read]) -> dict[str, list[Read]]:
     return dict(sorted(found.items()))
 
 
-def halves(names: Iterable[str]) -> dict[str, str]:
-    """Return the half of each release: every second one, or one of every second language."""
-    groups: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for name in names:
-        kind = kind_of(name)
-        rest = name.removeprefix(kind).split()
-        # Architectures of one language have much the same pages.
-        groups[kind][rest[0] if kind == "installation-guide" else " ".join(rest)].append(name)
-    return {
-        name: (TUNE, REPORT)[number % 2]
-        for kind in groups.values()
-        for number, of in enumerate(sorted(kind))
-        for name in kind[of]
-    }
-
-
 def kind_of(release: str) -> str:
     """Return what kind of release one is, by its name."""
     name, _, rest = release.partition(" ")
     return f"{name} names" if rest.startswith("names ") else name
 
 
-def count(release: str, half: str, pages: Sequence[Read]) -> Count:
+def count(release: str, pages: Sequence[Read]) -> Count:
     """Decide the pages of a release, and return how many are flagged with what."""
     checked = [
         Page(f"https://manual.example/{page.file}", page.text, title=page.title) for page in pages
@@ -172,25 +151,25 @@ def count(release: str, half: str, pages: Sequence[Read]) -> Count:
         (page, other) for page, other in titled if symbols(page.text) != symbols(other.text)
     ]
     counts = map(len, (pages, flagged, titled, reworded, differing))
-    return Count(release, half, *counts)
+    return Count(release, *counts)
 
 
 def table(counts: Sequence[Count]) -> Table:
-    """Return the table of all kinds of releases by half, and of releases with flagged titles."""
+    """Return the table of all kinds of releases."""
     shown = Table(box=None, pad_edge=False)
-    columns = ("half", "releases", "pages", "flagged", "titled", "reworded", "symbols", "worst")
+    columns = ("releases", "pages", "flagged", "titled", "reworded", "symbols", "worst")
     for place, name in enumerate(("", *columns)):
-        shown.add_column(name, justify="right" if place > 1 else "left", no_wrap=True)
+        shown.add_column(name, justify="right" if place else "left", no_wrap=True)
     kinds = defaultdict(list)
     for one in counts:
-        kinds[kind_of(one.release), one.half].append(one)
-    for (kind, half), members in sorted(kinds.items()):
+        kinds[kind_of(one.release)].append(one)
+    for kind, members in sorted(kinds.items()):
         sums = [
             sum(getattr(one, name) for one in members)
             for name in ("pages", "flagged", "titled", "reworded", "symbols")
         ]
         worst = max(one.titled / one.pages for one in members)
-        shown.add_row(kind, half, str(len(members)), *map(str, sums), f"{worst:.2%}")
+        shown.add_row(kind, str(len(members)), *map(str, sums), f"{worst:.2%}")
     return shown
 
 
@@ -198,27 +177,18 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--data", help="folder of the labelled data (default: DEDUP_DATA)")
-    parser.add_argument("--half", choices=[TUNE, REPORT], help="one half of the releases only")
-    parser.add_argument("--cache", type=Path, default=DEFAULT_CACHE, help="for main texts")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     folder = data_folder(options.data)
     found: dict[str, list[Read]] = {}
     for name in ("installation-guide", "llvm-docs", "docs-multilang"):
-        found.update(releases(name, readings(folder, name, options.cache)))
-    of = halves(found)
-    counts = [
-        count(release, of[release], pages)
-        for release, pages in found.items()
-        if options.half in (None, of[release])
-    ]
+        found.update(releases(name, readings(folder, name)))
+    counts = [count(release, pages) for release, pages in found.items()]
     console = Console(width=120, highlight=False, markup=False)
     console.print(table(counts))
-    for half in (TUNE, REPORT):
-        missed = [one.release for one in counts if one.half == half and not one.met]
-        said = f"missed by {', '.join(missed)}" if missed else "met"
-        if any(one.half == half for one in counts):
-            console.print(f"{half}: at most {MOST:.1%} of each release, none by a symbol: {said}")
+    missed = [one.release for one in counts if not one.met]
+    said = f"missed by {', '.join(missed)}" if missed else "met"
+    console.print(f"at most {MOST:.1%} of each release, none by a symbol: {said}")
     if options.json:
         rows: list[dict[str, Any]] = [asdict(one) for one in counts]
         options.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")

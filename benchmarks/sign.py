@@ -6,7 +6,7 @@ make a SimHash and an exact hash of each text besides, and fold what Unicode say
 letters; the others get words by `text.lower().split()`, and hash shingles of words joined by
 blanks.
 
-    python -m benchmarks.sign [--words 1000] [--texts 100] [--rounds 7] [--set mccormick]
+    python -m benchmarks.sign [--words 1000] [--texts 100] [--rounds 7]
         [--data DIR] [--json FILE]
 """
 
@@ -27,8 +27,7 @@ from datasketch import MinHash
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.data import data_folder
-from benchmarks.pairs import labelled_pairs
+from benchmarks.data import data_folder, rows_of
 from shingling import Scheme, sign
 from shingling.kernel import COMPILED
 from shingling.sketch import FUNCTIONS
@@ -86,14 +85,10 @@ def candidates() -> dict[str, tuple[Work, Work]]:
     return found
 
 
-def texts_of(data: Path, name: str, words: int, count: int) -> list[str]:
-    """Return so many texts of so many words, made of the labelled ones, one after the other."""
-    pool = [
-        word
-        for pair in labelled_pairs(data, name)
-        for text in (pair.a, pair.b)
-        for word in text.split(" ")
-    ]
+def texts_of(data: Path, words: int, count: int) -> list[str]:
+    """Return so many texts of so many words, made of real articles, one after the other."""
+    rows = rows_of(data / "mccormick" / "articles_1000.jsonl.gz")
+    pool = [word for row in rows for word in row["text"].split(" ")]
     pool *= -(-words * count // len(pool))
     return [" ".join(pool[at * words : (at + 1) * words]) for at in range(count)]
 
@@ -123,11 +118,10 @@ def main() -> None:
     parser.add_argument("--words", type=int, default=1000)
     parser.add_argument("--texts", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--set", default="mccormick", help="of the labelled data")
     parser.add_argument("--data", help="folder of the labelled data (default: DEDUP_DATA)")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    texts = texts_of(data_folder(options.data), options.set, options.words, options.texts)
+    texts = texts_of(data_folder(options.data), options.words, options.texts)
     figures = measure(texts, options.rounds)
     fastest = min(one["text"] for one in figures.values())
     table = Table("ms a text", "from text", "/ fastest", "from ready shingles", box=None)
@@ -142,9 +136,7 @@ def main() -> None:
     length = statistics.mean(map(len, texts))
     about = f"{len(texts)} texts of {options.words} words ({length:,.0f} characters)"
     console = Console(width=110)
-    console.print(
-        f"{options.set}: {about}, best of {options.rounds} rounds", table, targets, sep="\n"
-    )
+    console.print(f"{about}, best of {options.rounds} rounds", table, targets, sep="\n")
     if options.json:
         options.json.write_text(json.dumps(figures, indent=1), encoding="utf-8")
 

@@ -14,14 +14,15 @@ import json
 import subprocess
 import sys
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from threading import Thread
 
 from rich.console import Console
 from rich.table import Table
+
+from tests.support.pages import html
+from tests.support.serving import serving
 
 MOST = {"new": 0.8, "again": 0.8, "off": 0.1}  # seconds longer than without
 _SPIDER = """
@@ -34,10 +35,6 @@ class Spider(scrapy.Spider):
         yield {"url": response.url, "heading": response.css("h1::text").get()}
 """
 _WORDS = " ".join(f"word{number}" for number in range(300))
-_PAGE = (
-    "<html><head><title>A page</title></head><body>"
-    f"<article><h1>A page</h1><p>{_WORDS}</p></article></body></html>"
-).encode()
 _ADDON = ("-s", 'ADDONS={"shingling.Addon": 500}')
 VARIANTS = {
     "without": (),
@@ -45,18 +42,6 @@ VARIANTS = {
     "again": _ADDON,
     "off": (*_ADDON, "-s", "DEDUP_ENABLED=0"),
 }
-
-
-class _Handler(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        """Answer with the page, whatever is asked for."""
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
-        self.end_headers()
-        self.wfile.write(_PAGE)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (as inherited)
-        """Say nothing."""
 
 
 def crawl(folder: Path, arguments: tuple[str, ...]) -> float:
@@ -75,26 +60,17 @@ def crawl(folder: Path, arguments: tuple[str, ...]) -> float:
 
 def measure(rounds: int) -> dict[str, list[float]]:
     """Return the seconds of every variant in each round."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    thread = Thread(target=server.serve_forever)
-    thread.start()
-    url = f"http://127.0.0.1:{server.server_port}/"
     seconds: dict[str, list[float]] = {name: [] for name in VARIANTS}
-    try:
-        with TemporaryDirectory() as temporary:
-            folder = Path(temporary)
-            spider = _SPIDER.replace('name = "one"', f'name = "one"\n    start_urls = ["{url}"]')
-            (folder / "one.py").write_text(spider)
-            crawl(folder, VARIANTS["new"])  # byte code, and what the machine keeps in memory
-            for _ in range(rounds):
-                for store in folder.glob("dedup.db*"):
-                    store.unlink()
-                for name, arguments in VARIANTS.items():
-                    seconds[name].append(crawl(folder, arguments))
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with serving({"/": html(_WORDS)}) as server, TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        start = f'name = "one"\n    start_urls = ["{server.url}/"]'
+        (folder / "one.py").write_text(_SPIDER.replace('name = "one"', start))
+        crawl(folder, VARIANTS["new"])  # byte code, and what the machine keeps in memory
+        for _ in range(rounds):
+            for store in folder.glob("dedup.db*"):
+                store.unlink()
+            for name, arguments in VARIANTS.items():
+                seconds[name].append(crawl(folder, arguments))
     return seconds
 
 

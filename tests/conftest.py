@@ -30,9 +30,7 @@ _MARKERS = {
         "plugin/faults/",
         "plugin/projects/",
         "repository/crawler/",
-        "repository/docs/test_demo.py",
         "repository/docs/test_how_to.py",
-        "repository/docs/test_tutorial.py",
         "repository/packaging/test_wheel.py",
     ),
     "slow": (

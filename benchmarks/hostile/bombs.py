@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from benchmarks.hostile.project import Events, Project, Target, peaks_of
 from benchmarks.hostile.server import Reply, serving
-from benchmarks.hostile.watch import PAUSE
+from benchmarks.hostile.spider import PAUSE
 from tests.hostile.bombs import BOMBS
 from tests.support.pages import article, html
 

@@ -24,7 +24,7 @@ _SETTINGS = """
 BOT_NAME = "attacked"
 SPIDER_MODULES = ["benchmarks.hostile.spider"]
 ADDONS = {"shingling.Addon": 500}
-EXTENSIONS = {"benchmarks.hostile.watch.Watch": 0}
+EXTENSIONS = {"benchmarks.hostile.spider.Watch": 0}
 TELNETCONSOLE_ENABLED = False
 REMOTE_CONTROL_ENABLED = False
 """

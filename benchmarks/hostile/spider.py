@@ -1,21 +1,32 @@
-"""The spider of these crawls: one item a page, of a list of URLs."""
+"""The spider of these crawls, one item a page of a list, and an extension that notes what happens.
+
+Each line of the file `WATCH_FILE` is a JSON object with `what` and `at`, the seconds of the
+machine's monotonic clock, which other processes can compare. Nothing is kept in memory.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
 import re
+import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import scrapy
 from scrapy import signals
 
+from shingling.plugin.drops import DuplicatePage
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
-    from scrapy.http import Response
+    from scrapy.crawler import Crawler
+    from scrapy.http import Request, Response
     from twisted.python.failure import Failure
+
 
 _CANONICAL = re.compile(rb'<link rel="canonical" href="([^"]*)"')
 
@@ -78,3 +89,86 @@ class ListSpider(scrapy.Spider):
             number=request.cb_kwargs["number"],
             error=type(failure.value).__name__,
         )
+
+
+PAUSE = 0.005  # seconds between two looks at the event loop
+_LAGS_AT_ONCE = 200
+
+
+class Watch:
+    """Writes events.
+
+    `response`, `out` (an item came out of all pipelines), `dropped`, `failed`, and `lags`
+    (milliseconds for which the event loop did not come to what was due).
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._file = os.open(
+            crawler.settings["WATCH_FILE"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644
+        )
+        self._task: asyncio.Task[None] | None = None
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Make the watch of a crawl."""
+        watch = cls(crawler)
+        for signal, method in (
+            (signals.spider_opened, watch._opened),
+            (signals.response_received, watch._response),
+            (signals.item_scraped, watch._out),
+            (signals.item_dropped, watch._dropped),
+            (signals.item_error, watch._error),
+            ("benchmark_failed", watch._failed),
+            (signals.spider_closed, watch._closed),
+        ):
+            crawler.signals.connect(method, signal)
+        return watch
+
+    def _write(self, what: str, **values: Any) -> None:
+        # At once, so that a killed crawl has written all that it has done.
+        line = json.dumps({"what": what, "at": time.monotonic(), **values}) + "\n"
+        os.write(self._file, line.encode())
+
+    def _opened(self) -> None:
+        self._write("opened", pid=os.getpid())
+        self._task = asyncio.ensure_future(self._look())
+
+    def _response(self, response: Response, request: Request) -> None:
+        self._write("response", number=request.cb_kwargs["number"], url=response.url)
+
+    def _out(self, item: Any) -> None:
+        verdict = item.dedup or {}
+        named = {name: verdict.get(name) for name in ("status", "reason", "original")}
+        self._write("out", number=item.number, url=item.url, **named)
+
+    def _dropped(self, item: Any, exception: Exception) -> None:
+        named = {"reason": type(exception).__name__}
+        if isinstance(exception, DuplicatePage):
+            verdict = exception.verdict.as_dict()
+            named = {name: verdict[name] for name in ("status", "reason", "original")}
+        self._write("dropped", number=item.number, url=item.url, **named)
+
+    def _error(self, item: Any, failure: Any) -> None:
+        self._write("error", number=item.number, error=str(failure.value)[:300])
+
+    def _failed(self, number: int, error: str) -> None:
+        self._write("failed", number=number, error=error)
+
+    async def _look(self) -> None:
+        lags: list[float] = []
+        try:
+            while True:
+                due = time.perf_counter() + PAUSE
+                await asyncio.sleep(PAUSE)
+                lags.append(round(1000 * (time.perf_counter() - due), 2))
+                if len(lags) >= _LAGS_AT_ONCE or lags[-1] > 10:
+                    self._write("lags", ms=lags)
+                    lags = []
+        finally:  # the end of the crawl
+            self._write("lags", ms=lags)
+
+    async def _closed(self, reason: str) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+        self._write("closed", reason=reason)

@@ -20,7 +20,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 
 from scrapy.exceptions import UsageError
 
-from shingling.admin.records import PAGE_FIELDS, Record
+from shingling.admin.records import KINDS, PAGE_FIELDS, Record
 from shingling.console.output import json_text
 from shingling.errors import RecordError, ShinglingError, require
 from shingling.extraction.lines import Line, csv_lines, json_lines, reading_errors, unpacked
@@ -50,7 +50,6 @@ _SUFFIXES = {
     ".csv": "csv",
     ".parquet": "parquet",
 }
-_KINDS = ("store", "run", "review", *kept_rows(), "page", "template", "end")
 # A field of each kind of record, and the column of CSV that holds records as JSON.
 _COLUMNS_OF_PAGES = {"minima", "simhash", "text_hash"}
 _FIELDS_OF_RECORDS = {"data", "format", "settings", "same", "minima", "blocks", "pages", "node"}
@@ -68,11 +67,10 @@ def format_of(name: str, asked: str | None) -> str:
         return "jsonl"
     suffix = Path(name.lower().removesuffix(".gz")).suffix
     if suffix == ".parquet" and name.lower().endswith(".gz"):
-        raise UsageError("Parquet files are packed as they are, without .gz", print_help=False)
+        raise UsageError("Parquet files are packed as they are, without .gz")
     if suffix not in _SUFFIXES:
         raise UsageError(
             f"{name}: the name tells no format; give --format {', '.join(FORMATS)}",
-            print_help=False,
         )
     return _SUFFIXES[suffix]
 
@@ -159,7 +157,7 @@ def is_record(line: Line) -> bool:
     """Whether a line is a record of a store, not an item of a feed."""
     if line.values.keys() >= _COLUMNS_OF_PAGES:
         return True
-    return line.values.get("record") in _KINDS and not _FIELDS_OF_RECORDS.isdisjoint(line.values)
+    return line.values.get("record") in KINDS and not _FIELDS_OF_RECORDS.isdisjoint(line.values)
 
 
 def _from_json(values: dict[str, Any], where: str) -> Record:

@@ -6,6 +6,7 @@ import asyncio
 import math
 from collections import Counter
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain, islice
@@ -30,7 +31,7 @@ from shingling.store.model import FIRST_SECOND, LAST_SECOND
 from shingling.store.schema.rows import ORIGINS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Generator, Iterable, Iterator
 
     from shingling.admin.records import Header, Record
     from shingling.console.progress import Show
@@ -74,16 +75,6 @@ class Problems:
             self.first.append((where, problem))
 
 
-class _Item(NamedTuple):
-    """What an item says of its page."""
-
-    url: str
-    fetched_page: Fetched
-    title: str | None
-    language: str | None
-    fetched: float | None
-
-
 @contextmanager
 def _import_run(store: Store, settings: DedupSettings) -> Iterator[Run]:
     """Record an import as a run."""
@@ -124,7 +115,8 @@ def merge(
             if batch[0].kind == "review":
                 take_reviews(session, batch, settings.rules)
             elif batch[0].kind in kept_rows():
-                merge_kept = partial(kept_rows()[batch[0].kind].merge, records=_fields(batch))
+                fields = [record.fields for record in batch]
+                merge_kept = partial(kept_rows()[batch[0].kind].merge, records=fields)
                 session.database.write(merge_kept)
             elif batch[0].kind == "page":
                 kept = [record for record in batch if not (anew and _lacks_text(record, problems))]
@@ -167,8 +159,8 @@ def decide_feed(
         settings.max_bytes,
         worker_memory=settings.worker_memory,
     )
-    items = _items(lines, fields, problems)
-    with closing(_feed_batches(items, extractor, settings, spider)) as found:
+    items = _items(lines, fields, _scope_by(settings, spider), problems)
+    with closing(_feed_batches(items, extractor, settings)) as found:
         first = next(found, None)
         if first is None:
             return counts, problems
@@ -229,10 +221,6 @@ def _page(record: Record, scheme: str | None) -> Page:
     )
 
 
-def _fields(records: Iterable[Record]) -> list[Mapping[str, Any]]:
-    return [record.fields for record in records]
-
-
 def _seen(records: Iterable[Record], verdicts: Iterable[Verdict]) -> Iterator[tuple[int, int, int]]:
     for record, verdict in zip(records, verdicts, strict=True):
         if verdict.page_id is not None:
@@ -240,16 +228,25 @@ def _seen(records: Iterable[Record], verdicts: Iterable[Verdict]) -> Iterator[tu
 
 
 def _feed_batches(
-    items: Iterator[_Item], extractor: PageExtractor, settings: DedupSettings, spider: str | None
+    items: Iterator[tuple[Page, Fetched]], extractor: PageExtractor, settings: DedupSettings
 ) -> Generator[list[Page]]:
     """Yield the pages of items in batches: HTML is extracted in worker processes, as in a crawl."""
-    scope_of = _scope_by(settings, spider)
     # The whole batch is waited for: a slow page need not let others go first.
     pool = ExtractionPool(extractor, settings.workers, settings.timeout, slow_seconds=math.inf)
     with closing(pool), asyncio.Runner() as runner:
         while batch := list(islice(items, _PAGES_PER_TRANSACTION)):
-            found = runner.run(_extract(pool, [item.fetched_page for item in batch]))
-            yield [_feed_page(item, one, scope_of) for item, one in zip(batch, found, strict=True)]
+            found = runner.run(_extract(pool, [fetched for _, fetched in batch]))
+            yield [
+                replace(
+                    page,
+                    text=extraction.text,
+                    signature=extraction.signature,
+                    title=page.title or extraction.title,
+                    language=page.language or extraction.language,
+                    reason=extraction.reason,
+                )
+                for (page, _), extraction in zip(batch, found, strict=True)
+            ]
 
 
 async def _extract(pool: ExtractionPool, pages: list[Fetched]) -> list[Extraction]:
@@ -266,41 +263,41 @@ async def _extract(pool: ExtractionPool, pages: list[Fetched]) -> list[Extractio
     return await asyncio.gather(*map(extract, pages))
 
 
-def _items(lines: Iterable[Line], fields: Fields, problems: Problems) -> Iterator[_Item]:
+def _items(
+    lines: Iterable[Line], fields: Fields, scope_of: Callable[[str], str], problems: Problems
+) -> Iterator[tuple[Page, Fetched]]:
+    """Yield the pages of items, each with what its text is to be extracted from."""
     for line in lines:
-        item = line.problem or _item(line.values, fields)
-        if isinstance(item, str):
-            problems.add(f"line {line.number:,}", item)
-        else:
-            yield item
+        try:
+            if line.problem:
+                raise BadRowError(line.problem)
+            yield _item(line.values, fields, scope_of)
+        except BadRowError as error:
+            problems.add(f"line {line.number:,}", str(error))
 
 
-def _item(values: dict[str, Any], fields: Fields) -> _Item | str:
-    """Page of an item, or what is wrong with it."""
+def _item(
+    values: dict[str, Any], fields: Fields, scope_of: Callable[[str], str]
+) -> tuple[Page, Fetched]:
     url = values.get(fields.url)
     if not isinstance(url, str) or not url.strip():
-        try:
-            url = id_of(values, fields.ids)
-        except BadRowError as error:
-            return str(error)
+        url = id_of(values, fields.ids)
         if url is None:
-            return f"no {' or '.join((fields.url, *fields.ids))}"
+            raise BadRowError(f"no {' or '.join((fields.url, *fields.ids))}")
     for name, is_html in ((fields.text, False), (fields.html, True)):
         body = values.get(name)
         if isinstance(body, str) and body.strip():
-            page = Fetched(body, is_html=is_html, url=url)
+            fetched = Fetched(body, is_html=is_html, url=url)
             break
     else:
-        return f"neither {fields.text} nor {fields.html}"
-    fetched = values.get(fields.time) if fields.time else None
-    if fetched in (None, ""):
-        seconds = None
-    else:
-        seconds = _seconds(fetched)
-        if seconds is None:
-            return f"{fields.time} is no time in ISO 8601 or seconds since 1970"
+        raise BadRowError(f"neither {fields.text} nor {fields.html}")
+    moment = values.get(fields.time) if fields.time else None
+    seconds = None if moment in (None, "") else _seconds(moment)
+    if seconds is None and moment not in (None, ""):
+        raise BadRowError(f"{fields.time} is no time in ISO 8601 or seconds since 1970")
     title, language = (_string(values.get(name)) for name in ("title", "language"))
-    return _Item(url, page, title, language, seconds)
+    page = Page(url, title=title, language=language, scope=scope_of(url), fetched=seconds)
+    return page, fetched
 
 
 def _seconds(value: Any) -> float | None:
@@ -319,19 +316,6 @@ def _seconds(value: Any) -> float | None:
 
 def _string(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
-
-
-def _feed_page(item: _Item, extraction: Extraction, scope_of: Callable[[str], str]) -> Page:
-    return Page(
-        url=item.url,
-        text=extraction.text,
-        signature=extraction.signature,
-        title=item.title or extraction.title,
-        language=item.language or extraction.language,
-        scope=scope_of(item.url),
-        fetched=item.fetched,
-        reason=extraction.reason,
-    )
 
 
 def _scope_by(settings: DedupSettings, spider: str | None) -> Callable[[str], str]:

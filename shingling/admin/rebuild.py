@@ -43,10 +43,12 @@ from shingling.text.canonical import WordsLeft
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from sqlalchemy import Connection, Table
+    from sqlalchemy import Connection
 
     from shingling.store.backends.base import Database
+    from shingling.store.model import IndexShape
     from shingling.store.schema.rows import Row
+    from shingling.store.session import Session
 
     Ids = np.ndarray[tuple[int], np.dtype[np.int64]]
 
@@ -55,6 +57,8 @@ _IDS_READ_AT_ONCE = 10_000
 _MAX_EXAMPLES = 20
 
 _ORDER = select(pages.c.id).order_by(pages.c.first_seen, pages.c.id)
+_STATE = select(scheme_table.c.rebuilding)
+_TEXTS_KEPT = select(func.count(), func.count(texts.c.zlib)).select_from(pages.outerjoin(texts))
 
 
 class Change(NamedTuple):
@@ -108,14 +112,7 @@ class Plan:
     scheme: Scheme
     dry_run: bool = False
 
-    @classmethod
-    def stored(cls, raw: str) -> Plan:
-        """Plan of a rebuild that has begun."""
-        shown = json.loads(raw)
-        scheme = Scheme.from_json(json.dumps(shown["scheme"]))
-        return cls(shown["decide"], Rules(**shown["rules"]), scheme, shown["dry_run"])
-
-    def shown(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """Plan as the store keeps it."""
         shown = {"decide": self.decide, "rules": asdict(self.rules), "dry_run": self.dry_run}
         return {**shown, "scheme": json.loads(self.scheme.to_json())}
@@ -123,23 +120,25 @@ class Plan:
 
 def read_plan(connection: Connection) -> Plan | None:
     """Plan of a rebuild that has not ended, or None."""
-    raw = connection.scalar(select(scheme_table.c.rebuilding))
-    return None if raw is None else Plan.stored(raw)
+    raw = connection.scalar(_STATE)
+    if raw is None:
+        return None
+    kept = json.loads(raw)
+    scheme = Scheme.from_json(json.dumps(kept["scheme"]))
+    return Plan(kept["decide"], Rules(**kept["rules"]), scheme, kept["dry_run"])
 
 
 class Rebuild:
     """A rebuild that is under way.
 
     Args:
-        database: of the store.
-        stored: the scheme of its signatures as they are.
+        session: of the store.
         plan: what it is to do.
     """
 
-    def __init__(self, database: Database, stored: Scheme, plan: Plan) -> None:
-        self._database = database
-        self._stored = stored
-        self._plan = plan
+    def __init__(self, session: Session, plan: Plan) -> None:
+        self._session, self._plan = session, plan
+        self._database, self._stored = session.database, session.scheme
         self._index = Index.for_rules(plan.rules, plan.scheme)
         self._site_cache = SiteCache()
         self._words_left = WordsLeft(plan.scheme.canonical)
@@ -147,7 +146,7 @@ class Rebuild:
 
     def run(
         self, progress: Callable[[int, int], None] | None = None
-    ) -> tuple[Index, Changes | None]:
+    ) -> tuple[IndexShape, Changes | None]:
         """Run it, or what is left of it.
 
         Args:
@@ -174,26 +173,40 @@ class Rebuild:
             self._database.write(self._drop, alone=True)
         else:
             self._database.write(self._finish, alone=True)
-        return self._index, changes
+            self._session.index, self._session.scheme = self._index, self._plan.scheme
+        return self._index.shape, changes
 
     def _begin(self, connection: Connection) -> None:
-        raw = connection.scalar(select(scheme_table.c.rebuilding))
+        raw = connection.scalar(_STATE)
         if raw is not None:
-            if Plan.stored(raw) == self._plan and not self._plan.dry_run:
+            if not self._plan.dry_run and read_plan(connection) == self._plan:
                 self._token = json.loads(raw)["token"]
                 return
             refuse(raw)
-        if self._index.sampled:
-            _require_texts(connection)
-        if self._plan.scheme != self._stored:
-            _require_all_texts(connection)
+        if self._index.sampled or self._plan.scheme != self._stored:
+            self._require_texts(connection)
         clear_next(self._database, connection)
         self._token = uuid.uuid4().hex
         self._note(connection, int(time.time()), 0)
 
+    def _require_texts(self, connection: Connection) -> None:
+        number, kept = connection.execute(_TEXTS_KEPT).one()
+        missing = number - kept
+        if self._index.sampled and number and not kept:
+            raise BandingError(
+                "the store keeps no texts (DEDUP_STORE_TEXT), so there is nothing to take"
+                " samples of"
+            )
+        if self._plan.scheme != self._stored and missing:
+            raise SchemeError(
+                f"{missing:,} {'page is' if missing == 1 else 'pages are'} stored without"
+                f" {'its text' if missing == 1 else 'their texts'} (DEDUP_STORE_TEXT): all"
+                " texts are needed to sign them under another scheme"
+            )
+
     def _note(self, connection: Connection, began: int, done: int) -> None:
         state = {"token": self._token, "began": began, "done": done, "noted": time.time()}
-        noted = json.dumps({**self._plan.shown(), **state})
+        noted = json.dumps({**self._plan.as_dict(), **state})
         connection.execute(update(scheme_table).values(rebuilding=noted))
 
     def _order(self, connection: Connection) -> Ids:
@@ -202,7 +215,7 @@ class Rebuild:
         return np.fromiter(ids, np.int64)
 
     def _state(self, connection: Connection) -> dict[str, Any]:
-        raw = connection.scalar(select(scheme_table.c.rebuilding))
+        raw = connection.scalar(_STATE)
         state: dict[str, Any] = {} if raw is None else json.loads(raw)
         if state.get("token") != self._token:
             raise StoreError("another rebuild has ended this one, or taken its place")
@@ -286,11 +299,15 @@ class Rebuild:
         old, new = LIVE.pages, NEXT.pages
         both = old.join(new, old.c.id == new.c.id)
         was, now = old.c.original_id, new.c.original_id
-
-        def count(*where: Any) -> int:
-            query = select(func.count()).select_from(both).where(*where)
-            return int(connection.scalar(query) or 0)
-
+        numbers = select(
+            func.count(),
+            func.count().filter(was.is_(None)),
+            func.count().filter(now.is_(None)),
+            func.count().filter(was.is_not(None), now.is_(None)),
+            func.count().filter(was.is_(None), now.is_not(None)),
+            func.count().filter(was != now),
+        ).select_from(both)
+        number, before, after, freed, caught, moved = connection.execute(numbers).one()
         was_head, now_head = old.alias("was_head"), new.alias("now_head")
         query = (
             select(old.c.url, was_head.c.url, now_head.c.url)
@@ -303,14 +320,8 @@ class Rebuild:
             .order_by(old.c.first_seen, old.c.id)
             .limit(_MAX_EXAMPLES)
         )
-        return Changes(
-            pages=count(),
-            originals=(count(was.is_(None)), count(now.is_(None))),
-            to_original=count(was.is_not(None), now.is_(None)),
-            to_duplicate=count(was.is_(None), now.is_not(None)),
-            moved=count(was != now),
-            examples=tuple(map(Change._make, connection.execute(query))),
-        )
+        examples = tuple(map(Change._make, connection.execute(query)))
+        return Changes(number, (before, after), freed, caught, moved, examples)
 
     def _finish(self, connection: Connection) -> None:
         """Replace the old by what was made."""
@@ -325,7 +336,10 @@ class Rebuild:
                 .values({name: new.c[name] for name in names})
             )
         for live, made in ((LIVE.bands, NEXT.bands), (LIVE.samples, NEXT.samples)):
-            _take_over(self._database, connection, live, made)
+            self._database.postings(connection, live).take_over(made)
+            connection.execute(delete(full_keys).where(full_keys.c.owner == live.name))
+            moved = update(full_keys).where(full_keys.c.owner == made.name)
+            connection.execute(moved.values(owner=live.name))
         columns: dict[str, Any] = dict(self._index.columns())
         if scheme != self._stored:
             packs = json.dumps(scheme.canonical.pack_versions())
@@ -350,30 +364,3 @@ def clear_next(database: Database, connection: Connection) -> None:
         database.postings(connection, table).clear()
         connection.execute(delete(full_keys).where(full_keys.c.owner == table.name))
     connection.execute(delete(NEXT.pages))
-
-
-def _take_over(database: Database, connection: Connection, live: Table, made: Table) -> None:
-    """Replace the entries of a table of keys by those of another one."""
-    database.postings(connection, live).take_over(made)
-    connection.execute(delete(full_keys).where(full_keys.c.owner == live.name))
-    moved = update(full_keys).where(full_keys.c.owner == made.name)
-    connection.execute(moved.values(owner=live.name))
-
-
-def _require_texts(connection: Connection) -> None:
-    stored = select(func.count()).select_from(pages)
-    if connection.scalar(stored) and not connection.scalar(stored.join(texts)):
-        raise BandingError(
-            "the store keeps no texts (DEDUP_STORE_TEXT), so there is nothing to take samples of"
-        )
-
-
-def _require_all_texts(connection: Connection) -> None:
-    without = select(func.count()).select_from(pages.outerjoin(texts)).where(texts.c.zlib.is_(None))
-    missing = connection.scalar(without)
-    if missing:
-        raise SchemeError(
-            f"{missing:,} {'page is' if missing == 1 else 'pages are'} stored without"
-            f" {'its text' if missing == 1 else 'their texts'} (DEDUP_STORE_TEXT): all texts are"
-            " needed to sign them under another scheme"
-        )

@@ -235,5 +235,8 @@ _KINDS: dict[str, dict[str, Check]] = {
     "end": {"pages": checks.COUNT},
 }
 
+KINDS = ("store", *_KINDS)
+"""The kinds of records."""
+
 PAGE_FIELDS = tuple(EXPORTED_FIELDS)
 """The fields of an exported page, in their order; `original` is a URL for whoever reads it."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import bindparam, delete, insert, or_, select
+from sqlalchemy import insert, or_, select, text
 
+from shingling.admin.records import Record, problem_of
 from shingling.errors import StoreError
 from shingling.store.decide.batch import Batch
 from shingling.store.decide.decide import place
 from shingling.store.decide.groups import join, leave
 from shingling.store.decide.write import write_batch
 from shingling.store.model import Review, from_seconds
-from shingling.store.schema import checks
 from shingling.store.schema.rows import url_key
 from shingling.store.schema.statements import chunked
 from shingling.store.schema.tables import reviews
@@ -23,12 +23,22 @@ from shingling.text import clean
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from sqlalchemy import BindParameter, ColumnElement, Connection, RowMapping
+    from sqlalchemy import Connection, RowMapping
 
-    from shingling.admin.records import Record
     from shingling.rules.rules import Rules
     from shingling.store.schema.rows import Row
     from shingling.store.session import Session
+
+
+_DELETE = text("DELETE FROM reviews WHERE a_key = :a_key AND b_key = :b_key")
+# Of two reviews of a pair the newer one holds.
+_PUT_NEWER = text(
+    "INSERT INTO reviews (a_key, b_key, a_url, b_url, same, note, created)"
+    " VALUES (:a_key, :b_key, :a_url, :b_url, :same, :note, :created)"
+    " ON CONFLICT (a_key, b_key) DO UPDATE SET a_url = excluded.a_url, b_url = excluded.b_url,"
+    " same = excluded.same, note = excluded.note, created = excluded.created"
+    " WHERE reviews.created < excluded.created"
+)
 
 
 class Answer(NamedTuple):
@@ -81,13 +91,17 @@ def review_pairs(
     def write(connection: Connection) -> Reviewed:
         before = reviews_of(connection, pairs)
         require(before)
-        _replace(connection, [_review_row(*one, int(time.time())) for one in cleaned])
+        rows = [_review_row(*one, int(time.time())) for one in cleaned]
+        if rows:
+            connection.execute(_DELETE, rows)
+        if kept := [row for row in rows if row["same"] is not None]:
+            connection.execute(insert(reviews), kept)
         batch = Batch.of(session, connection, rules)
         for one, review in zip(cleaned, before, strict=True):
             if review is not None or one.same is not None:
                 apply_review(batch, one.a, one.b, one.same)
-        rows = [row for pair in pairs for url in pair for row in batch.load_url(url)]
-        originals = {row.id: row.original_id for row in (*rows, *batch.touched.values())}
+        stored = [row for pair in pairs for url in pair for row in batch.load_url(url)]
+        originals = {row.id: row.original_id for row in (*stored, *batch.touched.values())}
         write_batch(batch)
         return Reviewed(before, reviews_of(connection, pairs), originals)
 
@@ -96,15 +110,13 @@ def review_pairs(
 
 def reviews_of(connection: Connection, pairs: Iterable[tuple[str, str]]) -> list[Review | None]:
     """Review of each pair of URLs."""
-    keys = [sorted(map(url_key, pair)) for pair in pairs]
-    found: dict[tuple[bytes, bytes], Review] = {}
-    wanted = {(a_key, b_key) for a_key, b_key in keys}
-    query = select(reviews)
-    for part in chunked({a_key for a_key, _ in keys}):
-        for row in connection.execute(query.where(reviews.c.a_key.in_(part))).mappings():
-            if (row["a_key"], row["b_key"]) in wanted and is_sound_review(row):
-                found[row["a_key"], row["b_key"]] = _review(row)
-    return [found.get((a_key, b_key)) for a_key, b_key in keys]
+    keys = [tuple(sorted(map(url_key, pair))) for pair in pairs]
+    found: dict[tuple[bytes, ...], Review | None] = {}
+    for part in chunked({key[0] for key in keys}):
+        query = select(reviews).where(reviews.c.a_key.in_(part))
+        for row in connection.execute(query).mappings():
+            found[row["a_key"], row["b_key"]] = _review(row)
+    return [found.get(key) for key in keys]
 
 
 def apply_review(batch: Batch, a: str, b: str, same: bool | None) -> None:
@@ -123,23 +135,15 @@ def apply_review(batch: Batch, a: str, b: str, same: bool | None) -> None:
         older, younger = sorted((first, second), key=lambda row: row.id)
         together = batch.head(older) is batch.head(younger)
         if same is True and not together:
-            _bring_together(older, younger, batch)
+            for row, other in ((younger, older), (older, younger)):
+                head = batch.head(other)
+                if head.id not in batch.excluded_originals(row):
+                    join(row, head, batch)
+                    break
         elif same is not True and together:
-            _part(older, younger, batch)
+            _decide_again(older if younger.is_original else younger, batch)
         elif same is None and not batch.members(younger):
             _decide_again(younger, batch)
-
-
-def _bring_together(older: Row, younger: Row, batch: Batch) -> None:
-    for row, other in ((younger, older), (older, younger)):
-        head = batch.head(other)
-        if head.id not in batch.excluded_originals(row):
-            join(row, head, batch)
-            return
-
-
-def _part(older: Row, younger: Row, batch: Batch) -> None:
-    _decide_again(older if younger.is_original else younger, batch)
 
 
 def _decide_again(row: Row, batch: Batch) -> None:
@@ -150,29 +154,21 @@ def _decide_again(row: Row, batch: Batch) -> None:
 
 def find_reviews(connection: Connection, url: str | None) -> Iterator[Review]:
     """Yield the reviews of a URL, or all of them, the last one first."""
-    where: list[ColumnElement[bool]] = []
+    query = select(reviews)
     if url is not None:
         key = url_key(safe_url(url))
-        where = [or_(reviews.c.a_key == key, reviews.c.b_key == key)]
-    query = select(reviews).where(*where)
+        query = query.where(or_(reviews.c.a_key == key, reviews.c.b_key == key))
     ordered = query.order_by(reviews.c.created.desc(), reviews.c.a_url, reviews.c.b_url)
-    for row in connection.execute(ordered).mappings():
-        if is_sound_review(row):
-            yield _review(row)
+    found = map(_review, connection.execute(ordered).mappings())
+    yield from (review for review in found if review is not None)
 
 
-def _review(row: RowMapping) -> Review:
+def _review(row: RowMapping) -> Review | None:
+    """Review of a stored row; None where that is damaged."""
+    if problem_of(Record("review", {**row, "a": row["a_url"], "b": row["b_url"]})):
+        return None
     a, b = sorted((row["a_url"], row["b_url"]))  # their keys say nothing to people
     return Review(a, b, row["same"], row["note"], from_seconds(row["created"]))
-
-
-def is_sound_review(row: RowMapping) -> bool:
-    """Whether a review of a store, which may be damaged, can be read."""
-    urls = (row[name] for name in row if name in ("a", "b", "a_url", "b_url"))
-    texts = all(checks.URL[0](url) for url in urls) and checks.or_none(checks.STRING)[0](
-        row["note"]
-    )
-    return texts and type(row["same"]) is bool and checks.TIME[0](row["created"])
 
 
 def take_reviews(session: Session, records: Iterable[Record], rules: Rules) -> None:
@@ -189,21 +185,20 @@ def take_reviews(session: Session, records: Iterable[Record], rules: Rules) -> N
         fresh = merge_reviews(connection, given)
         batch = Batch.of(session, connection, rules)
         for row in fresh:
-            a, b, same = row["a_url"], row["b_url"], row["same"]
-            apply_review(batch, a, b, same)
+            apply_review(batch, row["a_url"], row["b_url"], row["same"])
         write_batch(batch)
 
     session.write(take, alone=True)
 
 
-def merge_reviews(connection: Connection, batch: Iterable[Record]) -> list[dict[str, Any]]:
+def merge_reviews(connection: Connection, records: Iterable[Record]) -> list[dict[str, Any]]:
     """Store reviews; of two of the same pair the newer one stays.
 
     Returns:
         The rows that were not there, or in place of an older one.
     """
-    newest: dict[tuple[bytes, bytes], dict[str, Any]] = {}
-    for record in batch:
+    fresh = []
+    for record in records:
         fields = record.fields
         try:
             row = _review_row(
@@ -211,28 +206,9 @@ def merge_reviews(connection: Connection, batch: Iterable[Record]) -> list[dict[
             )
         except StoreError as error:
             raise record.error(str(error)) from None
-        pair = row["a_key"], row["b_key"]
-        if pair not in newest or newest[pair]["created"] < row["created"]:
-            newest[pair] = row
-    query = select(reviews.c.a_key, reviews.c.b_key, reviews.c.created)
-    for part in chunked({a_key for a_key, _ in newest}):
-        for a_key, b_key, created in connection.execute(query.where(reviews.c.a_key.in_(part))):
-            if (a_key, b_key) in newest and newest[a_key, b_key]["created"] <= created:
-                del newest[a_key, b_key]
-    _replace(connection, [*newest.values()])
-    return [*newest.values()]
-
-
-def _replace(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
-    """Write reviews in the place of those of the same pairs, or only delete these."""
-    if rows:
-        first: BindParameter[bytes] = bindparam("first")
-        second: BindParameter[bytes] = bindparam("second")
-        older = delete(reviews).where(reviews.c.a_key == first, reviews.c.b_key == second)
-        keys = [{"first": row["a_key"], "second": row["b_key"]} for row in rows]
-        connection.execute(older, keys)
-    if kept := [row for row in rows if row["same"] is not None]:
-        connection.execute(insert(reviews), kept)
+        if connection.execute(_PUT_NEWER, row).rowcount:
+            fresh.append(row)
+    return fresh
 
 
 def _review_row(

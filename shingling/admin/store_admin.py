@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from shingling.admin.candidates import candidates
 from shingling.admin.check import Findings, check_store
 from shingling.admin.rebuild import Plan, Rebuild, abandon, read_plan
 from shingling.admin.reviews import Answer, find_reviews, review_pairs
+from shingling.admin.thresholds import candidates
 from shingling.store.forgetting import Chosen, forget, note_gone
 
 if TYPE_CHECKING:
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from shingling.admin.candidates import Candidates
     from shingling.admin.rebuild import Changes
+    from shingling.admin.thresholds import Candidates
     from shingling.rules.rules import Rules
     from shingling.sketch import Scheme
     from shingling.store.model import IndexShape, Review
@@ -147,7 +147,7 @@ class StoreAdmin:
         if threshold is not None:
             rules = replace(rules, threshold=threshold)
         plan = Plan(False, rules, self._session.scheme)
-        return self._rebuild(plan, progress)[0]
+        return Rebuild(self._session, plan).run(progress)[0]
 
     def redecide(
         self,
@@ -176,7 +176,7 @@ class StoreAdmin:
             StoreError: another rebuild has not ended.
         """
         plan = Plan(True, rules or self._session.rules, scheme or self._session.scheme, dry_run)
-        changes = self._rebuild(plan, progress)[1]
+        changes = Rebuild(self._session, plan).run(progress)[1]
         assert changes is not None
         return changes
 
@@ -185,7 +185,9 @@ class StoreAdmin:
     ) -> tuple[IndexShape, Changes | None] | None:
         """Resume a rebuild that was interrupted; return None if there is none."""
         plan = self._session.database.read(read_plan)
-        return None if plan is None or plan.dry_run else self._rebuild(plan, progress)
+        if plan is None or plan.dry_run:
+            return None
+        return Rebuild(self._session, plan).run(progress)
 
     def abandon_rebuild(self) -> bool:
         """Abandon a rebuild that was interrupted, and return whether there was one."""
@@ -196,12 +198,6 @@ class StoreAdmin:
             return begun
 
         return self._session.database.write(forget_it, alone=True)
-
-    def _rebuild(self, plan: Plan, progress: Progress | None) -> tuple[IndexShape, Changes | None]:
-        index, changes = Rebuild(self._session.database, self._session.scheme, plan).run(progress)
-        if not plan.dry_run:
-            self._session.index, self._session.scheme = index, plan.scheme
-        return index.shape, changes
 
     def check(self, *, repair: bool = False, progress: Steps | None = None) -> Findings:
         """Examine the whole store for damage.

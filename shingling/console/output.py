@@ -6,15 +6,17 @@ import io
 import json
 import sys
 from itertools import compress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from shingling.errors import printable
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from shingling.store import StoredPage
+
+_T = TypeVar("_T")
 
 FOUND, NOT_FOUND, FAILED = 0, 1, 2
 """Exit statuses."""
@@ -118,6 +120,36 @@ def print_pages(pages: Iterable[StoredPage]) -> None:
         list(compress((*columns, "compared with", "reason"), filled)),
         [list(compress(row, filled)) for row in rows],
     )
+
+
+def print_found(
+    found: Sequence[_T],
+    options: argparse.Namespace,
+    as_json: Callable[[_T], Any],
+    show: Callable[[Sequence[_T]], object],
+    nothing: str,
+) -> int:
+    """Print what was found, `--limit` of it at most, and say whether there is more.
+
+    Args:
+        found: one more than the limit, where there is more.
+        options: of the command.
+        as_json: converts one of it to values that JSON has.
+        show: prints it for a person.
+        nothing: line for a person where nothing was found.
+
+    Returns:
+        The exit status.
+    """
+    shown = found[: options.limit]
+    if options.json:
+        print_json([as_json(one) for one in shown])
+    elif shown:
+        show(shown)
+    else:
+        print_lines(nothing)
+    print_more(found, options)
+    return FOUND if shown else NOT_FOUND
 
 
 def print_more(found: Sequence[object], options: argparse.Namespace) -> None:

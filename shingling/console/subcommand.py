@@ -102,7 +102,7 @@ class Subcommand:
         try:
             return self.run(options, DedupSettings.from_settings(settings, crawl=False))
         except UsageError as error:
-            raise UsageError(message_line(str(error)), print_help=error.print_help) from None
+            raise UsageError(message_line(str(error)), print_help=False) from None
         except BrokenPipeError:  # the reader has seen enough
             sys.stdout = None
             return FOUND

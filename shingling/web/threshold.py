@@ -15,9 +15,8 @@ from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from shingling.admin.candidates import CandidatePair, Candidates, DroppedPages
 from shingling.admin.reviews import reviews_of
-from shingling.admin.thresholds import LOWEST_THRESHOLD
+from shingling.admin.thresholds import LOWEST_THRESHOLD, CandidatePair, Candidates, DroppedPages
 from shingling.errors import SchemeError, ShinglingError, TuningError
 from shingling.rules.methods import METHODS
 from shingling.store import Store

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import shingling.admin.candidates as module
+import shingling.admin.thresholds as module
 from shingling import Page, Rules, Store
 from shingling.extraction.html import extract_page
 from tests.support.installed import ROOT

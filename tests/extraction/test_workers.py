@@ -1,4 +1,4 @@
-"""The pool that extracts pages away from the event loop, without a crawl around it."""
+"""Workers, and what becomes of a page that is slow or whose worker dies."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import asyncio
 import subprocess
 import sys
 import time
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import psutil
 import pytest
 
 from shingling.errors import ExtractionError
@@ -17,6 +20,10 @@ from shingling.extraction.pages import Fetched, PageExtractor
 from shingling.extraction.pool import ExtractionPool
 from shingling.sketch import Scheme
 from tests.support.installed import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
 
 EXTRACTOR = PageExtractor(Scheme(), find_extractor("tests.extraction.extractors.awkward"))
 
@@ -114,3 +121,126 @@ def test_the_text_that_people_read_is_asked_of_a_worker_whatever_decides(workers
             await asyncio.to_thread(pool.close)
 
     assert asyncio.run(ask()) == [MainText(words.strip(), "T", "en"), None, MainText(html)]
+
+
+SLOW = 0.4  # seconds
+
+
+@asynccontextmanager
+async def a_pool(workers: int, timeout: float, slow: float = SLOW) -> AsyncIterator[ExtractionPool]:
+    pool = ExtractionPool(EXTRACTOR, workers, timeout, slow_seconds=slow)
+    try:
+        await text_of(pool, "ready")
+        yield pool
+    finally:
+        await asyncio.to_thread(pool.close)
+
+
+async def text_of(pool: ExtractionPool, body: str) -> str | None:
+    try:
+        return (await pool.extract(Fetched(f"<p>{body}", is_html=True))).text
+    except ExtractionError as error:
+        return error.reason
+
+
+def workers_alive() -> list[psutil.Process]:
+    """Worker processes of this process, which has others of the tests' own."""
+    found = []
+    for child in psutil.Process().children():
+        with suppress(psutil.NoSuchProcess):  # it ends while it is looked at
+            if child.status() != "zombie" and "shingling.extraction.worker" in child.cmdline():
+                found.append(child)
+    return found
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_pages_behind_a_slow_one_go_on_and_it_is_answered(workers: int) -> None:
+    async def main() -> None:
+        async with a_pool(workers, 30) as pool:
+            slow = asyncio.create_task(text_of(pool, "sleep 6"))
+            await asyncio.sleep(0)
+            assert [await text_of(pool, "a"), await text_of(pool, "b")] == ["<p>a", "<p>b"]
+            assert not slow.done()
+            await asyncio.sleep(SLOW)
+            assert pool.has_slow_page
+            assert await slow == "<p>sleep 6"
+            assert await text_of(pool, "c") == "<p>c"
+            assert not pool.has_slow_page
+
+    asyncio.run(main())
+
+
+def test_no_page_is_slow_where_none_waits() -> None:
+    async def main() -> None:
+        async with a_pool(1, 30) as pool:
+            [worker] = workers_alive()
+            assert await text_of(pool, "sleep 1") == "<p>sleep 1"
+            assert workers_alive() == [worker]
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_many_slow_pages_take_one_process_more_and_all_are_answered(workers: int) -> None:
+    async def main() -> None:
+        async with a_pool(workers, 30) as pool:
+            slow = [asyncio.create_task(text_of(pool, f"sleep 1.5 {n}")) for n in range(3)]
+            most = 0
+            while not all(task.done() for task in slow):
+                most = max(most, len(workers_alive()))
+                await asyncio.sleep(0.05)
+            assert [task.result() for task in slow] == [f"<p>sleep 1.5 {n}" for n in range(3)]
+            assert most == workers + 1
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("workers", [0, 1, 2])
+def test_an_attack_of_many_slow_pages_ends_soon(workers: int) -> None:
+    async def main() -> None:
+        began = time.monotonic()
+        async with a_pool(workers, 2) as pool:
+            slow = [text_of(pool, f"hang {n}") for n in range(5)]
+            assert await asyncio.gather(*slow, text_of(pool, "a")) == ["timeout"] * 5 + ["<p>a"]
+        assert time.monotonic() - began < 40  # of which most is the start of processes
+
+    asyncio.run(main())
+
+
+def test_more_slow_pages_than_may_wait_are_given_up_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("shingling.extraction.pool._MAX_SLOW_BYTES", 15)
+
+    async def main() -> None:
+        async with a_pool(1, 30) as pool:
+            slow = [text_of(pool, f"sleep 6 {n}") for n in range(2)]
+            answers = await asyncio.gather(*slow, text_of(pool, "a"))
+            assert answers == ["<p>sleep 6 0", "timeout", "<p>a"]
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_body_that_was_given_up_is_not_tried_again(workers: int) -> None:
+    async def main() -> None:
+        async with a_pool(workers, 1) as pool:
+            assert await text_of(pool, "hang") == "timeout"
+            began = time.monotonic()
+            again = await asyncio.gather(*(text_of(pool, "hang") for _ in range(50)))
+            assert again == ["timeout"] * 50
+            assert await text_of(pool, "hang too") == "timeout"
+            assert time.monotonic() - began < 5
+            assert pool.not_tried_again == 50
+
+    asyncio.run(main())
+
+
+def test_a_body_that_ended_its_worker_is_not_tried_again() -> None:
+    async def main() -> None:
+        async with a_pool(1, 30) as pool:
+            answers = [await text_of(pool, body) for body in ("die", "die", "a", "die")]
+            assert answers == ["worker_died", "worker_died", "<p>a", "worker_died"]
+            assert pool.not_tried_again == 2
+
+    asyncio.run(main())

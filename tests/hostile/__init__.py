@@ -5,13 +5,13 @@ What was attacked, and the tests that keep the attack:
 attack                                            tests
 ------------------------------------------------  ----------------------------------------------
 combining marks that hold the event loop          hostile/test_texts.py, hostile/test_crawls.py
-texts that are shingled or expanded again         hostile/test_texts.py, text/test_prepared.py
+texts that are shingled or expanded again         hostile/test_texts.py, text/test_words.py
 URLs that take quadratic time                     hostile/test_urls.py, hostile/test_patterns.py
 passwords in output, files and tracebacks         hostile/test_secrets.py
 broken archives, and those that expand            hostile/files/test_archives.py,
                                                   hostile/files/test_archive_bombs.py
 workers that stop while they start                extraction/hostile/test_starts.py
-pages that take a parser long                     extraction/test_slow_pages.py,
+pages that take a parser long                     extraction/test_workers.py,
                                                   hostile/test_crawls.py
 pages that take much memory                       extraction/hostile/test_memory.py,
                                                   extraction/hostile/test_markup.py

@@ -6,7 +6,8 @@ import random
 import sqlite3
 from collections import Counter
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -20,10 +21,10 @@ from shingling.text import unpack
 from tests.support.stores import is_postgres, rows_of, url_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from tests.support.postgres import Server
+    Run: TypeAlias = Callable[[str], list[Any]]
 
 SIZE = 5  # words in a shingle of the default scheme
 
@@ -76,19 +77,24 @@ def groups_of(path: Path) -> dict[str, tuple[str | None, float | None, str]]:
 
 
 def entries_of(path: Path, table: str) -> Counter[tuple[int, int]]:
-    """Return the keys of a table with the ids of their pages, those on their way there as well.
+    """Return the keys of a table with the ids of their pages, those on their way there as well."""
+    return _entries(partial(rows_of, path), table, is_postgres(path))
+
+
+def _entries(run: Run, table: str, on_postgres: bool) -> Counter[tuple[int, int]]:
+    """Return the keys of a table.
 
     Of what is appended twice the last one counts: a damaged page is written again with all
     its keys.
     """
-    entries = Counter(rows_of(path, f"SELECT key, page_id FROM {table}"))  # noqa: S608
+    entries = Counter(run(f"SELECT key, page_id FROM {table}"))  # noqa: S608
     recent = f"SELECT slice, entries FROM recent WHERE owner = '{table}' ORDER BY batch"  # noqa: S608
-    recent_rows = rows_of(path, recent)
+    recent_rows = run(recent)
     for place, raw in recent_rows:
         for key, page_id in np.frombuffer(raw, "<i8").reshape(-1, 2).tolist():
             assert (key + 2**63) // 2**58 == place
             entries[key, abs(page_id)] = int(page_id > 0)
-    assert not (recent_rows and is_postgres(path)), "there is no log on PostgreSQL"
+    assert not (recent_rows and on_postgres), "there is no log on PostgreSQL"
     return +entries
 
 
@@ -111,23 +117,33 @@ def verify(path: Path, *, rebuilding: bool = False) -> None:
         path: of the store.
         rebuilding: whether a rebuild has begun and not ended.
     """
-    if is_postgres(path):
-        assert rows_of(path, "SELECT conname FROM pg_constraint WHERE NOT convalidated") == []
+    verify_rows(partial(rows_of, path), is_postgres(path), rebuilding=rebuilding)
+
+
+def verify_rows(run: Run, on_postgres: bool = True, *, rebuilding: bool = False) -> None:
+    """Check a store that queries can be run in.
+
+    Args:
+        run: returns the rows that a query finds.
+        on_postgres: whether it is one in PostgreSQL.
+        rebuilding: whether a rebuild has begun and not ended.
+    """
+    if on_postgres:
+        assert run("SELECT conname FROM pg_constraint WHERE NOT convalidated") == []
     else:
-        assert rows_of(path, "PRAGMA integrity_check") == [("ok",)]
+        assert run("PRAGMA integrity_check") == [("ok",)]
     for table, column, other in _REFERENCES:
-        assert rows_of(path, _LOST.format(table=table, column=column, other=other)) == [(0,)]
+        assert run(_LOST.format(table=table, column=column, other=other)) == [(0,)]
     if not rebuilding:
-        assert rows_of(path, "SELECT rebuilding FROM scheme") == [(None,)]
-        assert rows_of(path, "SELECT id FROM next_pages") == []
-        assert rows_of(path, "SELECT key FROM full_keys WHERE owner LIKE 'next%'") == []
-        assert not entries_of(path, "next_bands")
-        assert not entries_of(path, "next_samples")
+        assert run("SELECT rebuilding FROM scheme") == [(None,)]
+        assert run("SELECT id FROM next_pages") == []
+        assert run("SELECT key FROM full_keys WHERE owner LIKE 'next%'") == []
+        assert not _entries(run, "next_bands", on_postgres)
+        assert not _entries(run, "next_samples", on_postgres)
     columns = "parameters, indexed, bands, rows, sampled"
-    parameters, *stored = rows_of(path, f"SELECT {columns} FROM scheme")[0]  # noqa: S608
+    parameters, *stored = run(f"SELECT {columns} FROM scheme")[0]  # noqa: S608
     scheme, index = Scheme.from_json(parameters), Index.stored(*stored)
-    pages = rows_of(
-        path,
+    pages = run(
         "SELECT id, original_id, status, minima, simhash, scope, resemblance, words, zlib,"
         " compared_id FROM pages LEFT JOIN texts ON page_id = id",
     )
@@ -149,16 +165,16 @@ def verify(path: Path, *, rebuilding: bool = False) -> None:
             assert status in ("exact", "near")
             assert originals[head] == scope, "a star: the original is one, and of the same scope"
             assert 0 <= resemblance <= 1
-    assert entries_of(path, "bands") == Counter(indexed)
-    assert entries_of(path, "samples") == Counter(sampled)
+    assert _entries(run, "bands", on_postgres) == Counter(indexed)
+    assert _entries(run, "samples", on_postgres) == Counter(sampled)
     copies = (
         "SELECT count(*) FROM pages AS copy WHERE status = 'exact' AND NOT EXISTS (SELECT 1 FROM"
         " pages AS own WHERE coalesce(own.original_id, own.id) = copy.original_id"
         " AND own.text_hash = copy.text_hash AND own.status <> 'exact')"
     )
-    assert rows_of(path, copies) == [(0,)], "another page of the group stands for their text"
+    assert run(copies) == [(0,)], "another page of the group stands for their text"
     repeated = "SELECT url_key, scope FROM pages GROUP BY url_key, scope HAVING count(*) > 1"
-    assert rows_of(path, repeated) == []
+    assert run(repeated) == []
 
 
 def is_whole(store: Path) -> bool:
@@ -166,63 +182,6 @@ def is_whole(store: Path) -> bool:
     return rows_of(store, "PRAGMA integrity_check") == [("ok",)] and not rows_of(
         store, "PRAGMA foreign_key_check"
     )
-
-
-MUST_FIND_NOTHING = {
-    "a duplicate whose original is not there, is none, or is of another scope": """
-        SELECT page.url FROM pages AS page LEFT JOIN pages AS original
-        ON original.id = page.original_id
-        WHERE page.original_id IS NOT NULL AND
-        (original.id IS NULL OR original.original_id IS NOT NULL OR original.scope <> page.scope)
-    """,
-    "a page that does not stand where its original says": """
-        SELECT url FROM pages WHERE (status IN ('exact', 'near')) <> (original_id IS NOT NULL)
-        OR (resemblance IS NOT NULL) <> (original_id IS NOT NULL)
-    """,
-    "an original that lacks bands, or a duplicate that has some": """
-        SELECT url, count(key) FROM pages LEFT JOIN bands ON page_id = id GROUP BY id
-        HAVING count(key) <> CASE WHEN original_id IS NULL AND words >= 5
-        THEN (SELECT bands FROM scheme) ELSE 0 END
-    """,
-    "bands of no page": """
-        SELECT page_id FROM bands LEFT JOIN pages ON id = page_id WHERE id IS NULL
-    """,
-    "a page without its text, or a text without its page": """
-        SELECT url, page_id FROM pages FULL JOIN texts ON page_id = id
-        WHERE id IS NULL OR page_id IS NULL AND status <> 'exact'
-    """,
-    "a page that is stored twice": """
-        SELECT url_key, scope FROM pages GROUP BY url_key, scope HAVING count(*) > 1
-    """,
-    "a page of no run": """
-        SELECT url FROM pages LEFT JOIN runs ON runs.id = run_id WHERE runs.id IS NULL
-    """,
-    "a constraint that was not checked": """
-        SELECT conname FROM pg_constraint WHERE NOT convalidated
-    """,
-}
-"""Statements that find what is half-written in a store that crawls have made."""
-
-# What runs have counted, and what they have stored, is written together.
-COUNTS = """
-    SELECT runs.id, counts, count(pages.id) FROM runs LEFT JOIN pages ON run_id = runs.id
-    GROUP BY runs.id HAVING count(pages.id) <> coalesce((counts::json ->> 'new')::int, 0)
-    + coalesce((counts::json ->> 'exact')::int, 0) + coalesce((counts::json ->> 'near')::int, 0)
-    + coalesce((counts::json ->> 'skipped')::int, 0)
-"""
-
-
-def broken(server: Server, database: str, *, counts: bool = True) -> list[str]:
-    """List the faults of a store between two transactions.
-
-    Args:
-        server: that has the database.
-        database: with the store.
-        counts: whether every page has a text and none has changed, and every verdict has arrived.
-    """
-    queries = {**MUST_FIND_NOTHING, **({"counts of other pages": COUNTS} if counts else {})}
-    found = {name: server.run(query, database) for name, query in queries.items()}
-    return [f"{name}: {rows[:3]}" for name, rows in found.items() if rows]
 
 
 def dump(file: Path) -> dict[str, list[Any]]:

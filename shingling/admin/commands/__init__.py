@@ -1,11 +1,5 @@
 """The commands of the administration."""
 
-from shingling.admin.commands import check, forget, rebuild, review, transfer
+from shingling.admin.commands import rebuild, transfer, upkeep
 
-COMMANDS = (
-    *review.COMMANDS,
-    *rebuild.COMMANDS,
-    *forget.COMMANDS,
-    *check.COMMANDS,
-    *transfer.COMMANDS,
-)
+COMMANDS = (*upkeep.COMMANDS, *rebuild.COMMANDS, *transfer.COMMANDS)

@@ -23,7 +23,7 @@ from shingling.console.output import (
 from shingling.console.progress import progress_bar
 from shingling.console.subcommand import HelpGroup, Subcommand
 from shingling.rules.defaults import DEFAULT_CONTAINMENT, MAX_SIMHASH_DISTANCE
-from shingling.rules.methods import INDEXED_METHODS, METHODS, Keys
+from shingling.rules.methods import INDEXED_METHODS, METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -75,7 +75,12 @@ def _rebuild(options: argparse.Namespace, settings: DedupSettings) -> int:
     with open_session(options, settings) as session:
         store = Store(session)
         if options.abandon:
-            return _print_abandoned(options, store.admin.abandon_rebuild())
+            begun = store.admin.abandon_rebuild()
+            if options.json:
+                print_json({"abandoned": begun})
+            else:
+                print_lines("the rebuild is abandoned" if begun else "no rebuild was interrupted")
+            return FOUND if begun else NOT_FOUND
         changes: Changes | None = None
         if options.resume:
             rules = settings.rules
@@ -115,10 +120,9 @@ def _check(options: argparse.Namespace) -> None:
         raise UsageError(
             "name --threshold, --method, --containment, --decide or --scheme; or --resume or"
             " --abandon",
-            print_help=False,
         )
     if options.dry_run and not decide:
-        raise UsageError("--dry-run goes with --decide or --scheme", print_help=False)
+        raise UsageError("--dry-run goes with --decide or --scheme")
 
 
 def _rules_to_decide_by(
@@ -151,36 +155,22 @@ def _rules_to_index_for(
     )
 
 
-def _print_abandoned(options: argparse.Namespace, begun: bool) -> int:
-    if options.json:
-        print_json({"abandoned": begun})
-    else:
-        print_lines("the rebuild is abandoned" if begun else "no rebuild was interrupted")
-    return FOUND if begun else NOT_FOUND
-
-
 def _print_index(options: argparse.Namespace, index: IndexShape, rules: Rules) -> int:
     from shingling.sketch import Banding
 
-    if options.json:
-        shown: dict[str, Any] = index._asdict()
-        if index.indexed == "minima" and METHODS[rules.method].threshold:
-            shown["recall"] = round(Banding(index.bands, index.rows).recall(rules.threshold), 4)
-        return print_json(shown)
-    print_lines(f"{index}, which find {_found(index, rules)}")
-    return FOUND
-
-
-def _found(index: IndexShape, rules: Rules) -> str:
-    """Pairs that an index finds."""
-    from shingling.sketch import Banding
-
+    shown: dict[str, Any] = index._asdict()
     if index.indexed != "minima":
-        return f"all pairs within {MAX_SIMHASH_DISTANCE} bits"
-    if METHODS[rules.method].keys is Keys.SUPERSHINGLES:
-        return "all pairs with an equal megashingle"
-    recall = Banding(index.bands, index.rows).recall(rules.threshold)
-    return f"{recall:.1%} of the pairs at {rules.threshold:g}"
+        found = f"all pairs within {MAX_SIMHASH_DISTANCE} bits"
+    elif not METHODS[rules.method].threshold:
+        found = "all pairs with an equal megashingle"
+    else:
+        recall = Banding(index.bands, index.rows).recall(rules.threshold)
+        found = f"{recall:.1%} of the pairs at {rules.threshold:g}"
+        shown["recall"] = round(recall, 4)
+    if options.json:
+        return print_json(shown)
+    print_lines(f"{index}, which find {found}")
+    return FOUND
 
 
 def _print_changes(

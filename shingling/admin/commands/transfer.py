@@ -23,15 +23,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from shingling.admin.importing import Problems
-    from shingling.admin.records import Header, Record
+    from shingling.admin.records import Record
     from shingling.admin.transfer import Restored
     from shingling.console.progress import Show
     from shingling.extraction.lines import Line
     from shingling.plugin.settings import DedupSettings
-    from shingling.store.session import Session
 
 _PAGES_PER_STEP = 256  # of progress
 _LINES_LOOKED_AT = 10  # to tell an exported store, whose first line is broken, from a feed
+
+
+def _add_format(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--format", choices=["jsonl", "csv", "parquet"], help="format, whatever the file is called"
+    )
 
 
 def _add_export_options(parser: argparse.ArgumentParser) -> None:
@@ -42,9 +47,7 @@ def _add_export_options(parser: argparse.ArgumentParser) -> None:
         default="-",
         help=".jsonl, .csv (also with .gz) or .parquet (default: -, JSON lines on stdout)",
     )
-    parser.add_argument(
-        "--format", choices=["jsonl", "csv", "parquet"], help="format, whatever the file is called"
-    )
+    _add_format(parser)
     parser.add_argument("--no-text", action="store_true", help="leave out the main texts")
     parser.add_argument("--force", action="store_true", help="replace an existing file")
 
@@ -101,36 +104,19 @@ def _add_import_options(parser: argparse.ArgumentParser) -> None:
         default="-",
         help="what export wrote, or items of a crawl in .jsonl or .csv (default: -, stdin)",
     )
-    parser.add_argument(
-        "--format", choices=["jsonl", "csv", "parquet"], help="format, whatever the file is called"
-    )
-    for name in ("url", "text", "html"):
-        parser.add_argument(
-            f"--{name}-field",
-            metavar="NAME",
-            type=text,
-            help=f"field of an item (default: DEDUP_{name.upper()}_FIELD)",
-        )
-    parser.add_argument(
-        "--time-field",
-        metavar="NAME",
-        type=text,
-        help="field of an item: when it was fetched, in ISO 8601 or seconds since 1970 (default:"
-        " now)",
-    )
-    parser.add_argument(
-        "--id-field",
-        metavar="NAME",
-        type=text,
-        help="field that an item without a URL is called by (default: id or _id, unless --url-field"
-        " is given)",
-    )
-    parser.add_argument(
-        "--spider",
-        metavar="NAME",
-        type=text,
-        help='spider that crawled the items, with DEDUP_SCOPE = "spider"',
-    )
+    _add_format(parser)
+    helps = {
+        "url-field": "field of an item (default: DEDUP_URL_FIELD)",
+        "text-field": "field of an item (default: DEDUP_TEXT_FIELD)",
+        "html-field": "field of an item (default: DEDUP_HTML_FIELD)",
+        "time-field": "field of an item: when it was fetched, in ISO 8601 or seconds since 1970"
+        " (default: now)",
+        "id-field": "field that an item without a URL is called by (default: id or _id, unless"
+        " --url-field is given)",
+        "spider": 'spider that crawled the items, with DEDUP_SCOPE = "spider"',
+    }
+    for name, shown in helps.items():
+        parser.add_argument(f"--{name}", metavar="NAME", type=text, help=shown)
     add_every(parser)
 
 
@@ -139,7 +125,7 @@ def _import(options: argparse.Namespace, settings: DedupSettings) -> int:
 
     form = _usable_format(options)
     if options.file == "-" and sys.stdin.isatty():
-        raise UsageError("name a file, or send one to standard input", print_help=False)
+        raise UsageError("name a file, or send one to standard input")
     try:
         if form == "parquet":
             with Path(options.file).open("rb") as raw, closing(read_parquet(raw)) as records:
@@ -168,7 +154,7 @@ def _usable_format(options: argparse.Namespace) -> str:
     form = format_of(options.file, options.format)
     if form == "parquet":
         if options.file == "-":
-            raise UsageError("Parquet needs a file with a name", print_help=False)
+            raise UsageError("Parquet needs a file with a name")
         require_parquet()
     return form
 
@@ -180,10 +166,16 @@ def _import_store(
     from shingling.admin.importing import merge
     from shingling.admin.records import Header
     from shingling.admin.transfer import is_empty, restore
+    from shingling.store.session import Session
 
     header = Header.of(next(records))
+    try:
+        opened = open_session(options, settings)
+    except NoStoreError:  # it is created for the file's scheme
+        url = chosen_url(options, settings)
+        opened = Session.open(url, scheme=header.scheme, rules=settings.rules)
     with (
-        _session_for(options, settings, header) as session,
+        opened as session,
         progress_bar("pages", seconds_between_lines=options.every, announced=False) as show,
     ):
         watched = _watched(records, "import", header.pages, show)
@@ -195,17 +187,6 @@ def _import_store(
     return _print_counts(options, counts, problems)
 
 
-def _session_for(options: argparse.Namespace, settings: DedupSettings, header: Header) -> Session:
-    """Open the store to import into; one that does not exist is created for the file's scheme."""
-    from shingling.store.session import Session
-
-    try:
-        return open_session(options, settings)
-    except NoStoreError:
-        url = chosen_url(options, settings)
-        return Session.open(url, scheme=header.scheme, rules=settings.rules)
-
-
 def _import_feed(
     options: argparse.Namespace, settings: DedupSettings, lines: Iterable[Line]
 ) -> int:
@@ -213,14 +194,18 @@ def _import_feed(
     from shingling.admin.importing import Fields, decide_feed
 
     if (settings.scope == "spider") != (options.spider is not None):
-        raise UsageError('DEDUP_SCOPE = "spider" and --spider NAME go together', print_help=False)
+        raise UsageError('DEDUP_SCOPE = "spider" and --spider NAME go together')
     settings.scheme.canonical.require_packs()
+    if options.id_field is not None:
+        ids: tuple[str, ...] = (options.id_field,)
+    else:
+        ids = ("id", "_id") if options.url_field is None else ()
     fields = Fields(
         url=options.url_field or settings.url_field,
         text=options.text_field or settings.text_field,
         html=options.html_field or settings.html_field,
         time=options.time_field,
-        ids=_id_fields(options),
+        ids=ids,
     )
     url = chosen_url(options, settings)
     with progress_bar("pages", seconds_between_lines=options.every, announced=False) as show:
@@ -228,13 +213,6 @@ def _import_feed(
             url, settings, fields, lines, spider=options.spider, show=show
         )
     return _print_counts(options, counts, problems)
-
-
-def _id_fields(options: argparse.Namespace) -> tuple[str, ...]:
-    """Fields that may tell apart items without a URL."""
-    if options.id_field is not None:
-        return (options.id_field,)
-    return ("id", "_id") if options.url_field is None else ()
 
 
 def _print_restored(options: argparse.Namespace, restored: Restored) -> int:

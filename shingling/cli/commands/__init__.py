@@ -1,11 +1,5 @@
 """The commands that look at a store, and at files."""
 
-from shingling.cli.commands import compare, groups, pages, similar, store
+from shingling.cli.commands import compare, pages, similar
 
-COMMANDS = (
-    *store.COMMANDS,
-    *pages.COMMANDS,
-    *groups.COMMANDS,
-    *similar.COMMANDS,
-    *compare.COMMANDS,
-)
+COMMANDS = (*pages.COMMANDS, *similar.COMMANDS, *compare.COMMANDS)

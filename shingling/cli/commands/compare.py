@@ -102,13 +102,13 @@ def _run(options: argparse.Namespace, settings: DedupSettings) -> int:
     for name in refused:
         if getattr(options, name):
             goes = "does not go" if options.all else "goes"
-            raise UsageError(f"--{name} {goes} with --all", print_help=False)
+            raise UsageError(f"--{name} {goes} with --all")
     if options.step and not options.hash:
-        raise UsageError("--step goes with --hash", print_help=False)
+        raise UsageError("--step goes with --hash")
     if options.all:
         return _compare_all(options, settings)
     if len(options.what) != 2:
-        raise UsageError("two are compared, or more with --all", print_help=False)
+        raise UsageError("two are compared, or more with --all")
     return _compare(options, settings)
 
 
@@ -116,7 +116,7 @@ def _compare_all(options: argparse.Namespace, settings: DedupSettings) -> int:
     from shingling.cli.comparing import compare_all
 
     if options.csv and options.json:
-        raise UsageError("--csv or --json, not both", print_help=False)
+        raise UsageError("--csv or --json, not both")
     if options.matrix and (options.threshold is not None or options.measure == UNIQUENESS):
         raise UsageError(
             "--matrix is of all pairs: without --threshold, and not of uniqueness", print_help=False
@@ -135,7 +135,7 @@ def _compare(options: argparse.Namespace, settings: DedupSettings) -> int:
     from shingling.similarity import compare, word_diff
 
     if options.what == ["-", "-"]:
-        raise UsageError("only one of the two can be standard input", print_help=False)
+        raise UsageError("only one of the two can be standard input")
     scheme = settings.scheme
     if options.store:
         with open_store(options, settings) as store:

@@ -1,28 +1,167 @@
-"""The commands that print stored pages: `show` and `list`."""
+"""The commands that print what is stored: `status`, `list`, `show` and `groups`; and `upgrade`."""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
+from scrapy.exceptions import UsageError
+
 from shingling.console.opening import open_store
-from shingling.console.option_types import DEFAULT_LIMIT, MAX_WHOLE_NUMBER, add_limit, text, time
+from shingling.console.option_types import (
+    DEFAULT_LIMIT,
+    MAX_WHOLE_NUMBER,
+    add_limit,
+    days,
+    share,
+    text,
+    time,
+)
 from shingling.console.output import (
     FOUND,
     NOT_FOUND,
+    counted,
+    print_found,
     print_json,
     print_lines,
-    print_more,
     print_pages,
     print_table,
 )
 from shingling.console.subcommand import HelpGroup, Subcommand
+from shingling.rules.measures import SET_MEASURES
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterable
 
     from shingling.cli.explain import Explained
     from shingling.plugin.settings import DedupSettings
-    from shingling.store import SplitText, Store, StoredPage
+    from shingling.sketch import Scheme
+    from shingling.store import Group, RunRecord, SplitText, Store, StoredPage, StoreStatus
+
+_RUNS_SHOWN = 5
+_EVENT_THRESHOLD = 0.1
+
+
+def _status(options: argparse.Namespace, settings: DedupSettings) -> int:
+    with open_store(options, settings) as store:
+        status, last_runs = store.status(), store.runs(_RUNS_SHOWN)
+    if options.json:
+        return print_json({**status.as_dict(), "last_runs": [run.as_dict() for run in last_runs]})
+    _print_status(status)
+    if last_runs:
+        print_lines("")
+        _print_runs(last_runs)
+    return FOUND
+
+
+def _print_status(status: StoreStatus) -> None:
+    from shingling.store import MAX_PAGES_PER_KEY
+
+    rows = [
+        ("store", status.url),
+        ("size", f"{status.bytes / 1e6:,.1f} MB"),
+        ("pages", f"{status.pages:,}"),
+        ("originals", f"{status.originals:,}"),
+        (
+            "duplicates",
+            f"{status.duplicates:,} ({status.exact:,} exact, {status.near:,} near)",
+        ),
+        ("runs", f"{status.runs:,}"),
+        ("scheme", _scheme_line(status.scheme)),
+        ("index", str(status.index)),
+    ]
+    if status.extractors:
+        *before, last = status.extractors
+        earlier = f" (older texts: {', '.join(before)})" if before else ""
+        rows.append(("extractor", f"{last}{earlier}"))
+    if status.reviews:
+        rows.append(("reviews", f"{status.reviews:,}"))
+    if status.full_keys:
+        rows.append(
+            (
+                "full keys",
+                f"{status.full_keys:,} (each is shared by over {MAX_PAGES_PER_KEY} originals)",
+            )
+        )
+    if status.url_rules:
+        fetches = f"{counted(status.url_rules, 'rule')} on URLs"
+        if status.skipped_urls:
+            fetches += f", {counted(status.skipped_urls, 'skipped request')}"
+        rows.append(("fetches", f"{fetches} (`scrapy dedup rules`)"))
+    if status.rebuilding:
+        rows.append(("rebuild", "has begun and not ended: run `scrapy dedup rebuild --resume`"))
+    print_table(["", ""], rows, header=False)
+
+
+def _print_runs(runs: list[RunRecord]) -> None:
+    from shingling.store import STATUSES
+
+    print_table(
+        ["run", "spider", "started", "outcome", "verdicts"],
+        [
+            (
+                str(run.id),
+                run.spider,
+                f"{run.started:%Y-%m-%d %H:%M:%S}",
+                run.outcome or "did not end",
+                ", ".join(f"{run.counts[one]} {one}" for one in STATUSES if one in run.counts),
+            )
+            for run in runs
+        ],
+    )
+
+
+def _scheme_line(used: Scheme) -> str:
+    """Shingle size, id, and the parameters that are not the default."""
+    scheme = used.describe()
+    others = {
+        name: value
+        for name, value in scheme.items()
+        if name not in ("shingle_size", "version", "unit")
+    }
+    unit = "character" if scheme.get("unit") == "characters" else "word"
+    line = f"{scheme['shingle_size']}-{unit} shingles, {used.id}"
+    return f"{line}, {json.dumps(others)}" if others else line
+
+
+def _upgrade(options: argparse.Namespace, settings: DedupSettings) -> int:
+    with open_store(options, settings) as store:  # opening it upgrades it
+        revision = store.status().revision
+    if options.json:
+        return print_json({"revision": revision})
+    print_lines(f"the store is up to date (revision {revision})")
+    return FOUND
+
+
+def _add_list_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--status",
+        choices=["new", "exact", "near", "unchanged", "changed", "skipped"],
+        help="where a page stands, or its last verdict",
+    )
+    parser.add_argument("--site", type=text, help="host, without www.")
+    parser.add_argument(
+        "--since", metavar="TIME", type=time, help="seen since a date or time in ISO 8601 (UTC)"
+    )
+    add_limit(parser, "pages; all with --json")
+    parser.set_defaults(limit=None)
+
+
+def _list(options: argparse.Namespace, settings: DedupSettings) -> int:
+    options.limit = options.limit or (MAX_WHOLE_NUMBER if options.json else DEFAULT_LIMIT)
+    from shingling.store import StoredPage
+
+    with open_store(options, settings) as store:
+        found = list(
+            store.pages(
+                status=options.status,
+                site=options.site,
+                since=options.since,
+                limit=options.limit + 1,
+            )
+        )
+    return print_found(found, options, StoredPage.as_dict, print_pages, "no such pages are stored")
 
 
 def _add_show_options(parser: argparse.ArgumentParser) -> None:
@@ -117,43 +256,87 @@ def _cell(name: str, value: Any) -> str:
     return str(value)
 
 
-def _add_list_options(parser: argparse.ArgumentParser) -> None:
+def _add_groups_options(parser: argparse.ArgumentParser) -> None:
+    add_limit(parser, "groups")
     parser.add_argument(
-        "--status",
-        choices=["new", "exact", "near", "unchanged", "changed", "skipped"],
-        help="where a page stands, or its last verdict",
+        "--by",
+        choices=["duplicates", "event"],
+        default="duplicates",
+        help="duplicates as decided (default), or originals that are a little alike",
     )
-    parser.add_argument("--site", type=text, help="host, without www.")
     parser.add_argument(
-        "--since", metavar="TIME", type=time, help="seen since a date or time in ISO 8601 (UTC)"
+        "--threshold", type=share, help="minimum resemblance, with --by event (default: 0.1)"
     )
-    add_limit(parser, "pages; all with --json")
-    parser.set_defaults(limit=None)
+    parser.add_argument(
+        "--measure",
+        choices=SET_MEASURES,
+        help="measure the stored texts, with --by event, instead of estimating resemblance",
+    )
+    parser.add_argument(
+        "--days", type=days, help="first seen at most DAYS days apart, with --by event"
+    )
 
 
-def _list(options: argparse.Namespace, settings: DedupSettings) -> int:
-    options.limit = options.limit or (MAX_WHOLE_NUMBER if options.json else DEFAULT_LIMIT)
+def _groups(options: argparse.Namespace, settings: DedupSettings) -> int:
+    by_event = options.by == "event"
+    for name in ("threshold", "days", "measure"):
+        if not by_event and getattr(options, name) is not None:
+            raise UsageError(f"--{name} goes with --by event")
+    threshold = _EVENT_THRESHOLD if options.threshold is None else options.threshold
     with open_store(options, settings) as store:
-        found = list(
-            store.pages(
-                status=options.status,
-                site=options.site,
-                since=options.since,
-                limit=options.limit + 1,
+        found = (
+            store.events(
+                threshold, days=options.days, limit=options.limit + 1, measure=options.measure
             )
+            if by_event
+            else list(store.groups(options.limit + 1))
         )
-    pages = found[: options.limit]
-    if options.json:
-        print_json([page.as_dict() for page in pages])
-    elif pages:
-        print_pages(pages)
-    else:
-        print_lines("no such pages are stored")
-    print_more(found, options)
-    return FOUND if pages else NOT_FOUND
+    return print_found(
+        found,
+        options,
+        lambda group: {
+            "original": group.original.as_dict(),
+            "duplicates": [_shown(page, options.measure) for page in group.duplicates],
+        },
+        lambda groups: _print_groups(groups, by_event, is_estimated=options.measure is None),
+        f"no {'originals so alike' if by_event else 'duplicates'} are stored",
+    )
+
+
+def _shown(page: StoredPage, measure: str | None) -> dict[str, Any]:
+    """Page as JSON, with the measure by which it joined its group."""
+    shown = page.as_dict()
+    if measure is None or page.original is not None:
+        return shown
+    return shown | {"resemblance": None, measure: page.resemblance}
+
+
+def _print_groups(groups: Iterable[Group], by_event: bool, *, is_estimated: bool) -> None:
+    for group in groups:
+        print_lines(f"{group.original.url}  {group.original.title or ''}")
+        for page in group.duplicates:
+            title = f"  {page.title or ''}" if by_event else ""
+            estimated = "~" if by_event and is_estimated and page.original is None else ""
+            measured = f"{estimated}{page.resemblance or 0:.3f} "
+            equal = f"  (the text of {page.compared_with})" if page.compared_with else ""
+            print_lines(f"  {measured}{page.status:<5} {page.url}{title}{equal}")
 
 
 COMMANDS = (
+    Subcommand(
+        name="status",
+        group=HelpGroup.LOOK,
+        summary="count pages, originals, duplicates and runs",
+        example="--json",
+        run=_status,
+    ),
+    Subcommand(
+        name="upgrade",
+        group=HelpGroup.MAINTAIN,
+        summary="bring the tables of the store up to date",
+        example="",
+        run=_upgrade,
+    ),
     Subcommand(
         name="list",
         group=HelpGroup.LOOK,
@@ -169,5 +352,13 @@ COMMANDS = (
         example="https://example.com/article",
         add_options=_add_show_options,
         run=_show,
+    ),
+    Subcommand(
+        name="groups",
+        group=HelpGroup.LOOK,
+        summary="list originals with their duplicates, or articles on one event",
+        example="--by event --threshold 0.1 --days 3",
+        add_options=_add_groups_options,
+        run=_groups,
     ),
 )

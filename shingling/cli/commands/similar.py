@@ -11,6 +11,7 @@ from shingling.console.option_types import add_limit, number, whole_number
 from shingling.console.output import (
     FOUND,
     NOT_FOUND,
+    print_found,
     print_json,
     print_lines,
     print_more,
@@ -51,74 +52,75 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _similar(options: argparse.Namespace, settings: DedupSettings) -> int:
-    if options.threshold is not None and options.distance is not None:
-        raise UsageError("--threshold or --distance, not both", print_help=False)
-    if options.measure is not None:
-        if options.distance is not None:
-            raise UsageError("--measure or --distance, not both", print_help=False)
-        return _similar_by(options, settings)
-    from shingling.sketch import sign
-
-    threshold = _DEFAULT_THRESHOLD if options.threshold is None else options.threshold
+    measure, threshold, distance = options.measure, options.threshold, options.distance
+    for name in ("threshold", "measure"):
+        if distance is not None and getattr(options, name) is not None:
+            raise UsageError(f"--{name} or --distance, not both")
+    is_uniqueness = measure == UNIQUENESS
+    if threshold is None:
+        threshold = UNIQUE_FROM if is_uniqueness else _DEFAULT_THRESHOLD
     with open_store(options, settings) as store:
         bits = store.scheme.simhash.bits
-        if options.distance is not None and options.distance > bits:
-            raise UsageError(f"--distance takes 0 to {bits} bits", print_help=False)
+        if distance is not None and distance > bits:
+            raise UsageError(f"--distance takes 0 to {bits} bits")
         text, page = _text(options.what, store)
-        signature = sign(text or "", store.scheme) if page is None else store.signature(page)
-        if not signature.words:
-            raise ShinglingError(f"{options.what}: a text without words")
-        found = (
-            store.similar(signature, threshold, options.limit + 2, text=text)
-            if options.distance is None
-            else store.within(signature, options.distance, options.limit + 2, text=text)
-        )
-    others = [match for match in found if page is None or match.page.url != page.url]
-    matches = others[: options.limit]
-    if options.json:
-        print_json([{**match.page.as_dict(), "similarity": _measures(match)} for match in matches])
-    elif matches:
-        _print_matches(matches, None if options.distance is None else "distance")
-    elif options.distance is not None:
-        print_lines(f"no stored page has a SimHash within {options.distance} bits")
-    else:
-        print_lines(f"no stored page has a resemblance of {threshold:g} or more")
-    print_more(others, options)
-    return FOUND if matches else NOT_FOUND
-
-
-def _similar_by(options: argparse.Namespace, settings: DedupSettings) -> int:
-    """Measure every stored text; exit status FOUND for a page that is not unique."""
-    measure, is_uniqueness = options.measure, options.measure == UNIQUENESS
-    usual = UNIQUE_FROM if is_uniqueness else _DEFAULT_THRESHOLD
-    threshold = usual if options.threshold is None else options.threshold
-    with open_store(options, settings) as store:
-        text, page = _text(options.what, store)
-        if text is None:
+        if measure is None:
+            found = _found_by_signature(text, page, store, threshold, options)
+        elif text is None:
             raise ShinglingError(f"{options.what}: its text is not stored (DEDUP_STORE_TEXT)")
-        found, uniqueness = store.measure(
-            text, measure, 0.0 if is_uniqueness else threshold, options.limit + 1, without=page
-        )
-    matches = found[: options.limit]
-    measured = "shared" if is_uniqueness else measure
-    if options.json:
-        listed = [
-            {**match.page.as_dict(), "similarity": {**_measures(match), measured: match.value}}
-            for match in matches
-        ]
-        whole = {UNIQUENESS: uniqueness, "unique": uniqueness >= threshold, "shared_with": listed}
-        print_json(whole if is_uniqueness else listed)
+        else:
+            least = 0.0 if is_uniqueness else threshold
+            found, uniqueness = store.measure(text, measure, least, options.limit + 1, without=page)
+    if is_uniqueness:
+        return _print_uniqueness(found, uniqueness, threshold, options)
+    if distance is None:
+        nothing = f"no stored page has a {measure or 'resemblance'} of {threshold:g} or more"
     else:
-        if is_uniqueness:
-            verdict = "unique" if uniqueness >= threshold else "not unique"
-            print_lines(f"uniqueness {uniqueness:.3f}: {verdict} (from {threshold:g})")
+        nothing = f"no stored page has a SimHash within {distance} bits"
+    return print_found(
+        found,
+        options,
+        lambda match: _as_json(match, measure),
+        lambda matches: _print_matches(matches, measure if distance is None else "distance"),
+        nothing,
+    )
+
+
+def _found_by_signature(
+    text: str | None,
+    page: StoredPage | None,
+    store: Store,
+    threshold: float,
+    options: argparse.Namespace,
+) -> list[Match]:
+    from shingling.sketch import sign
+
+    signature = sign(text or "", store.scheme) if page is None else store.signature(page)
+    if not signature.words:
+        raise ShinglingError(f"{options.what}: a text without words")
+    number = options.limit + 2  # the page itself may be among them
+    if options.distance is None:
+        found = store.similar(signature, threshold, number, text=text)
+    else:
+        found = store.within(signature, options.distance, number, text=text)
+    return [match for match in found if page is None or match.page.url != page.url]
+
+
+def _print_uniqueness(
+    found: Sequence[Match], uniqueness: float, threshold: float, options: argparse.Namespace
+) -> int:
+    """Print how unique a page is; the exit status is FOUND for one that is not."""
+    is_unique, matches = uniqueness >= threshold, found[: options.limit]
+    if options.json:
+        shared = [_as_json(match, "shared") for match in matches]
+        print_json({UNIQUENESS: uniqueness, "unique": is_unique, "shared_with": shared})
+    else:
+        verdict = "unique" if is_unique else "not unique"
+        print_lines(f"uniqueness {uniqueness:.3f}: {verdict} (from {threshold:g})")
         if matches:
-            _print_matches(matches, measured)
-        elif not is_uniqueness:
-            print_lines(f"no stored page has a {measure} of {threshold:g} or more")
+            _print_matches(matches, "shared")
     print_more(found, options)
-    is_found = uniqueness < threshold if is_uniqueness else bool(matches)
-    return FOUND if is_found else NOT_FOUND
+    return NOT_FOUND if is_unique else FOUND
 
 
 def _text(what: str, store: Store) -> tuple[str | None, StoredPage | None]:
@@ -132,37 +134,36 @@ def _text(what: str, store: Store) -> tuple[str | None, StoredPage | None]:
     return store.text(page), page
 
 
-def _measures(match: Match) -> dict[str, Any]:
-    measures: dict[str, Any] = {
+def _as_json(match: Match, measure: str | None) -> dict[str, Any]:
+    """Page as JSON, with how alike it is, by another measure as well."""
+    similarity: dict[str, Any] = {
         "resemblance": round(match.resemblance, 4),
         "containment": round(match.containment, 4),
         "exact": match.measured,
     }
-    return measures if match.distance is None else {**measures, "distance": match.distance}
-
-
-def _first_cell(match: Match) -> str:
-    return str(match.distance) if match.value is None else f"{match.value:.3f}"
+    if match.distance is not None:
+        similarity["distance"] = match.distance
+    if measure is not None:
+        similarity[measure] = match.value
+    return {**match.page.as_dict(), "similarity": similarity}
 
 
 def _print_matches(matches: Sequence[Match], first: str | None) -> None:
-    print_table(
-        [
-            *([first] if first else []),
-            *["resemblance", "containment", "status", "URL", "title"],
-        ],
-        [
-            (
-                *([_first_cell(match)] if first else []),
-                f"{'' if match.measured else '~'}{match.resemblance:.3f}",
-                f"{match.containment:.3f}",
-                match.page.status,
-                match.page.url,
-                match.page.title or "",
-            )
-            for match in matches
-        ],
-    )
+    """Print matches; the first column is a measure, or the distance."""
+    rows = [
+        (
+            str(match.distance) if match.value is None else f"{match.value:.3f}",
+            f"{'' if match.measured else '~'}{match.resemblance:.3f}",
+            f"{match.containment:.3f}",
+            match.page.status,
+            match.page.url,
+            match.page.title or "",
+        )
+        for match in matches
+    ]
+    columns = (first or "", "resemblance", "containment", "status", "URL", "title")
+    start = 0 if first else 1
+    print_table(columns[start:], [row[start:] for row in rows])
 
 
 COMMANDS = (

@@ -1,15 +1,16 @@
-"""Pages without a main text, large ones, and those with odd characters."""
+"""Bodies of any encoding, odd or no HTML, and extractors of the user's own."""
 
 from __future__ import annotations
 
 import gzip
 
 import pytest
+from hypothesis import given, strategies as st
 
 from shingling import canonical_words, extract
 from shingling.errors import ExtractionError
-from shingling.extraction.html import extract_page
-from tests.extraction.reading.pages import ENGLISH, RUSSIAN, page_of
+from shingling.extraction.html import MainText, decode, extract_page, sniff_html
+from tests.extraction.reading.pages import CHINESE, ENGLISH, JAPANESE, RUSSIAN, page_of
 
 
 def _reason(html: bytes | str) -> str:
@@ -95,3 +96,166 @@ def test_a_part_of_a_page_is_html_too(element: str) -> None:
     words = "Some words of an article that a spider has cut out of its page. " * 5
     closing = "".join(f"</{name}>" for name in reversed(element.split("><")))
     assert words.strip()[:60] in extract_page(f"<{element}>{words}{closing}").text
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        (ENGLISH, "ascii"),
+        (RUSSIAN, "utf-8"),
+        (RUSSIAN, "windows-1251"),
+        (RUSSIAN, "koi8-r"),
+        (JAPANESE, "shift_jis"),
+        (JAPANESE, "euc-jp"),
+        (JAPANESE, "iso-2022-jp"),
+        (CHINESE, "gb18030"),
+    ],
+)
+def test_bytes_are_read_as_their_meta_element_or_http_header_declares(
+    text: str, encoding: str
+) -> None:
+    page = page_of(text, head=f'<meta charset="{encoding}">')
+    assert decode(page.encode(encoding)) == page
+    assert extract_page(page.encode(encoding)) == extract_page(page)
+    page = page_of(text)
+    assert decode(page.encode(encoding), encoding) == page
+    assert extract_page(page.encode(encoding), encoding=encoding) == extract_page(page)
+
+
+def test_the_http_header_wins_over_the_meta_element() -> None:
+    page = page_of(RUSSIAN, head='<meta charset="iso-8859-1">')
+    assert decode(page.encode("windows-1251"), "windows-1251") == page
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("declared", [None, "windows-1251", "utf-8"])
+def test_a_byte_order_mark_wins_over_what_is_declared(encoding: str, declared: str | None) -> None:
+    page = page_of(RUSSIAN, head='<meta charset="iso-8859-1">')
+    assert decode(f"\ufeff{page}".encode(encoding), declared) == page
+
+
+@pytest.mark.parametrize("declared", ["iso-8859-1", "windows-1251", "shift_jis"])
+def test_valid_utf_8_is_utf_8_whatever_is_declared(declared: str) -> None:
+    page = page_of(RUSSIAN, head=f'<meta charset="{declared}">')
+    assert decode(page.encode(), declared) == page
+    assert extract_page(page.encode(), encoding=declared) == extract_page(page)
+
+
+@pytest.mark.parametrize("declared", ["no-such-charset", "", "\0", "é"])
+def test_bytes_of_an_unknown_declared_encoding_are_guessed(declared: str) -> None:
+    assert decode(page_of(RUSSIAN).encode("windows-1251"), declared) == page_of(RUSSIAN)
+
+
+@given(st.binary(), st.sampled_from([None, "utf-8", "ascii", "utf-16", "shift_jis", "gb18030"]))
+def test_any_bytes_are_decoded(body: bytes, declared: str | None) -> None:
+    assert len(decode(body, declared)) <= len(body)
+
+
+def test_pages_declared_utf_8_that_are_not_keep_their_words() -> None:
+    latin = " ".join(f"product{number} model{number}" for number in range(40))
+    texts = []
+    for russian in ("Первая статья о погоде и природе.", "Совсем другая новость: выборы мэра."):
+        page = f"<html><body><article><p>{russian * 3}</p><p>{latin}</p></article></body></html>"
+        texts.append(extract_page(page.encode("cp1251"), encoding="utf-8").text)
+    assert "погоде" in texts[0]
+    assert "выборы" in texts[1]
+
+
+def test_a_few_broken_bytes_do_not_make_utf_8_something_else() -> None:
+    page = f"<html><body><p>{'Слово и дело. ' * 30}</p></body></html>".encode()
+    broken = page[:100] + b"\xd0" + page[100:]
+    assert "Слово и дело" in extract_page(broken, encoding="utf-8").text
+
+
+@pytest.mark.parametrize("charset", ["base64", "idna", "undefined", "punycode"])
+def test_a_charset_that_is_none_does_not_raise(charset: str) -> None:
+    words = "<p>Some words of an article, and an accent: \xe9. </p>" * 9
+    page = f"<html><meta charset='{charset}'><body>{words}</body></html>".encode("latin-1")
+    assert "Some words" in extract_page(page).text
+    assert "Some words" in extract_page(page, encoding=charset).text
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"<!doctype HTML PUBLIC '-//W3C//DTD HTML 4.01//EN'>",
+        b"<!DOCTYPE\n html>",
+        b"<HTML lang=de>",
+        b"<!-- a comment first --><html>",
+        b"<!-- one -->\n<!-- two --> <!DOCTYPE html>",
+        b'<?xml version="1.0" encoding="utf-8"?>\n<!DOCTYPE html PUBLIC "a" "b">',
+        b'<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml">',
+        b"\xef\xbb\xbf<!DOCTYPE html>",
+        b"   \r\n\t<html>",
+        b'<div class="a">',
+        b"<p/>",
+        b"<body ",
+        "\ufeff<html>".encode("utf-16-be"),
+        "<!DOCTYPE html><title>Мост</title>".encode("windows-1251"),
+        b"<!-- a -->" * 500 + b"<html>",
+    ],
+)
+def test_html_is_known_by_its_opening(body: bytes) -> None:
+    assert sniff_html(body)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b'{"html": "<html>"}',
+        b"function a() { return '<div>' }",
+        b"Just words, then <p>.",
+        b"%PDF-1.7",
+        b"<divine>",
+        b"<abbr>",
+        b'<?xml version="1.0"?><rss version="2.0">',
+        b"<svg xmlns='http://www.w3.org/2000/svg'>",
+        b"<!-- a comment only -->",
+        b"<!-- <html> never closed",
+        b"<!---->" * 1000 + b"x",
+        b"\xff\xfea",
+        gzip.compress(b"<html>", mtime=0),
+    ],
+)
+def test_what_is_not_html_is_known_by_its_opening(body: bytes) -> None:
+    assert not sniff_html(body)
+
+
+@given(st.binary())
+def test_only_the_opening_of_bytes_decides_whether_they_are_html(rest: bytes) -> None:
+    assert sniff_html(b"<html>" + rest)
+    assert not sniff_html(b"{" + rest)
+
+
+def test_an_extractor_is_given_the_html_and_the_url() -> None:
+    given_to: list[tuple[str, str | None]] = []
+
+    def extractor(html: str, url: str | None) -> str | None:
+        given_to.append((html, url))
+        return "its text"
+
+    page = page_of(RUSSIAN)
+    main = extract_page(
+        page.encode("koi8-r"), "https://a.example/", encoding="koi8-r", extractor=extractor
+    )
+    assert main == MainText("its text", "Bridge", "en")
+    extract_page(page_of("rail\0way\ud800 "), extractor=extractor)
+    assert given_to == [(page, "https://a.example/"), (page_of("railway? "), None)]
+
+
+def test_an_extractor_may_give_its_own_reason() -> None:
+    def extractor(html: str, url: str | None) -> str | None:
+        raise ExtractionError("paywall", "only a teaser")
+
+    with pytest.raises(ExtractionError) as caught:
+        extract_page(page_of(ENGLISH), extractor=extractor)
+    assert caught.value.reason == "paywall"
+
+
+def test_an_interruption_inside_an_extractor_is_not_swallowed() -> None:
+    def extractor(html: str, url: str | None) -> str | None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        extract_page(page_of(ENGLISH), extractor=extractor)

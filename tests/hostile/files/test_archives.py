@@ -344,16 +344,20 @@ def test_the_spider_reads_what_can_be_read(tmp_path: Path) -> None:
     pytest.importorskip("fastwarc")
     archive, feed = tmp_path / "x.warc", tmp_path / "items.jsonl"
     urls = [b"not a URL", b"http://[", b"https://example.com/\xe9", b'http://<:x"@', b"file:///x"]
-    archive.write_bytes(b"".join(warc_record(url, PAGE) for url in urls) + b"words")
+    records = [warc_record(url, PAGE) for url in urls]
+    records.append(warc_record(b"https://example.com/large", b"<html>" + b" " * MAX_BYTES))
+    archive.write_bytes(b"".join(records) + b"words")
     done = run_scrapy(
         ROOT,
         *("crawl", "archive", "-a", f"path={archive}", "-O", str(feed), "-s", "DEDUP_WORKERS=0"),
         *("-s", f"DEDUP_STORE_URL=sqlite:///{tmp_path / 'dedup.db'}"),
+        *("-s", f"DOWNLOAD_MAXSIZE={MAX_BYTES}"),
     )
     items = [json.loads(line)["url"] for line in feed.read_bytes().splitlines()]
     assert items == ["https://example.com/%EF%BF%BD"]
     assert "Traceback" not in done.stderr
     assert "not a URL: its URL is not that of a page on the web" in done.stderr
+    assert "https://example.com/large: too large" in done.stderr
     assert "cannot be read any further" in done.stderr
 
 

@@ -1,8 +1,10 @@
-"""Stores that disappear while a crawl uses them: it is noticed at once, and no page is lost."""
+"""Stores that vanish or cannot be reached."""
 
 from __future__ import annotations
 
 import os
+import socket
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,7 +20,7 @@ from tests.plugin.faults.test_database import (
     said,
     stored,
 )
-from tests.support.crawls import stats
+from tests.support.crawls import Crawling, Project, stats
 from tests.support.pages import article
 from tests.support.postgres import own_server
 
@@ -150,3 +152,39 @@ def test_a_role_that_loses_its_rights_keeps_the_items_and_it_is_said_once(
     assert len(failed) >= 10
     assert stats(crawling.log)["dedup/errors/StoreError"] == str(len(failed))
     assert "error" not in {found[url]["reason"] for url in sorted(urls)[-10:]}
+
+
+START_SPIDER = """
+import scrapy
+
+class Spider(scrapy.Spider):
+    name = "spider"
+
+    async def start(self):
+        for number in range(3):
+            yield {"url": f"https://example.org/{number}", "text": "a few words " * 30}
+"""
+
+
+@pytest.mark.parametrize("listens", [False, True], ids=["nobody listens", "nobody answers"])
+def test_a_crawl_of_items_without_requests_ends_where_the_database_cannot_be_reached(
+    tmp_path: Path, listens: bool
+) -> None:
+    pytest.importorskip("psycopg", reason="PostgreSQL needs psycopg 3")
+    Project(tmp_path, START_SPIDER)
+    with closing(socket.socket()) as place:
+        place.bind(("127.0.0.1", 0))
+        if listens:
+            place.listen()
+        url = f"postgresql://user:secret@127.0.0.1:{place.getsockname()[1]}/name"
+        query = "?connect_timeout=2" if listens else ""
+        crawling = Crawling(
+            tmp_path, "-s", f"DEDUP_STORE_URL={url}{query}", "-s", "DEDUP_ACTION=tag"
+        )
+        assert crawling.wait(60) == 0, crawling.log
+    # Scrapy 2.14 has ended the crawl by then.
+    assert stats(crawling.log)["finish_reason"] in ("dedup_error", "finished")
+    assert stats(crawling.log)["item_scraped_count"] == "3"
+    (line,) = said(crawling.log)
+    assert " ERROR: " in line
+    assert "secret" not in crawling.log

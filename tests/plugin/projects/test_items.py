@@ -162,10 +162,12 @@ def test_an_item_finished_on_a_page_that_all_share_is_kept_and_the_log_says_why(
     pages = {f"/article/{number}": html(article(number), f"No {number}") for number in range(5)}
     delivery = html("We deliver everything within three working days. " * 9, "Delivery")
     with serving({**linked(pages), "/delivery": delivery}) as site:
-        crawl = project("callbacks").crawl("offers", site.url)
+        callbacks = project("callbacks")
+        crawl = callbacks.crawl("offers", site.url)
     assert values(crawl.items, "headline") == [f"No {number}" for number in range(5)]
     assert {item["delivery"] for item in crawl.items} == {"Delivery"}
     assert crawl.stat("dedup/skipped/not_its_page") == "5"
+    assert "dedup.db" not in callbacks.files()
     (warning,) = warnings_in(crawl)
     assert "5 of 5 items (not_its_page)" in warning
     assert "DEDUP_TEXT_FIELD" in warning

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,10 +11,13 @@ import pytest
 from tests.support.crawls import Crawl, run_scrapy
 from tests.support.installed import ROOT
 from tests.support.pages import article, html
+from tests.support.serving import Answer, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from tests.support.serving import Server
 
 PAGES = 300
 LINKS = 12  # of every page: far more is known than is asked for
@@ -33,67 +34,35 @@ def kind(number: int) -> str:
     return "page"
 
 
-class Asked(list[str]):
-    """The paths of the pages that were asked for."""
+def asked_of(manual: Server, *kinds: str) -> list[str]:
+    """Return the paths of its pages that were asked for, or of those of some kinds."""
+    paths = [path for path in manual.asked if path[1:].isdigit()]
+    return [path for path in paths if not kinds or kind(int(path[1:])) in kinds]
 
-    @property
-    def pages(self) -> list[str]:
-        """Those of pages that are there."""
-        return [path for path in self if kind(int(path[1:])) == "page"]
+
+def answer(number: int, what: str) -> Answer:
+    """Return what is answered under a number."""
+    if what == "moved":
+        return Answer(b"", status=302, headers={"Location": f"/{(number * 2) % PAGES}"})
+    if what == "missing":
+        return Answer(b"<html>", status=404)
+    if what == "picture":
+        return Answer(b"\x89PNG", "image/png")
+    links = "".join(f"<a href=/{(number * 3 + n) % PAGES}>{n}</a>" for n in range(1, LINKS + 1))
+    return Answer(html(article(number), f"{number}", links).encode())
 
 
 @contextmanager
-def manual(*, faults: bool = False) -> Iterator[tuple[str, Asked]]:
+def manual(*, faults: bool = False) -> Iterator[Server]:
     """Serve a manual of many pages, or one with pictures, missing and moved pages."""
-    asked, lock = Asked(), Lock()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            if self.path == "/robots.txt":
-                refused = [n for n in range(PAGES) if faults and kind(n) == "refused"]
-                rules = "".join(f"Disallow: /{n}$\n" for n in refused)
-                return self.answer(200, "text/plain", f"User-agent: *\n{rules}")
-            if self.path == "/map.xml":
-                urls = "".join(f"<url><loc>{self.site}/{n}</loc></url>" for n in range(PAGES))
-                return self.answer(200, "text/xml", f"<urlset {NAMESPACE}>{urls}</urlset>")
-            with lock:
-                asked.append(self.path)
-            number = int(self.path[1:])
-            what = kind(number) if faults else "page"
-            if what == "moved":
-                return self.answer(302, "text/html", "", Location=f"/{(number * 2) % PAGES}")
-            if what == "missing":
-                return self.answer(404, "text/html", "<html>")
-            if what == "picture":
-                return self.answer(200, "image/png", "\x89PNG")
-            links = "".join(
-                f"<a href=/{(number * 3 + n) % PAGES}>{n}</a>" for n in range(1, LINKS + 1)
-            )
-            return self.answer(200, "text/html", html(article(number), f"{number}", links))
-
-        @property
-        def site(self) -> str:
-            return f"http://{self.headers['Host']}"
-
-        def answer(self, status: int, kind: str, body: str, **headers: str) -> None:
-            self.send_response(status)
-            for name, value in {"Content-Type": kind, **headers}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(body.encode())
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (as inherited)
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}", asked
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    kinds = [kind(number) if faults else "page" for number in range(PAGES)]
+    answers = {f"/{number}": answer(number, what) for number, what in enumerate(kinds)}
+    refused = [f"Disallow: /{number}$\n" for number, what in enumerate(kinds) if what == "refused"]
+    answers["/robots.txt"] = Answer(f"User-agent: *\n{''.join(refused)}".encode(), "text/plain")
+    with serving(answers) as server:
+        urls = "".join(f"<url><loc>{server.url}/{number}</loc></url>" for number in range(PAGES))
+        answers["/map.xml"] = Answer(f"<urlset {NAMESPACE}>{urls}</urlset>".encode(), "text/xml")
+        yield server
 
 
 def crawl(folder: Path, *arguments: str) -> Crawl:
@@ -118,46 +87,47 @@ def crawl(folder: Path, *arguments: str) -> Crawl:
 def test_as_many_pages_are_asked_for_as_the_limit_says_and_it_is_the_reason_of_the_end(
     tmp_path: Path, spider: str, limit: int
 ) -> None:
-    with manual() as (site, asked):
-        start = f"url={site}/0" if spider == "site" else f"url={site}/map.xml"
+    with manual() as site:
+        start = f"url={site.url}/0" if spider == "site" else f"url={site.url}/map.xml"
         found = crawl(tmp_path, spider, "-a", start, "-a", f"limit={limit}")
-    assert len(found.items) == len(asked) == limit
+    assert len(found.items) == len(asked_of(site)) == limit
     assert found.stat("finish_reason") == "limit"
 
 
 @pytest.mark.parametrize("spider", ["site", "sitemap"])
 def test_what_is_no_page_gives_its_place_to_another_one(tmp_path: Path, spider: str) -> None:
-    with manual(faults=True) as (site, asked):
-        start = f"url={site}/0" if spider == "site" else f"url={site}/map.xml"
+    with manual(faults=True) as site:
+        start = f"url={site.url}/0" if spider == "site" else f"url={site.url}/map.xml"
         found = crawl(tmp_path, spider, "-a", start, "-a", "limit=100")
     assert len(found.items) == 100
     assert found.stat("finish_reason") == "limit"
-    assert len(asked.pages) == 100, "no page was fetched for nothing"
-    assert len(asked) > 100
-    assert not [path for path in asked if kind(int(path[1:])) == "refused"]
+    assert len(asked_of(site, "page")) == 100, "no page was fetched for nothing"
+    assert len(asked_of(site)) > 100
+    assert asked_of(site, "refused") == []
 
 
 def test_a_site_with_fewer_pages_is_crawled_to_its_end(tmp_path: Path) -> None:
-    with manual(faults=True) as (site, asked):
-        found = crawl(tmp_path, "site", "-a", f"url={site}/0", "-a", f"limit={PAGES}")
-    assert PAGES / 2 < len(found.items) == len(asked.pages) < PAGES
+    with manual(faults=True) as site:
+        found = crawl(tmp_path, "site", "-a", f"url={site.url}/0", "-a", f"limit={PAGES}")
+    assert PAGES / 2 < len(found.items) == len(asked_of(site, "page")) < PAGES
     assert found.stat("finish_reason") == "finished"
 
 
 def test_a_sitemap_is_followed_in_its_order(tmp_path: Path) -> None:
-    with manual() as (site, asked):
-        crawl(tmp_path, "sitemap", "-a", f"url={site}/map.xml", "-a", "limit=30")
-    assert {f"/{number}" for number in range(30)} == set(asked)
+    with manual() as site:
+        crawl(tmp_path, "sitemap", "-a", f"url={site.url}/map.xml", "-a", "limit=30")
+    assert {f"/{number}" for number in range(30)} == set(asked_of(site))
 
 
 def test_with_a_jobdir_each_crawl_goes_on_for_as_many_pages_again(tmp_path: Path) -> None:
     job = ("-s", f"JOBDIR={tmp_path / 'job'}")
-    with manual() as (site, asked):
+    with manual() as site:
         crawls = [
-            crawl(tmp_path, "site", "-a", f"url={site}/0", "-a", f"limit={limit}", *job)
+            crawl(tmp_path, "site", "-a", f"url={site.url}/0", "-a", f"limit={limit}", *job)
             for limit in (40, 60, PAGES)
         ]
     assert [len(found.items) for found in crawls] == [40, 60, PAGES - 100]
+    asked = asked_of(site)
     assert len(asked) == len(set(asked)) == PAGES
     reasons = [found.stat("finish_reason") for found in crawls]
     assert reasons == ["limit", "limit", "finished"]

@@ -13,6 +13,7 @@ import pytest
 from crawler.demo import SAMPLE, serve
 from shingling.bulk.files.archives import read_archive
 from shingling.bulk.files.pages import ArchiveError, SavedPage
+from tests.hostile.files.archives import warc_record
 from tests.support.crawls import run_scrapy
 from tests.support.installed import ROOT
 from tests.support.pages import article, html
@@ -147,26 +148,19 @@ def test_a_tar_file_gives_its_html_in_sorted_order(
     assert pages[0].fetched.isoformat() == "2001-09-09T01:46:40+00:00"
 
 
-def warc_record(url: str, headers: str, body: bytes) -> bytes:
-    block = f"HTTP/1.1 {headers}\r\n\r\n".encode() + body
-    head = (
-        "WARC/1.0\r\nWARC-Type: response\r\nWARC-Date: 2020-01-02T03:04:05Z\r\n"
-        f"WARC-Record-ID: <urn:uuid:{url}>\r\nWARC-Target-URI: {url}\r\n"
-        f"Content-Type: application/http; msgtype=response\r\nContent-Length: {len(block)}\r\n\r\n"
-    )
-    return head.encode() + block + b"\r\n\r\n"
-
-
 def made_warc(path: Path) -> None:
-    kind = "Content-Type: text/html; charset=utf-8"
+    kind, date = b"Content-Type: text/html; charset=utf-8", b"2020-01-02T03:04:05Z"
+    pages = [html(article(number), f"Page {number}").encode() for number in range(3)]
+    answers = [
+        (b"200 OK\r\n" + kind, pages[0]),
+        (b"404 No\r\n" + kind, pages[1]),
+        (b"200 OK\r\nContent-Encoding: gzip\r\n" + kind, gzip.compress(pages[2])),
+        (b"200 OK\r\nContent-Type: image/png", b"\x89PNG" * MAX),  # a page would be too large
+    ]
     records = []
-    for number, headers in enumerate(
-        [f"200 OK\r\n{kind}", f"404 No\r\n{kind}", f"200 OK\r\n{kind}\r\nContent-Encoding: gzip"]
-    ):
-        body = html(article(number), f"Page {number}").encode()
-        body = gzip.compress(body) if "gzip" in headers else body
-        records.append(warc_record(f"https://news.example/{number}", headers, body))
-    records.append(warc_record("https://news.example/3", "200 OK\r\nContent-Type: a/b", b"\x89PNG"))
+    for number, (head, body) in enumerate(answers):
+        url, head = b"https://news.example/%d" % number, b"HTTP/1.1 %s\r\n\r\n" % head
+        records.append(warc_record(url, body, http=head, date=date))
     path.write_bytes(b"".join(gzip.compress(record) for record in records))
 
 
@@ -189,48 +183,6 @@ def saved(path: Path, **options: Any) -> list[SavedPage]:
         assert isinstance(page, SavedPage)
         pages.append(page)
     return pages
-
-
-def test_what_cannot_be_had_is_told_in_its_place_and_the_rest_is_read(tmp_path: Path) -> None:
-    folder = tmp_path / "pages"
-    folder.mkdir()
-    kind = "200 OK\r\nContent-Type: text/html"
-    broken = warc_record("https://news.example/whole", kind, html(article(1)).encode())
-    packed = kind + "\r\nContent-Encoding: gzip"
-    records = {
-        "b.warc": broken + broken[: len(broken) // 2],
-        "d.warc": warc_record("https://news.example/large", kind, b"<html>" + b" " * MAX * 2)
-        + warc_record("https://news.example/packed", packed, b"not packed")
-        + warc_record("https://news.example/film", "200 OK\r\nContent-Type: a/b", b" " * MAX * 2),
-    }
-    for name, raw in records.items():
-        (folder / name).write_bytes(raw)
-    for name in ("a.html", "e.html"):
-        (folder / name).write_text(html(article(2), name))
-    (folder / "c.html").write_text("<html>" + " " * MAX)
-    (folder / "c.bin").write_text("\x89" + " " * MAX)
-    ends = "it ends in the middle of a record"
-    found = [
-        page.url.rpartition("/")[2] if isinstance(page, SavedPage) else (page.name, page.reason)
-        for page in read_archive(folder, max_bytes=MAX)
-    ]
-    assert found == [
-        "a.html",
-        "whole",
-        (
-            "b.warc",
-            f"cannot be read any further: {ends}",
-        ),
-        ((folder / "c.html").as_uri(), "too large"),
-        ("https://news.example/large", "too large"),
-        ("https://news.example/packed", "cannot be decoded"),
-        "e.html",
-    ]
-    items, log = crawl(tmp_path, "archive", "-a", f"path={folder}", "-s", f"DOWNLOAD_MAXSIZE={MAX}")
-    assert [item["title"] for item in items] == ["a.html", "A page", "e.html"]
-    assert "b.warc: cannot be read any further: it ends in the middle of a record" in log
-    assert "https://news.example/large: too large" in log
-    assert "Traceback" not in log
 
 
 def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:

@@ -1,18 +1,37 @@
-"""The rules that a store is opened with, which it decides by until a call says otherwise."""
+"""The rules of a store, and stores whose index is for other rules than those of a call."""
 
 from __future__ import annotations
 
+import itertools
+import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from shingling import Page, Rules, Store
+from shingling import Page, Rules, Scheme, Store
 from shingling.errors import BandingError, SettingsError
-from tests.support.invariants import ending, text, verify, words
-from tests.support.stores import both_databases, url_of
+from shingling.sketch import Banding
+from shingling.store import Index, indexing
+from shingling.store.decide.check import check_batch
+from shingling.store.indexing import fit_index
+from tests.support.invariants import ending, entries_of, text, verify, words
+from tests.support.stores import (
+    both_databases,
+    break_table,
+    execute,
+    mend_table,
+    rows_of,
+    session_of,
+    url_of,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from shingling import Verdict
+    from shingling.store import IndexShape
+
 
 BASE = words("base")
 A = text(BASE)
@@ -122,3 +141,181 @@ def test_rules_that_a_stores_index_does_not_serve_name_the_command_that_makes_an
         store.admin.rebuild()
         assert [one.status for one in store.check([Page("a", A)])] == ["new"]
     verify(file)
+
+
+RULES = {
+    "0.99": Rules(threshold=0.99),
+    "0.5": Rules(threshold=0.5),
+    "0.3": Rules(threshold=0.3),
+    "megashingle": Rules(method="megashingle"),
+    "simhash": Rules(method="simhash"),
+    "both": Rules(method="minhash+simhash"),
+    "pieces": Rules(containment=0.9, method="simhash"),
+    "exact": Rules(method="exact"),
+}
+MIXTURES = [*itertools.permutations(RULES, 2)]
+LONG = words("base", 200)
+PAGES = [
+    Page("https://a.example/", text(LONG)),
+    Page("https://b.example/copy", text(LONG)),
+    Page("https://c.example/near", text(ending(LONG, "near", 1))),
+    Page("https://d.example/less", text(ending(LONG, "less", 60))),
+    Page("https://e.example/piece", text(LONG[40:120])),
+    Page("https://f.example/other", text(words("other", 200))),
+]
+FIRST, LATER = PAGES[:1], PAGES[1:]
+
+
+def decided(store: Store, rules: Rules, pages: list[Page]) -> list[Verdict]:
+    return check_batch(session_of(store), pages, rules, run=None, dry_run=False, any_index=True)
+
+
+def fit(store: Store, rules: Rules, run: int | None = None) -> str:
+    return fit_index(session_of(store), rules, run, lambda *_: None)
+
+
+def shape_of(store: Store) -> IndexShape:
+    return store.status().index
+
+
+@pytest.mark.parametrize(("made_for", "asked"), MIXTURES)
+def test_pages_are_decided_by_what_any_index_finds_and_a_new_one_finds_all(
+    file: Path, made_for: str, asked: str
+) -> None:
+    rules, fresh = RULES[asked], file.with_stem("fresh")
+    with Store.open(url_of(fresh), rules=rules) as store:
+        best = [verdict.status for verdict in store.check(PAGES)[1:]]
+    with Store.open(url_of(file), rules=RULES[made_for]) as store:
+        store.check(FIRST)
+        before = session_of(store).index
+        short = before.shortfall(rules)
+        found = [verdict.status for verdict in decided(store, rules, LATER)]
+        assert found[0] == "exact"
+        for status, of_fresh in zip(found, best, strict=True):
+            assert status in ((of_fresh, "new") if short else (of_fresh,))
+        assert {verdict.status for verdict in decided(store, rules, PAGES)} == {"unchanged"}
+        if short:
+            with pytest.raises(BandingError, match="scrapy dedup rebuild"):
+                store.check(LATER, rules=rules)
+        store.admin.forget([page.url for page in LATER], rules=rules)
+        verify(file)
+
+        assert fit(store, rules) == ""
+        after = session_of(store).index
+        assert after.shape == shape_of(store)
+        assert (after == before) == (not short)
+        assert after.sampled == (before.sampled or rules.containment is not None)
+        if isinstance(before.keys_of, Banding) and isinstance(after.keys_of, Banding):
+            assert after.keys_of.rows <= before.keys_of.rows, "it finds what the other one found"
+        assert [verdict.status for verdict in store.check(LATER, rules=rules)] == best
+    verify(file)
+
+
+def test_a_threshold_below_what_any_index_finds_is_served_by_the_largest_one(file: Path) -> None:
+    with Store.open(url_of(file), threshold=0.01) as store:
+        assert shape_of(store).bands == 84
+        assert [verdict.status for verdict in store.check(FIRST)] == ["new"]
+
+
+def test_a_large_store_keeps_its_index(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(indexing, "MAX_PAGES", 5)
+    monkeypatch.setattr(indexing, "MAX_PAGES_TO_SAMPLE", 4)
+    with Store.open(url_of(file), threshold=0.8) as store:
+        store.check(PAGES[:5])
+        before = shape_of(store), entries_of(file, "bands")
+        assert fit(store, Rules(containment=0.9)) == "the store has more than 4 pages"
+        assert (shape_of(store), entries_of(file, "bands")) == before
+        assert fit(store, Rules(threshold=0.5)) == ""
+        store.check(PAGES[5:])
+        assert fit(store, Rules(threshold=0.3)) == "the store has more than 5 pages"
+    verify(file)
+
+
+def test_an_index_that_takes_too_long_is_given_up(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pages = [Page(f"https://a.example/{at}", text(words(str(at)))) for at in range(600)]
+    told: list[int] = []
+
+    def slow(done: int, _: int) -> None:
+        told.append(done)
+        time.sleep(0.06)
+
+    monkeypatch.setattr(indexing, "MAX_SECONDS", 0.05)
+    with Store.open(url_of(file), threshold=0.8) as store:
+        store.check(pages)
+        before = shape_of(store), entries_of(file, "bands")
+        why = fit_index(session_of(store), Rules(threshold=0.4), None, slow)
+        assert why == "a new one was not made within 0.05 seconds"
+        assert told == [0]
+        assert (shape_of(store), entries_of(file, "bands")) == before
+        assert decided(store, Rules(threshold=0.4), pages[:1])[0].status == "unchanged"
+    verify(file)
+
+
+@both_databases
+def test_an_error_leaves_the_index_as_it_was(file: Path) -> None:
+    with Store.open(url_of(file), threshold=0.8) as store:
+        store.check(PAGES)
+        before = shape_of(store), entries_of(file, "bands")
+        break_table(file, "BEFORE UPDATE", "scheme")
+        assert "could not be made" in fit(store, Rules(threshold=0.4))
+        mend_table(file, "scheme")
+        assert (shape_of(store), entries_of(file, "bands")) == before
+        assert decided(store, Rules(threshold=0.4), FIRST)[0].status == "unchanged"
+    verify(file)
+
+
+def test_a_crawl_that_is_running_keeps_its_kind_of_index(file: Path) -> None:
+    with Store.open(url_of(file), threshold=0.5) as store:
+        run = store.start_run("running")
+        store.check(PAGES, run=run)
+        before = shape_of(store)
+        assert fit(store, Rules(method="simhash")) == "another crawl is using it"
+        assert shape_of(store) == before
+        assert fit(store, Rules(threshold=0.3)) == "", "it finds more by this one"
+        assert fit(store, Rules(method="simhash"), run.id) == "", "its own"
+        store.finish_run(run, "finished")
+        assert fit(store, Rules()) == ""
+    verify(file)
+
+
+def test_a_crawl_that_was_killed_does_not_keep_its_kind_of_index(store: Store, file: Path) -> None:
+    long_ago = int(time.time()) - 3600
+    store.start_run("killed")
+    store.check(PAGES)
+    execute(
+        file,
+        f"UPDATE pages SET last_seen = {long_ago}",  # noqa: S608 (a number)
+        f"UPDATE runs SET started = {long_ago}",  # noqa: S608 (a number)
+    )
+    assert fit(store, Rules(method="simhash")) == ""
+    assert shape_of(store).indexed == "simhash"
+
+
+def test_pages_without_texts_have_no_samples_and_others_get_them(file: Path) -> None:
+    with Store.open(url_of(file), store_text=False) as store:
+        store.check(FIRST)
+    rules = Rules(containment=0.9)
+    with Store.open(url_of(file), rules=rules) as store:
+        assert fit(store, rules) == ""
+        whole = Page("https://g.example/", text(words("whole", 200)))
+        piece = Page("https://h.example/", text(words("whole", 200)[40:120]))
+        assert [verdict.reason for verdict in store.check([whole, piece])] == [None, "piece"]
+    assert rows_of(file, "SELECT sampled FROM scheme") == [(1,)]
+    verify(file)
+
+
+def test_what_an_index_finds_is_said_in_words() -> None:
+    index = partial(Index.for_rules, scheme=Scheme())
+    no_pieces = "and no pieces of pages (DEDUP_CONTAINMENT)"
+    for made_for, asked, found in (
+        ("0.5", "0.3", "about 54% of the pages with a resemblance of 0.3"),
+        ("0.5", "simhash", "about 95% of the pages with a resemblance of 0.466"),
+        ("0.99", "megashingle", "about 95% of the pages with a resemblance of 0.984"),
+        ("simhash", "0.5", "only pages whose SimHashes differ in at most 3 bits"),
+        ("0.3", "pieces", f"about 95% of the pages with a resemblance of 0.262, {no_pieces}"),
+        ("0.3", "0.99", ""),
+        ("simhash", "exact", ""),
+    ):
+        assert index(RULES[made_for]).shortfall(RULES[asked]) == found

@@ -1,10 +1,11 @@
-"""Values of the options, and packs that are not installed."""
+"""Options of canonicalisation: marks, segmentation and lemmas."""
 
 from __future__ import annotations
 
 import dataclasses
 import subprocess
 import sys
+import time
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from shingling.errors import SchemeError
 from shingling.text import PARTS_OF_SPEECH, Canonicaliser
 from shingling.text.languages import packs
 from tests.support.canonicalisers import canonicaliser_with
-from tests.text.canonical.packs import PACKS, needs_all_packs
+from tests.text.canonical.packs import CHINESE, JAPANESE, PACKS, needs_all_packs
 
 
 def test_without_options_the_words_are_the_canonical_words() -> None:
@@ -160,3 +161,310 @@ def test_options_that_cannot_take_effect_need_no_pack(
         monkeypatch.setitem(sys.modules, pack, None)
 
     assert Canonicaliser(**options).words("one 漢字") == ["one", "漢", "字"]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "words"),
+    [
+        ("en", "The cat is on THE mat, isn't it?", ["cat", "mat"]),
+        ("de", "Die Katze liegt auf der Matte", ["katze", "liegt", "matte"]),
+        ("ru", "Он не был в лесу", ["лесу"]),
+        ("fr", "Le chat est sur la table", ["chat", "table"]),
+        ("ar", "ذهب الولد من البيت", ["ذهب", "الولد", "البيت"]),
+        ("he", "הילד הלך אל הבית", ["הילד", "הלך", "הבית"]),
+        ("zh", "我们的书", ["书"]),
+        ("no", "Det er en fin dag", ["fin", "dag"]),
+        ("nb", "Det er en fin dag", ["fin", "dag"]),
+        ("xx", "The cat", ["the", "cat"]),
+    ],
+)
+def test_the_long_list_of_the_language_drops_words(
+    language: str, text: str, words: list[str]
+) -> None:
+    assert canonicaliser_with(language=language, stop_words="long").words(text) == words
+
+
+def test_a_text_of_stop_words_has_no_words() -> None:
+    assert canonicaliser_with(stop_words=True).words("The and of it was, but there they were") == []
+    assert (
+        canonicaliser_with(language="en", stop_words=True, lemmas="simplemma").words("It WAS the")
+        == []
+    )
+
+
+def test_stop_words_are_found_where_case_is_kept_and_punctuation_stays() -> None:
+    options = {"stop_words": True, "keep_case": True, "keep_punctuation": True}
+
+    assert canonicaliser_with(language="en", **options).words("The Cat, AND.") == ["Cat", ",", "."]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "words"),
+    [
+        ("en", "Running MICE were better", ["run", "mouse", "be", "good"]),
+        ("de", "Die Straßen der Häuser", ["der", "strasse", "der", "haus"]),
+        ("ru", "Мыши бежали домами", ["мышь", "бежать", "дом"]),
+        ("fr", "les maisons étaient belles", ["le", "maison", "être", "beau"]),
+        ("he", "ספרים", ["ספר"]),
+        ("ar", "الكتب", ["كتاب"]),
+        ("hr", "kućama", ["kuća"]),
+        ("zh", "书 abc", ["书", "abc"]),
+        ("xx", "Running mice", ["running", "mice"]),
+    ],
+)
+def test_words_are_brought_to_their_lemma(language: str, text: str, words: list[str]) -> None:
+    assert canonicaliser_with(language=language, lemmas="simplemma").words(text) == words
+
+
+def test_lemmas_do_not_depend_on_case() -> None:
+    canonicaliser = canonicaliser_with(language="de", lemmas="simplemma")
+    text = "Die Häuser standen in den großen Städten"
+
+    assert canonicaliser.words(text.upper().replace("SS", "ẞ")) == canonicaliser.words(text)
+
+
+def test_russian_lemmas_are_those_of_pymorphy3() -> None:
+    canonicaliser = canonicaliser_with(language="ru", drop=("prepositions",), lemmas="pymorphy3")
+
+    assert canonicaliser.words("Текст для сравнения номер один") == [
+        *["текст", "сравнение", "номер", "один"]
+    ]
+    assert canonicaliser.words("ещё еще ДЕТИ abc 漢") == ["ещё", "ещё", "ребёнок", "abc", "漢"]
+
+
+def test_lemmas_of_other_languages_are_those_of_simplemma_with_pymorphy3_too() -> None:
+    assert canonicaliser_with(language="en", lemmas="pymorphy3").words("mice ran") == [
+        "mouse",
+        "run",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "words"),
+    [
+        (
+            "en",
+            "The children saw mice and houses in cities",
+            ["the", "child", "saw", "mouse", "and", "house", "in", "city"],
+        ),
+        ("en", "CHILDREN Children running", ["child", "child", "running"]),
+        (
+            "de",
+            "Die Häuser standen in den Städten der Länder",
+            ["die", "haus", "standen", "in", "den", "stadt", "der", "land"],
+        ),
+        ("ru", "дети шли домами с ножницами", ["ребёнок", "шли", "дом", "с", "ножницы"]),
+        ("fr", "les maisons", ["les", "maisons"]),
+        ("xx", "Houses", ["houses"]),
+    ],
+)
+def test_nouns_are_brought_to_the_singular_and_nominative(
+    language: str, text: str, words: list[str]
+) -> None:
+    assert canonicaliser_with(language=language, nouns=True).words(text) == words
+
+
+@pytest.mark.parametrize(
+    ("language", "part", "text", "words"),
+    [
+        ("en", "adjectives", "The big old house is better", ["the", "house", "is"]),
+        ("en", "conjunctions", "cats and dogs because it rains", ["cats", "dogs", "it", "rains"]),
+        ("en", "determiners", "The cat of my mother", ["cat", "of", "mother"]),
+        ("en", "interjections", "oh no cats", ["no", "cats"]),
+        ("en", "prepositions", "cats of them in houses", ["cats", "them", "houses"]),
+        ("de", "adjectives", "Das große Haus ist schön", ["das", "haus", "ist"]),
+        ("de", "conjunctions", "Hund und Katze weil es regnet", ["hund", "katze", "es", "regnet"]),
+        ("de", "determiners", "Die Katze sah unseren Hund", ["katze", "sah", "hund"]),
+        ("de", "interjections", "ach das Haus", ["das", "haus"]),
+        ("de", "prepositions", "Wir gehen mit ihm zum Haus", ["wir", "gehen", "ihm", "haus"]),
+        ("ru", "adjectives", "Красивый дом высок и мой", ["дом", "и", "мой"]),
+        ("ru", "conjunctions", "Дом и сад но нет", ["дом", "сад", "нет"]),
+        ("ru", "determiners", "Мой красивый дом", ["красивый", "дом"]),
+        ("ru", "interjections", "ох дом", ["дом"]),
+        ("ru", "prepositions", "Дом у моря для нас", ["дом", "моря", "нас"]),
+        ("fr", "prepositions", "dans la maison", ["dans", "la", "maison"]),
+    ],
+)
+def test_words_of_a_part_of_speech_are_dropped(
+    language: str, part: str, text: str, words: list[str]
+) -> None:
+    assert canonicaliser_with(language=language, drop=(part,)).words(text) == words
+
+
+def test_case_is_kept_on_demand() -> None:
+    canonicaliser = Canonicaliser(keep_case=True)
+
+    assert canonicaliser.words("The STRASSE Straße ﬁne Ⅳ İ") == [
+        *["The", "STRASSE", "Straße", "fine", "IV", "İ"]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Don't, “stop”!", ["don", "'", "t", ",", "“", "stop", "”", "!"]),
+        ("a--b ... c", ["a", "-", "-", "b", ".", ".", ".", "c"]),
+        ("Hi 😀👍🏽 5€", ["hi", "😀", "👍", "🏽", "5", "€"]),
+        ("漢字。かな、", ["漢", "字", "。", "か", "な", "、"]),
+        ("שלום, עולם!", ["שלום", ",", "עולם", "!"]),
+        ("a\0b\ud800c\u200bd", ["a", "b", "cd"]),
+        ("1≠2 =\u0338", ["1", "≠", "2", "≠"]),
+    ],
+)
+def test_each_punctuation_mark_or_symbol_is_a_word_on_demand(text: str, words: list[str]) -> None:
+    assert Canonicaliser(keep_punctuation=True).words(text) == words
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("<p>One</p><p>two</p>", ["one", "two"]),
+        ("<h1>A</h1>b<br>c<br/>d<td>e", ["a", "b", "c", "d", "e"]),
+        ("<b>w</b>or<i class='x'>d</i>", ["word"]),
+        ("a <!-- <p>no</p> --> b<!---->c", ["a", "bc"]),
+        ("<script>if (a < b) x('</p>')</script>t<STYLE>p > a {}</STYLE >u", ["tu"]),
+        ("<!DOCTYPE html><?php x ?><![CDATA[y]]>t", ["t"]),
+        ('<a title="1 > 0 <b>x</b>" href=\'"\'>t</a>', ["t"]),
+        ('<a title="not closed>t</a>', ["t"]),
+        ("a < b and c > d", ["a", "b", "and", "c", "d"]),
+        ("i<3 u, 1<2", ["i", "3", "u", "1", "2"]),
+        ("a <b and so on", ["a", "b", "and", "so", "on"]),
+        ("x <- y", ["x", "y"]),
+        ("caf&eacute; &amp;lt; &#x41;&#66;&nbsp;c", ["café", "lt", "ab", "c"]),
+        ("&lt;b&gt;bold&lt;/b&gt;", ["b", "bold", "b"]),
+        ("co&shy;op &unknown; &", ["coop", "unknown"]),
+        ("a&#xD800;b&#0;c", ["a", "b", "c"]),
+        ("not <!-- closed", ["not"]),
+        ("not <script> closed", ["not"]),
+        ("<scripted>t</scripted>", ["t"]),
+        ("", []),
+        ("<", []),
+        ("<p", ["p"]),
+    ],
+)
+def test_markup_is_taken_out_of_the_text_and_nothing_else(text: str, words: list[str]) -> None:
+    assert Canonicaliser(markup=True).words(text) == words
+
+
+def test_without_the_option_markup_is_text() -> None:
+    assert Canonicaliser().words("<b>x</b> &lt;") == ["b", "x", "b", "lt"]
+
+
+def test_references_to_numbers_that_no_character_has_are_no_error() -> None:
+    assert Canonicaliser(markup=True).words(f"a &#{'9' * 5000}; &#x{'f' * 5000}; b") == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        *["<", "<a ", "<b", "</", "<!--", "<!", "<?", '<a ="', '="<a" ', "<a ='<", '<a b="<">'],
+        *["<script>", "<script", "</script", "<div>", "<i>x</b>", "<a b=c ", "&", "&#"],
+    ],
+)
+def test_the_time_for_markup_is_linear_whatever_is_in_it(piece: str) -> None:
+    started = time.perf_counter()
+    Canonicaliser(markup=True).words(piece * (1_000_000 // len(piece)))
+
+    assert time.perf_counter() - started < 10
+
+
+@pytest.mark.parametrize("pack", ["jieba", "rjieba"])
+def test_chinese_is_cut_into_words(pack: str) -> None:
+    canonicaliser = canonicaliser_with(chinese=pack)
+
+    assert canonicaliser.words(CHINESE) == [
+        *["我", "来到", "北京", "清华大学", "他", "来到", "了", "iphone15", "大厦"]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("pack", "words"),
+    [
+        (
+            "sudachipy",
+            ["国家公務員", "は", "東京都", "へ", "行っ", "た", "iphone15", "を", "買う", "ガール"],
+        ),
+        ("budoux", ["国家公務員は", "東京都へ", "行った", "iphone15", "を", "買う", "ガール"]),
+    ],
+)
+def test_japanese_is_cut_into_words_or_phrases(pack: str, words: list[str]) -> None:
+    assert canonicaliser_with(japanese=pack).words(JAPANESE) == words
+
+
+def test_packs_for_one_language_leave_the_other_alone() -> None:
+    canonicaliser = canonicaliser_with(chinese="jieba", japanese="budoux")
+
+    assert canonicaliser_with(chinese="jieba").words(JAPANESE) == canonical_words(JAPANESE)
+    assert canonicaliser_with(japanese="budoux").words(CHINESE) == canonical_words(CHINESE)
+    assert canonicaliser_with(language="zh", chinese="jieba").words("清华大学のカナ") == [
+        *["清华大学", "の", "カ", "ナ"]
+    ]
+    assert canonicaliser.words(CHINESE) != canonical_words(CHINESE)
+    assert canonicaliser.words(JAPANESE) != canonical_words(JAPANESE)
+
+
+def test_stop_words_of_chinese_may_have_several_letters_where_words_do() -> None:
+    assert canonicaliser_with(language="zh", chinese="jieba", stop_words=True).words(
+        "我们的书"
+    ) == ["书"]
+
+
+@pytest.mark.parametrize(
+    ("language", "pack", "letters"),
+    [
+        ("zh", "jieba", "清华大学"),
+        ("zh", "rjieba", "清华大学"),
+        ("ja", "sudachipy", "東京都へ"),
+        ("ja", "budoux", "東京都へ"),
+        ("zh", "jieba", "璁"),
+        ("ja", "sudachipy", "ー"),
+    ],
+)
+def test_no_run_of_letters_is_too_long_for_a_pack(language: str, pack: str, letters: str) -> None:
+    option = {"zh": "chinese", "ja": "japanese"}[language]
+    canonicaliser = canonicaliser_with(language=language, **{option: pack})
+    run = letters * (60_000 // len(letters))
+
+    assert "".join(canonicaliser.words(run)) == "".join(canonical_words(run))
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("The children were running over the old houses", "en"),
+        ("Die alten Häuser standen in den großen Städten", "de"),
+        ("Текст для сравнения номер один", "ru"),
+        ("هذا نص باللغة العربية عن البيت", "ar"),
+        ("זה טקסט בשפה העברית על הבית", "he"),
+        (CHINESE, "zh"),
+        (JAPANESE, "ja"),
+        ("   \n\n" + " \t" * 500 + "Die alten Häuser standen in den großen Städten", "de"),
+    ],
+)
+def test_the_language_is_detected(text: str, same: str) -> None:
+    options: dict[str, Any] = {"lemmas": "pymorphy3", "nouns": True, "stop_words": True}
+    options |= {"chinese": "jieba", "japanese": "sudachipy", "drop": PARTS_OF_SPEECH}
+
+    assert canonicaliser_with(**options).words(text) == canonicaliser_with(
+        language=same, **options
+    ).words(text)
+    assert canonicaliser_with(**options).words(text) != canonical_words(text)
+
+
+@pytest.mark.parametrize("text", ["", " ", "x", "123", "😀😀", "\ud800", "\0", "?!", "hello"])
+def test_a_text_too_short_to_tell_its_language_is_left_as_it_is(text: str) -> None:
+    canonicaliser = canonicaliser_with(stop_words=True, lemmas="simplemma", chinese="rjieba")
+
+    assert canonicaliser.words(text) == canonical_words(text)
+
+
+def test_what_another_user_of_py3langid_sets_does_not_matter(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    canonicaliser = canonicaliser_with(stop_words=True)
+    py3langid = pytest.importorskip("py3langid")
+    py3langid.set_languages(["fr", "ja"])
+    try:
+        assert canonicaliser.words("The cat was on the mat") == ["cat", "mat"]
+    finally:
+        py3langid.set_languages(None)
