@@ -13,7 +13,7 @@ from shingling.plugin.items.extracting import detached_task
 from shingling.store import safe_url, site_of
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterable
+    from collections.abc import Callable, Coroutine, Iterable
     from typing import Any
 
     from scrapy import Request
@@ -63,37 +63,32 @@ class SkippedRequests:
 
     def site_read(self, shared: SharedLearner, site: str) -> None:
         """Make requests of former crawls that no rule skips any more."""
-        self._start(self._make_former(shared, site))
+
+        def is_owed(one: SkippedUrl) -> bool:
+            acting = shared.learner.acting(one.url) | shared.learner.acting(one.page)
+            return not acting.issuperset(one.rules)
+
+        self._start(self._make_owed(shared, site, is_owed))
 
     def unlearned(self, shared: SharedLearner, gone: Iterable[Contradiction]) -> None:
         """Make requests after all that were skipped by rules that do not hold any more."""
         for site in {one.site for one in gone}:
             changes = {one.change for one in gone if one.site == site}
-            self._start(self._make_unlearned(shared, site, changes))
+            self._start(self._make_owed(shared, site, partial(_is_unlearned, shared, changes)))
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = detached_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _make_unlearned(self, shared: SharedLearner, site: str, changes: set[str]) -> None:
+    async def _make_owed(
+        self, shared: SharedLearner, site: str, is_owed: Callable[[SkippedUrl], bool]
+    ) -> None:
         owed = []
         for number, one in enumerate(await self._of(shared, site)):
             if number % _MADE_AT_ONCE == 0:
                 await asyncio.sleep(0)
-            if changes.isdisjoint(one.rules):
-                continue
-            if shared.learner.decide(one.url, counted=False) is None:
-                owed.append(one)
-        await self._make(shared, owed)
-
-    async def _make_former(self, shared: SharedLearner, site: str) -> None:
-        owed = []
-        for number, one in enumerate(await self._of(shared, site)):
-            if number % _MADE_AT_ONCE == 0:
-                await asyncio.sleep(0)
-            acting = shared.learner.acting(one.url) | shared.learner.acting(one.page)
-            if not acting.issuperset(one.rules):
+            if is_owed(one):
                 owed.append(one)
         await self._make(shared, owed)
 
@@ -128,6 +123,12 @@ class SkippedRequests:
                 return
             self._crawler.stats.inc_value("dedup/fetch/made_again")
         shared.changed()
+
+
+def _is_unlearned(shared: SharedLearner, changes: set[str], one: SkippedUrl) -> bool:
+    """Whether a request was skipped by one of the changes, and would not be skipped now."""
+    is_skipped_by = not changes.isdisjoint(one.rules)
+    return is_skipped_by and shared.learner.decide(one.url, counted=False) is None
 
 
 def _read_skipped(session: Session, site: str, spider: str) -> list[SkippedUrl]:

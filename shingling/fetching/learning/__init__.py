@@ -7,7 +7,7 @@ site, `learner` has them all.
 """
 
 from shingling.fetching.learning.changes import Change, read_change
-from shingling.fetching.learning.learner import MAX_PAGES_OF_SITE, MAX_SITES, UrlLearner
+from shingling.fetching.learning.learner import UrlLearner
 from shingling.fetching.learning.pages import (
     MAX_LINKS,
     Contradiction,
@@ -18,8 +18,6 @@ from shingling.fetching.learning.pages import (
 
 __all__ = [
     "MAX_LINKS",
-    "MAX_PAGES_OF_SITE",
-    "MAX_SITES",
     "Change",
     "Contradiction",
     "FetchedPage",

@@ -7,8 +7,7 @@ from dataclasses import replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from shingling.fetching.learning.changes import HOST_LABELS, Change, read_change
-from shingling.fetching.learning.evidence import ROOT
+from shingling.fetching.learning.changes import HOST_LABELS
 from shingling.fetching.learning.parts import Parts, split
 from shingling.fetching.learning.site import SiteUrls
 
@@ -21,13 +20,14 @@ if TYPE_CHECKING:
         Skip,
         UrlRule,
     )
+    from shingling.fetching.learning.rules import Reduced
     from shingling.fetching.rows import RuleCounts
 
 MAX_SITES = 1_000
 """Sites that are remembered; the one that was met longest ago is forgotten."""
 
-MAX_PAGES_OF_SITE = 100_000
-"""Fetched pages of a site to which others may be skipped."""
+MAX_PAGES = 200_000
+"""Fetched pages that are remembered of all sites, before whole sites are forgotten."""
 
 _EXPLORED_AT_FIRST = 4  # times as many, where the risk is just small enough
 _MAX_CHANGES_KEPT = 100_000  # of forgotten sites, until they are taken
@@ -43,7 +43,7 @@ class UrlLearner:
         risk: a request is skipped up to this probability of losing something new.
         explore_share: share of skipped requests that is fetched all the same.
         salt: of the crawl: decides which ones are.
-        max_sites, max_pages_per_site: bounds.
+        max_sites, max_pages: bounds.
     """
 
     def __init__(
@@ -53,13 +53,14 @@ class UrlLearner:
         explore_share: float = 0.05,
         salt: bytes = b"",
         max_sites: int = MAX_SITES,
-        max_pages_per_site: int = MAX_PAGES_OF_SITE,
+        max_pages: int = MAX_PAGES,
     ) -> None:
         self._risk = risk
         self._explore_below = round(explore_share * 2**32)
         self._salt = blake2b(salt, digest_size=32).digest()
         self._max_sites = max_sites
-        self._max_pages = max_pages_per_site
+        self._max_pages = max_pages
+        self._pages = 0
         self._sites: OrderedDict[str, SiteUrls] = OrderedDict()
         self._changes: list[RuleCounts] = []
 
@@ -99,16 +100,19 @@ class UrlLearner:
 
         None where nothing is known of its site.
         """
-        parts = split(url)
-        site = parts and self._sites.get(site_name(parts))
-        return (site.name, site.rules.reduce(parts).key) if parts and site else None
+        found = self._reduced(url)
+        return found and (found[0], found[1].key)
 
     def acting(self, url: str) -> set[str]:
         """List the changes that make no difference to a URL, by their texts."""
+        found = self._reduced(url)
+        return {step.change.text for step in found[1].steps} if found else set()
+
+    def _reduced(self, url: str) -> tuple[str, Reduced] | None:
+        """Name of the site of a URL, and what its rules make of it; None where it is not known."""
         parts = split(url)
         site = parts and self._sites.get(site_name(parts))
-        steps = site.rules.reduce(parts).steps if parts and site else ()
-        return {step.change.text for step in steps}
+        return (site.name, site.rules.reduce(parts)) if parts and site else None
 
     def note(
         self, page: FetchedPage, skip: Skip | None = None, *, counts: bool = True
@@ -128,7 +132,13 @@ class UrlLearner:
         parts = split(page.url)
         if parts is None:
             return []
-        return self._site(site_name(parts)).note(page, skip, counts)
+        site = self._site(site_name(parts))
+        before = site.pages
+        found = site.note(page, skip, counts)
+        self._pages += site.pages - before
+        while self._pages > self._max_pages and len(self._sites) > 1:
+            self._forget()
+        return found
 
     def second_looks(self) -> list[str]:
         """Take the URLs of pages that are to be fetched once more, for `note_again`."""
@@ -156,33 +166,22 @@ class UrlLearner:
         names = self._sites if site is None else [site] if site in self._sites else []
         return [rule for name in names for rule in self._sites[name].rules.for_people(name)]
 
-    def pin(self, site: str, change: str, node: str = ROOT, *, allowed: bool) -> None:
-        """Let a change always (`allowed`) or never act at a node and below.
-
-        Raises:
-            ValueError: the text is not that of a change.
-        """
-        self._site(site).rules.pin(_read(change), node, allowed)
-
-    def unpin(self, site: str, change: str, node: str = ROOT) -> None:
-        """Let evidence decide again.
-
-        Raises:
-            ValueError: the text is not that of a change.
-        """
-        self._site(site).rules.pin(_read(change), node, None)
-
     def _site(self, name: str) -> SiteUrls:
         site = self._sites.get(name)
         if site is None:
-            site = self._sites[name] = SiteUrls(name, self._risk, self._max_pages)
+            site = self._sites[name] = SiteUrls(name, self._risk)
             if len(self._sites) > self._max_sites:
-                _, forgotten = self._sites.popitem(last=False)
-                self._changes += forgotten.rules.take_changes(forgotten.name)
-                del self._changes[:-_MAX_CHANGES_KEPT]
+                self._forget()
         else:
             self._sites.move_to_end(name)
         return site
+
+    def _forget(self) -> None:
+        """Forget the site that was met longest ago, but not what is still to be saved of it."""
+        _, forgotten = self._sites.popitem(last=False)
+        self._pages -= forgotten.pages
+        self._changes += forgotten.rules.take_changes(forgotten.name)
+        del self._changes[:-_MAX_CHANGES_KEPT]
 
 
 def site_name(parts: Parts) -> str:
@@ -193,10 +192,3 @@ def site_name(parts: Parts) -> str:
     host = host.partition(":")[0].removeprefix("www.")
     label, _, rest = host.partition(".")
     return rest if label in HOST_LABELS and "." in rest else host
-
-
-def _read(text: str) -> Change:
-    change = read_change(text)
-    if change is None:
-        raise ValueError(f"{text!r} is not a change of a URL")
-    return change

@@ -22,9 +22,6 @@ class Recent(Generic[_K, _V]):
         self._new: dict[_K, _V] = {}
         self._old: dict[_K, _V] = {}
 
-    def __len__(self) -> int:
-        return len(self._new) + len(self._old)
-
     def get(self, key: _K) -> _V | None:
         """Value of a key; None where it is not known, or forgotten."""
         value = self._new.get(key)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from shingling.fetching.learning.changes import (
@@ -37,7 +38,7 @@ MAX_CHANGES = 256
 _MAX_NODE_CHARACTERS = 2_000
 _MAX_PINS = 64  # of a change
 _MAX_STEPS_OF_PATH = 8
-_MAX_REDUCED = 4_096  # URLs whose reduction is remembered
+_MAX_REDUCED = 256  # URLs whose reduction is remembered
 _BY_SEGMENT = (DROP_LAST, DROP_SEGMENT, DROP_PAIR, EXCHANGE_SEGMENT)
 _OF_QUERY = (DROP_PARAMETER, DROP_VALUE, SORT.kind)
 
@@ -81,18 +82,15 @@ class SiteRules:
         self._of_path: list[Change] = []
         self._by_segment: dict[str, list[Change]] = {}
         self._max_risk = max_risk
-        self._counts: dict[Change, list[int]] = {}  # requests that were skipped and explored
-        self._new_counts: dict[Change, list[int]] = {}
+        # Requests that were skipped or explored (True), in all, and since the last `take_changes`.
+        self._counts: Counter[tuple[Change, bool]] = Counter()
+        self._new_counts: Counter[tuple[Change, bool]] = Counter()
         self._reduced: Recent[Parts, Reduced] = Recent(_MAX_REDUCED)
 
     def risk(self, change: Change, chain: tuple[str, ...]) -> float:
         """Estimate the share of pages that a change loses at a path; 1 where nothing is known."""
         tree = self.trees.get(change)
         return tree.risk(chain) if tree else 1.0
-
-    def acts(self, change: Change, chain: tuple[str, ...]) -> bool:
-        """Whether a change is applied at a path."""
-        return self.risk(change, chain) <= self._max_risk
 
     def reduce(self, parts: Parts, also: Collection[Change] = ()) -> Reduced:
         """Apply to a URL all changes whose risk is small enough, and some others in any case."""
@@ -179,7 +177,8 @@ class SiteRules:
 
     def _acts_on(self, change: Change, chain: tuple[str, ...]) -> list[bool]:
         """Whether a change is applied at each node of a chain."""
-        return [self.acts(change, chain[: end + 1]) for end in range(len(chain))]
+        risks = (self.risk(change, chain[: end + 1]) for end in range(len(chain)))
+        return [risk <= self._max_risk for risk in risks]
 
     def contradict(self, change: Change, chain: tuple[str, ...], content: int) -> str | None:
         """Count a page that would have been lost; the node where the change stops to act."""
@@ -194,22 +193,11 @@ class SiteRules:
         stopped = (key for key, one, two in zip(chain, before, after, strict=True) if one > two)
         return next(stopped, None)
 
-    def pin(self, change: Change, node: str, allowed: bool | None) -> None:
-        """Note a person's word: a change always (True) or never acts, or evidence decides."""
-        tree = self._tree(change, pinned=True)
-        if tree is None:
-            return
-        if allowed is None:
-            tree.pins.pop(node, None)
-        elif len(tree.pins) < _MAX_PINS:
-            tree.pins[node] = allowed
-        self._renew([change])
-
     def count(self, skip: Skip) -> None:
         """Count a request that is skipped, or explored."""
         for text in skip.rules:
             if change := read_change(text):
-                self._new_counts.setdefault(change, [0, 0])[skip.explore] += 1
+                self._new_counts[change, skip.explore] += 1
 
     def load(self, saved: Iterable[RuleCounts]) -> None:
         """Add what was saved. Rows that make no sense are passed over."""
@@ -219,15 +207,14 @@ class SiteRules:
                 continue
             if len(row.node) > _MAX_NODE_CHARACTERS:
                 continue
-            if row.pinned is not None:
-                self.pin(change, row.node, row.pinned)
-            tree = self._tree(change)
+            tree = self._tree(change, row.pinned is not None)
             if tree is None:
                 continue
+            if row.pinned is not None and len(tree.pins) < _MAX_PINS:
+                tree.pins[row.node] = row.pinned
             tree.load(row.node, max(0, row.agreed), max(0, row.contradicted))
-            counts = self._counts.setdefault(change, [0, 0])
-            counts[0] += row.saved
-            counts[1] += row.explored
+            self._counts[change, False] += row.saved
+            self._counts[change, True] += row.explored
         self._renew(self.trees)
 
     def take_changes(self, site: str) -> list[RuleCounts]:
@@ -237,31 +224,24 @@ class SiteRules:
             if change.kind == DROP_VALUE and tree.root.agreed <= 1 and tree.root.saved == (0, 0):
                 continue  # it does not recur
             taken += [RuleCounts(site, change.text, *counted) for counted in tree.changes()]
-        for change, new in self._new_counts.items():
-            taken.append(RuleCounts(site, change.text, ROOT, 0, 0, new[0], new[1]))
-            counts = self._counts.setdefault(change, [0, 0])
-            counts[0] += new[0]
-            counts[1] += new[1]
-        self._new_counts.clear()
+        new = self._new_counts
+        for change in sorted({change for change, _ in new}):
+            counted = new[change, False], new[change, True]
+            taken.append(RuleCounts(site, change.text, ROOT, 0, 0, *counted))
+        self._counts.update(new)
+        new.clear()
         return taken
 
     def for_people(self, site: str) -> list[UrlRule]:
         """All rules with their evidence, those of the same change together."""
         found = []
+        total = self._counts + self._new_counts
         for change, tree in sorted(self.trees.items()):
             for node in sorted({*tree.nodes, *tree.pins}):
                 risk = tree.risk(chain_to(node))
                 counts = tree.nodes.get(node)
                 pages = (counts.agreed, counts.contradicted) if counts else (0.0, 0.0)
-                saved, explored = (
-                    one + new
-                    for one, new in zip(
-                        self._counts.get(change, (0, 0)),
-                        self._new_counts.get(change, (0, 0)),
-                        strict=True,
-                    )
-                )
-                requests = (saved, explored) if node == ROOT else (0, 0)
+                requests = (total[change, False], total[change, True]) if node == ROOT else (0, 0)
                 acts = risk <= self._max_risk
                 pin = tree.pins.get(node)
                 found.append(UrlRule(site, change.text, node, *pages, risk, acts, *requests, pin))
@@ -305,8 +285,8 @@ class SiteRules:
         if least is None or (known(least)[0] > 1 and not in_any_case):
             return False
         del self.trees[least]
-        self._counts.pop(least, None)
-        self._new_counts.pop(least, None)
+        for key in ((least, False), (least, True)):
+            del self._counts[key], self._new_counts[key]
         return True
 
 

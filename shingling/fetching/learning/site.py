@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from shingling.fetching.learning.pages import FetchedPage
     from shingling.fetching.learning.rules import Reduced
 
+MAX_PAGES_OF_SITE = 100_000
+"""Fetched pages of a site that are remembered; later ones are never skipped to."""
+
 MAX_LOOKS = 4_096
 """Pages of a site that others can be compared with; the oldest are forgotten."""
 
@@ -82,14 +85,12 @@ class SiteUrls:
     Args:
         name: host, without `www.`.
         max_risk: a request is skipped up to this probability of losing something.
-        max_pages: fetched pages that are remembered; later ones are never skipped to.
     """
 
-    def __init__(self, name: str, max_risk: float, max_pages: int) -> None:
+    def __init__(self, name: str, max_risk: float) -> None:
         self.name = name
         self.rules = SiteRules(max_risk)
         self._max_risk = max_risk
-        self._max_pages = max_pages
         self._urls: list[str] = []
         self._contents = array("q")
         self._changed: set[int] = set()  # pages with another text than in an earlier crawl
@@ -106,6 +107,11 @@ class SiteUrls:
         self._looks_left, self._looks_taken = _FIRST_LOOKS, 0
         self._next_to_reduce = 0
         self._left_to_reduce = 0
+
+    @property
+    def pages(self) -> int:
+        """How many fetched pages are remembered."""
+        return len(self._urls)
 
     def decide(self, parts: Parts, url: str) -> Skip | None:
         """Page that a URL would repeat, if the risk is small enough."""
@@ -148,9 +154,13 @@ class SiteUrls:
             return []
         found = self._judge(skip, parts, look, counts) if skip else []
         number = len(self._urls)
-        if not counts or number >= self._max_pages:
+        if not counts or number >= MAX_PAGES_OF_SITE:
             return found
-        self._add(page, look)
+        if page.has_changed:
+            self._changed.add(number)
+        self._urls.append(page.url)
+        self._contents.append(self._noise.content(look))
+        self._looks.put(number, look)
         if number % _PAGES_A_LOOK == 0 and self._noise:
             self._looks_left += 1
         if not page.is_from_elsewhere:
@@ -164,14 +174,6 @@ class SiteUrls:
                 self._links[key] = key in self._links
         self._renew_keys()
         return found
-
-    def _add(self, page: FetchedPage, look: Look) -> None:
-        number = len(self._urls)
-        if page.has_changed:
-            self._changed.add(number)
-        self._urls.append(page.url)
-        self._contents.append(self._noise.content(look))
-        self._looks.put(number, look)
 
     def _judge(self, skip: Skip, parts: Parts, look: Look, counts: bool) -> list[Contradiction]:
         """Compare a page with the one that it was said to repeat."""

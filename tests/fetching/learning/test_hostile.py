@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import time
+import tracemalloc
+from dataclasses import replace
 
 import pytest
 
@@ -50,9 +52,13 @@ def test_a_hostile_url_is_decided_and_noted_in_bounded_time(url: str) -> None:
     assert sorted(seconds)[10] < 0.05
 
 
+def _pin(learner: UrlLearner, change: str) -> None:
+    learner.load("site.example", [RuleCounts("site.example", change, "/", pinned=True)])
+
+
 def test_what_is_too_long_is_never_skipped() -> None:
     learner = UrlLearner()
-    learner.pin("site.example", "drop-parameter sid", allowed=True)
+    _pin(learner, "drop-parameter sid")
     learner.note(FetchedPage(f"{HOST}/a", signature=signature_of(text_of("a"))))
     assert learner.decide(f"{HOST}/a?sid=5")
     assert learner.decide(f"{HOST}/a?sid={'5' * 5000}") is None
@@ -77,6 +83,43 @@ def test_a_million_sites_do_not_fill_the_memory() -> None:
         learner.note(FetchedPage(url, signature=signature_of(text_of("a"))))
     assert sum(learner.is_known(f"{number}.example") for number in range(100)) == 10
     assert learner.is_known("99.example")
+
+
+def test_pages_of_many_sites_do_not_fill_the_memory() -> None:
+    learner = UrlLearner(max_pages=40)
+    for number in range(100):
+        for page in range(10):
+            url = f"https://{number}.example/{page}"
+            learner.note(FetchedPage(url, signature=signature_of(text_of(f"{page}"))))
+    assert [number for number in range(100) if learner.is_known(f"{number}.example")] == [
+        *range(96, 100)
+    ]
+
+
+def _kept(pages: int) -> int:
+    """Bytes that a learner keeps of pages whose links and session ids never recur."""
+    learner, noise = UrlLearner(), random.Random(1)
+    tracemalloc.start()
+    for number in range(pages):
+        links = tuple(f"{HOST}/a?sid={noise.getrandbits(64):x}" for _ in range(5))
+        text = f"{text_of('a')}\n{number}"
+        page = FetchedPage(f"{HOST}/{number}", signature=signature_of(text_of("a")), text=text)
+        learner.note(replace(page, links=links))
+        learner.second_looks()
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return kept
+
+
+def test_what_is_kept_of_a_page_is_little_when_many_are_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("shingling.fetching.learning.site.MAX_LOOKS", 64)
+    monkeypatch.setattr("shingling.fetching.learning.site._MAX_LINKS_KNOWN", 500)
+    monkeypatch.setattr("shingling.fetching.learning.site._MAX_PAIR_KEYS", 256)
+    monkeypatch.setattr("shingling.fetching.learning.site._MAX_CONTENTS", 256)
+    monkeypatch.setattr("shingling.fetching.learning.rules._MAX_REDUCED", 64)
+    assert (_kept(1600) - _kept(800)) / 800 < 600
 
 
 @pytest.mark.parametrize(
@@ -163,8 +206,8 @@ def test_counts_below_zero_are_none() -> None:
 def test_exchanged_segments_do_not_go_in_a_circle() -> None:
     learner = UrlLearner()
     for a, b in (("c", "b"), ("b", "a"), ("c", "a")):
-        learner.pin("site.example", f"exchange-segment {a} {b}", allowed=True)
-    learner.pin("site.example", "fold-segments", allowed=True)
+        _pin(learner, f"exchange-segment {a} {b}")
+    _pin(learner, "fold-segments")
     learner.note(FetchedPage(f"{HOST}/a/x", signature=signature_of(text_of("a"))))
     skip = learner.decide(f"{HOST}/c/c/c/b/x")
     assert skip
