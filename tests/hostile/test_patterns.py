@@ -16,6 +16,8 @@ import pytest
 import shingling
 from shingling import errors
 from shingling.extraction import html, limits, pages, parsed, resiliparse, trafilatura
+from shingling.fetching.learning import changes, looks
+from shingling.plugin import settings as plugin_settings
 from shingling.similarity import diff
 from shingling.store import urls
 from shingling.text import canonical, prepared, titles
@@ -47,6 +49,10 @@ _USES: dict[str, Callable[[Any], Any]] = {
     "extraction.resiliparse._BEGINS_AS_HTML": resiliparse._BEGINS_AS_HTML.match,
     "extraction.resiliparse._HAS_HTML": resiliparse._HAS_HTML.search,
     "extraction.trafilatura._FRAGMENT": trafilatura._FRAGMENT.match,
+    "fetching.learning.changes._NUMBERS": lambda segment: changes._NUMBERS.sub("#", segment),
+    "fetching.learning.looks._SENTENCE": looks._SENTENCE.split,
+    "fetching.learning.looks._DIGIT": looks._DIGIT.search,
+    "plugin.settings._LONG_WORD": lambda message: plugin_settings._LONG_WORD.sub("", message),
     "similarity.diff._WORD": diff._WORD.findall,
     "similarity.diff._SENTENCE_END": diff._SENTENCE_END.findall,
     "store.urls._CREDENTIALS": urls._CREDENTIALS.match,

@@ -39,7 +39,7 @@ MAX_NOISE = 512
 _MIN_KEPT = 0.3  # share of sentences that two pages have in common, so that they may be one
 _LONG_LINE = 200  # characters
 _SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+")
-_NUMBER = re.compile(r"\S*\d\S*")
+_DIGIT = re.compile(r"\d")
 
 
 class Likeness(Enum):
@@ -141,13 +141,16 @@ def _sentences(text: str) -> array[int]:
             continue
         if len(found) >= 3 * MAX_SENTENCES:
             return array("q")
-        first = _NUMBER.sub("#", " ".join(words[:2]))
-        last = _NUMBER.sub("#", " ".join(words[-2:]))
+        first, last = _without_numbers(words[:2]), _without_numbers(words[-2:])
         if not {*first, *last} - {"#", " "}:  # numbers alone are known by what is before them
             first = last = f"{before}\n{first}"
         before = first[:200]
         found.extend((hash(" ".join(words)), hash(f"{first} …"), hash(f"… {last}")))
     return found
+
+
+def _without_numbers(words: list[str]) -> str:
+    return " ".join("#" if _DIGIT.search(word) else word for word in words)
 
 
 def _read(look: Look) -> Iterator[tuple[int, int, int]]:
