@@ -88,7 +88,7 @@ def _read(page: tuple[str, bytes]) -> Read:
 
 
 def readings(folder: Path, name: str) -> list[Read]:
-    """Return what is read from the pages of a set; it is kept in the folder `CACHE`."""
+    """Texts and titles of a set, which are kept in the folder `CACHE`."""
 
     def read() -> list[Read]:
         files = [row["file"] for row in rows_of(folder / name / "manifest.jsonl.gz")]

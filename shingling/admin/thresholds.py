@@ -300,7 +300,7 @@ def _differ(row: Row, other: Row, batch: Batch) -> bool:
 
 
 def _age(page: Row) -> tuple[int, int]:
-    """Return what pages are ordered by when all of them are decided again."""
+    """Sort key of pages, when all of them are decided again."""
     return page.first_seen, page.id
 
 

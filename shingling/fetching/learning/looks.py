@@ -109,7 +109,7 @@ class Noise:
         return bool(new)
 
     def compare(self, a: Look, b: Look) -> Likeness:
-        """Say how two pages are alike."""
+        """Likeness of two pages."""
         if b.has_other_fields:
             return Likeness.OTHER
         if a.content == b.content:
