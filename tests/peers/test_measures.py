@@ -10,7 +10,7 @@ import pytest
 from shingling import DocumentFrequencies, Scheme, Weighting, compare, extract, sign
 from shingling.rules.measures import WEIGHTINGS
 from shingling.similarity import cosine
-from shingling.sketch import Idf, SimhashFeatures, fingerprint_set, word_hashes
+from shingling.sketch import Idf, SimhashFeatures, shingle_text, word_hashes
 from shingling.sketch.minhash import POLYNOMIALS
 from shingling.sketch.simhash import feature_hashes
 from shingling.text import canonical_words
@@ -130,7 +130,7 @@ def test_84_to_84_least_checksums_are_equal_for_the_same_text() -> None:
     text = " ".join(article(1).split()[:60])
     edited = text.replace(text.split()[30], "edited", 1)
     own, other = (
-        minimal_checksums.least_checksums(fingerprint_set(one, scheme).tolist(), POLYNOMIALS)
+        minimal_checksums.least_checksums({*shingle_text(one, scheme).tolist()}, POLYNOMIALS)
         for one in (text, edited)
     )
     assert minimal_checksums.equal_of_84(own, own) == 84
