@@ -1,6 +1,6 @@
 /* Text -> canonical words -> shingles -> minima and SimHash, with the same bits as in NumPy.
  *
- * join_words does what text/folding.py and text/words.py do; shingles and sign do what
+ * join_words does what text/folding.py and text/words.py do; fingerprints and sign do what
  * sketch/shingles.py, minhash.py and simhash.py do. The GIL is released while a text is processed.
  */
 #define PY_SSIZE_T_CLEAN
@@ -284,20 +284,20 @@ done:
     return result;
 }
 
-PyDoc_STRVAR(shingles_doc,
-"shingles(joined, size, key=b'') -> bytes\n\n"
+PyDoc_STRVAR(fingerprints_doc,
+"fingerprints(joined, size, key=b'') -> bytes\n\n"
 "Fingerprints of the shingles of words joined by blanks: uint64[n].\n\n"
 "size: words in a shingle. key: 16 bytes, under which words are hashed; without it by\n"
 "CRC-64/XZ.");
 
-static PyObject *shingles(PyObject *self, PyObject *args)
+static PyObject *fingerprints(PyObject *self, PyObject *args)
 {
     PyObject *joined, *result = NULL;
     Py_ssize_t size, key_length = 0;
     const char *key = NULL;
     uint64_t keys[2];
     (void)self;
-    if (!PyArg_ParseTuple(args, "Sn|y#:shingles", &joined, &size, &key, &key_length))
+    if (!PyArg_ParseTuple(args, "Sn|y#:fingerprints", &joined, &size, &key, &key_length))
         return NULL;
     const uint8_t *text = (uint8_t *)PyBytes_AS_STRING(joined);
     Py_ssize_t length = PyBytes_GET_SIZE(joined), words = count_words(text, length);
@@ -372,7 +372,7 @@ static PyObject *sign(PyObject *self, PyObject *args)
 
 static PyMethodDef methods[] = {
     {"join_words", join_words, METH_VARARGS, join_words_doc},
-    {"shingles", shingles, METH_VARARGS, shingles_doc},
+    {"fingerprints", fingerprints, METH_VARARGS, fingerprints_doc},
     {"sign", sign, METH_VARARGS, sign_doc},
     {NULL, NULL, 0, NULL},
 };

@@ -133,7 +133,7 @@ def shingle_text(text: str, scheme: Scheme = _DEFAULT) -> Fingerprints:
     plain = plain_text(scheme.canonical, text)
     if plain is None or not _kernel_signs(scheme):
         return shingle_words(scheme.canonical.words(text), scheme)
-    raw = kernel.shingles(join_words(plain), scheme.shingle_size)
+    raw = kernel.fingerprints(join_words(plain), scheme.shingle_size)
     return np.frombuffer(raw, dtype=np.uint64)
 
 
@@ -151,7 +151,7 @@ def fingerprint_set(text: str, scheme: Scheme = _DEFAULT) -> Fingerprints:
     """
     plain = plain_text(scheme.canonical, text)
     if plain is not None and _kernel_signs(scheme):
-        raw = kernel.shingles(join_words(plain), scheme.shingle_size, KEY)
+        raw = kernel.fingerprints(join_words(plain), scheme.shingle_size, KEY)
         return _distinct(np.frombuffer(raw, dtype=np.uint64))
     units = unit_hashes(scheme.canonical.words(text), scheme.unit, keyed_hashes)
     return _distinct(fingerprints(units, scheme.shingle_size, ordered=scheme.ordered))

@@ -154,7 +154,7 @@ def test_arguments_that_make_no_sense_are_refused() -> None:
         _kernel.join_words("text", b"\0" * 4, False)
     for size in (0, -1):
         with pytest.raises(ValueError, match="shingles of"):
-            _kernel.shingles(b"a b", size)
+            _kernel.fingerprints(b"a b", size)
         with pytest.raises(ValueError, match="shingles of"):
             _kernel.sign(b"a b", AFFINE.tobytes(), size, 1, 3)
         with pytest.raises(ValueError, match="shingles of"):
@@ -164,9 +164,9 @@ def test_arguments_that_make_no_sense_are_refused() -> None:
     with pytest.raises(TypeError):
         _kernel.join_words(b"text", fold_table(), False)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="a key of 4 bytes"):
-        _kernel.shingles(b"a b", 5, b"\0" * 4)
-    assert _kernel.shingles(b"", 5) == _kernel.shingles(b"", 5, bytes(16)) == b""
-    assert len(_kernel.shingles(b"  ", 1)) == 3 * 8  # three words without a letter
+        _kernel.fingerprints(b"a b", 5, b"\0" * 4)
+    assert _kernel.fingerprints(b"", 5) == _kernel.fingerprints(b"", 5, bytes(16)) == b""
+    assert len(_kernel.fingerprints(b"  ", 1)) == 3 * 8  # three words without a letter
 
 
 @pytest.mark.skipif(not COMPILED, reason="the kernel is not there")
@@ -178,7 +178,9 @@ def test_words_under_a_key_are_hashed_by_siphash(length: int, hashed: int) -> No
     """Known answers of SipHash-1-3 under the key 00, 01, ..., 0F."""
     from shingling.kernel import _kernel
 
-    [found] = np.frombuffer(_kernel.shingles(bytes(range(length)), 1, bytes(range(16))), np.uint64)
+    [found] = np.frombuffer(
+        _kernel.fingerprints(bytes(range(length)), 1, bytes(range(16))), np.uint64
+    )
     assert found == fmix64(np.array([hashed], np.uint64))[0]
 
 
