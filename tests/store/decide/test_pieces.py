@@ -176,7 +176,7 @@ def test_pages_that_share_all_minima_cost_a_bounded_time(tmp_path: Path) -> None
     with Store.open(f"sqlite:///{tmp_path / 'dedup.db'}") as store:
         store.check(pages_of(range(300), minima))
         few = calls_of(store, pages_of(range(300, 320), minima))
-        store.check(pages_of(range(320, 2000), minima))
-        many = calls_of(store, pages_of(range(2000, 2020), minima))
-        ordinary = calls_of(store, pages_of(range(2020, 2040)))
+        store.check(pages_of(range(320, 1000), minima))
+        many = calls_of(store, pages_of(range(1000, 1020), minima))
+        ordinary = calls_of(store, pages_of(range(1020, 1040)))
     assert many < min(1.05 * few, 12 * ordinary)
