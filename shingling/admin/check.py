@@ -80,19 +80,13 @@ class Findings:
     found: Counter[str] = field(default_factory=Counter)
     left: Counter[str] = field(default_factory=Counter)
     examples: dict[str, list[str]] = field(default_factory=dict)
-    _keys: dict[str, list[Any]] = field(default_factory=dict)
 
-    def note(self, kind: str, name: str, key: Any = None) -> None:
-        """Note something damaged: its kind, its name, and what it is found by."""
+    def note(self, kind: str, name: str) -> None:
+        """Note something damaged: its kind and its name."""
         self.found[kind] += 1
-        self._keys.setdefault(kind, []).append(key)
         examples = self.examples.setdefault(kind, [])
         if len(examples) < MAX_EXAMPLES:
             examples.append(name)
-
-    def keys(self, kind: str) -> list[Any]:
-        """Keys of what was found."""
-        return self._keys.get(kind, [])
 
     @property
     def is_sound(self) -> bool:

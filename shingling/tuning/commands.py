@@ -7,16 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shingling.console.opening import open_store
-from shingling.console.option_types import whole_number
+from shingling.console.options import option, whole_number
 from shingling.console.output import FOUND, print_json, print_lines, print_table
 from shingling.console.subcommand import HelpGroup, Subcommand
 from shingling.errors import NoStoreError, TuningError
 from shingling.plugin.settings import project_folder
 
 if TYPE_CHECKING:
-    import argparse
-
-    from shingling.plugin.settings import DedupSettings
+    from shingling.console.options import CommandOptions
     from shingling.rules.rules import Rules
     from shingling.sketch import Scheme
     from shingling.store import Store
@@ -27,39 +25,19 @@ if TYPE_CHECKING:
 _KEYWORDS = 128  # of a page, that DEDUP_SCHEME has SimHashes made of
 
 
-def _add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "pairs",
-        metavar="PAIRS",
-        nargs="?",
-        help='JSON lines {"a": ..., "b": ..., "same": true}, - for stdin (default: reviewed pairs'
-        " of the store; where there are few, its pages by their titles)",
-    )
-    parser.add_argument("--plot", metavar="FILE", help="draw the curve: .svg, .png or .pdf")
-    parser.add_argument(
-        "--idf", metavar="FILE", help="learn document frequencies of words from the store into FILE"
-    )
-    parser.add_argument(
-        "--folds",
-        type=whole_number(2, 20),
-        default=5,
-        help="folds of the cross-validation (default: 5)",
-    )
-
-
-def _tune(options: argparse.Namespace, settings: DedupSettings) -> int:
+def _tune(options: CommandOptions) -> int:
     try:
-        store = open_store(options, settings)
+        store = open_store(options)
     except NoStoreError:
         if options.pairs is None or options.store:
             raise
         # Pairs of texts need no store.
-        return tune(options, None, settings.scheme, settings.rules)
+        return tune(options, None, options.settings.scheme, options.settings.rules)
     with store:
-        return tune(options, store, store.scheme, settings.rules)
+        return tune(options, store, store.scheme, options.settings.rules)
 
 
-def tune(options: argparse.Namespace, store: Store | None, present: Scheme, rules: Rules) -> int:
+def tune(options: CommandOptions, store: Store | None, present: Scheme, rules: Rules) -> int:
     """Measure settings on labelled pairs, or learn document frequencies, and print both.
 
     Args:
@@ -199,7 +177,31 @@ COMMANDS = (
         group=HelpGroup.DECIDE,
         summary="measure which settings find near-duplicates best, on labelled pairs",
         example="pairs.jsonl --plot curve.svg",
-        add_options=_add_options,
+        options=(
+            option(
+                "pairs",
+                metavar="PAIRS",
+                nargs="?",
+                help='JSON lines {"a": ..., "b": ..., "same": true}, - for stdin (default: reviewed'
+                " pairs of the store; where there are few, its pages by their titles)",
+            ),
+            option(
+                "--plot",
+                metavar="FILE",
+                help="draw the curve: .svg, .png or .pdf",
+            ),
+            option(
+                "--idf",
+                metavar="FILE",
+                help="learn document frequencies of words from the store into FILE",
+            ),
+            option(
+                "--folds",
+                type=whole_number(2, 20),
+                default=5,
+                help="folds of the cross-validation (default: 5)",
+            ),
+        ),
         run=_tune,
     ),
 )

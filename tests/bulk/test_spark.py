@@ -36,6 +36,7 @@ from shingling.bulk import spark
 from shingling.bulk.spark import rounds
 from shingling.bulk.spark.__main__ import main
 from tests.support.installed import ROOT
+from tests.support.twins import twins
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -106,6 +107,7 @@ def collection(seed: int, size: int) -> list[dict[str, Any]]:
         )
         texts.append(edited([*template[:45], *" ".join(own).split()], rnd.randint(0, 6), rnd))
     texts += ["", "  ", "...", "two words"] * 3
+    texts += [twins(text) for text in texts[: size // 5]]  # without a word of theirs
     rnd.shuffle(texts)
     for _ in range(size // 2):  # page by page, each only like those shortly before it
         page = edited(page, 2, rnd).split()

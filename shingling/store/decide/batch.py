@@ -192,9 +192,10 @@ class Batch:
             for url, (page, signature) in zip(urls, batch, strict=True)
             if times[url] > 1 or self._is_to_be_decided(url, signature)
         ]
-        self.site_fields.read(site_of(page.url) for page, _ in batch if page.fields is not None)
+        sites = {site_of(page.url) for page, _ in moving}
         if self.templates is not None:
-            self.templates.arriving = [page for page, _ in moving]
+            self.templates.read(sites)
+        self.site_fields.read(site_of(page.url) for page, _ in batch if page.fields is not None)
         self._read_alike(
             [Compared(signed, page.title, page.scope, page.main_text) for page, signed in moving]
         )
@@ -287,8 +288,6 @@ class Batch:
             self._referred.add(row.original_id)
         if row.compared_id is not None:
             self._referred.add(row.compared_id)
-        if self.templates is not None:
-            self.templates.expected.add(row.site)
 
     @cached_property
     def _has_reviews(self) -> bool:

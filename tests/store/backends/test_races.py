@@ -59,11 +59,11 @@ def clusters(count: int) -> list[list[str]]:
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file of 200 pages in 50 groups, as pairs of URL and text."""
+    """A file of 100 pages in 25 groups, as pairs of URL and text."""
     path = tmp_path_factory.mktemp("pages") / "pages.json"
     listed = [
         (f"https://example.org/{number}/{at}", main_text)
-        for number, cluster in enumerate(clusters(50))
+        for number, cluster in enumerate(clusters(25))
         for at, main_text in enumerate(cluster)
     ]
     path.write_text(json.dumps(listed), encoding="utf-8")
@@ -89,8 +89,8 @@ def assert_one_original_a_group(file: Path) -> None:
     verify(file)
     with Store.open(url_of(file)) as store:
         groups = [[group.original, *group.duplicates] for group in store.groups()]
-        assert store.status().pages == 200
-    assert len(groups) == 50
+        assert store.status().pages == 100
+    assert len(groups) == 25
     for members in groups:
         assert len({page.url.rpartition("/")[0] for page in members}) == 1
         assert {page.url.rpartition("/")[2] for page in members} == {"0", "1", "2", "3"}
@@ -109,7 +109,7 @@ def test_a_process_that_is_killed_harms_no_other_and_can_be_started_again(
     crawlers = [Child(crawl, url_of(file), pages, seed) for seed in range(4)]
     go(crawlers)
     chance = random.Random(3)
-    for seed, batches in ((4, 7), (5, 11), (6, 3)):
+    for seed, batches in ((4, 4), (5, 6), (6, 2)):
         killed = crawlers.pop(chance.randrange(len(crawlers)))
         for _ in range(batches):
             assert killed.pipe.recv()
@@ -117,7 +117,7 @@ def test_a_process_that_is_killed_harms_no_other_and_can_be_started_again(
         again = Child(crawl, url_of(file), pages, seed)
         go([again])
         crawlers.append(again)
-    end(crawlers, 200)
+    end(crawlers, 100)
     assert_one_original_a_group(file)
     assert_no_deadlock(file)
 

@@ -363,9 +363,9 @@ def test_references_to_numbers_that_no_character_has_are_no_error() -> None:
 )
 def test_the_time_for_markup_is_linear_whatever_is_in_it(piece: str) -> None:
     started = time.perf_counter()
-    Canonicaliser(markup=True).words(piece * (1_000_000 // len(piece)))
+    Canonicaliser(markup=True).words(piece * (300_000 // len(piece)))
 
-    assert time.perf_counter() - started < 10
+    assert time.perf_counter() - started < 3
 
 
 @pytest.mark.parametrize("pack", ["jieba", "rjieba"])

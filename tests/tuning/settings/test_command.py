@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import io
 import json
 import sys
@@ -13,6 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from shingling.console.options import CommandOptions
 from shingling.errors import SchemeError, TuningError
 from shingling.rules.rules import Rules
 from shingling.sketch import Idf, Scheme, sign
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from shingling.tuning.report import Report
 
 
-def options(**given: Any) -> argparse.Namespace:
-    return argparse.Namespace(
+def options(**given: Any) -> CommandOptions:
+    return CommandOptions(
         **{"pairs": None, "plot": None, "idf": None, "folds": 5, "json": False, **given}
     )
 
