@@ -34,9 +34,6 @@ if TYPE_CHECKING:
         Run as Run,
         RunRecord as RunRecord,
     )
-    from shingling.store.session import (
-        look_at_store as look_at_store,
-    )
     from shingling.store.store import (
         Store as Store,
     )
@@ -62,7 +59,6 @@ _MODULE_OF = {
     "StoredPage": "model",
     "Verdict": "model",
     "file_of": "backends.engine",
-    "look_at_store": "session",
     "parse_url": "backends.engine",
     "safe_url": "urls",
     "shown_url": "backends.engine",
