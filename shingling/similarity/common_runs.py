@@ -73,7 +73,7 @@ class _Runs(NamedTuple):
         return bool(np.isin(self.a, self.b).any())
 
     def followed_by(self, others: _Runs) -> _Runs:
-        """Runs of which each is one of these, and one of others behind it."""
+        """Put runs behind these, and number what each two of them make."""
         pairs = [_pairs(self.a, others.a, self.words), _pairs(self.b, others.b, self.words)]
         _, numbers = np.unique(np.concatenate(pairs), return_inverse=True)
         found = numbers.astype(np.uint64)

@@ -69,7 +69,7 @@ def forget(session: Session, chosen: Chosen, rules: Rules | None = None) -> int:
     """
 
     def remove_rows(connection: Connection, ids: Sequence[int]) -> int:
-        return remove(ids, Batch.of(session, connection, rules or session.fitting_rules))
+        return remove(ids, Batch(session, connection, rules or session.fitting_rules))
 
     def forget_the_rest(connection: Connection) -> None:
         for kept in kept_rows().values():

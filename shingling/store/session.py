@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from shingling.store.backends.base import Database
-    from shingling.store.index.postings import Postings
+    from shingling.store.backends.base import Database, Postings
 
 
 _T = TypeVar("_T")

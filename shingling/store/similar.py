@@ -10,8 +10,7 @@ import numpy as np
 from sqlalchemy import bindparam, or_, select, text
 
 from shingling.errors import StoreError
-from shingling.rules.defaults import MAX_SIMHASH_DISTANCE
-from shingling.rules.measures import UNIQUENESS
+from shingling.rules.defaults import MAX_SIMHASH_DISTANCE, UNIQUENESS
 from shingling.similarity import Counts, distance as simhash_distance, measure_sets, overlap
 from shingling.sketch import Banding, Signature, fingerprint_set
 from shingling.store.decide.texts import estimated_containment, read_text
@@ -28,8 +27,8 @@ if TYPE_CHECKING:
     from sqlalchemy import BindParameter, Connection
 
     from shingling.sketch import Fingerprints, Scheme
+    from shingling.store.backends.base import Postings
     from shingling.store.index.keys import Index
-    from shingling.store.index.postings import Postings
 
 _NOT_EXACT_COPIES = select(pages.c.id, pages.c.original_id).where(
     pages.c.text_hash == bindparam("text_hash"), text("pages.status <> 'exact'")

@@ -15,21 +15,20 @@ from shingling.store import similar
 from shingling.store.decide.check import check_batch, require_scheme
 from shingling.store.decide.texts import read_text
 from shingling.store.events import Measured, event_groups
+from shingling.store.known import key_of, signature_of
 from shingling.store.model import Group, Match, Page, Verdict
 from shingling.store.queries import (
     ROWS_READ_AT_ONCE,
     SHOWN,
     differing_fields,
     duplicates_of,
-    key_of,
     list_runs,
-    signature_of,
+    status_of,
     stored_page,
 )
 from shingling.store.runs import RunRecord, end_run, insert_run
 from shingling.store.schema.tables import pages
 from shingling.store.session import Session
-from shingling.store.status import status_of
 from shingling.store.templates import split_page
 
 if TYPE_CHECKING:
