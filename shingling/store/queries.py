@@ -7,12 +7,11 @@ from dataclasses import fields
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, func, or_, select
+from sqlalchemy import func, or_, select
 
 from shingling.errors import SettingsError
 from shingling.rules.rules import Rules
 from shingling.store.decide.site_fields import SiteFields
-from shingling.store.known import key_of
 from shingling.store.model import StoredPage, StoreStatus, from_seconds
 from shingling.store.runs import RunRecord
 from shingling.store.schema import checks
@@ -133,41 +132,6 @@ def differing_fields(
     known = SiteFields(connection, named)
     differing = known.all_differing if all_of_them else known.differing
     return known.named(own.site, differing(own, other))
-
-
-def chosen(
-    connection: Connection,
-    urls: Sequence[str],
-    site: str | None,
-    run: int | None,
-    before: int | None,
-) -> list[int]:
-    """Ids of pages by their URLs, and of those that fulfil all other conditions given.
-
-    Args:
-        connection: to the store.
-        urls: as in `Store.forget`.
-        site: that they are of.
-        run: that stored them first.
-        before: seconds since 1970 that they were last seen before.
-
-    Returns:
-        Duplicates first, then originals.
-    """
-    others: list[ColumnElement[bool]] = []
-    if site is not None:
-        others.append(pages.c.site == site)
-    if run is not None:
-        others.append(pages.c.run_id == run)
-    if before is not None:
-        others.append(pages.c.last_seen < before)
-    conditions = [and_(*others)] if others else []
-    conditions += [pages.c.url_key.in_(keys) for keys in chunked(map(key_of, urls))]
-    query = select(pages.c.original_id.is_(None), pages.c.id)
-    found: set[tuple[Any, ...]] = set()
-    for one in conditions:
-        found.update(map(tuple, connection.execute(query.where(one))))
-    return [page_id for _, page_id in sorted(found)]
 
 
 def stored_pages(connection: Connection, ids: Sequence[int]) -> list[StoredPage]:

@@ -26,7 +26,7 @@ from shingling.store.backends.engine import database_of, parse_url
 from shingling.store.index.keys import Index
 from shingling.store.runs import add_rules, find_rules
 from shingling.store.schema.migrate import HEAD, current_revision, require_known, upgrade
-from shingling.store.schema.tables import LIVE, scheme as scheme_table
+from shingling.store.schema.tables import scheme as scheme_table
 from shingling.store.templates import SiteCache
 from shingling.text.canonical import WordsLeft
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from shingling.store.backends.base import Database, Postings
+    from shingling.store.backends.base import Database
 
 
 _T = TypeVar("_T")
@@ -213,10 +213,6 @@ class Session:
             connection.execute(update(scheme_table).values(extractors=noted))
 
         self.database.write(note)
-
-    def bands(self, connection: Connection) -> Postings:
-        """Table of the keys that originals are found by."""
-        return self.database.postings(connection, LIVE.bands)
 
 
 def _read_current(connection: Connection) -> tuple[Scheme, Index] | None:

@@ -194,16 +194,7 @@ class Store:
         """
         require_scheme(signature, self.scheme)
         with self._session.reading() as connection:
-            return similar.similar(
-                connection,
-                self._session.bands(connection),
-                signature,
-                text,
-                self.scheme,
-                self._session.index,
-                threshold,
-                limit,
-            )
+            return similar.similar(self._session, connection, signature, text, threshold, limit)
 
     def measure(
         self,
@@ -257,16 +248,7 @@ class Store:
         """
         require_scheme(signature, self.scheme)
         with self._session.reading() as connection:
-            return similar.within(
-                connection,
-                self._session.bands(connection),
-                signature,
-                self.scheme,
-                self._session.index,
-                distance,
-                limit,
-                text,
-            )
+            return similar.within(self._session, connection, signature, text, distance, limit)
 
     def find(self, url: str) -> list[StoredPage]:
         """Find the pages that are stored under a URL, one a scope."""
