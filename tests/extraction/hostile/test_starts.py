@@ -16,7 +16,7 @@ from shingling.errors import BulkError
 from shingling.extraction import processes
 from shingling.extraction.pages import Fetched, PageExtractor
 from shingling.extraction.pool import ExtractionPool, start_worker
-from shingling.extraction.processes import WatchedWorker, Worker, WorkerTimeoutError
+from shingling.extraction.processes import Worker, WorkerTimeoutError
 from shingling.sketch import Scheme
 from tests.bulk.collections import write_lines
 from tests.support.crawls import LIST_SPIDER, Crawling, Project, items, listed, stats
@@ -89,21 +89,17 @@ def test_a_worker_that_does_not_get_ready_is_ended(
     kind: str, starts: Callable[[str], None]
 ) -> None:
     starts(kind)
-    watched = WatchedWorker(PageExtractor(Scheme()), 600)
     worker = Worker()
     began = time.monotonic()
     with pytest.raises(WorkerTimeoutError):
-        watched.start(worker)
+        worker.start(PageExtractor(Scheme()))
     assert time.monotonic() - began < 30
     assert worker.is_dead
-    watched.end()
 
 
 def test_a_worker_that_takes_no_message_is_ended() -> None:
-    watched = WatchedWorker("more than a pipe holds " * 10_000, 600)  # type: ignore[arg-type]
     with pytest.raises(WorkerTimeoutError):
-        watched.start(stopped_worker())
-    watched.end()
+        stopped_worker().start("more than a pipe holds " * 10_000)  # type: ignore[arg-type]
 
 
 def test_a_worker_may_be_stopped_before_the_pool_is_made() -> None:
