@@ -156,13 +156,13 @@ def workers_alive() -> list[psutil.Process]:
 def test_pages_behind_a_slow_one_go_on_and_it_is_answered() -> None:
     async def main() -> None:
         async with a_pool(1, 30) as pool:
-            slow = asyncio.create_task(text_of(pool, "busy 3"))
+            slow = asyncio.create_task(text_of(pool, "busy 1.5"))
             await asyncio.sleep(0)
             assert [await text_of(pool, "a"), await text_of(pool, "b")] == ["<p>a", "<p>b"]
             assert not slow.done()
             await asyncio.sleep(SLOW)
             assert pool.has_slow_page
-            assert await slow == "<p>busy 3"
+            assert await slow == "<p>busy 1.5"
             assert await text_of(pool, "c") == "<p>c"
             assert not pool.has_slow_page
 
@@ -231,9 +231,9 @@ def test_more_slow_pages_than_may_wait_are_given_up_at_once(
 
     async def main() -> None:
         async with a_pool(1, 30) as pool:
-            slow = [text_of(pool, f"busy 3 {n}") for n in range(2)]
+            slow = [text_of(pool, f"busy 1.5 {n}") for n in range(2)]
             answers = await asyncio.gather(*slow, text_of(pool, "a"))
-            assert answers == ["<p>busy 3 0", "timeout", "<p>a"]
+            assert answers == ["<p>busy 1.5 0", "timeout", "<p>a"]
 
     asyncio.run(main())
 
