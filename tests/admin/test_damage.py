@@ -356,10 +356,9 @@ def test_a_column_of_another_name_is_said_to_be_damaged_with_the_way_out(
     file: Path, column: str
 ) -> None:
     make(file)
-    raw = file.read_bytes()
-    renamed = f"\t{column[:-1]}_ ".encode()
-    assert (damaged := raw.replace(f"\t{column} ".encode(), renamed)) != raw
-    file.write_bytes(damaged)
+    raw, name = file.read_bytes(), f"\t{column} ".encode()
+    assert name in raw
+    file.write_bytes(raw.replace(name, f"\t{column[:-1]}_ ".encode()))
     with pytest.raises(StoreError, match="restore a backup"), Store.open(url_of(file)) as store:
         store.admin.check(repair=True)
 
