@@ -103,14 +103,12 @@ def flood(folder: Path, pages: int) -> Iterator[tuple[int, float, float]]:
                 yield now, own, _took(store, ordinary, 30_000_000 + now * 100)
 
 
-def flooded(folder: Path, pages: int) -> list[Target]:
+def flooded(folder: Path, pages: int) -> Iterator[Target]:
     """Compare a page of a flood with an ordinary one, at several sizes of the store."""
-    targets = []
     for stored, own, ordinary in flood(folder, pages):
         shown = f"{own:.2f} ms, an ordinary one of its length {ordinary:.2f}"
         name = f"a page of 420 words that fix all minima, beside {stored:,} of them: {shown}; times"
-        targets.append(Target(name, own / ordinary, _RATIO))
-    return targets
+        yield Target(name, own / ordinary, _RATIO)
 
 
 def _page(number: int, chosen: list[str]) -> Page:
