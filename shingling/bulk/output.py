@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from shingling.bulk.files.payloads import to_json
 from shingling.bulk.greedy import EXACT, NEAR, REPEATED_ID, SHORT
 from shingling.bulk.options import OUTPUT_FORMATS, Problem, Summary
 from shingling.bulk.sorting import NO_ROW
+from shingling.console.files import written_whole
 from shingling.errors import BulkError
 from shingling.rules.methods import METHODS
 
@@ -71,8 +71,9 @@ class Output:
             OSError: the disk is full, or the like.
             BulkError: Parquet cannot hold a value.
         """
-        for name, form in product(_FILES, OUTPUT_FORMATS):  # of another run
-            (self.out / f"{name}.{form}").unlink(missing_ok=True)
+        names = (f"{name}.{form}" for name, form in product(_FILES, OUTPUT_FORMATS))
+        for file in (*map(self.out.joinpath, names), *self.out.glob(".*.part")):  # of another run
+            file.unlink(missing_ok=True)
         summary = self._write_bad()
         columns, form = {}, self.options.output
         if form == "parquet":
@@ -180,16 +181,12 @@ class Output:
         self, name: str, form: str, columns: dict[str, str] | None = None
     ) -> Iterator[Callable[[bytes], object]]:
         """Open a file; what is yielded writes a row, a line of JSON."""
-        part = self.out / f"{name}.{form}.part"
-        with part.open("wb") as file:
+        with written_whole(self.out / f"{name}.{form}") as file:
             if form == "parquet":
                 with contextlib.closing(_Parquet(file, columns or {})) as parquet:
                     yield parquet.write
             else:
                 yield lambda line: file.write(line + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(self.out / f"{name}.{form}")
 
 
 def _columns_of(rows: Iterable[dict[str, Any]]) -> dict[str, str]:

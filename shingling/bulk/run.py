@@ -26,6 +26,7 @@ from shingling.bulk.sorting import (
     first_of_equal,
 )
 from shingling.bulk.storing import put_into_store
+from shingling.console.files import written_whole
 from shingling.errors import BulkError
 from shingling.rules.methods import METHODS
 from shingling.sketch.banding import Banding
@@ -151,7 +152,8 @@ class _Run:
                 )
             self.work.mkdir(exist_ok=True)
             if not file.exists():
-                _write_at_once(file, plan)
+                with written_whole(file) as opened:
+                    opened.write(plan.encode())
             yield
 
     def run(self) -> Summary:
@@ -177,8 +179,9 @@ class _Run:
             summary = output.write(self._report("writing", len(signed)))
         summary.stored = stored
         summary.seconds = time.monotonic() - began
-        text = json.dumps(summary.as_dict(), ensure_ascii=False, indent=2)
-        _write_at_once(self.out / _SUMMARY, text + "\n")
+        with written_whole(self.out / _SUMMARY) as file:
+            text = json.dumps(summary.as_dict(), ensure_ascii=False, indent=2)
+            file.write(f"{text}\n".encode("utf-8", "replace"))
         shutil.rmtree(self.work)
         return summary
 
@@ -227,13 +230,6 @@ class _Run:
             distance = options.rules.simhash_distance
             shared = find_shared_halves(signed, compared, keys_of, distance, folder, report)
         return Greedy(signed, same_text, repeated_id, shared, options, self.work)
-
-
-def _write_at_once(file: Path, text: str) -> None:
-    """Write a file so that it is whole wherever it exists, though this process be killed."""
-    part = file.with_suffix(".part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(file)
 
 
 @contextmanager

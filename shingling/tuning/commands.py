@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shingling.console.files import written_whole
 from shingling.console.opening import open_store
 from shingling.console.options import option, whole_number
 from shingling.console.output import FOUND, print_json, print_lines, print_table
@@ -116,9 +117,8 @@ def _learn(path: Path, store: Store) -> dict[str, Any]:
     originals = [page for page in store.pages() if page.original is None]
     texts = (store.text(page) for page in originals)
     idf = Idf.learn(store.scheme.canonical.words(text) for text in texts if text is not None)
-    part = path.with_name(f"{path.name}.part")
-    part.write_text(idf.to_json(), "utf-8")
-    part.replace(path)
+    with written_whole(path) as file:
+        file.write(idf.to_json().encode())
     whole, folder = path.absolute(), project_folder()
     scheme = changed_scheme(store.scheme)
     scheme["simhash"] = {

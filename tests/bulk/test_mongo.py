@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import socket
 import struct
-import sys
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -192,14 +191,6 @@ def test_what_cannot_be_read_is_said(
 ) -> None:
     with pytest.raises(BulkError, match=problem):
         deduplicate([url], tmp_path, Options(workers=0, **options))
-
-
-def test_pymongo_is_named_where_it_is_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "pymongo", None)
-    with pytest.raises(BulkError, match=r"MongoDB needs pymongo: pip install pymongo"):
-        deduplicate(["mongodb://127.0.0.1/a.b"], tmp_path, Options(workers=0))
 
 
 @pytest.mark.parametrize(

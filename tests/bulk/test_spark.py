@@ -210,11 +210,9 @@ def test_what_spark_replaces_while_it_runs_changes_nothing(
     "rules",
     [
         Rules(threshold=0.4, min_words=12),
-        Rules(method="megashingle", min_words=12),
-        Rules(0.4, 12, "minhash+simhash", simhash_distance=7),
         Rules(method="simhash", simhash_distance=5, min_words=12),
     ],
-    ids=["minhash", "megashingle", "both", "simhash"],
+    ids=["minhash", "simhash"],
 )
 def test_full_keys_few_pivots_and_many_tasks_change_nothing(
     rules: Rules, session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -263,9 +261,8 @@ def test_full_keys_few_pivots_and_many_tasks_change_nothing(
     found = decided.counts()
     found.problems, expected.problems, found.seconds = [], [], expected.seconds
     assert found == expected
-    if rules.method in ("minhash", "simhash"):
-        assert settled
-        assert decided.rounds > 1
+    assert settled
+    assert decided.rounds > 1
     decided.discard()
     assert not any((tmp_path / "work").iterdir())
 

@@ -16,6 +16,7 @@ from tests.support.stores import execute
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 TEXT = article(1)
 PAGES = {
@@ -30,6 +31,31 @@ WITHOUT_REACTOR = pytest.param(
     marks=NEEDS_NO_REACTOR,
     id="without a reactor",
 )
+# Its pages are fetched sooner than they are extracted.
+BUSY_SPIDER = """
+import time
+import scrapy
+from shingling.plugin import middleware
+
+middleware._MAX_BACKLOG = 8
+
+def extract(html, url):
+    time.sleep(0.02)
+    return html
+
+class Spider(scrapy.Spider):
+    name = "spider"
+    custom_settings = {"DEDUP_EXTRACTOR": "shop.spiders.spider.extract"}
+
+    async def start(self):
+        for number in range(40):
+            yield scrapy.Request(f"{self.site}/{number}")
+
+    def parse(self, response):
+        under_way = len(self.crawler.engine.scraper.slot.active)
+        self.crawler.stats.max_value("most", under_way)
+        yield {"url": response.url}
+"""
 ONE_BY_ONE = ("-s", "CONCURRENT_REQUESTS=1")
 
 
@@ -264,3 +290,11 @@ def test_neither_verdicts_nor_the_store_depend_on_workers_the_kernel_or_main_tex
     assert all(item["text"] for item in items)
     assert verdicts.count(verdicts[0]) == stores.count(stores[0]) == 3
     assert {result["status"] for result in verdicts[0].values()} == {"new", "near", "exact"}
+
+
+def test_no_more_pages_are_fetched_than_can_soon_be_decided(tmp_path: Path) -> None:
+    project = Project(tmp_path, BUSY_SPIDER)
+    with serving({f"/{n}": html(article(n), "A") for n in range(40)}) as server:
+        crawl = project.crawl("-a", f"site={server.url}", "-s", "CONCURRENT_REQUESTS=4")
+    assert crawl.stat("dedup/checked") == "40"
+    assert 8 <= int(crawl.stat("most") or 0) < 20

@@ -185,15 +185,6 @@ def test_a_picture_of_another_kind_is_refused_before_the_work(name: str) -> None
         tune(options(pairs="not there", plot=name), None, DEFAULT, Rules())
 
 
-def test_without_matplotlib_the_message_says_what_to_install(
-    report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(TuningError) as error:
-        plot(report, tmp_path / "out.svg")
-    assert str(error.value) == ("the picture needs matplotlib: pip install matplotlib (extra plot)")
-
-
 def lines(*changes: dict[str, Any] | str) -> BytesIO:
     """Make twelve good lines of a file, and put others after them."""
     good = [{"a": f"text {i}", "b": f"text {i} b", "same": i % 2 == 0} for i in range(12)]
