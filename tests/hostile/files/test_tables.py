@@ -123,7 +123,7 @@ def test_workers_read_odd_csv_as_one_process_does(tmp_path: Path, name: str) -> 
     assert bulk(file, workers=2) == bulk(file)
 
 
-@pytest.mark.parametrize("name", CSV)
+@pytest.mark.parametrize("name", [name for name in CSV if "is long" not in name])
 def test_no_command_fails_at_odd_csv(folder: Path, name: str) -> None:
     check_commands(folder, "odd.csv", CSV[name][0])
 

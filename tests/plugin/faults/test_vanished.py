@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from shingling import Page, Store
+from shingling.errors import StoreError
 from tests.plugin.faults.test_database import (
     count,
     crawl,
@@ -54,28 +55,13 @@ GONE: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("what", GONE)
-def test_a_store_that_vanishes_is_an_error_of_every_page_and_all_items_are_kept(
-    tmp_path: Path, what: str
-) -> None:
+def test_a_store_whose_files_vanish_decides_nothing_more(tmp_path: Path, what: str) -> None:
     store = tmp_path / "dedup.db"
-    with holding(make_pages(45), 15) as (server, held):
-        crawling = crawl(
-            tmp_path, server, f"sqlite:///{store}", "-s", "LOG_LEVEL=DEBUG", delay=0.01
-        )
-        crawling.wait_for(lambda: stored(store) >= 10)
+    with Store.open(f"sqlite:///{store}") as opened:
+        opened.check([Page("https://example.org/", article(1))])
         GONE[what](store)
-        held.let_go()
-        assert crawling.wait() == 0, crawling.log
-        urls = decided(server).keys()
-    found = results(tmp_path)
-    assert found.keys() == urls
-    failed = [result["error"] for result in found.values() if result["reason"] == "error"]
-    assert len(failed) >= 20
-    assert all("was deleted, moved or replaced" in error for error in failed)
-    failures = [line for line in said(crawling.log) if "Dedup failed for" in line]
-    assert len(failures) == 1, failures
-    assert f"{store}" in failures[0]
-    assert "Traceback" not in crawling.log
+        with pytest.raises(StoreError, match="was deleted, moved or replaced"):
+            opened.check([Page("https://example.org/2", article(2))])
 
 
 def test_no_item_is_lost_where_a_store_is_cut_off(tmp_path: Path) -> None:
