@@ -79,7 +79,7 @@ class Overlap:
 
 def overlap(a: Fingerprints, b: Fingerprints) -> Overlap:
     """Overlap of two sets of fingerprints; each sorted, without repeats."""
-    both = np.sort(np.concatenate((a, b)))
+    both = np.sort(np.concatenate((a, b)), kind="stable")  # it merges what is sorted
     shared = int(np.count_nonzero(both[1:] == both[:-1]))
     return Overlap(shared, len(a), len(b))
 

@@ -206,7 +206,8 @@ class Templates:
 
     def site(self, name: str) -> Site:
         """Template of a site; one with an impossible name has none."""
-        self.read([name])
+        if name not in self._sites:
+            self.read([name])
         return self._sites[name]
 
     def read(self, names: Iterable[str]) -> None:

@@ -8,7 +8,7 @@ import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -102,11 +102,17 @@ def assert_no_deadlock(file: Path) -> None:
         assert rows_of(file, query) == [(0,)]
 
 
-def test_a_process_that_is_killed_harms_no_other_and_can_be_started_again(
+def test_a_process_that_is_killed_harms_no_other_of_whatever_settings_and_can_be_started_again(
     file: Path, pages: Path
 ) -> None:
     Store.open(url_of(file)).close()
-    crawlers = [Child(crawl, url_of(file), pages, seed) for seed in range(4)]
+    settings: list[dict[str, Any]] = [
+        {},
+        {"threshold": 0.8},
+        {"templates": False},
+        {"min_words": 40},
+    ]
+    crawlers = [Child(crawl, url_of(file), pages, seed, settings[seed]) for seed in range(4)]
     go(crawlers)
     chance = random.Random(3)
     for seed, batches in ((4, 4), (5, 6), (6, 2)):
@@ -114,7 +120,7 @@ def test_a_process_that_is_killed_harms_no_other_and_can_be_started_again(
         for _ in range(batches):
             assert killed.pipe.recv()
         killed.kill()
-        again = Child(crawl, url_of(file), pages, seed)
+        again = Child(crawl, url_of(file), pages, seed, settings[seed % 4])
         go([again])
         crawlers.append(again)
     end(crawlers, 100)
