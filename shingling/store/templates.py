@@ -206,7 +206,8 @@ class Templates:
 
     def site(self, name: str) -> Site:
         """Template of a site; one with an impossible name has none."""
-        self.read([name])
+        if name not in self._sites:
+            self.read([name])
         return self._sites[name]
 
     def read(self, names: Iterable[str]) -> None:
@@ -230,10 +231,6 @@ class Templates:
     def split(self, site: str, text: PreparedText) -> SplitText:
         """Split a text of a site into what is compared and the template."""
         return self.site(site).split(text)
-
-    def title_parts(self, row: Row) -> dict[int, int]:
-        """Keys of the parts of a page's title, but for those that its site has in many titles."""
-        return self.site(row.site).title_parts(row.title or "")
 
     def learn(
         self,

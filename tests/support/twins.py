@@ -9,7 +9,12 @@ _PLAIN = "a" * 76  # more letters than a hash has bits
 
 def twin(word: str) -> str:
     """Return another word with the same CRC-64."""
-    wanted, letters = _crc(word) ^ _crc(_PLAIN), 0
+    return word_of(_crc(word))
+
+
+def word_of(crc: int) -> str:
+    """Return a word with a CRC-64."""
+    wanted, letters = crc ^ _crc(_PLAIN), 0
     for bits, others in _ROWS:
         if wanted ^ bits < wanted:
             wanted, letters = wanted ^ bits, letters ^ others

@@ -14,8 +14,13 @@ from shingling.console.options import flag, number, option, text, whole_number
 from shingling.console.output import FOUND, print_json, print_lines, print_table
 from shingling.console.subcommand import HelpGroup, Subcommand
 from shingling.errors import NoStoreError, ShinglingError
-from shingling.rules.defaults import MAX_FILE_BYTES
-from shingling.rules.measures import CLASSIC_HASHES, MEASURES, UNIQUENESS, WEIGHTINGS
+from shingling.rules.defaults import (
+    CLASSIC_HASHES,
+    MAX_FILE_BYTES,
+    MEASURES,
+    UNIQUENESS,
+    WEIGHTINGS,
+)
 
 if TYPE_CHECKING:
     from shingling.cli.explain import Explained

@@ -46,6 +46,7 @@ def upgrade():
     op.add_column("pages", sa.Column("length", sa.Integer))
     op.create_table("notes", sa.Column("id", sa.Integer, primary_key=True))
 """
+KILLED = f"{NEXT}    import os, signal; os.kill(os.getpid(), signal.SIGKILL)\n"
 FAILING = f"{NEXT}    raise ValueError('this one fails')\n"
 CHECK = """
 import sys
@@ -129,6 +130,17 @@ def test_a_store_of_an_earlier_release_is_not_opened_read_only(filled: Path, rel
     done = release([ADDED], "-c", READ, url_of(filled))
     assert "it is of an earlier release, and cannot be brought up to date" in done.stderr
     assert rows(filled) == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+def test_an_upgrade_that_is_killed_leaves_the_store_as_it_was_and_can_be_repeated(
+    filled: Path, release: Any
+) -> None:
+    before = rows(filled)
+    assert release([ADDED, KILLED], "-c", CHECK, url_of(filled), article(1)).returncode == -9
+    assert rows(filled) == before
+    done = release([ADDED, NEXT], "-c", CHECK, url_of(filled), article(1))
+    assert done.stdout == "r0003 5 exact a\n"
 
 
 def test_a_revision_that_fails_leaves_the_store_as_it_was(filled: Path, release: Any) -> None:
