@@ -160,9 +160,14 @@ class Replay:
             return
         changes = {one.change for one in gone}
         for url, skip in [*self._skipped.items()]:
-            if changes & {*skip.rules} and self.learner.decide(url, counted=False) is None:
+            if changes.isdisjoint(skip.rules):
+                continue
+            other = self.learner.decide(url, counted=False)
+            if other is None:
                 del self._skipped[url]
                 self._todo.append((url, True))
+            else:
+                self._skipped[url] = other
 
     def _count(self, name: str, number: int = 1) -> None:
         self.counts[name] = self.counts.get(name, 0) + number
