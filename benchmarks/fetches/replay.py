@@ -64,7 +64,8 @@ class Replay:
 
     def __post_init__(self) -> None:
         self.learner = UrlLearner(salt=str(self.order).encode())
-        self.learner.load(Request(self.site.start).url.split("/")[2], self.saved)
+        for name in {row.site for row in self.saved}:
+            self.learner.load(name, [row for row in self.saved if row.site == name])
         self._dice = random.Random(self.order)
         self._skipped: dict[str, Skip] = {}
         self._decided: dict[str, Skip] = {}

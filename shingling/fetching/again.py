@@ -64,17 +64,17 @@ class SkippedRequests:
     def site_read(self, shared: SharedLearner, site: str) -> None:
         """Make requests of former crawls that no rule skips any more."""
 
-        def is_owed(one: SkippedUrl) -> bool:
+        def is_skipped_no_more(one: SkippedUrl) -> bool:
             acting = shared.learner.acting(one.url) | shared.learner.acting(one.page)
             return not acting.issuperset(one.rules)
 
-        self._start(self._make_owed(shared, site, is_owed))
+        self._start(self._make_owed(shared, site, is_skipped_no_more))
 
     def unlearned(self, shared: SharedLearner, gone: Iterable[Contradiction]) -> None:
         """Make requests after all that were skipped by rules that do not hold any more."""
         for site in {one.site for one in gone}:
             changes = {one.change for one in gone if one.site == site}
-            self._start(self._make_owed(shared, site, partial(_is_owed, shared, changes)))
+            self._start(self._make_owed(shared, site, partial(is_owed, shared, changes)))
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = detached_task(work)
@@ -126,7 +126,7 @@ class SkippedRequests:
         shared.changed()
 
 
-def _is_owed(shared: SharedLearner, changes: set[str], one: SkippedUrl) -> bool:
+def is_owed(shared: SharedLearner, changes: set[str], one: SkippedUrl) -> bool:
     """Whether a request was skipped by one of the changes, and no others skip it now."""
     if changes.isdisjoint(one.rules):
         return False

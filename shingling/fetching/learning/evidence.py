@@ -53,6 +53,7 @@ from shingling.fetching.learning.changes import (
     HTTPS,
     LOWER,
     SLASH,
+    SLUG,
     SORT,
     WWW,
     Change,
@@ -111,7 +112,7 @@ def is_of_content(change: Change) -> bool:
 
 def is_of_paths(change: Change) -> bool:
     """Whether it leaves out or exchanges segments, so that two documents may stand for one."""
-    return change.kind in (DROP_SEGMENT, DROP_PAIR, EXCHANGE_SEGMENT) or (
+    return change.kind in (SLUG.kind, DROP_SEGMENT, DROP_PAIR, EXCHANGE_SEGMENT) or (
         change.kind == DROP_LAST and not is_index(change.what)
     )
 

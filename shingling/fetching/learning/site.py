@@ -29,7 +29,7 @@ from shingling.fetching.learning.recent import Recent
 from shingling.fetching.learning.rules import SiteRules, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from shingling.fetching.learning.looks import Look
     from shingling.fetching.learning.pages import FetchedPage
@@ -133,14 +133,14 @@ class SiteUrls:
             False,
         )
 
-    def _between(self, reduced: Reduced, number: int) -> list[Step]:
+    def _between(self, reduced: Reduced, number: int, also: Collection[Change] = ()) -> list[Step]:
         """Find the steps between a URL and the one of a page; none where they stay apart."""
         page = split(self._urls[number])
-        other = page and self.rules.reduce(page)
+        other = page and self.rules.reduce(page, also)
         if other is None or other.parts != reduced.parts:
             return []  # found by a rule that does not hold any more
-        differing = {*reduced.steps} ^ {*other.steps}
-        return sorted({step.change: step for step in differing}.values())
+        differing = sorted({*reduced.steps} ^ {*other.steps})
+        return [*{step.change: step for step in differing}.values()]
 
     def note(self, page: FetchedPage, skip: Skip | None, counts: bool) -> list[Contradiction]:
         """Learn from a fetched page.
@@ -206,14 +206,14 @@ class SiteUrls:
                 return []
         else:
             self._by_content.put(content, (*same_content, number))
-        pairs = self._neighbours(number, parts, look)
-        pairs += (self._pair(one, parts, look) for one in same_content)
+        found = self._neighbours(number, parts)
+        found += ((one, self._differences(one, parts)) for one in same_content)
         agreed: set[Change] = set()
         against: list[_Pair] = []
         same_pages = 0
-        unique = {(pair.number, pair.changes): pair for pair in pairs if pair.changes}
-        clearest = sorted(unique.values(), key=lambda pair: len(pair.changes))
-        for pair in clearest[:_MAX_COMPARED]:
+        clearest = sorted(dict.fromkeys(found), key=lambda one: len(one[1]))
+        for other, changes in [one for one in clearest if one[1]][:_MAX_COMPARED]:
+            pair = self._pair(other, parts, look, changes)
             same = self._is_same(pair)
             is_doubtful = same is None and self._likeness(pair) is Likeness.DOUBTFUL
             if is_doubtful and not self._look_again(pair) and self._looks.get(pair.number):
@@ -225,19 +225,19 @@ class SiteUrls:
                 against.append(pair)
         return [one for pair in against for one in self._blame(pair, agreed)]
 
-    def _pair(
-        self, number: int, parts: Parts, look: Look, changes: tuple[Change, ...] | None = None
-    ) -> _Pair:
-        if changes is None:
-            other = split(self._urls[number])
-            changes = (other and differences(other, parts)) or ()
+    def _pair(self, number: int, parts: Parts, look: Look, changes: tuple[Change, ...]) -> _Pair:
         chain = chain_of(self.rules.reduce(parts, changes).parts.segments)
         return _Pair(number, parts, look, changes, chain)
 
-    def _neighbours(self, number: int, parts: Parts, look: Look) -> list[_Pair]:
-        """Pages whose URLs one more change would make equal."""
+    def _differences(self, number: int, parts: Parts) -> tuple[Change, ...]:
+        """Find the changes between a page's URL and another; none where nobody knows them."""
+        page = split(self._urls[number])
+        return (page and differences(page, parts)) or ()
+
+    def _neighbours(self, number: int, parts: Parts) -> list[tuple[int, tuple[Change, ...]]]:
+        """Pages whose URLs one more change would make equal, and all changes between both."""
         reduced = self.rules.reduce(parts).parts
-        found = []
+        found: list[tuple[int, tuple[Change, ...]]] = []
         keys: dict[int, Change | None] = dict.fromkeys(
             map(hash, (reduced, reduced._replace(query=())))
         )
@@ -246,23 +246,19 @@ class SiteUrls:
             keys[self.rules.reduce(changed).key] = one
         for key, change in keys.items():
             others = self._by_pair.get(key) or ()
-            self._by_pair.put(key, (*others[:1], number))
+            self._by_pair.put(key, (*others[:1], number))  # the first one, and the last
             if change and change.kind == ONE_PAGE:
-                is_form = self._has_one_content((change.what, change.other), self._contents[number])
-                if not is_form:
+                value = change.what, change.other
+                if not self._has_one_content(value, self._contents[number]):
                     continue
-            for other in others:
-                changes = change and self._changes_between(other, parts, change)
-                found.append(self._pair(other, parts, look, changes))
+            if change is None:
+                found += ((other, self._differences(other, parts)) for other in others)
+            elif others:
+                own = self.rules.reduce(parts, (change,))
+                for other in others:
+                    steps = self._between(own, other, (change,))
+                    found.append((other, tuple(step.change for step in steps)))
         return found
-
-    def _changes_between(self, number: int, parts: Parts, also: Change) -> tuple[Change, ...]:
-        """Find the changes between a page's URL and another: one of them, and those that act."""
-        page = split(self._urls[number])
-        a, b = (one and self.rules.reduce(one, (also,)) for one in (page, parts))
-        if a is None or b is None or a.parts != b.parts:
-            return ()
-        return tuple(dict.fromkeys(step.change for step in sorted({*a.steps} ^ {*b.steps})))
 
     def _has_one_content(self, place: object, content: int) -> bool:
         """Note a content of a path or value; whether it has had no other, and several URLs."""
