@@ -17,7 +17,7 @@ removed that are less alike, or were made of none. Memory is that of the tree of
 pages counted once (PSS).
 
     python -m benchmarks.bulk [--rows 100000] [--only this,spark,datatrove,datasketch] [--data DIR]
-        [--folder DIR] [--memory BYTES] [--json FILE]
+        [--folder DIR] [--memory BYTES]
 """
 
 from __future__ import annotations
@@ -207,7 +207,6 @@ def main() -> None:
     parser.add_argument("--data", help="folder of the labelled data (default: DEDUP_DATA)")
     parser.add_argument("--folder", type=Path, help="for the rows and all that is made of them")
     parser.add_argument("--memory", type=int, default=DEFAULT_MEMORY_BYTES, help="bytes, of this")
-    parser.add_argument("--json", type=Path)
     parser.add_argument("--contestant", choices=CONTESTANTS, help=argparse.SUPPRESS)
     parser.add_argument("--file", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -247,9 +246,6 @@ def _compare(options: argparse.Namespace, folder: Path) -> None:
             recall, wrong = judge(splicer, options.rows, kept)
             figures[name] |= {"recall": recall, "wrongly removed": wrong, "kept": len(kept)}
     _show(options.rows, file.stat().st_size / options.rows, figures)
-    if options.json:
-        result = {"rows": options.rows, "figures": figures}
-        options.json.write_text(json.dumps(result, indent=1), encoding="utf-8")
 
 
 def _kept(name: str, folder: Path) -> list[str]:

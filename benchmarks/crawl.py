@@ -15,7 +15,7 @@ CPU seconds are those of all processes. See `benchmarks.meter` for event loop an
 
     python -m benchmarks.crawl [--set trafilatura-eval|installation-guide|...] [--pages N]
         [--rounds N] [--only cold,warm] [--spliced] [--half] [--data DIR]
-        [--json FILE] [-s NAME=VALUE]
+        [-s NAME=VALUE]
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ import sys
 import tarfile
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
@@ -206,7 +206,6 @@ def main() -> None:
     parser.add_argument("--spliced", action="store_true", help="as many pages, made of 1,000")
     parser.add_argument("--half", action="store_true", help="of the pages are near-duplicates")
     parser.add_argument("--data", help="folder of the labelled data (default: DEDUP_DATA)")
-    parser.add_argument("--json", type=Path)
     parser.add_argument("-s", action="append", default=[], dest="settings", metavar="NAME=VALUE")
     options = parser.parse_args()
     variants = options.only.split(",")
@@ -219,8 +218,7 @@ def main() -> None:
     if options.half:
         bodies = doubled(bodies)
     settings = [part for setting in options.settings for part in ("-s", setting)]
-    figures = measure(bodies, variants, options.rounds, settings)
-    shown = summary(figures)
+    shown = summary(measure(bodies, variants, options.rounds, settings))
     size = sum(map(len, bodies)) / len(bodies)
     kind = "half" if options.half else "light" if size < _LIGHT else "heavy"
     names = list(dict.fromkeys(name for one in shown.values() for name in one))
@@ -238,9 +236,6 @@ def main() -> None:
         ratios,
         sep="\n",
     )
-    if options.json:
-        result: dict[str, Any] = {"set": options.set, "pages": len(bodies), "bytes": size}
-        options.json.write_text(json.dumps({**result, "rounds": figures}, indent=1), "utf-8")
 
 
 if __name__ == "__main__":

@@ -6,19 +6,17 @@ used on the other, both ways round, so that each pair is decided once by a thres
 seen it; no document is in both halves. Of two scores, the lower rank is tuned. Beside that, the
 figures at the method's usual threshold. AUC, which needs no threshold, is of all pairs.
 
-    python -m benchmarks.quality [--data DIR] [--only copycat,...] [--json FILE]
+    python -m benchmarks.quality [--data DIR] [--only copycat,...]
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
-import json
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -158,28 +156,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--data", help="folder of the labelled data (default: DEDUP_DATA)")
     parser.add_argument("--only", default=",".join(SETS), help="sets, with commas between")
-    parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     names = options.only.split(",")
     if unknown := sorted(set(names) - set(SETS)):
         parser.error(f"no set {', '.join(unknown)}; known: {', '.join(SETS)}")
     folder = data_folder(options.data)
     console = Console(width=max(Console().width, _LEAST_WIDTH), highlight=False)
-    results: dict[str, dict[str, Any]] = {}
     with ProcessPoolExecutor(_PROCESSES) as pool:
         for name in names:
             pairs = labelled_pairs(folder, name)
             same = sum(pair.same for pair in pairs)
-            results[name] = {
-                "pairs": len(pairs),
-                "same": same,
-                "labels": Counter(pair.label for pair in pairs),
-                "methods": methods_of(pairs, pool),
-            }
             counts = f"{same} pairs the same, {len(pairs) - same} different"
-            console.print(methods_table(name, results[name]["methods"], counts))
-    if options.json:
-        options.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+            console.print(methods_table(name, methods_of(pairs, pool), counts))
 
 
 if __name__ == "__main__":

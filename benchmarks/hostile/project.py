@@ -9,7 +9,7 @@ from collections import defaultdict
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import psutil
 
@@ -31,8 +31,7 @@ REMOTE_CONTROL_ENABLED = False
 _LOOK_SECONDS = 0.1  # between two looks at the memory of processes
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(NamedTuple):
     """A figure beside what it is to be."""
 
     name: str

@@ -1,31 +1,28 @@
 """Time to the first byte of every page of `scrapy dedup serve`, with a million pages stored.
 
-The store is made if it is not there (about two minutes for a million pages), and stays. With
-`--writing`, a process stores pages all the while, as a crawl does. Times are those of a machine
-that does nothing else; `cpu` is the milliseconds of the server for a page.
+The store is made if it is not there (about two minutes for a million pages), and stays. Times are
+those of a machine that does nothing else; `cpu` is the milliseconds of the server for a page.
 
-    python -m benchmarks.web [--pages N] [--store URL] [--times N] [--only WORDS,...] [--writing]
-        [--deep] [--json FILE]
+    python -m benchmarks.web [--pages N] [--store URL] [--times N]
 """
 
 from __future__ import annotations
 
 import argparse
 import http.client
-import json
 import tempfile
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode, urlsplit
 
 import psutil
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.web.stores import described, fill, some_pairs, writing
+from benchmarks.web.stores import fill, some_pairs
 from shingling import Store
 from tests.support.processes import dedup_serve
 
@@ -33,7 +30,6 @@ if TYPE_CHECKING:
     import subprocess
     from collections.abc import Iterator, Sequence
 
-PAGES_DEEP = 50  # pages of a list that are gone through
 FILTERS = {
     "": {},
     "near": {"status": "near"},
@@ -122,32 +118,14 @@ def served(store: str, folder: Path, *options: str) -> Iterator[Application]:
         yield Application(address, process)
 
 
-def paths_of_lists(chosen: Sequence[str] | None) -> Iterator[tuple[str, dict[str, str]]]:
-    """Names and queries of lists of groups: each filter in each order."""
+def paths_of_lists() -> Iterator[tuple[str, str]]:
+    """Names and addresses of lists of groups: each filter in each order."""
     for name, values in FILTERS.items():
         for order in ORDERS:
-            shown = f"groups, {name or 'all'}, {order}"
-            if chosen is None or any(one in shown for one in chosen):
-                yield shown, {**values, "order": order}
-
-
-def deep_path(application: Application, query: dict[str, str]) -> str | None:
-    """Address of the last of many pages of a list, as links lead to it; None where it ends before.
-
-    Cursors are read from the page: the value of `after` in the link to the next one.
-    """
-    path: str | None = f"/groups?{urlencode(query)}"
-    for _ in range(PAGES_DEEP - 1):
-        path = next_path(application.ask(path or "")[2])
-        if path is None:
-            return None
-    return path
-
-
-def next_path(page: str) -> str | None:
-    """Link to the next page of a list."""
-    _, found, rest = page.partition('<p class="more"><a href="')
-    return rest.partition('"')[0].replace("&amp;", "&") if found else None
+            yield (
+                f"groups, {name or 'all'}, {order}",
+                f"/groups?{urlencode({**values, 'order': order})}",
+            )
 
 
 def paths_of_pages(pairs: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
@@ -176,30 +154,13 @@ def targets(timed: Sequence[Timed]) -> list[str]:
     ]
 
 
-def as_json(timed: Sequence[Timed]) -> list[dict[str, Any]]:
-    """Figures for a file."""
-    return [
-        {"name": one.name, "p50": one.share(0.5), "p99": one.share(0.99), "cpu": one.cpu}
-        for one in timed
-    ]
-
-
-def measure(options: argparse.Namespace, url: str, folder: Path) -> list[Timed]:
+def measure(url: str, folder: Path, times: int) -> list[Timed]:
     """Ask for all pages."""
-    only = options.only.split(",") if options.only else None
-    timed: list[Timed] = []
     with served(url, folder) as application:
-        for name, query in paths_of_lists(only):
-            path = f"/groups?{urlencode(query)}"
-            timed.append(application.time(name, path, options.times))
-            if options.deep and (deep := deep_path(application, query)) is not None:
-                timed.append(application.time(f"{name}, 50th page", deep, options.times))
-        others = [*paths_of_pages(some_pairs(url, 1))]
+        paths = [*paths_of_lists(), *paths_of_pages(some_pairs(url, 1))]
         if largest := largest_group(application.ask("/groups")[2]):
-            others.append(("group, the largest", largest))
-        for name, path in others:
-            if only is None or any(one in name for one in only):
-                timed.append(application.time(name, path, options.times))
+            paths.append(("group, the largest", largest))
+        timed = [application.time(name, path, times) for name, path in paths]
         print(f"memory of the server: {application.memory():,.0f} MB")
     return timed
 
@@ -210,32 +171,22 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=1_000_000)
     parser.add_argument("--store", help="URL of a database; the default is a file in a folder")
     parser.add_argument("--times", type=int, default=20, help="requests for each page")
-    parser.add_argument("--only", help="names of pages, or parts of them")
-    parser.add_argument("--writing", action="store_true", help="while pages are stored")
-    parser.add_argument("--deep", action="store_true", help="also the 50th page of each list")
-    parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         url = options.store or f"sqlite:///{name}/dedup.db"
         with Store.open(url) as store:
             pages = store.status().pages
         if not pages:
-            began = time.perf_counter()
             fill(url, options.pages)
-            print(f"filled in {time.perf_counter() - began:,.0f} s")
-        print(described(url))
-        if options.writing:
-            with writing(url):
-                timed = measure(options, url, Path(name))
-        else:
-            timed = measure(options, url, Path(name))
+        with Store.open(url) as store:
+            status = store.status()
+            print(f"{status.pages:,} pages, {status.duplicates:,} duplicates")
+        timed = measure(url, Path(name), options.times)
     table = Table("page", "status", "first", "p50", "p99", "cpu", box=None)
     for one in timed:
         table.add_row(*one.row)
     Console(width=100).print(table)
     print(*targets(timed), sep="\n")
-    if options.json is not None:
-        options.json.write_text(json.dumps(as_json(timed), indent=1), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -8,17 +8,13 @@ and so do templates of sites: nothing that is shown reads them.
 
 from __future__ import annotations
 
-import json
-import multiprocessing
-import time
 import zlib
-from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.growth_pages import SCHEME, text_of, text_pages
+from benchmarks.growth_pages import SCHEME, text_of
 from shingling import Page, Signature, Store
 from shingling.sketch import FUNCTIONS
 from shingling.store.schema.rows import COLUMNS, Row, url_key
@@ -28,7 +24,6 @@ from shingling.store.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from multiprocessing.synchronize import Event
 
     from sqlalchemy import Connection
 
@@ -185,38 +180,3 @@ def some_pairs(url: str, count: int) -> list[tuple[str, str]]:
             .limit(count)
         )
         return [(row.a, row.b) for row in connection.execute(query)]
-
-
-def described(url: str) -> str:
-    """Store in a line of JSON."""
-    with Store.open(url) as store:
-        status = store.status()
-    return json.dumps({"pages": status.pages, "duplicates": status.duplicates})
-
-
-_PAGES_PER_BATCH, _BATCHES_PER_SECOND = 16, 5
-_NUMBERS_OF_WRITER = 1 << 40  # of pages that are not stored yet
-
-
-def _write(url: str, ended: Event) -> None:
-    """Store pages at the pace of a crawl until told to end."""
-    number = _NUMBERS_OF_WRITER + int(time.time()) * 1000
-    with Store.open(url) as store:
-        run = store.start_run("writer", {})
-        while not ended.wait(1 / _BATCHES_PER_SECOND):
-            store.check(text_pages(range(number, number + _PAGES_PER_BATCH)), run=run)
-            number += _PAGES_PER_BATCH
-
-
-@contextmanager
-def writing(url: str) -> Iterator[None]:
-    """Have a process store pages meanwhile."""
-    context = multiprocessing.get_context("spawn")
-    ended = context.Event()
-    writer = context.Process(target=_write, args=(url, ended))
-    writer.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        writer.join(30)

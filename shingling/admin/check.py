@@ -18,9 +18,9 @@ from sqlalchemy.exc import DBAPIError
 from shingling.admin.records import Header, Record, batches
 from shingling.admin.transfer import export_records, require_sqlite, restore_records
 from shingling.sketch import shingle_text
+from shingling.store.backends.base import MAX_PAGES_PER_KEY
 from shingling.store.backends.sqlite import SqliteDatabase
 from shingling.store.index.lookup import keys_of_sample
-from shingling.store.index.postings import MAX_PAGES_PER_KEY
 from shingling.store.kept import kept_rows
 from shingling.store.schema.rows import Keyed, read_minima, url_key
 from shingling.store.schema.site_entries import are_entries
@@ -43,8 +43,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from shingling.store.backends.base import Database
-    from shingling.store.index.postings import Postings
+    from shingling.store.backends.base import Database, Postings
 
     Show = Callable[[str, int], None]
 
@@ -80,19 +79,13 @@ class Findings:
     found: Counter[str] = field(default_factory=Counter)
     left: Counter[str] = field(default_factory=Counter)
     examples: dict[str, list[str]] = field(default_factory=dict)
-    _keys: dict[str, list[Any]] = field(default_factory=dict)
 
-    def note(self, kind: str, name: str, key: Any = None) -> None:
-        """Note something damaged: its kind, its name, and what it is found by."""
+    def note(self, kind: str, name: str) -> None:
+        """Note something damaged: its kind and its name."""
         self.found[kind] += 1
-        self._keys.setdefault(kind, []).append(key)
         examples = self.examples.setdefault(kind, [])
         if len(examples) < MAX_EXAMPLES:
             examples.append(name)
-
-    def keys(self, kind: str) -> list[Any]:
-        """Keys of what was found."""
-        return self._keys.get(kind, [])
 
     @property
     def is_sound(self) -> bool:

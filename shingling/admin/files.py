@@ -10,7 +10,6 @@ import csv
 import gzip
 import io
 import json
-import os
 import sys
 from base64 import b64decode, b64encode
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 from scrapy.exceptions import UsageError
 
 from shingling.admin.records import KINDS, PAGE_FIELDS, Record
+from shingling.console.files import written_whole
 from shingling.console.output import json_text
 from shingling.errors import RecordError, ShinglingError, require
 from shingling.extraction.lines import Line, csv_lines, json_lines, reading_errors, unpacked
@@ -98,19 +98,12 @@ def output(name: str, *, force: bool) -> Iterator[IO[bytes]]:
         return
     if path.exists() and not force:
         raise ShinglingError(f"{name}: the file is there; --force replaces it")
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with part.open("xb") as file:
-            if path.suffix.lower() == ".gz":
-                with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
-                    yield cast("IO[bytes]", packed)
-            else:
-                yield file
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    with written_whole(path) as file:
+        if path.suffix.lower() == ".gz":
+            with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
+                yield cast("IO[bytes]", packed)
+        else:
+            yield file
 
 
 @contextmanager

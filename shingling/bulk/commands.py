@@ -9,117 +9,36 @@ from typing import TYPE_CHECKING
 from scrapy.exceptions import UsageError
 
 from shingling.console.opening import chosen_url
-from shingling.console.option_types import add_every, share, text, whole_number
+from shingling.console.options import EVERY, flag, option, share, text, whole_number
 from shingling.console.output import FOUND, print_json, print_lines, print_table
 from shingling.console.progress import progress_bar
 from shingling.console.subcommand import HelpGroup, Subcommand
 from shingling.errors import BulkError
 from shingling.extraction.cpus import usable_cpus
-from shingling.rules.defaults import MAX_SIMHASH_DISTANCE
-from shingling.rules.measures import THRESHOLD_MEASURES, resemblance_of_dice
+from shingling.rules.defaults import MAX_SIMHASH_DISTANCE, THRESHOLD_MEASURES, resemblance_of_dice
 from shingling.rules.methods import METHODS
 
 if TYPE_CHECKING:
-    import argparse
-
     from shingling.bulk import Options, Summary
-    from shingling.plugin.settings import DedupSettings
+    from shingling.console.options import CommandOptions
 
 _UNITS = {"k": 10**3, "m": 10**6, "g": 10**9}
 _MIN_MEMORY_BYTES, _MAX_MEMORY_BYTES = 10**6, 10**12
 
 
-def _add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "input",
-        metavar="INPUT",
-        nargs="+",
-        help=".jsonl or .csv (also .gz, .zst), .parquet, .warc, .tar, a folder of .txt, .md or"
-        " HTML, an SQLAlchemy URL, a MongoDB URL such as mongodb://localhost/news.articles, or -"
-        " for stdin",
-    )
-    parser.add_argument("--out", metavar="DIR", required=True, help="folder to write to")
-    parser.add_argument(
-        "--threshold", type=share, help="resemblance of near-duplicates (default: DEDUP_THRESHOLD)"
-    )
-    parser.add_argument(
-        "--measure",
-        choices=[*THRESHOLD_MEASURES],
-        help="what --threshold is of (default: resemblance)",
-    )
-    parser.add_argument(
-        "--method",
-        choices=[*METHODS],
-        help="how duplicates are found (default: DEDUP_METHOD)",
-    )
-    parser.add_argument(
-        "--distance",
-        type=whole_number(0, MAX_SIMHASH_DISTANCE),
-        metavar="BITS",
-        help="bits in which SimHashes of near-duplicates differ at most (default:"
-        " DEDUP_SIMHASH_DISTANCE)",
-    )
-    for name in ("text", "html"):
-        parser.add_argument(
-            f"--{name}-field",
-            metavar="NAME",
-            type=text,
-            help=f"field of a row (default: DEDUP_{name.upper()}_FIELD)",
-        )
-    parser.add_argument(
-        "--id-field",
-        metavar="NAME",
-        type=text,
-        help="field of a row (default: id, url or _id, where a row has one; else its file and"
-        " line)",
-    )
-    parser.add_argument(
-        "--format",
-        choices=["jsonl", "csv", "parquet", "warc", "html"],
-        help="format of all inputs, whatever they are called",
-    )
-    parser.add_argument(
-        "--query",
-        metavar="SQL",
-        type=text,
-        help="query to send to an SQLAlchemy URL; for MongoDB, a filter in JSON",
-    )
-    parser.add_argument(
-        "--to",
-        choices=["jsonl", "parquet"],
-        default="jsonl",
-        help="format of the output (default: jsonl)",
-    )
-    parser.add_argument(
-        "--into-store", action="store_true", help="put the rows into the store as well"
-    )
-    parser.add_argument(
-        "--workers",
-        type=whole_number(0, 1024),
-        metavar="N",
-        help="number of processes (default: one for each CPU)",
-    )
-    parser.add_argument(
-        "--memory", default="1G", metavar="SIZE", help="memory that sorting may use (default: 1G)"
-    )
-    parser.add_argument("--strict", action="store_true", help="stop at the first bad row")
-    parser.add_argument(
-        "--restart", action="store_true", help="start again, whatever another run has left in DIR"
-    )
-    add_every(parser)
-
-
-def _bulk(options: argparse.Namespace, settings: DedupSettings) -> int:
-    settings.scheme.canonical.require_packs()
+def _bulk(options: CommandOptions) -> int:
+    options.settings.scheme.canonical.require_packs()
     from shingling.bulk import deduplicate
     from shingling.store import Store
 
-    chosen = _options(options, settings)
+    chosen = _options(options)
     with ExitStack() as stack:
         store = None
         if options.into_store:
-            url = chosen_url(options, settings)
-            store = stack.enter_context(Store.open(url, scheme=settings.scheme, rules=chosen.rules))
+            url = chosen_url(options)
+            store = stack.enter_context(
+                Store.open(url, scheme=options.settings.scheme, rules=chosen.rules)
+            )
         show = stack.enter_context(progress_bar("rows", seconds_between_lines=options.every))
         try:
             summary = deduplicate(
@@ -138,12 +57,12 @@ def _bulk(options: argparse.Namespace, settings: DedupSettings) -> int:
     return FOUND
 
 
-def _options(options: argparse.Namespace, settings: DedupSettings) -> Options:
+def _options(options: CommandOptions) -> Options:
     from shingling.bulk import Fields, Options
 
     threshold = options.threshold
     if options.measure is not None and threshold is None:
-        raise UsageError("--measure says what --threshold is of: give both", print_help=False)
+        raise UsageError("--measure says what --threshold is of: give both")
     if options.measure == "dice":
         # Rounded down, so that a pair exactly at the threshold is found.
         threshold = resemblance_of_dice(threshold) * (1 - 1e-12)
@@ -153,22 +72,20 @@ def _options(options: argparse.Namespace, settings: DedupSettings) -> Options:
         "simhash_distance": options.distance,
     }
     chosen = {name: value for name, value in given.items() if value is not None}
-    rules = replace(settings.rules, **chosen)
+    rules = replace(options.settings.rules, **chosen)
     for name, is_used in (
         ("threshold", METHODS[rules.method].threshold),
         ("distance", METHODS[rules.method].distance),
     ):
         if getattr(options, name) is not None and not is_used:
-            raise UsageError(
-                f"--{name} has no effect with the method {rules.method}", print_help=False
-            )
+            raise UsageError(f"--{name} has no effect with the method {rules.method}")
     return Options(
         rules=rules,
-        scheme=settings.scheme,
-        extractor=settings.extractor,
+        scheme=options.settings.scheme,
+        extractor=options.settings.extractor,
         fields=Fields(
-            options.text_field or settings.text_field,
-            options.html_field or settings.html_field,
+            options.text_field or options.settings.text_field,
+            options.html_field or options.settings.html_field,
             options.id_field,
         ),
         format=options.format,
@@ -176,9 +93,9 @@ def _options(options: argparse.Namespace, settings: DedupSettings) -> Options:
         output=options.to,
         workers=usable_cpus() if options.workers is None else options.workers,
         memory=_bytes(options.memory),
-        max_bytes=settings.max_bytes,
-        timeout=settings.timeout,
-        worker_memory=settings.worker_memory,
+        max_bytes=options.settings.max_bytes,
+        timeout=options.settings.timeout,
+        worker_memory=options.settings.worker_memory,
         strict=options.strict,
     )
 
@@ -193,9 +110,7 @@ def _bytes(size: str) -> int:
     except (ValueError, OverflowError):
         found = 0
     if not _MIN_MEMORY_BYTES <= found <= _MAX_MEMORY_BYTES:
-        raise UsageError(
-            "--memory takes a size from 1M to 1000G, such as 500M or 2G", print_help=False
-        )
+        raise UsageError("--memory takes a size from 1M to 1000G, such as 500M or 2G")
     return found
 
 
@@ -236,7 +151,96 @@ COMMANDS = (
         group=HelpGroup.FILES,
         summary="deduplicate a whole collection: files, archives or a query",
         example="articles.jsonl.gz --out deduplicated",
-        add_options=_add_options,
+        options=(
+            option(
+                "input",
+                metavar="INPUT",
+                nargs="+",
+                help=".jsonl or .csv (also .gz, .zst), .parquet, .warc, .tar, a folder of .txt, .md"
+                " or HTML, an SQLAlchemy URL, a MongoDB URL such as"
+                " mongodb://localhost/news.articles, or - for stdin",
+            ),
+            option(
+                "--out",
+                metavar="DIR",
+                required=True,
+                help="folder to write to",
+            ),
+            option(
+                "--threshold",
+                type=share,
+                help="resemblance of near-duplicates (default: DEDUP_THRESHOLD)",
+            ),
+            option(
+                "--measure",
+                choices=[*THRESHOLD_MEASURES],
+                help="what --threshold is of (default: resemblance)",
+            ),
+            option(
+                "--method",
+                choices=[*METHODS],
+                help="how duplicates are found (default: DEDUP_METHOD)",
+            ),
+            option(
+                "--distance",
+                type=whole_number(0, MAX_SIMHASH_DISTANCE),
+                metavar="BITS",
+                help="bits in which SimHashes of near-duplicates differ at most (default:"
+                " DEDUP_SIMHASH_DISTANCE)",
+            ),
+            option(
+                "--text-field",
+                metavar="NAME",
+                type=text,
+                help="field of a row (default: DEDUP_TEXT_FIELD)",
+            ),
+            option(
+                "--html-field",
+                metavar="NAME",
+                type=text,
+                help="field of a row (default: DEDUP_HTML_FIELD)",
+            ),
+            option(
+                "--id-field",
+                metavar="NAME",
+                type=text,
+                help="field of a row (default: id, url or _id, where a row has one; else its file"
+                " and line)",
+            ),
+            option(
+                "--format",
+                choices=["jsonl", "csv", "parquet", "warc", "html"],
+                help="format of all inputs, whatever they are called",
+            ),
+            option(
+                "--query",
+                metavar="SQL",
+                type=text,
+                help="query to send to an SQLAlchemy URL; for MongoDB, a filter in JSON",
+            ),
+            option(
+                "--to",
+                choices=["jsonl", "parquet"],
+                default="jsonl",
+                help="format of the output (default: jsonl)",
+            ),
+            flag("--into-store", "put the rows into the store as well"),
+            option(
+                "--workers",
+                type=whole_number(0, 1024),
+                metavar="N",
+                help="number of processes (default: one for each CPU)",
+            ),
+            option(
+                "--memory",
+                default="1G",
+                metavar="SIZE",
+                help="memory that sorting may use (default: 1G)",
+            ),
+            flag("--strict", "stop at the first bad row"),
+            flag("--restart", "start again, whatever another run has left in DIR"),
+            EVERY,
+        ),
         run=_bulk,
     ),
 )

@@ -83,7 +83,9 @@ class Measurer:
         self._size = 0
 
     def prepare(self) -> Callable[[Pairs], NDArray[np.int64]]:
-        """Make a worker process ready that measures pairs."""
+        """Make a worker process ready that measures pairs: fingerprints are of one process."""
+        self._fingerprints.clear()
+        self._size = 0
         limit_memory(self._worker_memory)
         return self.measure
 

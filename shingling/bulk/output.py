@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
+from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from shingling.bulk.files.payloads import to_json
 from shingling.bulk.greedy import EXACT, NEAR, REPEATED_ID, SHORT
 from shingling.bulk.options import OUTPUT_FORMATS, Problem, Summary
 from shingling.bulk.sorting import NO_ROW
+from shingling.console.files import written_whole
 from shingling.errors import BulkError
 from shingling.rules.methods import METHODS
 
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
+    from shingling.bulk.arrays import Integers
     from shingling.bulk.greedy import Greedy
     from shingling.bulk.options import Options
     from shingling.bulk.signed_rows import SignedRows
@@ -41,11 +41,7 @@ _REMOVED_COLUMNS = {
 _GROUP_COLUMNS = {"original": "string", "duplicates": "strings"}
 
 
-class _Writer(Protocol):
-    def write(self, line: bytes) -> None:
-        """Write a row, a line of JSON."""
-
-
+@dataclass(frozen=True)
 class Output:
     """Writes the files of a run, and counts.
 
@@ -56,13 +52,14 @@ class Output:
         options: with the format of the files; `bad.jsonl` is JSON lines always.
     """
 
-    def __init__(self, signed: SignedRows, greedy: Greedy, out: Path, options: Options) -> None:
-        self._signed = signed
-        self._greedy = greedy
-        self._out = out
-        self._form = options.output
-        self._tells_distance = METHODS[options.rules.method].distance
-        self._summary = Summary()
+    signed: SignedRows
+    greedy: Greedy
+    out: Path
+    options: Options
+
+    @property
+    def _tells_distance(self) -> bool:
+        return METHODS[self.options.rules.method].distance
 
     def write(self, report: Callable[[int], None]) -> Summary:
         """Write all files; each takes its name once it is complete.
@@ -74,61 +71,63 @@ class Output:
             OSError: the disk is full, or the like.
             BulkError: Parquet cannot hold a value.
         """
-        for name, form in product(_FILES, OUTPUT_FORMATS):  # of another run
-            (self._out / f"{name}.{form}").unlink(missing_ok=True)
-        self._write_bad()
-        columns = {}
-        if self._form == "parquet":
+        names = (f"{name}.{form}" for name, form in product(_FILES, OUTPUT_FORMATS))
+        for file in (*map(self.out.joinpath, names), *self.out.glob(".*.part")):  # of another run
+            file.unlink(missing_ok=True)
+        summary = self._write_bad()
+        columns, form = {}, self.options.output
+        if form == "parquet":
             columns = _columns_of(map(json.loads, self._kept(lambda _: None)))
-        with self._writer("kept", self._form, columns) as writer:
+        with self._writer("kept", form, columns) as write:
             for line in self._kept(report):
-                writer.write(line)
+                write(line)
         columns = _REMOVED_COLUMNS | ({"distance": "int64"} if self._tells_distance else {})
-        with self._writer("removed", self._form, columns) as writer:
-            for start, stop in self._signed.blocks():
+        with self._writer("removed", form, columns) as write:
+            for start, stop in self.signed.blocks():
                 for row in self._removed(start, stop):
-                    writer.write(to_json(row))
-        with self._writer("groups", self._form, _GROUP_COLUMNS) as writer:
+                    write(to_json(row))
+        with self._writer("groups", form, _GROUP_COLUMNS) as write:
             for row in self._groups():
-                writer.write(to_json(row))
-        return self._summary
+                write(to_json(row))
+        return summary
 
-    def _write_bad(self) -> None:
+    def _write_bad(self) -> Summary:
         """Write the bad rows, and count all rows."""
-        summary = self._summary
-        with self._writer("bad", "jsonl") as writer:
-            for part in self._signed.parts():
-                states = self._greedy.decided(part.start, part.stop)["state"]
+        summary = Summary()
+        with self._writer("bad", "jsonl") as write:
+            for part in self.signed.parts():
+                states = self.greedy.decided(part.start, part.stop)["state"]
                 counts = np.bincount(states, minlength=REPEATED_ID + 1).tolist()
                 summary.total += part.rows - counts[REPEATED_ID]
                 summary.exact += counts[EXACT]
                 summary.near += counts[NEAR]
                 summary.short += counts[SHORT]
-                records = self._signed.records(part.start, part.stop)
+                records = self.signed.records(part.start, part.stop)
                 repeated = records["line"][states == REPEATED_ID].tolist()
                 bad = [*part.bad, *((line, REPEATED_ID_REASON) for line in repeated)]
                 for line, reason in sorted(map(tuple, bad)):
-                    problem = Problem(self._signed.name(part.source), line, reason)
-                    writer.write(to_json(problem._asdict()))
+                    problem = Problem(self.signed.name(part.source), line, reason)
+                    write(to_json(problem._asdict()))
                     summary.bad += 1
                     summary.reasons[reason] += 1
                     if len(summary.problems) < MAX_PROBLEMS_SHOWN:
                         summary.problems.append(problem)
         summary.repeated = summary.exact + summary.near
         summary.unique = summary.total - summary.repeated
+        return summary
 
     def _kept(self, report: Callable[[int], None]) -> Iterator[bytes]:
         """Yield the rows that are kept."""
-        for start, stop in self._signed.blocks():
-            decided = self._greedy.decided(start, stop)
+        for start, stop in self.signed.blocks():
+            decided = self.greedy.decided(start, stop)
             kept = (decided["original"] == NO_ROW) & (decided["state"] != REPEATED_ID)
-            yield from self._signed.lines(self._signed.records(start, stop)[kept])
+            yield from self.signed.lines(self.signed.records(start, stop)[kept])
             report(stop)
 
     def _removed(self, start: int, stop: int) -> Iterator[dict[str, Any]]:
         """Yield the removed rows from `start` to before `stop`, each with its original."""
-        signed = self._signed
-        decided = self._greedy.decided(start, stop)
+        signed = self.signed
+        decided = self.greedy.decided(start, stop)
         is_removed = decided["original"] != NO_ROW
         decided, records = decided[is_removed], signed.records(start, stop)[is_removed]
         originals = signed.records_of(decided["original"])
@@ -155,7 +154,7 @@ class Output:
         originals, rows = self._duplicates()
         starts = np.flatnonzero(np.diff(originals, prepend=-1))
         stops = np.append(starts[1:], len(rows))
-        signed = self._signed
+        signed = self.signed
         for at in range(0, len(starts), _GROUPS_AT_ONCE):
             groups = slice(at, at + _GROUPS_AT_ONCE)
             first, last = int(starts[at]), int(stops[groups][-1])
@@ -165,11 +164,11 @@ class Output:
             for original, (start, stop) in zip(names, bounds, strict=True):
                 yield {"original": original, "duplicates": ids[start - first : stop - first]}
 
-    def _duplicates(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _duplicates(self) -> tuple[Integers, Integers]:
         """All originals, rising and repeated for each of their duplicates, and the duplicates."""
         found, rows = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-        for start, stop in self._signed.blocks():
-            originals = self._greedy.decided(start, stop)["original"]
+        for start, stop in self.signed.blocks():
+            originals = self.greedy.decided(start, stop)["original"]
             places = np.flatnonzero(originals != NO_ROW)
             found.append(originals[places].astype(np.int64))
             rows.append(places + start)
@@ -180,27 +179,14 @@ class Output:
     @contextlib.contextmanager
     def _writer(
         self, name: str, form: str, columns: dict[str, str] | None = None
-    ) -> Iterator[_Writer]:
-        part = self._out / f"{name}.{form}.part"
-        with part.open("wb") as file:
+    ) -> Iterator[Callable[[bytes], object]]:
+        """Open a file; what is yielded writes a row, a line of JSON."""
+        with written_whole(self.out / f"{name}.{form}") as file:
             if form == "parquet":
-                with contextlib.closing(_Parquet(file, columns or {})) as writer:
-                    yield writer
+                with contextlib.closing(_Parquet(file, columns or {})) as parquet:
+                    yield parquet.write
             else:
-                yield _Lines(file)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(self._out / f"{name}.{form}")
-
-
-class _Lines:
-    """JSON lines."""
-
-    def __init__(self, file: Any) -> None:
-        self._file = file
-
-    def write(self, line: bytes) -> None:
-        self._file.write(line + b"\n")
+                yield lambda line: file.write(line + b"\n")
 
 
 def _columns_of(rows: Iterable[dict[str, Any]]) -> dict[str, str]:

@@ -7,6 +7,7 @@ import os
 import shutil
 import time
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ from shingling.bulk.sorting import (
     first_of_equal,
 )
 from shingling.bulk.storing import put_into_store
+from shingling.console.files import written_whole
 from shingling.errors import BulkError
 from shingling.rules.methods import METHODS
 from shingling.sketch.banding import Banding
@@ -33,8 +35,9 @@ from shingling.text import plain_line
 from shingling.text.canonical import WordsLeft
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from shingling.bulk.files.sources import Source
     from shingling.sketch import Halves
     from shingling.store import Store
 
@@ -43,7 +46,7 @@ WORK_FOLDER = ".bulk"
 
 _SUMMARY = "summary.json"
 _MAX_TEXTS_LOOKED_AT = 100  # for a warning of lost words, with those too short for it
-_WORK_LAYOUT = 3  # version of the work folder's files: runs under another one are not continued
+_WORK_LAYOUT = 4  # version of the work folder's files: runs under another one are not continued
 
 
 def deduplicate(
@@ -86,7 +89,8 @@ def deduplicate(
     options = options or Options()
     if store is not None:
         store.require(options.rules)
-    run = _Run([*inputs], Path(out), options, store, progress or (lambda _: None))
+    sources = sources_of(inputs, options)
+    run = _Run(Path(out), options, sources, store, progress or (lambda _: None))
     try:
         with run.locked(restart):
             return run.run()
@@ -97,30 +101,25 @@ def deduplicate(
         ) from error
 
 
+@dataclass(frozen=True)
 class _Run:
-    def __init__(
-        self,
-        inputs: list[str],
-        out: Path,
-        options: Options,
-        store: Store | None,
-        progress: Callable[[Progress], None],
-    ) -> None:
-        self._store = store
-        self._out = out
-        self._work = out / WORK_FOLDER
-        self._options = options
-        self._progress = progress
-        self._sources = sources_of(inputs, options)
-        plan = {
-            "layout": _WORK_LAYOUT,
-            "inputs": [[source.name, source.identity] for source in self._sources],
-            "options": options.as_dict(),
-        }
-        self._plan = json.dumps(plan)
-        self._keys_of: Banding | Halves | None = None
-        if METHODS[options.rules.method].keys is not None:
-            self._keys_of = Index.for_rules(options.rules, options.scheme).keys_of
+    out: Path
+    options: Options
+    sources: Sequence[Source]
+    store: Store | None
+    progress: Callable[[Progress], None]
+
+    @property
+    def work(self) -> Path:
+        return self.out / WORK_FOLDER
+
+    @property
+    def keys_of(self) -> Banding | Halves | None:
+        """What rows that are compared share keys of."""
+        options = self.options
+        if METHODS[options.rules.method].keys is None:
+            return None
+        return Index.for_rules(options.rules, options.scheme).keys_of
 
     @contextmanager
     def locked(self, restart: bool) -> Iterator[None]:
@@ -129,61 +128,70 @@ class _Run:
         Raises:
             BulkError: the folder is another run's, or another process is writing there.
         """
-        self._out.mkdir(parents=True, exist_ok=True)
-        file = self._work / "plan.json"
-        with _lock(self._out):
+        plan = json.dumps(
+            {
+                "layout": _WORK_LAYOUT,
+                "inputs": [[source.name, source.identity] for source in self.sources],
+                "options": self.options.as_dict(),
+            }
+        )
+        self.out.mkdir(parents=True, exist_ok=True)
+        file = self.work / "plan.json"
+        with _lock(self.out):
             if restart:
-                shutil.rmtree(self._work, ignore_errors=True)
+                shutil.rmtree(self.work, ignore_errors=True)
             elif file.exists():
-                if file.read_text(encoding="utf-8") != self._plan:
+                if file.read_text(encoding="utf-8") != plan:
                     raise BulkError(
-                        f"{plain_line(str(self._out))}: an interrupted run with other inputs or"
+                        f"{plain_line(str(self.out))}: an interrupted run with other inputs or"
                         " options is there; --restart begins anew"
                     )
-            elif (self._out / _SUMMARY).exists():
+            elif (self.out / _SUMMARY).exists():
                 raise BulkError(
-                    f"{plain_line(str(self._out))}: a run has ended there; --restart begins anew"
+                    f"{plain_line(str(self.out))}: a run has ended there; --restart begins anew"
                 )
-            self._work.mkdir(exist_ok=True)
+            self.work.mkdir(exist_ok=True)
             if not file.exists():
-                _write_at_once(file, self._plan)
+                with written_whole(file) as opened:
+                    opened.write(plan.encode())
             yield
 
     def run(self) -> Summary:
         """Sign what is not signed yet, then do all other steps."""
         began = time.monotonic()
-        options, sources = self._options, self._sources
-        marker = self._work / "signed-all"
+        options, sources, keys_of = self.options, self.sources, self.keys_of
+        marker = self.work / "signed-all"
         if not marker.exists():
-            banding = self._keys_of if isinstance(self._keys_of, Banding) else None
-            sign_all(sources, options, banding, self._work, self._progress)
+            banding = keys_of if isinstance(keys_of, Banding) else None
+            sign_all(sources, options, banding, self.work, self.progress)
             marker.touch()
         names, files = [source.name for source in sources], [source.file for source in sources]
-        signed = SignedRows(self._work / "signed", names, files, options.fields.text)
+        signed = SignedRows(self.work / "signed", names, files, options.fields.text)
         with closing(signed):
             self._look_at_words_left(signed)
             greedy = self._sort(signed)
             greedy.run(self._report("deciding", len(signed)))
             stored = None
-            if self._store is not None:
+            if self.store is not None:
                 report = self._report("storing", len(signed))
-                stored = put_into_store(self._store, signed, greedy, options, report)
-            output = Output(signed, greedy, self._out, options)
+                stored = put_into_store(self.store, signed, greedy, options, report)
+            output = Output(signed, greedy, self.out, options)
             summary = output.write(self._report("writing", len(signed)))
         summary.stored = stored
         summary.seconds = time.monotonic() - began
-        text = json.dumps(summary.as_dict(), ensure_ascii=False, indent=2)
-        _write_at_once(self._out / _SUMMARY, text + "\n")
-        shutil.rmtree(self._work)
+        with written_whole(self.out / _SUMMARY) as file:
+            text = json.dumps(summary.as_dict(), ensure_ascii=False, indent=2)
+            file.write(f"{text}\n".encode("utf-8", "replace"))
+        shutil.rmtree(self.work)
         return summary
 
     def _report(self, phase: str, total: int) -> Callable[[int], None]:
-        return lambda done: self._progress(Progress(phase, done, done / max(total, 1)))
+        return lambda done: self.progress(Progress(phase, done, done / max(total, 1)))
 
     def _look_at_words_left(self, signed: SignedRows) -> None:
         """Warn if the scheme leaves little of the first texts; a store does so by itself."""
-        words_left = WordsLeft(self._options.scheme.canonical)
-        rows = 0 if self._store is not None else min(len(signed), _MAX_TEXTS_LOOKED_AT)
+        words_left = WordsLeft(self.options.scheme.canonical)
+        rows = 0 if self.store is not None else min(len(signed), _MAX_TEXTS_LOOKED_AT)
         for row in range(rows):
             if not words_left.is_open:
                 return
@@ -194,8 +202,8 @@ class _Run:
         rows = len(signed)
         if rows >= int(NO_ROW):
             raise BulkError(f"{rows:,} rows are more than one run takes: use Spark")
-        options, memory = self._options, self._options.memory
-        self._progress(Progress("sorting", 0, 0.0))
+        options, memory = self.options, self.options.memory
+        self.progress(Progress("sorting", 0, 0.0))
         repeated_id = first_of_equal(signed, "id", np.zeros(rows, bool), memory) != NO_ROW
         if options.strict and repeated_id.any():
             first = int(repeated_id.argmax())
@@ -208,27 +216,20 @@ class _Run:
         same_text = first_of_equal(signed, "text", ignored, memory)
         compared = ~repeated_id & (same_text == NO_ROW)
         compared &= words >= options.scheme.min_comparable_words
-        folder = self._work / "shared-keys"
+        folder = self.work / "shared-keys"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
 
         def report(share: float) -> None:
-            self._progress(Progress("sorting", int(share * rows), share))
+            self.progress(Progress("sorting", int(share * rows), share))
 
-        shared, keys_of = None, self._keys_of
+        shared, keys_of = None, self.keys_of
         if isinstance(keys_of, Banding):
             shared = find_shared_keys(signed, compared, keys_of.bands, folder, memory, report)
         elif keys_of is not None:
             distance = options.rules.simhash_distance
             shared = find_shared_halves(signed, compared, keys_of, distance, folder, report)
-        return Greedy(signed, same_text, repeated_id, shared, options, self._work)
-
-
-def _write_at_once(file: Path, text: str) -> None:
-    """Write a file so that it is whole wherever it exists, though this process be killed."""
-    part = file.with_suffix(".part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(file)
+        return Greedy(signed, same_text, repeated_id, shared, options, self.work)
 
 
 @contextmanager

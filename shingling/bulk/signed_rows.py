@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from shingling.bulk.arrays import Integers, Keys, Records
+
 ROW_RECORD = np.dtype(
     [
         ("text", "<u8", 2),  # 128-bit hash of the canonical words
@@ -74,9 +76,9 @@ class SignedPart(NamedTuple):
 
     lines: int
     bad: list[tuple[int, str]]
-    rows: NDArray[Any]
+    rows: Records
     minima: NDArray[np.uint32]
-    keys: NDArray[np.int64] | None
+    keys: Integers | None
     ids: bytes
     own: bytes
 
@@ -86,7 +88,7 @@ class Part:
     """Facts about a part that is stored.
 
     Args:
-        source: number of the input.
+        source: number of the input; -1 where there is none yet.
         start: number of its first row.
         rows: number of its rows.
         lines: number of its lines.
@@ -98,7 +100,7 @@ class Part:
         digest: hash of the part, if nothing else shows that the input has changed.
     """
 
-    source: int
+    source: int = -1
     start: int = 0
     rows: int = 0
     lines: int = 0
@@ -150,16 +152,16 @@ class RowsWriter:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._last: Part | None = None
+        self._last = Part()
         self.digests: list[str | None] = []
         """Digest of each part that is stored."""
         for part in read_parts(folder):
             self._last = part
             self.digests.append(part.digest)
-        if self._last is None:
+        if not self.digests:
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir()
-        for name, size in (self._last or Part(0)).sizes().items():
+        for name, size in self._last.sizes().items():
             with (folder / name).open("ab") as file:
                 file.truncate(size)
         with (folder / "parts").open("a+b") as file:
@@ -169,7 +171,7 @@ class RowsWriter:
     @property
     def rows(self) -> int:
         """Number of rows that are stored."""
-        return self._last.stop if self._last is not None else 0
+        return self._last.stop
 
     def append(self, signed: SignedPart, source: int, digest: str | None) -> Part:
         """Append a part; return what is known of it.
@@ -177,7 +179,7 @@ class RowsWriter:
         Raises:
             OSError: the disk is full, or the like.
         """
-        last = self._last or Part(source)
+        last = self._last
         before = last.lines_before + last.lines if last.source == source else 0
         rows = signed.rows
         rows["source"] = source
@@ -256,7 +258,7 @@ class SignedRows:
         for start in range(0, len(self), _BLOCK_ROWS):
             yield start, min(start + _BLOCK_ROWS, len(self))
 
-    def records(self, start: int, stop: int) -> NDArray[Any]:
+    def records(self, start: int, stop: int) -> Records:
         """Read the records from `start` to before `stop`: `ROW_RECORD`[stop - start]."""
         return self._read("rows", ROW_RECORD, start, stop)
 
@@ -264,19 +266,19 @@ class SignedRows:
         """Read the minima from `start` to before `stop`: uint32[stop - start, 84]."""
         return self._read("minima", _MINIMA, start, stop)
 
-    def keys(self, band: int, start: int, stop: int) -> NDArray[np.uint64]:
+    def keys(self, band: int, start: int, stop: int) -> Keys:
         """Read the keys of a band from `start` to before `stop`: uint64[stop - start]."""
         return self._read(_band(band), np.dtype("<u8"), start, stop)
 
-    def records_of(self, rows: NDArray[Any]) -> NDArray[Any]:
+    def records_of(self, rows: Records) -> Records:
         """Read the records of single rows: `ROW_RECORD`[n]."""
         return self._pick("rows", ROW_RECORD, rows)
 
-    def minima_of(self, rows: NDArray[Any]) -> NDArray[np.uint32]:
+    def minima_of(self, rows: Records) -> NDArray[np.uint32]:
         """Read the minima of single rows: uint32[n, 84]."""
         return self._pick("minima", _MINIMA, rows)
 
-    def _read(self, name: str, kind: np.dtype[Any], start: int, stop: int) -> NDArray[Any]:
+    def _read(self, name: str, kind: np.dtype[Any], start: int, stop: int) -> Records:
         return np.fromfile(
             self._folder / name,
             kind.base,
@@ -284,7 +286,7 @@ class SignedRows:
             offset=start * kind.itemsize,
         ).reshape(-1, *kind.shape)
 
-    def _pick(self, name: str, kind: np.dtype[Any], rows: NDArray[Any]) -> NDArray[Any]:
+    def _pick(self, name: str, kind: np.dtype[Any], rows: Records) -> Records:
         shape = (self._rows, *kind.shape)
         picked = np.empty((len(rows), *kind.shape), kind.base)
         for start in range(0, len(rows), _ROWS_PICKED):
@@ -294,12 +296,12 @@ class SignedRows:
             picked[part] = file[rows[part]]
         return picked
 
-    def lines(self, records: NDArray[Any]) -> Iterator[bytes]:
+    def lines(self, records: Records) -> Iterator[bytes]:
         """Yield the rows of records as lines of JSON."""
         for place in records[_PLACE].tolist():
             yield self._line(*place)
 
-    def prefetch(self, rows: NDArray[np.int64]) -> None:
+    def prefetch(self, rows: Integers) -> None:
         """Ask the system to read the texts of rows ahead, and remember where they are."""
         places = self.records_of(rows)[_PLACE].tolist()
         self._prefetched = dict(zip(rows.tolist(), places, strict=True))
@@ -333,7 +335,7 @@ class SignedRows:
         """Name of an input."""
         return self._names[source]
 
-    def ids(self, records: NDArray[Any]) -> list[str]:
+    def ids(self, records: Records) -> list[str]:
         """Ids of rows; a row without one is called by its input and line."""
         names: list[str] = []
         file = self._folder / "ids"

@@ -12,6 +12,7 @@ import pickle
 import queue
 import struct
 import sys
+import threading
 from collections import Counter, deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -28,8 +29,7 @@ from shingling.extraction.extractors import find_extractor
 from shingling.extraction.limits import limit_memory
 from shingling.extraction.pages import Fetched, PageExtractor
 from shingling.extraction.processes import (
-    Watchdog,
-    WatchedWorker,
+    LastAnswer,
     Worker,
     WorkerDiedError,
     WorkerTimeoutError,
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from shingling.sketch.banding import Banding
 
 _PLACE = struct.Struct("<q")  # of a row, as a worker notes it in its file
-_WATCH_SECONDS = 0.5  # between two looks for rows that take too long
 _PARTS_AHEAD = 3  # of each worker, that it has signed or is to sign
 _MAX_TRIES = 3  # of a worker to get ready, and of a row at which workers end
 
@@ -170,11 +169,6 @@ def _in_order(
         finally:
             free.put(lane)
 
-    def look() -> None:
-        for lane in lanes:
-            lane.worker.look()
-
-    watchdog = Watchdog("bulk-watch", _WATCH_SECONDS, look)
     threads = ThreadPoolExecutor(number, "bulk")
     waiting: deque[tuple[Task, Future[SignedPart]]] = deque()
     try:
@@ -187,11 +181,10 @@ def _in_order(
             yield done, future.result()
     finally:
         for lane in lanes:
-            lane.worker.kill()
+            lane.kill()
         threads.shutdown(cancel_futures=True)
-        watchdog.stop()
         for lane in lanes:
-            lane.worker.end()
+            lane.end()
 
 
 class _Lane:
@@ -204,9 +197,13 @@ class _Lane:
     """
 
     def __init__(self, signer: Signer, row_file: Path, timeout: float) -> None:
+        self._signer = replace(signer, row_file=row_file)
         self._row_file = row_file
         self._row_file.unlink(missing_ok=True)  # a worker of a killed run may still note rows
-        self.worker = WatchedWorker(replace(signer, row_file=row_file), timeout, self._row)
+        self._timeout = timeout
+        self._lock = threading.Lock()  # one thread starts the worker, another one may kill it
+        self._worker: Worker | None = None
+        self._is_killed = False
 
     def sign(self, task: Task) -> SignedPart:
         """Have a part signed, without the rows at which workers end.
@@ -216,13 +213,15 @@ class _Lane:
         """
         deaths: Counter[int] = Counter()  # of workers, by row
         while True:
-            if self.worker.has_ended:
-                self._start()
+            worker = self._worker
+            if worker is None or worker.is_dead:
+                worker = self._started()
             self._write_row(-1)
             try:
-                signed: SignedPart = self.worker.ask(task)
+                signed = worker.ask(task, self._timeout, self._row)
             except WorkerDiedError as error:
-                if self.worker.is_killed:
+                worker.end()  # its pipe may be closed a moment before the process has ended
+                if self._is_killed:
                     raise
                 row = self._row()
                 deaths[row] += 1
@@ -232,18 +231,40 @@ class _Lane:
                     if row < 0:
                         raise BulkError("worker processes die before they read a row") from error
                     task.skipped[row] = _shown("worker_died")
-            else:
-                return signed
+                continue
+            if isinstance(signed, LastAnswer):
+                worker.end()
+                signed = signed.answer
+            made: SignedPart = signed
+            return made
 
-    def _start(self) -> None:
+    def _started(self) -> Worker:
+        """Start a worker in place of the one before."""
         for _ in range(_MAX_TRIES):
             self._write_row(-1)
+            worker = Worker()
+            with self._lock:
+                self._worker = worker
+                if self._is_killed:
+                    worker.kill()
             with contextlib.suppress(WorkerDiedError):
-                self.worker.start(Worker())
-                return
-            if self.worker.is_killed:
+                worker.start(self._signer)
+                return worker
+            if self._is_killed:
                 break
         raise BulkError("worker processes do not start; their errors are above")
+
+    def kill(self) -> None:
+        """End the worker for good, also one that is just being started."""
+        with self._lock:
+            self._is_killed = True
+            if self._worker is not None:
+                self._worker.kill()
+
+    def end(self) -> None:
+        """Let go of the worker."""
+        if self._worker is not None:
+            self._worker.end()
 
     def _row(self) -> int:
         row: int = _PLACE.unpack(self._row_file.read_bytes())[0]

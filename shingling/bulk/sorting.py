@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
+    from shingling.bulk.arrays import Flags, Integers, Keys, Records, RowNumbers
     from shingling.bulk.signed_rows import SignedRows
     from shingling.sketch import Halves
 
@@ -29,8 +28,8 @@ _ROWS_LOOKED_UP = 1 << 20  # at once, under all halves near theirs
 
 
 def _group_in_parts(
-    total: int, memory: int, read: Callable[[], Iterator[tuple[NDArray[np.uint64], Any]]]
-) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.int64]]]:
+    total: int, memory: int, read: Callable[[], Iterator[tuple[Keys, Any]]]
+) -> Iterator[tuple[RowNumbers, Integers]]:
     """Yield the rows that share a key with another row, one range of keys after the other.
 
     Args:
@@ -59,9 +58,7 @@ def _group_in_parts(
         yield rows[order][np.repeat(sizes > 1, sizes)], sizes[sizes > 1]
 
 
-def first_of_equal(
-    signed: SignedRows, column: str, ignored: NDArray[np.bool_], memory: int
-) -> NDArray[np.uint32]:
+def first_of_equal(signed: SignedRows, column: str, ignored: Flags, memory: int) -> RowNumbers:
     """First row with the same 128-bit hash, for every row but that first one.
 
     Args:
@@ -75,7 +72,7 @@ def first_of_equal(
     """
     first = np.full(len(signed), NO_ROW)
 
-    def read() -> Iterator[tuple[NDArray[np.uint64], Any]]:
+    def read() -> Iterator[tuple[Keys, Any]]:
         for start, stop in signed.blocks():
             hashes = signed.records(start, stop)[column]
             compared = hashes.any(axis=1) & ~ignored[start:stop]
@@ -109,12 +106,12 @@ class SharedKeys:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._files = 0
-        self._looked_up: list[tuple[NDArray[Any], NDArray[Any]]] = []
-        self._own: list[tuple[NDArray[Any], NDArray[Any]]] = []
+        self._looked_up: list[tuple[Records, Records]] = []
+        self._own: list[tuple[Records, Records]] = []
         self.size = 0
         """Size of all buckets together, in numbers of 4 bytes."""
 
-    def looked_up(self, start: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def looked_up(self, start: int, stop: int) -> tuple[Integers, Integers]:
         """Buckets that the rows from `start` to before `stop` may have originals in.
 
         Returns:
@@ -122,7 +119,7 @@ class SharedKeys:
         """
         return _between(self._looked_up, start, stop)
 
-    def of_originals(self, start: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def of_originals(self, start: int, stop: int) -> tuple[Integers, Integers]:
         """Buckets for those rows from `start` to before `stop` that are originals.
 
         Returns:
@@ -130,7 +127,7 @@ class SharedKeys:
         """
         return _between(self._own, start, stop)
 
-    def place(self, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    def place(self, sizes: Integers) -> Integers:
         """Place the buckets of keys behind those before.
 
         Args:
@@ -142,10 +139,10 @@ class SharedKeys:
         bucket_sizes = np.minimum(sizes, MAX_PAGES_PER_KEY) + 1  # their number, then the originals
         ends = self.size + np.cumsum(bucket_sizes)
         self.size += int(bucket_sizes.sum())
-        buckets: NDArray[np.int64] = ends - bucket_sizes
+        buckets: Integers = ends - bucket_sizes
         return buckets
 
-    def save(self, *columns: NDArray[Any]) -> list[NDArray[Any]]:
+    def save(self, *columns: Records) -> list[Records]:
         """Write arrays, and map them into memory.
 
         Raises:
@@ -161,8 +158,8 @@ class SharedKeys:
 
     def add(
         self,
-        rows: NDArray[Any],
-        buckets: NDArray[np.int64],
+        rows: Records,
+        buckets: Integers,
         *,
         looked_up: bool = True,
         stored: bool = True,
@@ -176,8 +173,8 @@ class SharedKeys:
 
 
 def _between(
-    parts: list[tuple[NDArray[Any], NDArray[Any]]], start: int, stop: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    parts: list[tuple[Records, Records]], start: int, stop: int
+) -> tuple[Integers, Integers]:
     rows, buckets = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for part_rows, part_buckets in parts:
         first, last = np.searchsorted(part_rows, [start, stop])
@@ -190,7 +187,7 @@ def _between(
 
 def find_shared_keys(
     signed: SignedRows,
-    compared: NDArray[np.bool_],
+    compared: Flags,
     bands: int,
     folder: Path,
     memory: int,
@@ -212,7 +209,7 @@ def find_shared_keys(
     shared = SharedKeys(folder)
     for band in range(bands):
 
-        def read(band: int = band) -> Iterator[tuple[NDArray[np.uint64], Any]]:
+        def read(band: int = band) -> Iterator[tuple[Keys, Any]]:
             for start, stop in signed.blocks():
                 chosen = compared[start:stop]
                 rows = np.arange(start, stop, dtype=np.uint32)[chosen]
@@ -228,7 +225,7 @@ def find_shared_keys(
 
 def find_shared_halves(
     signed: SignedRows,
-    compared: NDArray[np.bool_],
+    compared: Flags,
     halves: Halves,
     distance: int,
     folder: Path,

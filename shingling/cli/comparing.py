@@ -24,13 +24,13 @@ from shingling.console.output import (
 )
 from shingling.errors import ShinglingError, message_line, printable
 from shingling.extraction.cpus import usable_cpus
-from shingling.rules.measures import MEASURES, UNIQUE_FROM, UNIQUENESS
+from shingling.rules.defaults import MEASURES, UNIQUE_FROM, UNIQUENESS
 from shingling.similarity import Collection, Document
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Callable, Generator, Sequence
 
+    from shingling.console.options import CommandOptions
     from shingling.similarity import DocumentFrequencies, Weighting
     from shingling.sketch import Fingerprints, Scheme
 
@@ -57,7 +57,7 @@ class _Read(NamedTuple):
 
 
 def compare_all(
-    options: argparse.Namespace,
+    options: CommandOptions,
     scheme: Scheme,
     weighting: Weighting,
     frequencies_of: Callable[[list[Fingerprints]], DocumentFrequencies | None],
@@ -153,7 +153,7 @@ def _read(file: str, scheme: Scheme, weighting: Weighting, field: str | None) ->
 
 
 def _print_pairs(
-    names: Sequence[str], collection: Collection, measure: str, options: argparse.Namespace
+    names: Sequence[str], collection: Collection, measure: str, options: CommandOptions
 ) -> int:
     threshold = 0.5 if options.threshold is None else options.threshold
     pairs = [*islice(collection.pairs(measure, threshold), MAX_PAIRS_LISTED + 1)]
@@ -175,7 +175,7 @@ def _print_pairs(
 
 
 def _print_matrix(
-    names: Sequence[str], collection: Collection, measure: str, options: argparse.Namespace
+    names: Sequence[str], collection: Collection, measure: str, options: CommandOptions
 ) -> int:
     matrix = [row.tolist() for row in collection.rows(measure)]
     if options.json:
@@ -193,9 +193,7 @@ def _print_matrix(
     return FOUND
 
 
-def _print_uniqueness(
-    names: Sequence[str], collection: Collection, options: argparse.Namespace
-) -> int:
+def _print_uniqueness(names: Sequence[str], collection: Collection, options: CommandOptions) -> int:
     threshold = UNIQUE_FROM if options.threshold is None else options.threshold
     found = sorted(zip(collection.uniqueness().tolist(), names, strict=True))
     if options.json:
@@ -210,7 +208,7 @@ def _print_uniqueness(
 
 
 def _print_rows(
-    columns: Sequence[str], rows: Sequence[Sequence[str]], options: argparse.Namespace
+    columns: Sequence[str], rows: Sequence[Sequence[str]], options: CommandOptions
 ) -> None:
     if not options.csv:
         print_table(columns, rows)

@@ -11,22 +11,20 @@ from shingling.plugin.settings import is_file_name, store_url
 from shingling.rules.methods import METHODS, Keys
 
 if TYPE_CHECKING:
-    import argparse
-
-    from shingling.plugin.settings import DedupSettings
+    from shingling.console.options import CommandOptions
     from shingling.rules.rules import Rules
     from shingling.store import Store
     from shingling.store.session import Session
 
 
-def chosen_url(options: argparse.Namespace, settings: DedupSettings) -> str:
+def chosen_url(options: CommandOptions) -> str:
     """URL of the store: `--store`, a file of the working directory or a URL; else the setting.
 
     Raises:
         StoreError: `--store` is neither a file nor a URL of a store.
     """
     if not options.store:
-        return settings.store_url
+        return options.settings.store_url
     if not is_file_name(options.store):
         return store_url(options.store)
     from sqlalchemy import URL
@@ -34,7 +32,7 @@ def chosen_url(options: argparse.Namespace, settings: DedupSettings) -> str:
     return URL.create("sqlite", database=str(Path.cwd() / options.store)).render_as_string()
 
 
-def open_store(options: argparse.Namespace, settings: DedupSettings) -> Store:
+def open_store(options: CommandOptions) -> Store:
     """Open the store; one that does not exist is not created.
 
     Raises:
@@ -42,17 +40,14 @@ def open_store(options: argparse.Namespace, settings: DedupSettings) -> Store:
     """
     from shingling.store import Store
 
-    return Store(open_session(options, settings))
+    return Store(open_session(options))
 
 
-def open_session(
-    options: argparse.Namespace, settings: DedupSettings, *, read_only: bool = False
-) -> Session:
+def open_session(options: CommandOptions, *, read_only: bool = False) -> Session:
     """Open the store for what `Store` does not offer: to copy and to merge it.
 
     Args:
         options: of the command.
-        settings: of the project.
         read_only: whether the database is to refuse all changes.
 
     Raises:
@@ -60,15 +55,15 @@ def open_session(
     """
     from shingling.store.session import Session
 
-    url = chosen_url(options, settings)
+    url = chosen_url(options)
     session = Session.open(url, create=False, read_only=read_only)
     session.database.damage.tell = partial(print_lines, error=True)
     return session
 
 
-def rules_for(session: Session, settings: DedupSettings) -> Rules | None:
+def rules_for(session: Session, options: CommandOptions) -> Rules | None:
     """Rules of the settings, where the store is indexed for such; else None."""
-    rules, indexed = settings.rules, session.index.usual_rules()
+    rules, indexed = options.settings.rules, session.index.usual_rules()
     halves = Keys.SIMHASH_HALVES
     same_keys = (METHODS[rules.method].keys is halves) == (METHODS[indexed.method].keys is halves)
     same_samples = (rules.containment is None) == (indexed.containment is None)

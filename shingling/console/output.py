@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from shingling.errors import printable
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Callable, Iterable, Sequence
 
+    from shingling.console.options import CommandOptions
     from shingling.store import StoredPage
 
 _T = TypeVar("_T")
@@ -34,7 +34,7 @@ def print_lines(*lines: str, end: str = "\n", error: bool = False) -> None:
     print(shown, end=end, file=sys.stderr if error else sys.stdout, flush=error)
 
 
-def confirmed(options: argparse.Namespace, question: str) -> bool:
+def confirmed(options: CommandOptions, question: str) -> bool:
     """Ask on standard error, unless there is `--yes`, and read standard input for a yes."""
     if options.yes:
         return True
@@ -51,6 +51,19 @@ def print_json(value: Any) -> int:
     is_unicode = (sys.stdout.encoding or "utf-8").lower().startswith("utf")
     print(json_text(value, ascii_only=not is_unicode, indent=2))
     return FOUND
+
+
+def print_result(options: CommandOptions, as_json: Any, *lines: str, found: bool = True) -> int:
+    """Print what a command has done: JSON, or lines for a person.
+
+    Returns:
+        The exit status.
+    """
+    if options.json:
+        print_json(as_json)
+    else:
+        print_lines(*lines)
+    return FOUND if found else NOT_FOUND
 
 
 def json_text(value: Any, *, ascii_only: bool = False, indent: int | None = None) -> str:
@@ -124,7 +137,7 @@ def print_pages(pages: Iterable[StoredPage]) -> None:
 
 def print_found(
     found: Sequence[_T],
-    options: argparse.Namespace,
+    options: CommandOptions,
     as_json: Callable[[_T], Any],
     show: Callable[[Sequence[_T]], object],
     nothing: str,
@@ -152,7 +165,7 @@ def print_found(
     return FOUND if shown else NOT_FOUND
 
 
-def print_more(found: Sequence[object], options: argparse.Namespace) -> None:
+def print_more(found: Sequence[object], options: CommandOptions) -> None:
     """Say that there is more than `--limit` shows, where more was found."""
     if len(found) > options.limit:
         print_lines(f"… and more: --limit is {options.limit:,}", error=options.json)

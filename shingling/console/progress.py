@@ -41,7 +41,7 @@ def progress_bar(
         with _bar(unit) as show:
             yield show
     elif shown and seconds_between_lines is not None:
-        yield _Lines(unit, seconds_between_lines, announced=announced)
+        yield _lines(unit, seconds_between_lines, announced=announced)
     else:
         yield lambda *_: None
 
@@ -78,38 +78,26 @@ def _bar(unit: str) -> Iterator[Show]:
         yield show
 
 
-class _Lines:
-    """Prints lines of progress.
+def _lines(unit: str, seconds: float, *, announced: bool) -> Show:
+    """Make what prints a line of progress so often, and one when a phase begins if announced."""
+    rate, printed = _Rate(), 0.0
 
-    Args:
-        unit: what is counted.
-        seconds: between two lines of a phase.
-        announced: whether the beginning of a phase is a line.
-    """
-
-    def __init__(self, unit: str, seconds: float, *, announced: bool) -> None:
-        self._unit = unit
-        self._seconds = seconds
-        self._announced = announced
-        self._printed = 0.0
-        self._rate = _Rate()
-
-    def __call__(self, phase: str, done: int, share: float | None) -> None:
-        begins = phase != self._rate.phase
-        per_second = self._rate.per_second(phase, done)
+    def show(phase: str, done: int, share: float | None) -> None:
+        nonlocal printed
+        begins = phase != rate.phase
+        per_second = rate.per_second(phase, done)
         now = time.monotonic()
-        if not begins and now - self._printed < self._seconds:
+        if not begins and now - printed < seconds:
             return
-        self._printed = now
-        if begins and not self._announced:
-            return
-        if begins:
-            line = f"{phase} ..."
-        else:
-            line = f"{phase}: {done:,} {self._unit}, {per_second:,.0f} {self._unit}/s"
-            if share is not None:
-                line += f", {share:.0%}"
-        print_lines(line, error=True)
+        printed = now
+        if not begins:
+            shown = "" if share is None else f", {share:.0%}"
+            line = f"{phase}: {done:,} {unit}, {per_second:,.0f} {unit}/s{shown}"
+            print_lines(line, error=True)
+        elif announced:
+            print_lines(f"{phase} ...", error=True)
+
+    return show
 
 
 class _Rate:

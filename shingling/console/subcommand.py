@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.exceptions import UsageError
 
-from shingling.console.option_types import text
+from shingling.console.options import ONLY_ONE, CommandOptions, Option, flag, option, text
 from shingling.console.output import FAILED, FOUND, print_lines
 from shingling.errors import ShinglingError, message_line
 from shingling.plugin.settings import DedupSettings
@@ -35,8 +35,15 @@ class HelpGroup(StrEnum):
     FILES = "files and other stores"
 
 
-def _no_options(_: argparse.ArgumentParser) -> None:
-    """Add no options."""
+_OF_EVERY_COMMAND = (
+    option(
+        "--store",
+        metavar="FILE|URL",
+        type=text,
+        help="SQLite file, from the working directory, or database URL (default: DEDUP_STORE_URL)",
+    ),
+    flag("--json", "print JSON, for machines"),
+)
 
 
 @dataclass(frozen=True)
@@ -49,15 +56,15 @@ class Subcommand:
         summary: one line of help, in lower case and without a full stop.
         example: arguments of the example at the end of its help.
         run: does it, and returns the exit status (`FOUND`, `NOT_FOUND` or `FAILED`).
-        add_options: adds its own arguments to its parser; every command has `--store`, `--json`.
+        options: its own; every command has `--store` and `--json` as well.
     """
 
     name: str
     group: HelpGroup
     summary: str
     example: str
-    run: Callable[[argparse.Namespace, DedupSettings], int]
-    add_options: Callable[[argparse.ArgumentParser], None] = _no_options
+    run: Callable[[CommandOptions], int]
+    options: tuple[Option, ...] = ()
 
     def add_parser(
         self, commands: argparse._SubParsersAction[argparse.ArgumentParser]
@@ -71,18 +78,16 @@ class Subcommand:
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )
-        parser.add_argument(
-            "--store",
-            metavar="FILE|URL",
-            type=text,
-            help="SQLite file, from the working directory, or database URL (default:"
-            " DEDUP_STORE_URL)",
-        )
-        parser.add_argument("--json", action="store_true", help="print JSON, for machines")
-        self.add_options(parser)
+        groups: dict[str, argparse._ActionsContainer] = {"": parser}
+        for names, how, title in (*_OF_EVERY_COMMAND, *self.options):
+            if title == ONLY_ONE and title not in groups:
+                groups[title] = parser.add_mutually_exclusive_group()
+            elif title not in groups:
+                groups[title] = parser.add_argument_group(title)
+            groups[title].add_argument(*names, **how)
         return parser
 
-    def execute(self, options: argparse.Namespace, settings: BaseSettings) -> int:
+    def execute(self, given: argparse.Namespace, settings: BaseSettings) -> int:
         """Run the command; errors become one line on standard error.
 
         Returns:
@@ -95,12 +100,13 @@ class Subcommand:
         for stream, errors in ((sys.stdin, "replace"), (sys.stdout, "backslashreplace")):
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors=errors)
-        for name, value in vars(options).items():
+        for name, value in vars(given).items():
             if value == [] and name not in _SEVERAL_VALUES:  # argparse lets `--option=--` through
                 shown = name.replace("_", "-")
                 raise UsageError(f"argument --{shown}: takes a value", print_help=False)
         try:
-            return self.run(options, DedupSettings.from_settings(settings, crawl=False))
+            read = DedupSettings.from_settings(settings, crawl=False)
+            return self.run(CommandOptions(**vars(given), settings=read))
         except UsageError as error:
             raise UsageError(message_line(str(error)), print_help=False) from None
         except BrokenPipeError:  # the reader has seen enough

@@ -1,8 +1,9 @@
 """Worker processes, or threads, that extract pages away from the event loop.
 
-A page is slow when it takes more than a second. Where others wait for its worker, the worker is
-ended, and the page is tried again in a process of its own: slow pages have one such process, one
-after the other, however many there are.
+A page is slow when it takes more than a second of CPU time, or waits for something else for five
+seconds: on a busy machine, pages do not become slow ones. Where others wait for its worker, the
+worker is ended, and the page is tried again in a process of its own: slow pages have one such
+process, one after the other, however many there are.
 """
 
 from __future__ import annotations
@@ -31,8 +32,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SLOW_SECONDS = 1.0
-"""Seconds after which a page is slow."""
+"""CPU seconds after which a page is slow."""
 
+_SLOW_BY_CLOCK = 5  # times as many seconds of the clock
 _LOOK_SECONDS = 0.1  # between two looks at a page that takes long
 # Of slow pages that wait for their process; Scrapy fetches nothing while it works on 5 MB.
 _MAX_SLOW_BYTES = 4_000_000
@@ -83,7 +85,8 @@ class ExtractionPool:
         workers: number of processes at most, without that of slow pages.
         timeout: seconds after which a page is given up.
         first: a worker process that was started before.
-        slow_seconds: after which a page is slow; infinite where no page waits for another one.
+        slow_seconds: CPU seconds after which a page is slow; infinite where no page waits for
+            another one.
 
     Attributes:
         seconds: that were spent on pages, by all workers together.
@@ -114,7 +117,7 @@ class ExtractionPool:
         for _ in range(workers or 1):
             self._free.put_nowait(None)
         self._waiting = 0  # pages, for a worker
-        self._began: dict[asyncio.Future[Any], float] = {}  # pages that are being extracted
+        self._slow: set[asyncio.Future[Any]] = set()  # pages, of those that are being extracted
         self._slow_turn = asyncio.Lock()
         self._slow_bytes = 0  # of pages that wait for the process of slow pages, or are in it
         self._given_up: OrderedDict[bytes, str] = OrderedDict()  # reasons by body; the newest
@@ -125,8 +128,7 @@ class ExtractionPool:
     @property
     def has_slow_page(self) -> bool:
         """Whether a page is slow that is being extracted, or waits for its turn."""
-        began_before = time.monotonic() - self._slow_seconds
-        return self._slow_bytes > 0 or any(since < began_before for since in self._began.values())
+        return self._slow_bytes > 0 or bool(self._slow)
 
     async def extract(self, fetched: Fetched) -> Extraction:
         """Extract and sign the main text of a page.
@@ -209,23 +211,27 @@ class ExtractionPool:
             ExtractionError: it took too long, or its worker has ended.
         """
         ask = self._answer_in_thread if worker is None else worker.ask
+        cpu_seconds = time.monotonic if worker is None else worker.cpu_seconds
+        began, cpu_began = time.monotonic(), cpu_seconds()
         answer = self._in_thread(ask, question)
-        began = self._began[answer] = time.monotonic()
         wait = min(slow_seconds, self.timeout)
         try:
             while not (await asyncio.wait([answer], timeout=wait))[0]:
                 seconds, wait = time.monotonic() - began, _LOOK_SECONDS
                 if seconds >= self.timeout:
                     raise self._give_up(question, "timeout")
-                if seconds >= slow_seconds and self._waiting and worker is not None:
-                    raise _TooSlowError
+                taken = max(cpu_seconds() - cpu_began, seconds / _SLOW_BY_CLOCK)
+                if taken >= slow_seconds:
+                    self._slow.add(answer)
+                    if self._waiting and worker is not None:
+                        raise _TooSlowError
             made = answer.result()
         except WorkerDiedError as error:
             self._end(worker)
             raise self._give_up(question, "worker_died") from error
         finally:
             self.seconds += time.monotonic() - began
-            del self._began[answer]
+            self._slow.discard(answer)
             if not answer.done():
                 answer.cancel()
                 self._end(worker)

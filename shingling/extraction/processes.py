@@ -1,4 +1,4 @@
-"""Worker processes, seen from the parent: started, asked, watched, and started again.
+"""Worker processes, seen from the parent: started, asked, and ended in time.
 
 Two pools are built of them, since they share no more than this. `extraction.pool` takes single
 pages from the event loop, each with a time limit of its own, and starts a process when one is
@@ -28,6 +28,8 @@ _WINDOWS_FLAGS = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0) | getattr(
 )
 
 _TRIM_THRESHOLD_BYTES = "131072"
+
+_LOOK_SECONDS = 0.5  # between two looks at a process that has a time limit
 
 MAX_START_SECONDS = 60.0
 """Seconds after which a worker that does not get ready is ended.
@@ -93,6 +95,14 @@ class Worker:
         """Whether the process has ended."""
         return self._process.poll() is not None
 
+    def cpu_seconds(self) -> float:
+        """CPU time of the process; on systems other than Linux, time of the clock."""
+        try:
+            # The number that clock_getcpuclockid(3) gives.
+            return time.clock_gettime(~self._process.pid << 3 | 2)
+        except (AttributeError, OSError):
+            return time.monotonic()
+
     def start(self, work: Work) -> None:
         """Tell the process what it is to do, and wait until it is ready.
 
@@ -100,33 +110,42 @@ class Worker:
             WorkerTimeoutError: it was ended, since it did not get ready in `MAX_START_SECONDS`.
             WorkerDiedError: it has ended before.
         """
-        began = time.monotonic()
-        timer = threading.Timer(MAX_START_SECONDS, self.kill)
-        timer.daemon = True
-        timer.start()
         try:
-            self.ask(work)
-        except WorkerDiedError as error:
+            self.ask(work, MAX_START_SECONDS)
+        except WorkerDiedError:
             self.end()  # its pipe may be closed a moment before the process has ended
-            if time.monotonic() - began >= MAX_START_SECONDS:
-                raise WorkerTimeoutError("a worker process did not get ready") from error
             raise
-        finally:
-            timer.cancel()
 
-    def ask(self, message: Any) -> Any:
+    def ask(
+        self,
+        message: Any,
+        timeout: float | None = None,
+        progress: Callable[[], int] = lambda: 0,
+    ) -> Any:
         """Send a message and wait for its answer; raise it if it is an exception.
 
+        Args:
+            message: is pickled.
+            timeout: seconds without progress after which the process is ended; None is no limit.
+            progress: how far it has come; by default the limit is for the whole of it.
+
         Raises:
+            WorkerTimeoutError: the process was ended, since it took too long.
             WorkerDiedError: the process has ended.
         """
         assert self._process.stdin is not None
         assert self._process.stdout is not None
+        limit = None if timeout is None else _TimeLimit(self, timeout, progress)
         try:
             send(self._process.stdin, message)
             answer = receive(self._process.stdout)
         except (EOFError, OSError, ValueError) as error:  # ValueError: the pipe was closed
+            if limit is not None and limit.is_over:
+                raise WorkerTimeoutError("a worker process took too long") from error
             raise WorkerDiedError("a worker process has ended") from error
+        finally:
+            if limit is not None:
+                limit.stop()
         if isinstance(answer, Exception):
             raise answer
         return answer
@@ -145,122 +164,30 @@ class Worker:
         self._process.wait()
 
 
-class WatchedWorker:
-    """A worker process with a time limit, which can be started again after its end.
+class _TimeLimit:
+    """A thread that ends a worker process which makes no progress for some time."""
 
-    One thread starts and asks it; another one, a `Watchdog`, looks at it.
-
-    Args:
-        work: what it does.
-        timeout: seconds without progress after which it is ended.
-        progress: how far it has come with an answer; by default the limit is for the whole of it.
-    """
-
-    def __init__(self, work: Work, timeout: float, progress: Callable[[], int] = lambda: 0) -> None:
-        self._work = work
-        self._timeout = timeout
-        self._progress = progress
-        self._lock = threading.Lock()
-        self._worker: Worker | None = None
-        self._asked: tuple[int, float] | None = None  # progress, and since when it is that
-        self._took_too_long = False
-        self.is_killed = False
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether the process has ended, or is about to."""
-        return self._worker is None or self._took_too_long or self._worker.is_dead
-
-    def start(self, worker: Worker) -> None:
-        """Take a new process in place of the one before, and wait until it is ready.
-
-        Raises:
-            WorkerTimeoutError: it was ended, since it did not get ready.
-            WorkerDiedError: it has ended before.
-        """
-        self.end()
-        with self._lock:
-            self._worker, self._took_too_long = worker, False
-            if self.is_killed:
-                worker.kill()
-        worker.start(self._work)
-
-    def ask(self, message: Any) -> Any:
-        """Send a message and wait for its answer.
-
-        Raises:
-            WorkerTimeoutError: the process was ended, since it took too long.
-            WorkerDiedError: the process has ended.
-        """
-        worker = self._worker
-        assert worker is not None
-        with self._lock:
-            self._asked = self._progress(), time.monotonic()
-        try:
-            answer = worker.ask(message)
-            if isinstance(answer, LastAnswer):
-                worker.end()
-                return answer.answer
-            return answer
-        except WorkerDiedError as error:
-            worker.end()  # its pipe may be closed a moment before the process has ended
-            if self._took_too_long:
-                raise WorkerTimeoutError("an answer took too long") from error
-            raise
-        finally:
-            with self._lock:
-                self._asked = None
-
-    def look(self) -> None:
-        """End the process if it takes too long; a watchdog calls this."""
-        with self._lock:
-            if self._asked is None or self._took_too_long or self._worker is None:
-                return
-            before, since = self._asked
-            now = self._progress()
-            if now != before:
-                self._asked = now, time.monotonic()
-            elif time.monotonic() - since > self._timeout:
-                self._took_too_long = True
-                self._worker.kill()
-
-    def kill(self) -> None:
-        """End the process for good, also one that is just being started."""
-        with self._lock:
-            self.is_killed = True
-            if self._worker is not None:
-                self._worker.kill()
-
-    def end(self) -> None:
-        """End the process, and close its pipes."""
-        with self._lock:
-            worker, self._worker = self._worker, None
-        if worker is not None:
-            worker.end()
-
-
-class Watchdog:
-    """A thread that calls a function again and again.
-
-    Args:
-        name: of the thread.
-        seconds: between two calls.
-        look: is called.
-    """
-
-    def __init__(self, name: str, seconds: float, look: Callable[[], None]) -> None:
-        self._seconds = seconds
-        self._look = look
+    def __init__(self, worker: Worker, seconds: float, progress: Callable[[], int]) -> None:
+        self.is_over = False
         self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread = threading.Thread(
+            target=self._watch, args=(worker, seconds, progress), daemon=True
+        )
         self._thread.start()
 
-    def _run(self) -> None:
-        while not self._stopped.wait(self._seconds):
-            self._look()
+    def _watch(self, worker: Worker, seconds: float, progress: Callable[[], int]) -> None:
+        before, since = progress(), time.monotonic()
+        while not self._stopped.wait(min(seconds, _LOOK_SECONDS)):
+            now = progress()
+            if now != before:
+                before, since = now, time.monotonic()
+            elif time.monotonic() - since > seconds:
+                self.is_over = True
+                worker.kill()
+                return
 
     def stop(self) -> None:
-        """End the thread, after a call that is under way."""
+        """End the thread."""
         self._stopped.set()
         self._thread.join()
 

@@ -8,17 +8,24 @@ from typing import TYPE_CHECKING, Any
 from scrapy.exceptions import UsageError
 
 from shingling.console.opening import open_session
-from shingling.console.option_types import text
-from shingling.console.output import FOUND, NOT_FOUND, counted, print_json, print_lines, print_table
+from shingling.console.options import flag, option, text
+from shingling.console.output import (
+    FOUND,
+    NOT_FOUND,
+    counted,
+    print_json,
+    print_lines,
+    print_result,
+    print_table,
+)
 from shingling.console.subcommand import HelpGroup, Subcommand
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterable
 
+    from shingling.console.options import CommandOptions
     from shingling.fetching.learning import UrlRule
     from shingling.fetching.rows import RuleCounts
-    from shingling.plugin.settings import DedupSettings
     from shingling.store.session import Session
 
 _ACTIONS = ("forget", "pin", "export")
@@ -40,42 +47,21 @@ _PATTERNS = {
 }
 
 
-def _add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "words",
-        metavar="[forget|pin|export] [SITE] [CHANGE]",
-        nargs="*",
-        type=text,
-        help="list the rules of a site, or of all; forget them; pin a change, such as"
-        " 'drop-parameter sid'; export patterns for a link extractor",
-    )
-    parser.add_argument(
-        "--below", metavar="PATH", type=text, help="only at this path and below (default: all)"
-    )
-    parser.add_argument(
-        "--as",
-        dest="word",
-        choices=[*_WORDS],
-        help="pin: the change always makes the same page, or never does, or is learned again",
-    )
-    parser.add_argument("--all", action="store_true", help="list also what does not act")
-
-
-def _rules(options: argparse.Namespace, settings: DedupSettings) -> int:
+def _rules(options: CommandOptions) -> int:
     if not all(one.strip() for one in options.words):
-        raise UsageError("a site and a change have a name", print_help=False)
+        raise UsageError("a site and a change have a name")
     action, *words = options.words or ["list"]
     if action not in (*_ACTIONS, "list"):
         action, words = "list", options.words
     site = words[0].lower().removeprefix("www.") if words else None
     change = " ".join(words[1:]) or None
     if (action == "pin") != (options.word is not None):
-        raise UsageError("pin and --as always, never or learned go together", print_help=False)
+        raise UsageError("pin and --as always, never or learned go together")
     if (site is None and action in ("forget", "pin")) or (change is None and action == "pin"):
-        raise UsageError(f"{action} takes a site and a change", print_help=False)
+        raise UsageError(f"{action} takes a site and a change")
     if change is not None and action in ("list", "export"):
-        raise UsageError(f"{action} takes one site at most", print_help=False)
-    with open_session(options, settings) as session:
+        raise UsageError(f"{action} takes one site at most")
+    with open_session(options) as session:
         if action == "forget":
             assert site is not None
             return _forget(options, session, site, change)
@@ -83,15 +69,13 @@ def _rules(options: argparse.Namespace, settings: DedupSettings) -> int:
             assert site is not None
             assert change is not None
             return _pin(options, session, site, change)
-        rules = _learned(session, settings, site, options.below)
+        rules = _learned(options, session, site)
         if action == "export":
             return _export(options, [rule for rule in _outermost(rules) if rule.active])
         return _list(options, session, rules, site)
 
 
-def _learned(
-    session: Session, settings: DedupSettings, site: str | None, below: str | None
-) -> list[UrlRule]:
+def _learned(options: CommandOptions, session: Session, site: str | None) -> list[UrlRule]:
     """Rules as a crawl would know them that began now."""
     from shingling.fetching.learning import UrlLearner
     from shingling.fetching.stored_rules import read_rules
@@ -100,16 +84,16 @@ def _learned(
     with session.reading() as connection:
         for rule in read_rules(connection, site):
             saved.setdefault(rule.site, []).append(rule)
-    learner = UrlLearner(risk=settings.of_rooms["DEDUP_SKIP_RISK"], max_sites=len(saved) + 1)
+    learner = UrlLearner(
+        risk=options.settings.of_rooms["DEDUP_SKIP_RISK"], max_sites=len(saved) + 1
+    )
     for name, rows in saved.items():
         learner.load(name, rows)
     found = [rule for name in saved for rule in learner.rules(name)]
-    return [rule for rule in found if below is None or rule.node.startswith(below)]
+    return [rule for rule in found if rule.node.startswith(options.below or "")]
 
 
-def _list(
-    options: argparse.Namespace, session: Session, rules: list[UrlRule], site: str | None
-) -> int:
+def _list(options: CommandOptions, session: Session, rules: list[UrlRule], site: str | None) -> int:
     examples = _examples(session, site)
     shown = rules if options.all else _outermost(rules)
     estimate = _estimate(session)
@@ -197,35 +181,30 @@ def _estimate(session: Session) -> dict[str, Any] | None:
     return {"tried": tried, "lost": lost, "low": round(low, 6), "high": round(high, 6)}
 
 
-def _forget(options: argparse.Namespace, session: Session, site: str, change: str | None) -> int:
+def _forget(options: CommandOptions, session: Session, site: str, change: str | None) -> int:
     from shingling.fetching.stored_rules import forget_rules
 
     number = forget_rules(session, site, change, options.below)
-    if options.json:
-        print_json({"forgotten": number})
-    else:
-        print_lines(f"{counted(number, 'rule')} forgotten")
-    return FOUND if number else NOT_FOUND
+    line = f"{counted(number, 'rule')} forgotten"
+    return print_result(options, {"forgotten": number}, line, found=bool(number))
 
 
-def _pin(options: argparse.Namespace, session: Session, site: str, change: str) -> int:
+def _pin(options: CommandOptions, session: Session, site: str, change: str) -> int:
     from shingling.fetching.learning import read_change
     from shingling.fetching.stored_rules import pin_rule
 
     read = read_change(change)
     if read is None:
-        raise UsageError(f"{change[:_SHOWN]!r} is not a change of URLs", print_help=False)
+        raise UsageError(f"{change[:_SHOWN]!r} is not a change of URLs")
     node, word = options.below or "/", options.word
     if not node.startswith("/"):
-        raise UsageError("--below takes a path that begins with /", print_help=False)
+        raise UsageError("--below takes a path that begins with /")
     pin_rule(session, site, read.text, node, _WORDS[word])
-    if options.json:
-        return print_json({"site": site, "change": read.text, "below": node, "pinned": word})
-    print_lines(f"{site}{node}: {read.text}: {word}")
-    return FOUND
+    as_json = {"site": site, "change": read.text, "below": node, "pinned": word}
+    return print_result(options, as_json, f"{site}{node}: {read.text}: {word}")
 
 
-def _export(options: argparse.Namespace, rules: Iterable[UrlRule]) -> int:
+def _export(options: CommandOptions, rules: Iterable[UrlRule]) -> int:
     """Print patterns of URLs that rules reduce to others."""
     patterns: dict[str, None] = {}
     without: dict[str, None] = {}
@@ -265,7 +244,30 @@ COMMANDS = (
         group=HelpGroup.DECIDE,
         summary="list what was learned of URLs, forget it, or say what holds",
         example="pin example.com drop-parameter sid --as always",
-        add_options=_add_options,
+        options=(
+            option(
+                "words",
+                metavar="[forget|pin|export] [SITE] [CHANGE]",
+                nargs="*",
+                type=text,
+                help="list the rules of a site, or of all; forget them; pin a change, such as"
+                " 'drop-parameter sid'; export patterns for a link extractor",
+            ),
+            option(
+                "--below",
+                metavar="PATH",
+                type=text,
+                help="only at this path and below (default: all)",
+            ),
+            option(
+                "--as",
+                dest="word",
+                choices=[*_WORDS],
+                help="pin: the change always makes the same page, or never does, or is learned"
+                " again",
+            ),
+            flag("--all", "list also what does not act"),
+        ),
         run=_rules,
     ),
 )

@@ -11,8 +11,8 @@ import os
 
 try:
     from shingling.kernel._kernel import (
+        fingerprints as fingerprints,
         join_words as join_words,
-        shingles as shingles,
         sign as sign,
     )
 except ImportError:

@@ -1,6 +1,6 @@
 /* Text -> canonical words -> shingles -> minima and SimHash, with the same bits as in NumPy.
  *
- * join_words does what text/folding.py and text/words.py do; shingles and sign do what
+ * join_words does what text/folding.py and text/words.py do; fingerprints and sign do what
  * sketch/shingles.py, minhash.py and simhash.py do. The GIL is released while a text is processed.
  */
 #define PY_SSIZE_T_CLEAN
@@ -81,6 +81,54 @@ static void hash_words(const uint8_t *joined, Py_ssize_t length, uint64_t *hashe
             crc = crc_table[(crc ^ joined[at]) & 0xFF] ^ (crc >> 8);
     }
     *hashes = ~crc;
+}
+
+#define ROTATED(value, bits) ((value) << (bits) | (value) >> (64 - (bits)))
+#define SIP_ROUND                                                                                \
+    do {                                                                                          \
+        v0 += v1, v2 += v3, v1 = ROTATED(v1, 13) ^ v0, v3 = ROTATED(v3, 16) ^ v2;                 \
+        v0 = ROTATED(v0, 32), v2 += v1, v0 += v3;                                                 \
+        v1 = ROTATED(v1, 17) ^ v2, v3 = ROTATED(v3, 21) ^ v0, v2 = ROTATED(v2, 32);               \
+    } while (0)
+
+/* SipHash-1-3 of a word (Aumasson and Bernstein 2012). */
+static uint64_t siphash(const uint8_t *word, Py_ssize_t length, const uint64_t *key)
+{
+    uint64_t v0 = key[0] ^ 0x736F6D6570736575ULL, v1 = key[1] ^ 0x646F72616E646F6DULL;
+    uint64_t v2 = key[0] ^ 0x6C7967656E657261ULL, v3 = key[1] ^ 0x7465646279746573ULL;
+    uint64_t last = (uint64_t)length << 56;
+    for (; length >= 8; word += 8, length -= 8) {
+        uint64_t block;
+        memcpy(&block, word, 8);
+        v3 ^= block;
+        SIP_ROUND;
+        v0 ^= block;
+    }
+    for (Py_ssize_t at = 0; at < length; at++)
+        last |= (uint64_t)word[at] << (8 * at);
+    v3 ^= last;
+    SIP_ROUND;
+    v0 ^= last;
+    v2 ^= 0xFF;
+    SIP_ROUND;
+    SIP_ROUND;
+    SIP_ROUND;
+    return v0 ^ v1 ^ v2 ^ v3;
+}
+
+/* Write the SipHash of each word under a key; words are joined by single blanks. */
+static void hash_words_by_key(const uint8_t *joined, Py_ssize_t length, const uint64_t *key,
+                              uint64_t *hashes)
+{
+    const uint8_t *word = joined, *end = joined + length;
+    if (!length)
+        return;
+    for (const uint8_t *at = joined; at < end; at++)
+        if (*at == ' ') {
+            *hashes++ = siphash(word, at - word, key);
+            word = at + 1;
+        }
+    *hashes = siphash(word, end - word, key);
 }
 
 /* Write the fingerprint of each shingle, and return their number. */
@@ -236,29 +284,39 @@ done:
     return result;
 }
 
-PyDoc_STRVAR(shingles_doc,
-"shingles(joined, size) -> bytes\n\n"
+PyDoc_STRVAR(fingerprints_doc,
+"fingerprints(joined, size, key=b'') -> bytes\n\n"
 "Fingerprints of the shingles of words joined by blanks: uint64[n].\n\n"
-"size: words in a shingle.");
+"size: words in a shingle. key: 16 bytes, under which words are hashed; without it by\n"
+"CRC-64/XZ.");
 
-static PyObject *shingles(PyObject *self, PyObject *args)
+static PyObject *fingerprints(PyObject *self, PyObject *args)
 {
     PyObject *joined, *result = NULL;
-    Py_ssize_t size;
+    Py_ssize_t size, key_length = 0;
+    const char *key = NULL;
+    uint64_t keys[2];
     (void)self;
-    if (!PyArg_ParseTuple(args, "Sn:shingles", &joined, &size))
+    if (!PyArg_ParseTuple(args, "Sn|y#:fingerprints", &joined, &size, &key, &key_length))
         return NULL;
     const uint8_t *text = (uint8_t *)PyBytes_AS_STRING(joined);
     Py_ssize_t length = PyBytes_GET_SIZE(joined), words = count_words(text, length);
     uint64_t *hashes = PyMem_RawMalloc((size_t)words * sizeof(uint64_t) + 1);
     if (size < 1)
         PyErr_Format(PyExc_ValueError, "shingles of %zd words", size);
+    else if (key_length && key_length != sizeof keys)
+        PyErr_Format(PyExc_ValueError, "a key of %zd bytes", key_length);
     else if (hashes == NULL)
         PyErr_NoMemory();
     else {
         Py_ssize_t count;
+        if (key_length)
+            memcpy(keys, key, sizeof keys);
         Py_BEGIN_ALLOW_THREADS
-        hash_words(text, length, hashes);
+        if (key_length)
+            hash_words_by_key(text, length, keys, hashes);
+        else
+            hash_words(text, length, hashes);
         count = fingerprint(hashes, words, size, hashes); /* each is read before it is replaced */
         Py_END_ALLOW_THREADS
         result = PyBytes_FromStringAndSize((char *)hashes, count * (Py_ssize_t)sizeof(uint64_t));
@@ -314,7 +372,7 @@ static PyObject *sign(PyObject *self, PyObject *args)
 
 static PyMethodDef methods[] = {
     {"join_words", join_words, METH_VARARGS, join_words_doc},
-    {"shingles", shingles, METH_VARARGS, shingles_doc},
+    {"fingerprints", fingerprints, METH_VARARGS, fingerprints_doc},
     {"sign", sign, METH_VARARGS, sign_doc},
     {NULL, NULL, 0, NULL},
 };

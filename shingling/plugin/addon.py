@@ -15,6 +15,7 @@ logger = logging.getLogger(__name__)
 PIPELINE_ORDER = 250  # before pipelines that write or replace items
 SOURCE_ORDER = -1_000_000  # before all pipelines
 MIDDLEWARE_ORDER = 10  # the last to see an item before the pipelines
+BACKLOG_ORDER = 1  # the last to see a response
 _FALSE_VALUES = ("0", "false", "no", "off")
 
 
@@ -30,7 +31,11 @@ class Addon:
         # Nothing else is imported for a crawl that has it switched off.
         if str(settings.get("DEDUP_ENABLED", True)).lower() in _FALSE_VALUES:
             return
-        from shingling.plugin.middleware import SourceMiddleware, SourcePipeline
+        from shingling.plugin.middleware import (
+            BacklogMiddleware,
+            SourceMiddleware,
+            SourcePipeline,
+        )
         from shingling.plugin.pipeline import DedupPipeline
         from shingling.plugin.settings import DedupSettings
         from shingling.rooms import offered
@@ -44,6 +49,9 @@ class Addon:
             settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", component, order)
         settings.setdefault_in_component_priority_dict(
             "SPIDER_MIDDLEWARES", SourceMiddleware, MIDDLEWARE_ORDER
+        )
+        settings.setdefault_in_component_priority_dict(
+            "DOWNLOADER_MIDDLEWARES", BacklogMiddleware, BACKLOG_ORDER
         )
         for update in offered("update_settings"):
             update(settings, dedup)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from contextlib import contextmanager
 from contextvars import ContextVar
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
+_MAX_BACKLOG = 256  # documents
 _MAX_GONE = 10_000  # URLs that the store has not been told of
 _MAX_ITEMS_OF_START = 1000  # of `Spider.start()`, on their way to the pipelines
 _LOOK_SECONDS = 0.05
@@ -193,6 +195,40 @@ class _Held:
             assert self._response is not None
             self._middleware.note(item, self._response, is_only_item=not self._several)
             yield item
+
+
+class BacklogMiddleware:
+    """A downloader middleware that holds responses back while many documents wait to be decided.
+
+    Otherwise Scrapy goes on until the responses under way have 5 MB. That is 5,000 small ones, for
+    each of which it has tasks that take 100 kB.
+    """
+
+    def __init__(self) -> None:
+        self._documents = 0
+        self._has_room = asyncio.Event()
+        self._has_room.set()
+
+    @contextmanager
+    def document(self) -> Iterator[None]:
+        """Count a document while it is being decided."""
+        self._count(1)
+        try:
+            yield
+        finally:
+            self._count(-1)
+
+    def _count(self, change: int) -> None:
+        self._documents += change
+        if self._documents < _MAX_BACKLOG:
+            self._has_room.set()
+        else:
+            self._has_room.clear()
+
+    async def process_response(self, request: Request, response: Response) -> Response:  # noqa: ARG002
+        """Pass on a response when there is room for its documents."""
+        await self._has_room.wait()
+        return response
 
 
 class SourcePipeline:

@@ -39,7 +39,7 @@ _WHOLES: dict[str, Callable[[Number, Counts], Number]] = {
 
 
 def measure_sets(measure: str, shared: Number, counts: Counts) -> Values:
-    """One of `shingling.rules.measures.SET_MEASURES`, from 0 to 1; 0 where there is nothing.
+    """One of `shingling.rules.defaults.SET_MEASURES`, from 0 to 1; 0 where there is nothing.
 
     Args:
         measure: "resemblance" (shared / all), "dice" (2 shared / (a + b); Dice 1945), "share"
@@ -79,7 +79,7 @@ class Overlap:
 
 def overlap(a: Fingerprints, b: Fingerprints) -> Overlap:
     """Overlap of two sets of fingerprints; each sorted, without repeats."""
-    both = np.sort(np.concatenate((a, b)))
+    both = np.sort(np.concatenate((a, b)), kind="stable")  # it merges what is sorted
     shared = int(np.count_nonzero(both[1:] == both[:-1]))
     return Overlap(shared, len(a), len(b))
 

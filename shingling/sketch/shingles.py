@@ -6,13 +6,15 @@ made of fingerprints; `winnow` picks some, by which pieces of a text are found.
 
 from __future__ import annotations
 
+import hashlib
+import secrets
 from typing import TYPE_CHECKING, TypeAlias
 
 import crcmod
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 Fingerprints: TypeAlias = np.ndarray[tuple[int], np.dtype[np.uint64]]
 
@@ -25,16 +27,22 @@ UNITS = ("words", "characters", "characters+blanks")
 POLYNOMIAL_BASE = np.uint64(0x9E3779B97F4A7C15)
 """Base of the polynomials modulo 2^64 that hash shingles and bands: 2^64 / golden ratio, odd."""
 
+KEY = secrets.token_bytes(16)
+"""Of this process, under which `keyed_hashes` are made."""
+
 _MAX_CACHED_WORDS = 1 << 16
 _MAX_CACHED_WORD_CHARS = 32
 _WINNOWING_WINDOW = 32  # shingles
 
 
 class _WordHashes(dict[str, int]):
-    """Bounded cache of the CRC-64/XZ of short words: words repeat."""
+    """Bounded cache of the hashes of short words: words repeat."""
+
+    def __init__(self, hash_of: Callable[[bytes], int]) -> None:
+        self._hash_of = hash_of
 
     def __missing__(self, word: str) -> int:
-        value: int = _crc64(word.encode())
+        value = self._hash_of(word.encode())
         if len(word) <= _MAX_CACHED_WORD_CHARS:
             if len(self) >= _MAX_CACHED_WORDS:
                 self.clear()
@@ -42,12 +50,22 @@ class _WordHashes(dict[str, int]):
         return value
 
 
-_word_hashes = _WordHashes()
+def _keyed(word: bytes) -> int:
+    return int.from_bytes(hashlib.blake2b(word, digest_size=8, key=KEY).digest(), "little")
+
+
+_word_hashes = _WordHashes(_crc64)
+_keyed_hashes = _WordHashes(_keyed)
 
 
 def word_hashes(words: Sequence[str]) -> Fingerprints:
     """CRC-64/XZ of each word's UTF-8 bytes: uint64[n]."""
     return np.fromiter(map(_word_hashes.__getitem__, words), np.uint64, len(words))
+
+
+def keyed_hashes(words: Sequence[str]) -> Fingerprints:
+    """Hash each word under the key of this process: uint64[n]."""
+    return np.fromiter(map(_keyed_hashes.__getitem__, words), np.uint64, len(words))
 
 
 def fmix64(values: Fingerprints) -> Fingerprints:
@@ -60,15 +78,19 @@ def fmix64(values: Fingerprints) -> Fingerprints:
     return mixed
 
 
-def unit_hashes(words: Sequence[str], unit: str) -> Fingerprints:
+def unit_hashes(
+    words: Sequence[str],
+    unit: str,
+    hashes_of: Callable[[Sequence[str]], Fingerprints] = word_hashes,
+) -> Fingerprints:
     """Hash each unit of canonical words, in text order: uint64[n].
 
     A character counts as a word of one character. Of "characters", blanks between words do not
     count.
     """
     if unit == "words":
-        return word_hashes(words)
-    return word_hashes([*("" if unit == "characters" else " ").join(words)])
+        return hashes_of(words)
+    return hashes_of([*("" if unit == "characters" else " ").join(words)])
 
 
 def fingerprints(hashes: Fingerprints, size: int, *, ordered: bool = True) -> Fingerprints:

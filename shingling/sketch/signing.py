@@ -15,7 +15,7 @@ import numpy as np
 from shingling import kernel
 from shingling.sketch.minhash import AFFINE, minima
 from shingling.sketch.scheme import Scheme
-from shingling.sketch.shingles import fingerprints, unit_hashes, word_hashes
+from shingling.sketch.shingles import KEY, fingerprints, keyed_hashes, unit_hashes, word_hashes
 from shingling.sketch.signature import Signature, exact_hash, hash_folded
 from shingling.sketch.simhash import simhash_of_words, tf_shingle_sizes
 from shingling.text import join_folded_words, join_words, nfkc_casefold, plain_text
@@ -133,7 +133,7 @@ def shingle_text(text: str, scheme: Scheme = _DEFAULT) -> Fingerprints:
     plain = plain_text(scheme.canonical, text)
     if plain is None or not _kernel_signs(scheme):
         return shingle_words(scheme.canonical.words(text), scheme)
-    raw = kernel.shingles(join_words(plain), scheme.shingle_size)
+    raw = kernel.fingerprints(join_words(plain), scheme.shingle_size)
     return np.frombuffer(raw, dtype=np.uint64)
 
 
@@ -144,8 +144,17 @@ def shingle_words(words: Sequence[str], scheme: Scheme = _DEFAULT) -> Fingerprin
 
 
 def fingerprint_set(text: str, scheme: Scheme = _DEFAULT) -> Fingerprints:
-    """Distinct fingerprints of the shingles of a text, sorted: uint64[k]."""
-    return _distinct(shingle_text(text, scheme))
+    """Distinct fingerprints of the shingles of a text, sorted: uint64[k].
+
+    They are for comparing texts in this process: words are hashed under its key. Anybody can make
+    two words with one CRC, nobody two that are one here.
+    """
+    plain = plain_text(scheme.canonical, text)
+    if plain is not None and _kernel_signs(scheme):
+        raw = kernel.fingerprints(join_words(plain), scheme.shingle_size, KEY)
+        return _distinct(np.frombuffer(raw, dtype=np.uint64))
+    units = unit_hashes(scheme.canonical.words(text), scheme.unit, keyed_hashes)
+    return _distinct(fingerprints(units, scheme.shingle_size, ordered=scheme.ordered))
 
 
 def fingerprint_set_of_words(words: Sequence[str], scheme: Scheme = _DEFAULT) -> Fingerprints:

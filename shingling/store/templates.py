@@ -17,6 +17,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,7 +35,7 @@ from shingling.store.schema.site_entries import (
 )
 from shingling.store.schema.statements import select_in
 from shingling.store.schema.tables import site_blocks
-from shingling.store.urls import end_alike, folders_of, site_of
+from shingling.store.urls import end_alike, folders_of
 from shingling.text import (
     has_same_headline,
     number_parts,
@@ -48,7 +50,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from shingling.store.model import Page
     from shingling.store.schema.rows import Row
     from shingling.text import PreparedText
 
@@ -66,7 +67,6 @@ _MAX_BLOCKS_HELD = 4_000_000  # of all sites: 48 MB
 _SECOND_TITLE = 1 << 63  # added to a block, it is the key of its second title
 _MAX_ROWS = 64  # of a site, from which on they are merged
 _MAX_HOST = 253  # characters
-_MAX_LOOKED_UP = 1 << 16  # blocks, by calls that hold the interpreter
 
 _STAMPS = "SELECT site, count(*), sum(id) FROM site_blocks WHERE site {} GROUP BY site"
 _ROWS = "SELECT site, id, entries FROM site_blocks WHERE site {} ORDER BY site, id"
@@ -125,10 +125,9 @@ class Site:
 
     def look_up(self, blocks: Sequence[int]) -> None:
         """Look up blocks together, before they are asked for."""
-        for start in range(0, len(blocks), _MAX_LOOKED_UP):
-            missing = [*{*blocks[start : start + _MAX_LOOKED_UP]}.difference(self._titles)]
-            if missing:
-                self._titles.update(zip(missing, self.known.titles(missing), strict=True))
+        missing = [*{*blocks}.difference(self._titles)]
+        if missing:
+            self._titles.update(zip(missing, self.known.titles(missing), strict=True))
 
     def learn(
         self, blocks: Sequence[int], title: int, doubtful: Collection[int] = frozenset()
@@ -199,56 +198,39 @@ class Templates:
     Args:
         connection: of the transaction.
         cache: what earlier transactions have left, and this one leaves by `keep`.
-        expected: sites that the transaction may ask for: they are read together.
-        arriving: pages whose blocks and titles are looked up together.
     """
 
     connection: Connection
     cache: SiteCache
-    expected: set[str] = field(default_factory=set)
-    arriving: Sequence[Page] = ()
     _sites: dict[str, Site] = field(default_factory=dict)
 
     def site(self, name: str) -> Site:
         """Template of a site; one with an impossible name has none."""
         if name not in self._sites:
-            keys = {name: list[int](), **{site: [] for site in self.expected}}
-            for page in self.arriving:
-                keys.setdefault(site_of(page.url), []).extend(_keys_of(page))
-            self.expected, self.arriving = set(), ()
-            self._read(keys)
-            self._sites.setdefault(name, Site(KnownSite()))
-            for site in keys.keys() & self._sites.keys():
-                self._sites[site].look_up(keys[site])
+            self.read([name])
         return self._sites[name]
 
-    def _read(self, names: Iterable[str]) -> None:
-        missing = {name for name in names if len(name) <= _MAX_HOST}.difference(self._sites)
+    def read(self, names: Iterable[str]) -> None:
+        """Read what is known of sites, unless it was read before."""
+        missing = {*names}.difference(self._sites)
         if not missing:
             return
-        stamps = dict.fromkeys(missing, (0, 0))
-        for name, count, total in select_in(self.connection, _STAMPS, missing):
-            stamps[name] = count, int(total)
-        rows: dict[str, list[tuple[int, bytes]]] = {}
-        for name, stamp in stamps.items():
-            known = self.cache.get(name, stamp)
-            if known is None:
-                rows[name] = []
+        known = {name: KnownSite() for name in missing}
+        changed = []
+        for name, number, total in select_in(self.connection, _STAMPS, missing):
+            cached = self.cache.get(name, (number, int(total)))
+            if cached is None:
+                changed.append(name)
             else:
-                self._sites[name] = Site(known)
-        stored = [name for name in rows if stamps[name] != (0, 0)]
-        for name, row_id, raw in select_in(self.connection, _ROWS, stored):
-            rows[name].append((row_id, raw))
-        for name, own in rows.items():
-            self._sites[name] = Site(KnownSite(own))
+                known[name] = cached
+        rows = select_in(self.connection, _ROWS, changed)
+        for name, own in groupby(rows, key=itemgetter(0)):
+            known[name] = KnownSite([(row_id, raw) for _, row_id, raw in own])
+        self._sites.update((name, Site(one)) for name, one in known.items())
 
     def split(self, site: str, text: PreparedText) -> SplitText:
         """Split a text of a site into what is compared and the template."""
         return self.site(site).split(text)
-
-    def title_parts(self, row: Row) -> dict[int, int]:
-        """Keys of the parts of a page's title, but for those that its site has in many titles."""
-        return self.site(row.site).title_parts(row.title or "")
 
     def learn(
         self,
@@ -266,8 +248,9 @@ class Templates:
             former: the page before it changed.
         """
         site, key = self.site(row.site), title_key(row.title or "")
+        blocks, headings = blocks_of(row), [*title_parts(row.title or "")]
+        site.look_up([*blocks, *_chain(_TITLE_STEPS, key), *_chain(_PART_STEPS, *headings)])
         says_nothing = site.is_template(key ^ _TITLE_STEPS[-1])
-        blocks = blocks_of(row)
         shared = set() if former is None else {*blocks_of(former)}
         has_seen = any(site.title(block) not in (None, TEMPLATE) for block in blocks)
         doubtful: set[int] = set()
@@ -288,7 +271,7 @@ class Templates:
         title = _number(row, key) if says_nothing else (key >> 32) or 1
         site.learn([block for block in blocks if block not in shared], title, doubtful)
         if not is_copy:
-            for part in title_parts(row.title or ""):
+            for part in headings:
                 site.learn_chained(part, _PART_STEPS, (key >> 32) or 1)
 
     def learn_title(self, row: Row) -> None:
@@ -349,13 +332,9 @@ def split_page(connection: Connection, site: str, text: PreparedText) -> SplitTe
     return Templates(connection, SiteCache()).split(site, text)
 
 
-def _keys_of(page: Page) -> list[int]:
-    """Keys under which a page is learned, or found to be template."""
-    keys: list[int] = [] if page.main_text is None else page.main_text.keys.tolist()
-    if page.title:
-        keys += [title_key(page.title) ^ step for step in _TITLE_STEPS]
-        keys += [part ^ step for part in title_parts(page.title) for step in _PART_STEPS]
-    return keys
+def _chain(steps: Sequence[int], *keys: int) -> list[int]:
+    """Keys under which titles, or parts of them, are learned one after the other."""
+    return [key ^ step for key in keys for step in steps]
 
 
 def _number(row: Row, title: int) -> int:

@@ -6,17 +6,16 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shingling.console.files import written_whole
 from shingling.console.opening import open_store
-from shingling.console.option_types import whole_number
+from shingling.console.options import option, whole_number
 from shingling.console.output import FOUND, print_json, print_lines, print_table
 from shingling.console.subcommand import HelpGroup, Subcommand
 from shingling.errors import NoStoreError, TuningError
 from shingling.plugin.settings import project_folder
 
 if TYPE_CHECKING:
-    import argparse
-
-    from shingling.plugin.settings import DedupSettings
+    from shingling.console.options import CommandOptions
     from shingling.rules.rules import Rules
     from shingling.sketch import Scheme
     from shingling.store import Store
@@ -27,39 +26,19 @@ if TYPE_CHECKING:
 _KEYWORDS = 128  # of a page, that DEDUP_SCHEME has SimHashes made of
 
 
-def _add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "pairs",
-        metavar="PAIRS",
-        nargs="?",
-        help='JSON lines {"a": ..., "b": ..., "same": true}, - for stdin (default: reviewed pairs'
-        " of the store; where there are few, its pages by their titles)",
-    )
-    parser.add_argument("--plot", metavar="FILE", help="draw the curve: .svg, .png or .pdf")
-    parser.add_argument(
-        "--idf", metavar="FILE", help="learn document frequencies of words from the store into FILE"
-    )
-    parser.add_argument(
-        "--folds",
-        type=whole_number(2, 20),
-        default=5,
-        help="folds of the cross-validation (default: 5)",
-    )
-
-
-def _tune(options: argparse.Namespace, settings: DedupSettings) -> int:
+def _tune(options: CommandOptions) -> int:
     try:
-        store = open_store(options, settings)
+        store = open_store(options)
     except NoStoreError:
         if options.pairs is None or options.store:
             raise
         # Pairs of texts need no store.
-        return tune(options, None, settings.scheme, settings.rules)
+        return tune(options, None, options.settings.scheme, options.settings.rules)
     with store:
-        return tune(options, store, store.scheme, settings.rules)
+        return tune(options, store, store.scheme, options.settings.rules)
 
 
-def tune(options: argparse.Namespace, store: Store | None, present: Scheme, rules: Rules) -> int:
+def tune(options: CommandOptions, store: Store | None, present: Scheme, rules: Rules) -> int:
     """Measure settings on labelled pairs, or learn document frequencies, and print both.
 
     Args:
@@ -138,9 +117,8 @@ def _learn(path: Path, store: Store) -> dict[str, Any]:
     originals = [page for page in store.pages() if page.original is None]
     texts = (store.text(page) for page in originals)
     idf = Idf.learn(store.scheme.canonical.words(text) for text in texts if text is not None)
-    part = path.with_name(f"{path.name}.part")
-    part.write_text(idf.to_json(), "utf-8")
-    part.replace(path)
+    with written_whole(path) as file:
+        file.write(idf.to_json().encode())
     whole, folder = path.absolute(), project_folder()
     scheme = changed_scheme(store.scheme)
     scheme["simhash"] = {
@@ -199,7 +177,31 @@ COMMANDS = (
         group=HelpGroup.DECIDE,
         summary="measure which settings find near-duplicates best, on labelled pairs",
         example="pairs.jsonl --plot curve.svg",
-        add_options=_add_options,
+        options=(
+            option(
+                "pairs",
+                metavar="PAIRS",
+                nargs="?",
+                help='JSON lines {"a": ..., "b": ..., "same": true}, - for stdin (default: reviewed'
+                " pairs of the store; where there are few, its pages by their titles)",
+            ),
+            option(
+                "--plot",
+                metavar="FILE",
+                help="draw the curve: .svg, .png or .pdf",
+            ),
+            option(
+                "--idf",
+                metavar="FILE",
+                help="learn document frequencies of words from the store into FILE",
+            ),
+            option(
+                "--folds",
+                type=whole_number(2, 20),
+                default=5,
+                help="folds of the cross-validation (default: 5)",
+            ),
+        ),
         run=_tune,
     ),
 )

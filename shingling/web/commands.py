@@ -10,60 +10,39 @@ from typing import TYPE_CHECKING
 from scrapy.exceptions import UsageError
 
 from shingling.console.opening import chosen_url, open_session, rules_for
-from shingling.console.option_types import text, whole_number
-from shingling.console.output import FOUND, print_json, print_lines
+from shingling.console.options import flag, option, text, whole_number
+from shingling.console.output import FOUND, print_result
 from shingling.console.subcommand import HelpGroup, Subcommand
 from shingling.errors import ShinglingError, require
 from shingling.web.room import is_html_file
 
 if TYPE_CHECKING:
-    import argparse
+    from shingling.console.options import CommandOptions
 
-    from shingling.plugin.settings import DedupSettings
 
 _LOOPBACK, _DEFAULT_PORT = "127.0.0.1", 8642
 
 
-def _add_serve_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--port",
-        type=whole_number(0, 65_535),
-        default=_DEFAULT_PORT,
-        help=f"port to listen on; 0 takes a free one (default: {_DEFAULT_PORT})",
-    )
-    parser.add_argument(
-        "--host",
-        metavar="ADDRESS",
-        type=text,
-        default=_LOOPBACK,
-        help="address to listen on; any but this machine's own asks for a token"
-        f" (default: {_LOOPBACK})",
-    )
-    parser.add_argument("--read-only", action="store_true", help="show, and accept no reviews")
-
-
-def _serve(options: argparse.Namespace, settings: DedupSettings) -> int:
+def _serve(options: CommandOptions) -> int:
     if not options.host:  # sockets take it for every address
-        raise UsageError("argument --host: takes an address or a name", print_help=False)
+        raise UsageError("argument --host: takes an address or a name")
     require("web", "the server", "jinja2", "starlette", "uvicorn", error=ShinglingError)
     from shingling.web.serving import serve
     from shingling.web.store_threads import StoreThreads
 
-    with open_session(options, settings, read_only=options.read_only) as session:
-        rules, name = rules_for(session, settings), session.database.where
-    stores = StoreThreads(chosen_url(options, settings), rules, read_only=options.read_only)
+    with open_session(options, read_only=options.read_only) as session:
+        rules, name = rules_for(session, options), session.database.where
+    stores = StoreThreads(chosen_url(options), rules, read_only=options.read_only)
 
     def announce(address: str) -> None:
-        if options.json:
-            print_json({"url": address})
-        else:
-            print_lines(f"{name} is shown at {address} until you press Ctrl-C.")
+        line = f"{name} is shown at {address} until you press Ctrl-C."
+        print_result(options, {"url": address}, line)
         sys.stdout.flush()  # whoever reads it from a pipe wants it now
 
     try:
         serve(stores, name, (options.host, options.port), announce, read_only=options.read_only)
     except UnicodeError:
-        raise UsageError("argument --host: takes an address or a name", print_help=False) from None
+        raise UsageError("argument --host: takes an address or a name") from None
     return FOUND
 
 
@@ -74,21 +53,15 @@ def _file(value: str) -> str:
     return value
 
 
-def _add_report_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "file", metavar="FILE", type=_file, help=".html, replaced if it is there; - for stdout"
-    )
-
-
-def _report(options: argparse.Namespace, settings: DedupSettings) -> int:
+def _report(options: CommandOptions) -> int:
     if options.json and options.file == "-":
-        raise UsageError("--json goes with a file, not with standard output", print_help=False)
+        raise UsageError("--json goes with a file, not with standard output")
     from rich.filesize import decimal
 
     require("web", "the report", "jinja2", error=ShinglingError)
     from shingling.web.report import report_page, write_page
 
-    with open_session(options, settings) as session:
+    with open_session(options) as session:
         page = report_page(session)
     if options.file == "-":
         sys.stdout.buffer.write(page.encode())
@@ -96,10 +69,8 @@ def _report(options: argparse.Namespace, settings: DedupSettings) -> int:
         return FOUND
     write_page(page, options.file)
     size = Path(options.file).stat().st_size
-    if options.json:
-        return print_json({"file": options.file, "bytes": size})
-    print_lines(f"{options.file}: {decimal(size)}")
-    return FOUND
+    as_json = {"file": options.file, "bytes": size}
+    return print_result(options, as_json, f"{options.file}: {decimal(size)}")
 
 
 COMMANDS = (
@@ -108,7 +79,14 @@ COMMANDS = (
         group=HelpGroup.LOOK,
         summary="write what the store holds as one HTML file, with pictures",
         example="report.html",
-        add_options=_add_report_options,
+        options=(
+            option(
+                "file",
+                metavar="FILE",
+                type=_file,
+                help=".html, replaced if it is there; - for stdout",
+            ),
+        ),
         run=_report,
     ),
     Subcommand(
@@ -116,7 +94,23 @@ COMMANDS = (
         group=HelpGroup.DECIDE,
         summary="look at the store and review its pairs in a browser",
         example="--port 8642",
-        add_options=_add_serve_options,
+        options=(
+            option(
+                "--port",
+                type=whole_number(0, 65_535),
+                default=_DEFAULT_PORT,
+                help=f"port to listen on; 0 takes a free one (default: {_DEFAULT_PORT})",
+            ),
+            option(
+                "--host",
+                metavar="ADDRESS",
+                type=text,
+                default=_LOOPBACK,
+                help="address to listen on; any but this machine's own asks for a token"
+                f" (default: {_LOOPBACK})",
+            ),
+            flag("--read-only", "show, and accept no reviews"),
+        ),
         run=_serve,
     ),
 )

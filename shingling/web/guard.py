@@ -78,6 +78,7 @@ class Access:
         return True
 
 
+@dataclass(frozen=True)
 class Guard:
     """Middleware that refuses what comes from elsewhere, and sets the headers of every answer.
 
@@ -87,12 +88,9 @@ class Guard:
         refuse: makes the answer to the others, of a status and a line.
     """
 
-    def __init__(
-        self, app: ASGIApp, access: Access, refuse: Callable[[int, str], Response]
-    ) -> None:
-        self._app = app
-        self._access = access
-        self._refuse = refuse
+    app: ASGIApp
+    access: Access
+    refuse: Callable[[int, str], Response]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or hand it on."""
@@ -103,32 +101,32 @@ class Guard:
             await send(message)
 
         answer = self._answer(Request(scope)) if scope["type"] == "http" else None
-        await (answer or self._app)(scope, receive, send_guarded)
+        await (answer or self.app)(scope, receive, send_guarded)
 
     def _answer(self, request: Request) -> Response | None:
         """Answer to a request that goes no further; None for one that may."""
-        headers, token = request.headers, self._access.token
+        headers, token = request.headers, self.access.token
         hosts = headers.getlist("host")
-        if len(hosts) != 1 or not self._access.is_for_us(hosts[0]):
-            return self._refuse(421, "This address is not the one that scrapy dedup serve printed.")
-        if token is not None and not is_equal(request.cookies.get(self._access.cookie, ""), token):
+        if len(hosts) != 1 or not self.access.is_for_us(hosts[0]):
+            return self.refuse(421, "This address is not the one that scrapy dedup serve printed.")
+        if token is not None and not is_equal(request.cookies.get(self.access.cookie, ""), token):
             return self._let_in(request, token)
         if request.method not in ("GET", "HEAD"):
             origin, site = headers.get("origin"), headers.get("sec-fetch-site")
             if origin not in (None, f"http://{hosts[0]}") or site not in (None, "same-origin"):
-                return self._refuse(403, "Another site sent this form; nothing was changed.")
+                return self.refuse(403, "Another site sent this form; nothing was changed.")
         return None
 
     def _let_in(self, request: Request, token: str) -> Response:
         """Exchange the token of an address for a cookie."""
         query = request.query_params
         if not is_equal(query.get(TOKEN_PARAMETER, ""), token):
-            return self._refuse(
+            return self.refuse(
                 403, "Open the whole address that scrapy dedup serve printed, with its token."
             )
         rest = [field for field in query.multi_items() if field[0] != TOKEN_PARAMETER]
         # A path of our own, never `//elsewhere`.
         path = "/" + request.scope["path"].lstrip("/\\")
         answer = RedirectResponse(link(path, rest), status_code=303)
-        answer.set_cookie(self._access.cookie, token, httponly=True, samesite="strict")
+        answer.set_cookie(self.access.cookie, token, httponly=True, samesite="strict")
         return answer

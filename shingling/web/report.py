@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
-import secrets
-import shutil
 from importlib.resources import files
 from pathlib import Path
 
 from markupsafe import Markup
 
+from shingling.console.files import written_whole
 from shingling.errors import ShinglingError
 from shingling.store import STATUSES
 from shingling.store.session import Session
@@ -76,19 +74,11 @@ def write_page(page: str, file: str) -> None:
     Raises:
         ShinglingError: it cannot be written.
     """
-    path = Path(os.path.realpath(file))
-    if path.exists() and not path.is_file():
-        raise ShinglingError(f"{file}: is no ordinary file; - is standard output")
-    part = path.with_name(f".{secrets.token_hex(8)}.part")
+    path = Path(file)
     try:
-        with part.open("xb") as opened:
+        if path.exists() and not path.is_file():
+            raise ShinglingError(f"{file}: is no ordinary file; - is standard output")
+        with written_whole(path) as opened:
             opened.write(page.encode())
-            opened.flush()
-            os.fsync(opened.fileno())
-        if path.exists():
-            shutil.copymode(path, part)
-        part.replace(path)
     except OSError as error:
         raise ShinglingError(f"{file}: {error.strerror}") from error
-    finally:
-        part.unlink(missing_ok=True)

@@ -6,6 +6,7 @@ import asyncio
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from shingling.store.session import Session
@@ -21,6 +22,7 @@ THREADS = 2  # a list that takes long does not hold up a pair
 _KEPT_TIMES_READING = 20  # so that reading takes no more than a twentieth of the time
 
 
+@dataclass
 class StoreThreads:
     """Sessions of one store, each used by one thread alone.
 
@@ -31,13 +33,14 @@ class StoreThreads:
         read_only: whether the database is to refuse all changes.
     """
 
-    def __init__(self, url: str, rules: Rules | None, *, read_only: bool = False) -> None:
-        self._url = url
-        self._rules = rules
-        self._read_only = read_only
-        self._opened: list[Session] = []
-        self._own = threading.local()
-        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="dedup-store")
+    url: str
+    rules: Rules | None
+    read_only: bool = False
+    _opened: list[Session] = field(default_factory=list)
+    _own: threading.local = field(default_factory=threading.local)
+    _pool: ThreadPoolExecutor = field(
+        default_factory=lambda: ThreadPoolExecutor(THREADS, thread_name_prefix="dedup-store")
+    )
 
     async def run(self, action: Callable[[Session], _T]) -> _T:
         """Run an action with the open store of a thread.
@@ -51,7 +54,7 @@ class StoreThreads:
         session: Session | None = getattr(self._own, "session", None)
         if session is None:
             session = self._own.session = Session.open(
-                self._url, rules=self._rules, create=False, read_only=self._read_only
+                self.url, rules=self.rules, create=False, read_only=self.read_only
             )
             self._opened.append(session)
         return action(session)
@@ -63,6 +66,7 @@ class StoreThreads:
             session.close()
 
 
+@dataclass
 class Kept(Generic[_T]):
     """What takes long to read from a large store, and is kept for a while.
 
@@ -70,17 +74,16 @@ class Kept(Generic[_T]):
         read: reads it.
     """
 
-    def __init__(self, read: Callable[[Session], _T]) -> None:
-        self._read = read
-        self._reading = threading.Lock()
-        self._kept: tuple[_T, float] | None = None
+    read: Callable[[Session], _T]
+    _reading: threading.Lock = field(default_factory=threading.Lock)
+    _kept: tuple[_T, float] | None = None
 
     def get(self, session: Session) -> _T:
         """Read it, or take what was read a short while ago."""
         with self._reading:
             begun = time.monotonic()
             if self._kept is None or begun > self._kept[1]:
-                value = self._read(session)
+                value = self.read(session)
                 ended = time.monotonic()
                 self._kept = value, ended + _KEPT_TIMES_READING * (ended - begun)
             return self._kept[0]

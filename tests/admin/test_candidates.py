@@ -61,15 +61,6 @@ def test_pages_of_other_scopes_and_documents_of_one_page_are_no_pair(store: Stor
     assert store.admin.candidates().pairs == []
 
 
-def test_what_is_found_tells_of_thresholds(store: Store) -> None:
-    store.check([*family("a", 4), *family("b", 8), *family("c", 40)])
-    found = store.admin.candidates()
-    assert [found.dropped[at].pages for at in (0, 45)] == [3, 2]
-    store.admin.review("http://c.example/0", "http://c.example/1", same=False)
-    found = store.admin.candidates()
-    assert [found.dropped[at].pages for at in (0, 45)] == [2, 2]  # a review goes before measures
-
-
 def test_damaged_pages_are_left_out(store: Store, file: Path) -> None:
     store.check([*family("a", 4), *family("b", 4), *family("c", 4)])
     execute(

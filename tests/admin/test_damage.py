@@ -350,6 +350,19 @@ def test_a_schema_that_is_no_utf8_is_said_to_be_damaged(
         Store.open(url_of(file))
 
 
+@pytest.mark.parametrize("column", ["extractors", "b_url", "written"])
+@sqlite_only
+def test_a_column_of_another_name_is_said_to_be_damaged_with_the_way_out(
+    file: Path, column: str
+) -> None:
+    make(file)
+    raw, name = file.read_bytes(), f"\t{column} ".encode()
+    assert name in raw
+    file.write_bytes(raw.replace(name, f"\t{column[:-1]}_ ".encode()))
+    with pytest.raises(StoreError, match="restore a backup"), Store.open(url_of(file)) as store:
+        store.admin.check(repair=True)
+
+
 @pytest.mark.parametrize("seed", range(30))
 @sqlite_only
 def test_a_file_that_is_damaged_at_random_is_mended_or_refused(file: Path, seed: int) -> None:

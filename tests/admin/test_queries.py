@@ -13,9 +13,8 @@ from sqlalchemy import make_url
 from shingling import Page, Rules, Signature, Store, sign
 from shingling.errors import StoreError
 from shingling.similarity import estimate
-from shingling.store.queries import page_by_url, pages_by_body
+from shingling.store.known import page_by_url, pages_by_body
 from tests.support.invariants import containment, ending, entries_of, jaccard, text, words
-from tests.support.pages import article
 from tests.support.stores import is_postgres, rows_of, session_of, url_of
 
 if TYPE_CHECKING:
@@ -109,20 +108,6 @@ def test_a_scan_of_more_rows_than_are_read_at_once_finds_the_best(store: Store) 
         ("2500", 32 / 84),
         ("10", 30 / 84),
     ]
-
-
-def test_asking_changes_nothing(store: Store, file: Path) -> None:
-    store.check([Page(url, main_text) for url, main_text in shelf().items()])
-    tables = ("pages", "bands", "recent", "logs")
-    before = [rows_of(file, f"SELECT * FROM {table}") for table in tables]  # noqa: S608
-    store.similar(sign(A), 0.1, text=A)
-    list(store.pages())
-    list(store.groups())
-    store.find("end 0")
-    store.admin.forget(["end 0"], dry_run=True)
-    store.status()
-    after = [rows_of(file, f"SELECT * FROM {table}") for table in tables]  # noqa: S608
-    assert after == before
 
 
 # find, pages, groups
@@ -374,44 +359,6 @@ def test_thousands_of_pages_are_forgotten_at_once(store: Store) -> None:
 
 
 # What is stored of a decision is told again, whoever asks
-
-
-TEXT = article(1)
-
-
-def test_lists_name_the_fields_that_kept_pages(store: Store) -> None:
-    pages = [
-        Page(f"https://a.example/{number}", TEXT, fields={"sku": number, "colour": "red"})
-        for number in range(20)
-    ]
-    verdicts = store.check(pages)
-    listed = list(store.pages())
-    assert [page.fields for page in listed] == [(), *[("sku",)] * 19]
-    assert [page.fields for page in listed[1:]] == [verdict.fields for verdict in verdicts[1:]]
-    assert {page.decided_by for page in listed[1:]} == {"https://a.example/0"}
-    assert store.find("https://a.example/7") == [listed[7]]
-    first, second, *_ = listed
-    assert store.differing_fields(first, second) == store.differing_fields(second, first)
-    assert store.admin.forget(["https://a.example/0"]) == 1
-    assert store.differing_fields(first, second) == ()
-    assert store.find("https://a.example/7")[0].fields == ()
-    assert store.find("https://a.example/7")[0].reason == "other_fields"
-
-
-def test_the_values_of_a_page_are_those_of_its_verdict(store: Store) -> None:
-    edited = " ".join([*TEXT.split()[:250], *article(2, 50).split()])
-    pages = [
-        Page(f"https://{site}.example/", text)
-        for site, text in (("a", TEXT), ("b", edited), ("c", edited))
-    ]
-    names = ("original", "resemblance", "containment", "threshold", "reason", "fields")
-    for verdicts in (store.check(pages), store.check(pages)):
-        for page, verdict in zip(pages, verdicts, strict=True):
-            [stored] = store.find(page.url)
-            shown, given = stored.as_dict(), verdict.as_dict()
-            assert [shown[name] for name in names] == [given[name] for name in names]
-            assert stored.compared_with == verdict.compared_with
-    assert verdicts[2].compared_with == "https://b.example/"
 
 
 # What was read from a body is found by its key, as long as it is what reading would give

@@ -9,7 +9,6 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-import psutil
 import pytest
 
 from shingling import Rules
@@ -45,7 +44,7 @@ def test_a_killed_run_goes_on_and_gives_the_same(tmp_path: Path) -> None:
     file = write_lines(tmp_path / "rows.jsonl", rows)
     command = ("-c", PROGRAM, str(file), str(tmp_path / "out"))
     work, rnd = tmp_path / "out" / ".bulk", random.Random(5)
-    for _ in range(3):
+    for _ in range(2):
         process = Fork(ROOT, command, {}, (tmp_path / "output", tmp_path / "errors"))
         before = size_of(work / "signed" / "parts")
         while process.poll() is None and size_of(work / "signed" / "parts") <= before:
@@ -176,74 +175,24 @@ def test_a_row_that_takes_too_long_is_left_out(tmp_path: Path) -> None:
     assert (bad["line"], bad["reason"]) == (2, "timeout")
 
 
-def is_worker(process: psutil.Process) -> bool:
-    try:
-        return "shingling.extraction.worker" in process.cmdline()
-    except psutil.Error:  # it is gone, or was not waited for yet
-        return False
-
-
-def test_a_worker_that_is_killed_loses_no_row(tmp_path: Path) -> None:
-    rows = [{"id": row["id"], "html": row["text"]} for row in FEW]
-    file = write_lines(tmp_path / "rows.jsonl", rows)
-    killed: list[int] = []
-
-    def progress(step: Any) -> None:
-        workers = [one for one in psutil.Process().children() if is_worker(one)]
-        if step.phase == "signing" and step.rows and len(killed) < 3 and workers:
-            workers[0].kill()
-            killed.append(workers[0].pid)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("shingling.bulk.files.sources._PART_BYTES", 2_000)
-        deduplicate(
-            [str(file)],
-            tmp_path / "out",
-            Options(workers=2, extractor="tests.bulk.hostile.slow"),
-            progress=progress,
-        )
-    assert len(killed) == 3
-    assert read_lines(tmp_path / "out" / "bad.jsonl") == []
-    plain = write_lines(tmp_path / "plain.jsonl", FEW)
-    assert result_of(tmp_path / "out") == bulk(plain, tmp_path / "plain")
-
-
 FULL = """
 import resource, sys
 from shingling.bulk import Options, deduplicate
 from shingling.errors import ShinglingError
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]), int(sys.argv[3])))
 try:
-    deduplicate([sys.argv[1]], sys.argv[2], Options(workers=int(sys.argv[4])))
+    deduplicate([sys.argv[1]], sys.argv[2], Options(workers=0))
 except ShinglingError as error:
     sys.exit(str(error))
 """
 
 
-@pytest.mark.parametrize("workers", [0, 1])
-def test_a_full_disk_is_said_and_the_run_goes_on_with_room(tmp_path: Path, workers: int) -> None:
+def test_a_full_disk_is_said_and_the_run_goes_on_with_room(tmp_path: Path) -> None:
     file = write_lines(tmp_path / "rows.jsonl", ROWS)
     for limit in (10_000, 180_000):  # of files, in place of a disk: no chunk, no output
-        arguments = (str(file), str(tmp_path / "out"), str(limit), str(workers))
-        done = run_fork(ROOT, "-c", FULL, *arguments)
+        done = run_fork(ROOT, "-c", FULL, str(file), str(tmp_path / "out"), str(limit))
         assert done.returncode == 1, done.stderr
         assert "File too large; the same command goes on from here" in done.stderr
         assert len(done.stderr.splitlines()) == 1
     deduplicate([str(file)], tmp_path / "out", Options(workers=0))
     assert result_of(tmp_path / "out") == bulk(file, tmp_path / "at once")
-
-
-def test_a_worker_that_hears_of_no_parent_ends(tmp_path: Path) -> None:
-    rows = [{"id": row["id"], "html": row["text"]} for row in ROWS]
-    file = write_lines(tmp_path / "rows.jsonl", rows)
-    command = ("-c", PROGRAM, str(file), str(tmp_path / "out"))
-    process = Fork(ROOT, command, {}, (tmp_path / "output", tmp_path / "errors"))
-    children: list[psutil.Process] = []
-    until = time.monotonic() + 20
-    while len(children) < 2 and time.monotonic() < until:
-        children = psutil.Process(process.pid).children()
-        time.sleep(0.05)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    _, alive = psutil.wait_procs(children, timeout=10)
-    assert not alive

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-import sys
-from contextlib import contextmanager
+import socket
+import struct
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -73,6 +74,11 @@ def serving(documents: list[dict[str, Any]], asked: list[dict[str, Any]]) -> Ite
         server.stop()
 
 
+def message(document: bytes) -> bytes:
+    """A message of a server with one document, whatever that is."""
+    return struct.pack("<iiiiIB", 21 + len(document), 1, 0, 2013, 0, 0) + document
+
+
 def test_a_collection_gives_the_result_of_its_export(tmp_path: Path) -> None:
     export = tmp_path / "articles.jsonl"
     lines = [dumps(document, json_options=RELAXED_JSON_OPTIONS) for document in DOCUMENTS]
@@ -129,6 +135,43 @@ def test_odd_values_and_large_documents_do_not_end_the_run(tmp_path: Path) -> No
     assert "longer than" in bad[1][1]
 
 
+LARGEST = (1 << 31) - 1
+LIES = {
+    "a message of 2 GB": struct.pack("<iiii", LARGEST, 1, 0, 2013),
+    "a message of less than nothing": struct.pack("<iiii", -1, 1, 0, 2013),
+    "a message without a header": struct.pack("<iiii", 3, 1, 0, 2013),
+    "a document of 2 GB": message(struct.pack("<i", LARGEST) + b"\x02a\0\x05\0\0\0text\0\0"),
+    "a document of no bytes": message(struct.pack("<i", 0) + b"\0"),
+    "a text of 2 GB": message(b"\x14\0\0\0\x02a\0" + struct.pack("<i", LARGEST) + b"text\0\0\0\0"),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_server_that_lies_about_sizes_is_an_error_of_one_line(lie: str, tmp_path: Path) -> None:
+    server = mockupdb.MockupDB()
+
+    def answer(request: Any) -> bool:
+        if next(iter(request.doc)) == "find":
+            request._client.sendall(LIES[lie])
+            with suppress(OSError):  # it may have gone
+                request._client.shutdown(socket.SHUT_RDWR)
+        else:
+            sizes = {"maxMessageSizeBytes": LARGEST, "maxBsonObjectSize": LARGEST}
+            versions = {"minWireVersion": 0, "maxWireVersion": 21}
+            request.replies({"ok": 1, "ismaster": True, **versions, **sizes})
+        return True
+
+    server.autoresponds(answer)
+    server.run()
+    url = f"mongodb://127.0.0.1:{server.port}/news.articles"
+    try:
+        with pytest.raises(BulkError, match=r"news\.articles: cannot be read: ") as raised:
+            deduplicate([url], tmp_path, Options(workers=0))
+    finally:
+        server.stop()
+    assert str(raised.value).count("\n") == 0
+
+
 @pytest.mark.parametrize(
     ("url", "options", "problem"),
     [
@@ -148,14 +191,6 @@ def test_what_cannot_be_read_is_said(
 ) -> None:
     with pytest.raises(BulkError, match=problem):
         deduplicate([url], tmp_path, Options(workers=0, **options))
-
-
-def test_pymongo_is_named_where_it_is_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "pymongo", None)
-    with pytest.raises(BulkError, match=r"MongoDB needs pymongo: pip install pymongo"):
-        deduplicate(["mongodb://127.0.0.1/a.b"], tmp_path, Options(workers=0))
 
 
 @pytest.mark.parametrize(

@@ -15,14 +15,15 @@ import pytest
 import shingling.bulk.greedy
 import shingling.bulk.measuring
 import shingling.bulk.sorting
+import shingling.store.backends.base
+import shingling.store.backends.recent
 import shingling.store.index.lookup
-import shingling.store.index.postings
-import shingling.store.index.recent
-from shingling import Rules, Scheme, SimhashFeatures, Store
+from shingling import Rules, Scheme, SimhashFeatures, Store, sign
 from shingling.bulk import Options, Progress, deduplicate
 from shingling.bulk.measuring import Measurer, Pairs
 from shingling.errors import BandingError
 from shingling.extraction.processes import Worker
+from tests.support.twins import twins
 
 from .collections import bulk, families, one_by_one, random_texts, read_lines, write_lines
 
@@ -63,6 +64,26 @@ def test_every_method_decides_as_the_store_does(
     assert len(found.removed) > 50
 
 
+@pytest.mark.parametrize("workers", [0, 1])
+@pytest.mark.parametrize("scheme", [Scheme(), Scheme(4, ordered=False)], ids=["ordered", "bags"])
+def test_words_decide_where_their_hashes_are_forged(
+    scheme: Scheme, workers: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shingling.bulk.measuring, "_MIN_PAIRS_FOR_WORKERS", 1)
+    rows = families(3, 60, random_texts(1, 12))
+    rows += [{"id": f"twin {row['id']}", "text": twins(row["text"])} for row in rows]
+    assert (
+        sign(rows[0]["text"], scheme).minima.tolist()
+        == sign(rows[60]["text"], scheme).minima.tolist()
+    )
+    file = write_lines(tmp_path / "rows.jsonl", rows)
+    found = bulk(file, tmp_path / "out", scheme=scheme, workers=workers)
+    assert found == one_by_one(rows, tmp_path / "dedup.db", Rules(), scheme)
+    assert len(found.removed) > 50
+    for removed, (original, *_) in found.removed.items():
+        assert original.startswith("twin") == removed.startswith("twin")
+
+
 @pytest.fixture
 def low_limits(request: pytest.FixtureRequest) -> Iterator[None]:
     """Lower all limits of what is done at once."""
@@ -74,8 +95,8 @@ def low_limits(request: pytest.FixtureRequest) -> Iterator[None]:
             shingling.bulk.greedy,
             shingling.bulk.sorting,
             shingling.store.index.lookup,
-            shingling.store.index.postings,
-            shingling.store.index.recent,
+            shingling.store.backends.base,
+            shingling.store.backends.recent,
         ):
             if hasattr(module, "MAX_PAGES_PER_KEY"):
                 patch.setattr(module, "MAX_PAGES_PER_KEY", most)

@@ -14,7 +14,6 @@ import pytest
 from shingling import Page, Store
 from shingling.cli.all_commands import all_commands
 from shingling.console.subcommand import HelpGroup
-from shingling.store.schema.migrate import HEAD
 from tests.support.pages import article, html
 
 if TYPE_CHECKING:
@@ -87,15 +86,6 @@ def test_similar_takes_a_url_a_file_or_standard_input(dedup: Any, tmp_path: Path
     assert [page["url"] for page in by_input] == ["https://a.example/1"]
 
 
-def test_groups_show_originals_with_their_duplicates(dedup: Any) -> None:
-    (group,) = dedup("groups", "--json").json()
-    assert group["original"]["url"] == "https://a.example/1"
-    assert len(group["duplicates"]) == 2
-    code, out, _ = dedup("groups")
-    assert code == 0
-    assert out.splitlines()[2] == "  1.000 exact https://b.example/3"
-
-
 @pytest.mark.parametrize(
     ("options", "paths"),
     [
@@ -122,10 +112,6 @@ def test_forget_asks_and_promotes_the_oldest_duplicate(dedup: Any) -> None:
     assert group["original"]["url"] == "https://www.b.example/2"
     assert dedup("forget", "--run", "1", "--yes", "--json").json() == {"forgotten": 3}
     assert dedup("status", "--json").json()["pages"] == 0
-
-
-def test_upgrade_says_that_the_store_is_up_to_date(dedup: Any) -> None:
-    assert dedup("upgrade", "--json").json() == {"revision": HEAD}
 
 
 @pytest.mark.parametrize(

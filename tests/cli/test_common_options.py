@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,14 +21,21 @@ PAGES = 25
 """Pages of the store; each has a copy on another site."""
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("made") / "t.db"
+    with Store.open(f"sqlite:///{file}") as store:
+        for site in ("a.example", "b.example"):
+            store.check([Page(f"https://{site}/{n}", article(n)) for n in range(PAGES)])
+    return file
+
+
 @pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Work in a folder that has a store in `t.db`, and an empty folder `sub`."""
     (tmp_path / "sub").mkdir()
     monkeypatch.chdir(tmp_path)
-    with Store.open("sqlite:///t.db") as store:
-        for site in ("a.example", "b.example"):
-            store.check([Page(f"https://{site}/{n}", article(n)) for n in range(PAGES)])
+    shutil.copy(made, tmp_path)
 
 
 @pytest.mark.parametrize("name", all_commands())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import pickle
 import subprocess
@@ -17,6 +16,7 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.settings import Settings
 
 from shingling import Addon, RepeatedPage
+from shingling.console.options import CommandOptions
 from shingling.errors import SettingsError
 from shingling.fetching.commands import COMMANDS
 from shingling.fetching.counting import interval, lost
@@ -29,7 +29,6 @@ from shingling.fetching.requests import (
     to_json,
 )
 from shingling.fetching.turns import Turns
-from shingling.plugin.settings import DedupSettings
 
 URL = "https://example.org/a?sid=1"
 
@@ -228,6 +227,6 @@ def test_the_addon_registers_the_middlewares_where_fewer_pages_are_to_be_fetched
     [["pin", "", "drop-parameter sid"], ["pin", "example.org", " "], [""]],
 )
 def test_rules_of_no_site_are_refused(words: list[str]) -> None:
-    options = argparse.Namespace(words=words, word="never", below=None, all=False, json=False)
+    options = CommandOptions(words=words, word="never", below=None, all=False, json=False)
     with pytest.raises(UsageError):
-        COMMANDS[0].run(options, DedupSettings.from_settings(Settings()))
+        COMMANDS[0].run(options)

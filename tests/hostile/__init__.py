@@ -17,12 +17,27 @@ pages that take much memory                       extraction/hostile/test_memory
                                                   extraction/hostile/test_markup.py
 damaged rows of a store                           admin/test_damage.py,
                                                   plugin/faults/test_damaged.py
-stores that disappear, or may not be used         plugin/faults/test_vanished.py
+stores that disappear, or may not be used         plugin/faults/test_database.py
 ids and times beyond all bounds                   store/schema/test_bounds.py
 terminal escapes in what is printed               hostile/test_printed.py
 comparisons that take quadratic time              similarity/test_diff.py
 odd numbers and bytes in options                  hostile/test_options.py
 damaged and odd tables and lines                  hostile/files/test_tables.py
+words with the hash of other words                store/decide/test_pieces.py,
+                                                  bulk/test_same_as_store.py
+texts that fix all minima                         store/decide/test_pieces.py
+schemas that are no UTF-8, bytes at random        admin/test_damage.py
+values of settings                                plugin/faults/test_start.py
+clocks that go back, stores of something else     store/backends/test_open.py
+kills, full disks, lost connections               store/backends/test_atomic.py,
+                                                  store/backends/test_races.py,
+                                                  plugin/faults/test_killed.py,
+                                                  store/schema/test_upgrade.py
+servers without room, connections or rights       plugin/faults/test_database.py
+servers that lie about sizes                      bulk/test_mongo.py
+URLs that teach wrong rules                       fetching/learning/test_hostile.py,
+                                                  fetching/learning/test_sites.py
+titles in a report, requests of other sites       web/test_report.py, web/test_requests.py
 
-Whole crawls under attack are those of `python -m benchmarks.hostile`.
+`python -m benchmarks.attacks` runs them, and what takes longer: crawls under attack, floods, kills.
 """

@@ -7,18 +7,68 @@ differs from one run to the next; here it is another one of 64 bits.
 from __future__ import annotations
 
 import hashlib
+import random
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import jieba
 from jieba import analyse
+
+from shingling import Canonicaliser, Scheme, SimhashFeatures, sign
+from shingling.sketch import Idf
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _KEYWORDS = 30
 _BITS = 64
+_DISTANCE = 2
+_PARTICLES = "的 了 在 是 和 也 都 就 与 对 从 把 被 这 那 我们 他们 因为 所以 但是".split()  # noqa: SIM905
+_TEXTS, _COPIES, _WORDS = 900, 100, 60
 
 
-def simhash(text: str) -> int:
+def generated_rows() -> list[tuple[int, str]]:
+    """Texts, and copies with another word in one place, by the number of the text that each is.
+
+    Their words are drawn from jieba's dictionary, each before a particle, as often as in an
+    article.
+    """
+    lines = Path(str(jieba.__file__)).with_name("dict.txt").read_text("utf-8").splitlines()
+    entries = [line.split() for line in lines]
+    nouns = [
+        word
+        for word, frequency, part in entries
+        if len(word) == 2 and part in ("n", "v") and int(frequency) >= 200
+    ]
+    chance = random.Random(1)
+    texts = []
+    for _ in range(_TEXTS):
+        words = []
+        for _ in range(_WORDS):
+            particle = _PARTICLES[min(int(chance.expovariate(1 / 4)), len(_PARTICLES) - 1)]
+            words += [chance.choice(nouns), particle]
+        texts.append(words)
+    copies = [(number, [*texts[number]]) for number in chance.sample(range(_TEXTS), _COPIES)]
+    for _, words in copies:
+        words[2 * chance.randrange(_WORDS)] = chance.choice(nouns)
+    return [(number, "".join(words)) for number, words in [*enumerate(texts), *copies]]
+
+
+def removed(simhashes: Iterable[int]) -> dict[int, list[int]]:
+    """Places of texts within two bits of an earlier one that stays: of which ones."""
+    kept: list[tuple[int, int]] = []
+    found = {}
+    for place, bits in enumerate(simhashes):
+        near = [one for one, other in kept if (bits ^ other).bit_count() <= _DISTANCE]
+        if near:
+            found[place] = near
+        else:
+            kept.append((place, bits))
+    return found
+
+
+def theirs(text: str) -> int:
+    """SimHash of the article."""
     votes = [0.0] * _BITS
     for word, weight in analyse.extract_tags(text, topK=_KEYWORDS, withWeight=True):
         digest = hashlib.blake2b(word.encode(), digest_size=_BITS // 8).digest()
@@ -28,15 +78,10 @@ def simhash(text: str) -> int:
     return sum(1 << bit for bit in range(_BITS) if votes[bit] > 0)
 
 
-def removed(texts: Iterable[str], least_distance: int = 3) -> dict[int, list[int]]:
-    """Places of texts that differ in fewer bits from an earlier one that stays: from which ones."""
-    kept: list[tuple[int, int]] = []
-    found = {}
-    for place, text in enumerate(texts):
-        bits = simhash(text)
-        near = [one for one, other in kept if (bits ^ other).bit_count() < least_distance]
-        if near:
-            found[place] = near
-        else:
-            kept.append((place, bits))
-    return found
+def ours(texts: list[str]) -> list[int]:
+    """SimHashes here of as many words, weighed by a table of the same texts."""
+    chinese = Canonicaliser(language="zh", chinese="jieba")
+    table = Idf.learn(map(chinese.words, texts))
+    features = SimhashFeatures(features="words", keywords=_KEYWORDS, idf=table)
+    scheme = Scheme(canonical=chinese, simhash=features)
+    return [sign(text, scheme).simhash for text in texts]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from shingling import Canonicaliser, Rules
+from shingling import Rules
 from shingling.bulk import Options, deduplicate
 from shingling.text import canonical_words
 from tests.peers import checksum_shingles
@@ -201,17 +201,18 @@ def test_the_numbers_of_the_page_on_dotnet_are_those_of_its_formulas() -> None:
 @pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")  # by jieba's own tables
 def test_the_table_on_simhashes_is_what_all_three_find(tmp_path: Path) -> None:
     pytest.importorskip("jieba")
-    from tests.peers.jieba_simhash import removed
-    from tests.sketch.test_keywords import flagged_by_keywords, generated_rows
+    from tests.peers import jieba_simhash as peer
 
-    rows = generated_rows()
-    own = [number for number, _ in rows]
-    near = removed(text for _, text in rows)
-    wrong = sum(own[place] not in {own[one] for one in found} for place, found in near.items())
-    flagged, flagged_wrong = flagged_by_keywords(Canonicaliser(language="zh", chinese="jieba"))
+    own, texts = map(list, zip(*peer.generated_rows(), strict=True))
+
+    def wrong(near: dict[int, list[int]]) -> int:
+        return sum(own[place] not in {own[one] for one in ones} for place, ones in near.items())
+
+    theirs = peer.removed(map(peer.theirs, texts))
+    ours = peer.removed(peer.ours(texts))
     file, out = tmp_path / "rows.jsonl", tmp_path / "out"
     file.write_text(
-        "\n".join(json.dumps({"id": place, "text": text}) for place, (_, text) in enumerate(rows)),
+        "\n".join(json.dumps({"id": place, "text": text}) for place, text in enumerate(texts)),
         encoding="utf-8",
     )
     deduplicate([str(file)], out, Options(workers=0))
@@ -219,11 +220,11 @@ def test_the_table_on_simhashes_is_what_all_three_find(tmp_path: Path) -> None:
     pairs_wrong = sum(own[int(pair["id"])] != own[int(pair["original"])] for pair in pairs)
     page = read("coming-from/mongodb-simhash.md")
     for name, found, mistakes in (
-        ("jieba's 30 words by tf-idf, fewer than 3 bits", len(near), wrong),
+        ("jieba's 30 words by tf-idf, fewer than 3 bits", len(theirs), wrong(theirs)),
         (
             "here, `--method simhash --distance 2`, tf-idf of the same texts",
-            flagged,
-            flagged_wrong,
+            len(ours),
+            wrong(ours),
         ),
         ("here, default settings (MinHash over five letters)", len(pairs), pairs_wrong),
     ):

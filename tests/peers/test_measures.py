@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 
 from shingling import DocumentFrequencies, Scheme, Weighting, compare, extract, sign
-from shingling.rules.measures import WEIGHTINGS
+from shingling.rules.defaults import WEIGHTINGS
 from shingling.similarity import cosine
-from shingling.sketch import Idf, SimhashFeatures, fingerprint_set, word_hashes
-from shingling.sketch.minhash import POLYNOMIALS
+from shingling.sketch import Idf, SimhashFeatures, word_hashes
 from shingling.sketch.simhash import feature_hashes
 from shingling.text import canonical_words
-from tests.peers import character_simhash, minimal_checksums
+from tests.peers import character_simhash
 from tests.peers.tfidf_cosine import TermVectors, cosine_of_vectors
 from tests.support.installed import ROOT
 from tests.support.pages import article
@@ -123,22 +122,6 @@ def test_the_cosine_of_bigrams_is_that_of_their_counts() -> None:
             assert compare(a, b, weighting=weighting).cosine == pytest.approx(
                 cosine_of_vectors(counts(a), counts(b))
             )
-
-
-def test_84_to_84_least_checksums_are_equal_for_the_same_text() -> None:
-    scheme = Scheme(family="crc")
-    text = " ".join(article(1).split()[:60])
-    edited = text.replace(text.split()[30], "edited", 1)
-    own, other = (
-        minimal_checksums.least_checksums(fingerprint_set(one, scheme).tolist(), POLYNOMIALS)
-        for one in (text, edited)
-    )
-    assert minimal_checksums.equal_of_84(own, own) == 84
-    assert compare(text, text, scheme).estimate * 84 == 84
-    assert sign(text, scheme).minima.tolist() == own
-    assert compare(text, edited, scheme).estimate * 84 == pytest.approx(
-        minimal_checksums.equal_of_84(own, other)
-    )
 
 
 def test_hostile_texts_are_compared_in_linear_time() -> None:

@@ -96,33 +96,6 @@ def test_a_lower_threshold_gets_its_index_at_the_start_of_the_crawl(
     verify(project.folder / "dedup.db")
 
 
-def test_a_crawl_that_is_killed_while_it_makes_an_index_is_in_nobodys_way(
-    project: Project, site: str
-) -> None:
-    crawl(project, site, "/a,/other")
-    store, settings = project.folder / "dedup.db", project.folder / "shop" / "settings.py"
-    index, before = rows_of(store, INDEX), settings.read_text()
-    settings.write_text(
-        f"{before}\nfrom shingling.store import indexing\n"
-        "make = indexing.index_pages\n"
-        "def index_pages(*arguments, **more):\n"
-        "    import os\n"
-        "    make(*arguments, **more)\n"
-        "    os.kill(os.getpid(), 9)\n"
-        "indexing.index_pages = index_pages\n"
-    )
-    killed = project.crawl(*arguments(site, "/less", "-s", "DEDUP_THRESHOLD=0.4"))
-    assert "making one" in killed.log
-    assert killed.status == -9
-    settings.write_text(before)
-    verify(store)
-    assert rows_of(store, INDEX) == index
-    done = crawl(project, site, "/less", "-s", "DEDUP_THRESHOLD=0.4")
-    assert verdicts(site, done) == {"/less": "near"}
-    assert lines(done, "WARNING") == []
-    verify(store)
-
-
 @pytest.mark.parametrize(
     ("settings", "verdict", "said"),
     [

@@ -16,6 +16,7 @@ from tests.support.stores import execute
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 TEXT = article(1)
 PAGES = {
@@ -30,6 +31,31 @@ WITHOUT_REACTOR = pytest.param(
     marks=NEEDS_NO_REACTOR,
     id="without a reactor",
 )
+# Its pages are fetched sooner than they are extracted.
+BUSY_SPIDER = """
+import time
+import scrapy
+from shingling.plugin import middleware
+
+middleware._MAX_BACKLOG = 8
+
+def extract(html, url):
+    time.sleep(0.02)
+    return html
+
+class Spider(scrapy.Spider):
+    name = "spider"
+    custom_settings = {"DEDUP_EXTRACTOR": "shop.spiders.spider.extract"}
+
+    async def start(self):
+        for number in range(40):
+            yield scrapy.Request(f"{self.site}/{number}")
+
+    def parse(self, response):
+        under_way = len(self.crawler.engine.scraper.slot.active)
+        self.crawler.stats.max_value("most", under_way)
+        yield {"url": response.url}
+"""
 ONE_BY_ONE = ("-s", "CONCURRENT_REQUESTS=1")
 
 
@@ -121,21 +147,6 @@ def test_items_are_left_alone_where_that_is_asked_for(
     assert (project.folder / "dedup.db").exists() is bool(checked)
 
 
-def test_the_same_crawl_again_finds_every_page_unchanged(project: Project, site: str) -> None:
-    where = ("-a", f"site={site}", "-a", ALL, *ONE_BY_ONE)
-    project.crawl(*where)
-    before = project.dedup("status")
-    crawl = project.crawl(*where, "-s", "DEDUP_ACTION=tag")
-    assert [item["dedup"]["status"] for item in crawl.items] == ["unchanged"] * 4
-    assert all(item["dedup"]["original"] != item["url"] for item in crawl.items)
-    after = project.dedup("status")
-    for name in ("pages", "originals", "duplicates", "exact", "near", "bytes"):
-        assert after[name] == before[name], name
-    assert after["runs"] == before["runs"] + 1
-    dropping = project.crawl(*where)
-    assert len(dropping.items) == 2, "a duplicate that is unchanged is a duplicate still"
-
-
 def test_two_near_duplicates_in_flight_at_the_same_moment_end_with_one_original(
     project: Project,
 ) -> None:
@@ -201,24 +212,20 @@ def test_fields_are_called_and_texts_kept_as_the_settings_say(project: Project, 
     assert (shown["title"], shown["text"]) == ("A name", None)
 
 
-@pytest.mark.parametrize(
-    ("setting", "reason"),
-    [("DEDUP_MAX_BYTES=100", "too_large"), ("DEDUP_MIN_WORDS=1000", "short")],
-)
-def test_pages_that_are_too_long_or_too_short_are_skipped(
-    project: Project, site: str, setting: str, reason: str
+def test_a_page_has_limits_and_an_original_a_time_in_which_it_is_met(
+    project: Project, site: str
 ) -> None:
-    where = ("-a", f"site={site}", "-a", "paths=/a,/edited", *ONE_BY_ONE)
-    crawl = project.crawl(*where, "-s", "DEDUP_ACTION=tag", "-s", setting)
-    assert [item["dedup"]["reason"] for item in crawl.items] == [reason] * 2
-
-
-def test_an_original_that_was_not_seen_for_long_has_no_copies(project: Project, site: str) -> None:
-    where = ("-a", f"site={site}", "-s", "DEDUP_WINDOW_DAYS=1", "-s", "DEDUP_ACTION=tag")
-    project.crawl(*where, "-a", "paths=/a")
-    execute(project.folder / "dedup.db", "UPDATE pages SET last_seen = last_seen - 90000")
-    (item,) = project.crawl(*where, "-a", "paths=/edited").items
-    assert item["dedup"]["status"] == "new"
+    pages = {**PAGES, "/long": html(article(3, 3000)), "/few": html(article(4, 50))}
+    limits = ("-s", "DEDUP_MAX_BYTES=9000", "-s", "DEDUP_MIN_WORDS=100")
+    tagged = ("-s", "DEDUP_WINDOW_DAYS=1", "-s", "DEDUP_ACTION=tag")
+    with serving(pages) as server:
+        where = ("-a", f"site={server.url}", *tagged, *limits)
+        project.crawl(*where, "-a", "paths=/a")
+        execute(project.folder / "dedup.db", "UPDATE pages SET last_seen = last_seen - 90000")
+        crawl = project.crawl(*where, "-a", "paths=/edited,/long,/few", *ONE_BY_ONE)
+    edited, long, few = (item["dedup"] for item in crawl.items)
+    assert edited["status"] == "new"
+    assert (long["reason"], few["reason"]) == ("too_large", "short")
 
 
 @pytest.mark.parametrize(("scope", "kept"), [("all", 1), ("site", 2)])
@@ -264,3 +271,11 @@ def test_neither_verdicts_nor_the_store_depend_on_workers_the_kernel_or_main_tex
     assert all(item["text"] for item in items)
     assert verdicts.count(verdicts[0]) == stores.count(stores[0]) == 3
     assert {result["status"] for result in verdicts[0].values()} == {"new", "near", "exact"}
+
+
+def test_no_more_pages_are_fetched_than_can_soon_be_decided(tmp_path: Path) -> None:
+    project = Project(tmp_path, BUSY_SPIDER)
+    with serving({f"/{n}": html(article(n), "A") for n in range(40)}) as server:
+        crawl = project.crawl("-a", f"site={server.url}", "-s", "CONCURRENT_REQUESTS=4")
+    assert crawl.stat("dedup/checked") == "40"
+    assert 8 <= int(crawl.stat("most") or 0) < 20

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from shingling import Comparison, Scheme, canonical_words, compare, sign
 from shingling.errors import SchemeError
@@ -71,13 +71,6 @@ def _measured(
     ]
 
 
-def test_the_same_words_with_other_symbols_are_not_the_same_text() -> None:
-    a, b = f"{_LONG} ==", f"{_LONG} !="
-
-    assert compare(a, b).resemblance == 1.0
-    assert not compare(a, b).exact
-
-
 def test_a_text_resembles_itself_wholly() -> None:
     report = compare(_LONG, _LONG.upper() + "\n")
 
@@ -106,6 +99,7 @@ def test_a_text_resembles_itself_wholly() -> None:
     )
 
 
+@settings(max_examples=40)
 @given(_WORDS.filter(bool), st.sampled_from(FAMILIES))
 def test_any_text_with_words_resembles_itself_wholly(text: str, family: str) -> None:
     report = compare(text, text, Scheme(family=family))
@@ -116,19 +110,6 @@ def test_any_text_with_words_resembles_itself_wholly(text: str, family: str) -> 
     assert (report.resemblance, report.estimate, report.dice) == (1.0, 1.0, 100.0)
     assert (report.containment_a, report.containment_b) == (1.0, 1.0)
     assert (report.supershingles, report.megashingles, report.simhash_distance) == (6, 15, 0)
-
-
-def test_texts_without_a_common_word_share_nothing() -> None:
-    report = compare(_LONG, _LONG.replace("word", "mot"))
-
-    assert not report.exact
-    assert (report.shared, report.resemblance, report.dice) == (0, 0.0, 0.0)
-    assert (report.containment_a, report.containment_b) == (0.0, 0.0)
-    assert (report.supershingles, report.megashingles) == (0, 0)
-    assert (report.estimate, report.cosine) == (0.0, 0.0)
-    assert (report.per_word, report.longest_run) == (0.0, 0)
-    # SimHashes of texts that have nothing in common differ in about half of their bits.
-    assert 16 <= report.simhash_distance <= 48
 
 
 @pytest.mark.parametrize(("a", "b"), [("", ""), ("", _LONG), (_LONG, ""), ("", "!?"), ("one", "")])
@@ -158,17 +139,6 @@ def test_resemblance_and_containment_are_those_of_python_sets(a: str, b: str, si
     assert report.exact == (bool(a) and a == b)
 
 
-@given(_WORDS, _WORDS)
-def test_two_texts_swapped_swap_only_what_belongs_to_one_of_them(a: str, b: str) -> None:
-    there, back = compare(a, b).as_dict(), compare(b, a).as_dict()
-    for name in ("words", "shingles", "containment"):
-        there[f"{name}_a"], there[f"{name}_b"] = there[f"{name}_b"], there[f"{name}_a"]
-    per_word = there.pop("per_word"), back.pop("per_word")
-
-    assert there == back
-    assert per_word[0] * there["words_b"] == pytest.approx(per_word[1] * there["words_a"])
-
-
 def test_the_measures_of_texts_ever_less_alike_fall_together() -> None:
     words = _LONG.split()
     reports = []
@@ -191,17 +161,6 @@ def test_the_measures_of_texts_ever_less_alike_fall_together() -> None:
         assert abs(report.estimate - report.resemblance) <= 4 * report.standard_error
 
 
-def test_supershingles_are_equal_runs_of_14_minima() -> None:
-    words = _LONG.split()
-    for changed in range(10, 30):
-        other = " ".join([*words[:changed], "other", *words[changed + 1 :]])
-        first, second = sign(_LONG).minima.tolist(), sign(other).minima.tolist()
-        runs = range(0, 84, 14)
-        equal = sum(first[i : i + 14] == second[i : i + 14] for i in runs)
-
-        assert compare(_LONG, other).supershingles == equal
-
-
 def test_signatures_of_two_schemes_cannot_be_compared() -> None:
     with pytest.raises(SchemeError, match="two schemes"):
         estimate(sign(_LONG, Scheme(3)), sign(_LONG, Scheme(5)))
@@ -222,8 +181,10 @@ def test_the_standard_error_is_that_of_84_draws() -> None:
     assert standard_error(0.0) == standard_error(1.0) == 0.0
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("resemblance", [0.1, 0.5, 0.8, 0.95])
+@pytest.mark.parametrize(
+    ("resemblance", "family"),
+    [(0.1, "affine"), (0.5, "affine"), (0.8, "affine"), (0.95, "affine"), (0.8, "crc")],
+)
 def test_estimates_of_constructed_sets_obey_theory(resemblance: float, family: str) -> None:
     # Single words that differ only in a number: as alike as words can be to a linear hash.
     union, pairs = 200, []
@@ -240,8 +201,9 @@ def test_estimates_of_constructed_sets_obey_theory(resemblance: float, family: s
     _assert_theory_holds(pairs)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("changed", [3, 10, 25])
+@pytest.mark.parametrize(
+    ("changed", "family"), [(3, "affine"), (10, "affine"), (25, "affine"), (10, "crc")]
+)
 def test_estimates_of_structured_price_tables_obey_theory(changed: int, family: str) -> None:
     random = np.random.default_rng(changed)
     pairs = []
@@ -261,7 +223,7 @@ def test_estimates_of_structured_price_tables_obey_theory(changed: int, family: 
 
 
 @pytest.mark.data
-@pytest.mark.parametrize(("size", "family"), [(3, "affine"), (5, "affine"), (5, "crc")])
+@pytest.mark.parametrize(("size", "family"), [(3, "affine"), (5, "crc")])
 def test_estimates_of_500_real_pairs_obey_theory(data: Path, size: int, family: str) -> None:
     folders = ("copycat", "tgcontest", "clough-stevenson")
     rows = [row for name in folders for row in _rows(data / name / "pairs.jsonl.gz")]

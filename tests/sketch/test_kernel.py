@@ -15,7 +15,7 @@ from hypothesis import example, given, strategies as st
 
 from shingling import Scheme, SimhashFeatures, sign, sign_many
 from shingling.kernel import COMPILED
-from shingling.sketch import shingle_text, signing
+from shingling.sketch import fmix64, shingle_text, signing
 from shingling.sketch.minhash import AFFINE
 from shingling.text.folding import fold_table
 from shingling.text.words import cut_words, join_words
@@ -154,7 +154,7 @@ def test_arguments_that_make_no_sense_are_refused() -> None:
         _kernel.join_words("text", b"\0" * 4, False)
     for size in (0, -1):
         with pytest.raises(ValueError, match="shingles of"):
-            _kernel.shingles(b"a b", size)
+            _kernel.fingerprints(b"a b", size)
         with pytest.raises(ValueError, match="shingles of"):
             _kernel.sign(b"a b", AFFINE.tobytes(), size, 1, 3)
         with pytest.raises(ValueError, match="shingles of"):
@@ -163,8 +163,25 @@ def test_arguments_that_make_no_sense_are_refused() -> None:
         _kernel.sign(b"a b", b"\0" * 4, 5, 1, 3)
     with pytest.raises(TypeError):
         _kernel.join_words(b"text", fold_table(), False)  # type: ignore[arg-type]
-    assert _kernel.shingles(b"", 5) == b""
-    assert len(_kernel.shingles(b"  ", 1)) == 3 * 8  # three words without a letter
+    with pytest.raises(ValueError, match="a key of 4 bytes"):
+        _kernel.fingerprints(b"a b", 5, b"\0" * 4)
+    assert _kernel.fingerprints(b"", 5) == _kernel.fingerprints(b"", 5, bytes(16)) == b""
+    assert len(_kernel.fingerprints(b"  ", 1)) == 3 * 8  # three words without a letter
+
+
+@pytest.mark.skipif(not COMPILED, reason="the kernel is not there")
+@pytest.mark.parametrize(
+    ("length", "hashed"),
+    [(7, 0xD3927D989BB11140), (8, 0x369095118D299A8E), (15, 0xD320D86D2A519956)],
+)
+def test_words_under_a_key_are_hashed_by_siphash(length: int, hashed: int) -> None:
+    """Known answers of SipHash-1-3 under the key 00, 01, ..., 0F."""
+    from shingling.kernel import _kernel
+
+    [found] = np.frombuffer(
+        _kernel.fingerprints(bytes(range(length)), 1, bytes(range(16))), np.uint64
+    )
+    assert found == fmix64(np.array([hashed], np.uint64))[0]
 
 
 def test_without_the_kernel_everything_is_the_same() -> None:

@@ -38,7 +38,7 @@ SCREENS = {
 
 
 def main() -> None:
-    """Write a picture of each page, light and dark."""
+    """Write a picture of each page."""
     with ExitStack() as opened:
         folder = Path(opened.enter_context(tempfile.TemporaryDirectory()))
         browser = opened.enter_context(sync_playwright()).chromium.launch(
@@ -52,19 +52,14 @@ def main() -> None:
         with Session.open(f"sqlite:///{folder / 'news' / 'dedup.db'}", create=False) as session:
             page = report_page(session).replace(session.database.where, "sqlite:///dedup.db")
         written.write_text(page, encoding="utf-8")
-        for scheme, ending in (("light", ""), ("dark", "-dark")):
-            context = browser.new_context(
-                color_scheme="dark" if scheme == "dark" else "light",
-                viewport={"width": 1120, "height": 640},
-            )
-            tab = context.new_page()
-            for name, (store, path) in SCREENS.items():
-                tab.goto(served[store] + path)
-                tab.evaluate("document.querySelector('.store').textContent = 'dedup.db'")
-                tab.screenshot(path=IMAGES / f"review-{name}{ending}.png")
-            tab.goto(written.as_uri())
-            tab.screenshot(path=IMAGES / f"review-report{ending}.png")
-            context.close()
+        context = browser.new_context(viewport={"width": 1120, "height": 640})
+        tab = context.new_page()
+        for name, (store, path) in SCREENS.items():
+            tab.goto(served[store] + path)
+            tab.evaluate("document.querySelector('.store').textContent = 'dedup.db'")
+            tab.screenshot(path=IMAGES / f"review-{name}.png")
+        tab.goto(written.as_uri())
+        tab.screenshot(path=IMAGES / "review-report.png")
         browser.close()
 
 

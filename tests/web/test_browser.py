@@ -8,8 +8,6 @@ from urllib.parse import quote
 import pytest
 
 from shingling import Store
-from tests.support.pages import article
-from tests.support.serving import page, serving as site_serving
 from tests.web.conftest import serving
 from tests.web.stores import fill_with_news
 
@@ -19,14 +17,11 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, Page as Tab
 
-    from tests.support.crawls import Project
-    from tests.support.serving import Answer
     from tests.web.conftest import Served
 
 CITY = "https://city.example/harbour/terminal"
 AGENCY = "https://agency.example/news/20418"
 COAST = "https://coast.example/2026/terminal"
-ONE_BY_ONE = ("-s", "CONCURRENT_REQUESTS=1")
 NEWS_PAGES = (
     "/groups",
     f"/group?url={CITY}",
@@ -194,7 +189,7 @@ def test_hostile_pages_run_nothing_send_nothing_and_break_nothing(
 def test_axe_finds_no_violation(news: Served, browser: Browser, axe: str, scheme: Any) -> None:
     with browser.new_context(color_scheme=scheme, bypass_csp=True) as context:
         tab = context.new_page()
-        for path in (*NEWS_PAGES, "/overview", "/nothing"):
+        for path in (*NEWS_PAGES, "/overview", "/threshold", "/nothing"):
             tab.goto(news.address + path)
             if tab.locator("main summary").count():
                 tab.locator("main summary").last.click()
@@ -207,37 +202,3 @@ def test_axe_finds_no_violation(news: Served, browser: Browser, axe: str, scheme
             tab.set_viewport_size({"width": 320, "height": 640})
             assert tab.evaluate(_MAX_WIDTH), path
             tab.set_viewport_size({"width": 1280, "height": 720})
-
-
-def test_reviews_of_an_observed_crawl_hold_in_the_next_one_with_another_threshold(
-    project: Project, tab: Tab
-) -> None:
-    texts = {"/tea": article(1, 200), "/coffee": article(2, 200)}
-    words = {path: text.split() for path, text in texts.items()}
-    texts["/tea-pot"] = " ".join([*words["/tea"][:190], *words["/coffee"][:10]])  # 0.9
-    texts["/coffee-cup"] = " ".join([*words["/coffee"][:160], *words["/tea"][:40]])  # 0.6
-    answers: dict[str, str | Answer] = {path: page(text, path[1:4]) for path, text in texts.items()}
-    store = f"sqlite:///{project.folder / 'dedup.db'}"
-    with site_serving(answers) as site:
-        given = (
-            *("-a", f"site={site.url}", "-a", f"paths={','.join(texts)}", *ONE_BY_ONE),
-            *("-s", f"DEDUP_STORE_URL={store}", "-s", "DEDUP_TEMPLATES=False"),
-        )
-        observed = project.crawl(*given, "-s", "DEDUP_ACTION=observe", "-s", "DEDUP_THRESHOLD=0.5")
-        assert len(observed.items) == 4, observed.log
-        pairs = {page: original for page, original in duplicates(store).items() if original}
-        assert len(pairs) == 2, observed.log
-        with serving(project.folder, lambda _: None, store=store) as served:
-            tab.goto(f"{served.address}/groups?order=resemblance&reviewed=no")
-            tab.keyboard.press("j")
-            tab.keyboard.press("Enter")
-            for number, key in enumerate("sd", 1):  # the least alike first
-                tab.wait_for_url("**/pair?**")
-                tab.keyboard.press(key)
-                tab.wait_for_url(f"**decided={number}")
-        for path in ("/tea-pot", "/coffee-cup"):  # so that they are decided again
-            answers[path] = page(f"{texts[path]} today", path[1:4])
-        crawl = project.crawl(*given, "-s", "DEDUP_THRESHOLD=0.8")
-    kept = {item["url"].removeprefix(site.url) for item in crawl.items}
-    assert "/tea-pot" in kept  # 0.9
-    assert "/coffee-cup" not in kept  # 0.6

@@ -5,17 +5,15 @@ from __future__ import annotations
 import html
 import http.client
 import re
-import threading
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode, urlsplit
 
 import pytest
 
-from shingling import Page, Store
+from shingling import Store
 from shingling.web.guard import CONTENT_SECURITY_POLICY
 from shingling.web.serving import access_at
 from shingling.web.shown import cut, visible, web_link
-from tests.support.pages import article
 from tests.support.stores import url_of
 from tests.web.conftest import serving
 from tests.web.stores import fill_with_news
@@ -131,22 +129,6 @@ def test_bad_input_gets_a_clear_page_and_status(news: Served) -> None:
         assert store.admin.reviews() == []
 
 
-def test_filters_and_pages_of_the_list_find_what_they_say(news: Served) -> None:
-    def rows(query: str) -> int:
-        return ask(news, f"/groups?{query}")[2].count('class="row"')
-
-    assert rows("") == 13
-    assert rows("status=exact") == 1
-    assert rows("site=city.example") == 1
-    assert rows("words=number+story") == 12
-    assert rows("words=100%25") == 0
-    assert rows("high=0.8") == 1
-    assert rows("reviewed=yes") == 0
-    assert rows("reviewed=no&order=date&since=2026-09-22") == 12
-    assert rows("run=1&order=resemblance") == 13
-    assert rows("run=2") == 0
-
-
 def test_another_address_asks_for_a_token_and_read_only_takes_no_reviews(tmp_path: Path) -> None:
     options = ("--host", "0.0.0.0", "--read-only")  # noqa: S104 (what is tested)
     with serving(tmp_path / "news", fill_with_news, *options) as served:
@@ -191,18 +173,6 @@ def test_what_is_not_to_be_seen_is_shown_as_an_escape() -> None:
     assert web_link("https://a.example/") is not None
     for url in ("javascript:alert(1)", "data:text/html,x", "//a.example", "https://[", "file:///x"):
         assert web_link(url) is None
-
-
-def test_the_overview_counts_and_shows_each_picture_as_a_table_too(news: Served) -> None:
-    status, _, page = ask(news, "/overview")
-    assert status == 200
-    assert page.count('<svg viewBox="0 0 720 190"') == page.count("<summary>Table: ") == 3
-    with Store.open(news.store) as store:
-        held = store.status()
-    shown = re.findall(r"<dt>(Pages|Originals)</dt><dd>([\d,]+)</dd>", page)
-    assert shown == [("Pages", str(held.pages)), ("Originals", str(held.originals))]
-    assert '<td><code>not_html</code></td><td class="number">12</td>' in page
-    assert 'href="/groups?site=mirror.example"' in page
 
 
 def groups_of(store: str) -> dict[str, str | None]:
@@ -255,46 +225,3 @@ def test_many_pairs_are_shown_then_reviewed_and_undone_at_once(file: Path, tmp_p
         wrong = {**form, "pairs": "1,2,"}
         assert ask(served, "/review", wrong)[0] == 400
         assert ask(served, "/review", {**form, "pairs": ",".join(["1"] * 1001)})[0] == 400
-
-
-def test_two_browsers_answer_one_pair_while_a_crawl_writes(file: Path, tmp_path: Path) -> None:
-    with serving(tmp_path / "news", fill_with_news, store=url_of(file)) as served:
-        ended = threading.Event()
-
-        def crawl() -> None:
-            with Store.open(served.store) as store:
-                run = store.start_run("another", {})
-                for number in range(100, 130):
-                    pages = [
-                        Page(f"https://{site}.example/{number}", text=article(number, 200))
-                        for site in ("one", "two")
-                    ]
-                    store.check(pages, run=run)
-                    if ended.is_set():
-                        break
-
-        crawler = threading.Thread(target=crawl)
-        crawler.start()
-        try:
-            _, _, page = ask(served, f"/pair?{urlencode(PAIR)}")
-            form = fields_of(page)
-            statuses: list[int] = []
-
-            def answer(given: str) -> None:
-                statuses.append(ask(served, "/review", {**form, "answer": given})[0])
-
-            people = [threading.Thread(target=answer, args=(one,)) for one in ("same", "different")]
-            for one in people:
-                one.start()
-            while crawler.is_alive():
-                for path in ("/groups", "/groups?order=date", "/overview", "/reviews"):
-                    assert ask(served, path)[0] == 200
-            for one in people:
-                one.join()
-            assert sorted(statuses) == [303, 409]
-        finally:
-            ended.set()
-            crawler.join()
-        assert len(reviewed(served.store)) == 1
-        assert "30 groups, 30 pairs" in ask(served, "/groups?site=one.example")[2]
-        assert AGENCY in groups_of(served.store)

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 from scrapy.exceptions import UsageError
 
 from shingling.console.opening import open_session
-from shingling.console.option_types import add_yes, share
+from shingling.console.options import flag, option, share, yes_options
 from shingling.console.output import (
     FOUND,
     NOT_FOUND,
     confirmed,
     print_json,
     print_lines,
+    print_result,
     print_table,
 )
 from shingling.console.progress import progress_bar
@@ -29,61 +30,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from shingling.admin.rebuild import Changes
-    from shingling.plugin.settings import DedupSettings
+    from shingling.console.options import CommandOptions
     from shingling.rules.rules import Rules
     from shingling.store import Index, IndexShape
 
 
-def _add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--threshold",
-        type=share,
-        help="resemblance at which pages are to be found (default: DEDUP_THRESHOLD)",
-    )
-    parser.add_argument(
-        "--method",
-        choices=INDEXED_METHODS,
-        help="method that the index is for (default: DEDUP_METHOD)",
-    )
-    parser.add_argument(
-        "--containment",
-        action=argparse.BooleanOptionalAction,
-        help="keep samples of the stored texts, for DEDUP_CONTAINMENT (default: as before)",
-    )
-    parser.add_argument(
-        "--decide",
-        action="store_true",
-        help="decide all pages again as well, in the order in which they were first seen",
-    )
-    parser.add_argument(
-        "--scheme",
-        action="store_true",
-        help="sign all stored texts again, under DEDUP_SHINGLE_SIZE and DEDUP_SCHEME, and decide",
-    )
-    add_yes(parser, "what --decide or --scheme would change")
-    parser.add_argument("--resume", action="store_true", help="continue an interrupted rebuild")
-    parser.add_argument(
-        "--abandon", action="store_true", help="discard what an interrupted rebuild has done"
-    )
-
-
-def _rebuild(options: argparse.Namespace, settings: DedupSettings) -> int:
+def _rebuild(options: CommandOptions) -> int:
     from shingling.store import Store
 
-    threshold = settings.threshold if options.threshold is None else options.threshold
+    threshold = options.settings.threshold if options.threshold is None else options.threshold
     _check(options)
-    with open_session(options, settings) as session:
+    with open_session(options) as session:
         store = Store(session)
         if options.abandon:
             begun = store.admin.abandon_rebuild()
-            if options.json:
-                print_json({"abandoned": begun})
-            else:
-                print_lines("the rebuild is abandoned" if begun else "no rebuild was interrupted")
-            return FOUND if begun else NOT_FOUND
+            line = "the rebuild is abandoned" if begun else "no rebuild was interrupted"
+            return print_result(options, {"abandoned": begun}, line, found=begun)
         changes: Changes | None = None
         if options.resume:
-            rules = settings.rules
+            rules = options.settings.rules
             with _progress("rebuilding") as progress:
                 resumed = store.admin.resume_rebuild(progress)
             if resumed is None:
@@ -91,8 +56,8 @@ def _rebuild(options: argparse.Namespace, settings: DedupSettings) -> int:
                 return NOT_FOUND
             index, changes = resumed
         elif options.decide or options.scheme:
-            rules = _rules_to_decide_by(options, settings, threshold)
-            scheme = settings.scheme if options.scheme else None
+            rules = _rules_to_decide_by(options, threshold)
+            scheme = options.settings.scheme if options.scheme else None
             asks = sys.stdin.isatty() and not options.dry_run
             if asks and not confirmed(options, "Decide all pages of the store again?"):
                 print_lines("nothing was changed", error=options.json)
@@ -103,7 +68,7 @@ def _rebuild(options: argparse.Namespace, settings: DedupSettings) -> int:
                 )
             index = session.index.shape
         else:
-            rules = _rules_to_index_for(options, settings, session.index, threshold)
+            rules = _rules_to_index_for(options, session.index, threshold)
             with _progress("indexing") as progress:
                 index = store.admin.rebuild(rules=rules, progress=progress)
         extractors = session.extractors()
@@ -112,7 +77,7 @@ def _rebuild(options: argparse.Namespace, settings: DedupSettings) -> int:
     return _print_changes(options, changes, index, extractors)
 
 
-def _check(options: argparse.Namespace) -> None:
+def _check(options: CommandOptions) -> None:
     decide = options.decide or options.scheme
     given = (options.threshold, options.method, options.containment)
     anew = decide or any(option is not None for option in given)
@@ -125,28 +90,24 @@ def _check(options: argparse.Namespace) -> None:
         raise UsageError("--dry-run goes with --decide or --scheme")
 
 
-def _rules_to_decide_by(
-    options: argparse.Namespace, settings: DedupSettings, threshold: float
-) -> Rules:
+def _rules_to_decide_by(options: CommandOptions, threshold: float) -> Rules:
     """Rules of the settings with what the options say instead."""
-    containment = settings.containment
+    containment = options.settings.containment
     if options.containment is not None:
         containment = DEFAULT_CONTAINMENT if options.containment else None
     return replace(
-        settings.rules,
+        options.settings.rules,
         threshold=threshold,
-        method=options.method or settings.method,
+        method=options.method or options.settings.method,
         containment=containment,
     )
 
 
-def _rules_to_index_for(
-    options: argparse.Namespace, settings: DedupSettings, index: Index, threshold: float
-) -> Rules:
+def _rules_to_index_for(options: CommandOptions, index: Index, threshold: float) -> Rules:
     """Rules that a new index is for; what nothing is said of stays as in the present one."""
     from shingling.rules.rules import Rules
 
-    method = options.method or settings.method
+    method = options.method or options.settings.method
     if METHODS[method].keys is None:  # needs no index of its own
         method = index.usual_rules().method
     sampled = index.sampled if options.containment is None else options.containment
@@ -155,7 +116,7 @@ def _rules_to_index_for(
     )
 
 
-def _print_index(options: argparse.Namespace, index: IndexShape, rules: Rules) -> int:
+def _print_index(options: CommandOptions, index: IndexShape, rules: Rules) -> int:
     from shingling.sketch import Banding
 
     shown: dict[str, Any] = index._asdict()
@@ -167,14 +128,11 @@ def _print_index(options: argparse.Namespace, index: IndexShape, rules: Rules) -
         recall = Banding(index.bands, index.rows).recall(rules.threshold)
         found = f"{recall:.1%} of the pairs at {rules.threshold:g}"
         shown["recall"] = round(recall, 4)
-    if options.json:
-        return print_json(shown)
-    print_lines(f"{index}, which find {found}")
-    return FOUND
+    return print_result(options, shown, f"{index}, which find {found}")
 
 
 def _print_changes(
-    options: argparse.Namespace, changes: Changes, index: IndexShape, extractors: list[str]
+    options: CommandOptions, changes: Changes, index: IndexShape, extractors: list[str]
 ) -> int:
     if options.json:
         shown = {**changes.as_dict(), "dry_run": options.dry_run, "index": index._asdict()}
@@ -225,7 +183,35 @@ COMMANDS = (
         group=HelpGroup.DECIDE,
         summary="index, decide or sign all stored pages again, without a crawl",
         example="--threshold 0.6 --decide --dry-run",
-        add_options=_add_options,
+        options=(
+            option(
+                "--threshold",
+                type=share,
+                help="resemblance at which pages are to be found (default: DEDUP_THRESHOLD)",
+            ),
+            option(
+                "--method",
+                choices=INDEXED_METHODS,
+                help="method that the index is for (default: DEDUP_METHOD)",
+            ),
+            option(
+                "--containment",
+                action=argparse.BooleanOptionalAction,
+                help="keep samples of the stored texts, for DEDUP_CONTAINMENT (default: as before)",
+            ),
+            flag(
+                "--decide",
+                "decide all pages again as well, in the order in which they were first seen",
+            ),
+            flag(
+                "--scheme",
+                "sign all stored texts again, under DEDUP_SHINGLE_SIZE and DEDUP_SCHEME, and"
+                " decide",
+            ),
+            *yes_options("what --decide or --scheme would change"),
+            flag("--resume", "continue an interrupted rebuild"),
+            flag("--abandon", "discard what an interrupted rebuild has done"),
+        ),
         run=_rebuild,
     ),
 )

@@ -11,48 +11,37 @@ from typing import TYPE_CHECKING, Any
 from scrapy.exceptions import UsageError
 
 from shingling.console.opening import chosen_url, open_session
-from shingling.console.option_types import add_every, text
-from shingling.console.output import FAILED, FOUND, counted, print_json, print_lines
+from shingling.console.options import EVERY, flag, option, text
+from shingling.console.output import FAILED, FOUND, counted, print_json, print_lines, print_result
 from shingling.console.progress import progress_bar
 from shingling.console.subcommand import HelpGroup, Subcommand
 from shingling.errors import NoStoreError, RecordError
 
 if TYPE_CHECKING:
-    import argparse
     from collections import Counter
     from collections.abc import Iterable, Iterator
 
     from shingling.admin.importing import Problems
     from shingling.admin.records import Record
     from shingling.admin.transfer import Restored
+    from shingling.console.options import CommandOptions, Option
     from shingling.console.progress import Show
     from shingling.extraction.lines import Line
-    from shingling.plugin.settings import DedupSettings
 
 _PAGES_PER_STEP = 256  # of progress
 _LINES_LOOKED_AT = 10  # to tell an exported store, whose first line is broken, from a feed
 
 
-def _add_format(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--format", choices=["jsonl", "csv", "parquet"], help="format, whatever the file is called"
-    )
+_FORMAT = option(
+    "--format", choices=["jsonl", "csv", "parquet"], help="format, whatever the file is called"
+)
 
 
-def _add_export_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "file",
-        metavar="FILE",
-        nargs="?",
-        default="-",
-        help=".jsonl, .csv (also with .gz) or .parquet (default: -, JSON lines on stdout)",
-    )
-    _add_format(parser)
-    parser.add_argument("--no-text", action="store_true", help="leave out the main texts")
-    parser.add_argument("--force", action="store_true", help="replace an existing file")
+def _field(name: str, shown: str) -> Option:
+    return option(f"--{name}", metavar="NAME", type=text, help=shown)
 
 
-def _export(options: argparse.Namespace, settings: DedupSettings) -> int:
+def _export(options: CommandOptions) -> int:
     from rich.filesize import decimal
 
     from shingling.admin.files import output, write_csv, write_jsonl, write_parquet
@@ -60,7 +49,7 @@ def _export(options: argparse.Namespace, settings: DedupSettings) -> int:
 
     writers = {"jsonl": write_jsonl, "csv": write_csv, "parquet": write_parquet}
     write = writers[_usable_format(options)]
-    with open_session(options, settings) as session:
+    with open_session(options) as session:
         records = closing(export(session, with_texts=not options.no_text))
         with records as found, output(options.file, force=options.force) as file:
             header = next(found)
@@ -73,15 +62,12 @@ def _export(options: argparse.Namespace, settings: DedupSettings) -> int:
     if damaged:
         rows = counted(damaged, "damaged row")
         print_lines(f"{rows}; the export has what is left of them, and all others", error=True)
-    status = FAILED if damaged else FOUND
-    if options.file == "-":
-        return status
-    size = Path(options.file).stat().st_size
-    if options.json:
-        print_json({"file": options.file, "pages": pages, "bytes": size, "damaged": damaged})
-        return status
-    print_lines(f"{options.file}: {counted(pages, 'page')}, {decimal(size)}")
-    return status
+    if options.file != "-":
+        size = Path(options.file).stat().st_size
+        as_json = {"file": options.file, "pages": pages, "bytes": size, "damaged": damaged}
+        line = f"{options.file}: {counted(pages, 'page')}, {decimal(size)}"
+        print_result(options, as_json, line)
+    return FAILED if damaged else FOUND
 
 
 def _watched(records: Iterable[Record], phase: str, total: int, show: Show) -> Iterator[Record]:
@@ -96,31 +82,7 @@ def _watched(records: Iterable[Record], phase: str, total: int, show: Show) -> I
                 show(phase, done, done / total)
 
 
-def _add_import_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "file",
-        metavar="FILE",
-        nargs="?",
-        default="-",
-        help="what export wrote, or items of a crawl in .jsonl or .csv (default: -, stdin)",
-    )
-    _add_format(parser)
-    helps = {
-        "url-field": "field of an item (default: DEDUP_URL_FIELD)",
-        "text-field": "field of an item (default: DEDUP_TEXT_FIELD)",
-        "html-field": "field of an item (default: DEDUP_HTML_FIELD)",
-        "time-field": "field of an item: when it was fetched, in ISO 8601 or seconds since 1970"
-        " (default: now)",
-        "id-field": "field that an item without a URL is called by (default: id or _id, unless"
-        " --url-field is given)",
-        "spider": 'spider that crawled the items, with DEDUP_SCOPE = "spider"',
-    }
-    for name, shown in helps.items():
-        parser.add_argument(f"--{name}", metavar="NAME", type=text, help=shown)
-    add_every(parser)
-
-
-def _import(options: argparse.Namespace, settings: DedupSettings) -> int:
+def _import(options: CommandOptions) -> int:
     from shingling.admin.files import is_record, opened, read_lines, read_parquet, records_in
 
     form = _usable_format(options)
@@ -129,26 +91,26 @@ def _import(options: argparse.Namespace, settings: DedupSettings) -> int:
     try:
         if form == "parquet":
             with Path(options.file).open("rb") as raw, closing(read_parquet(raw)) as records:
-                return _import_store(options, settings, records)
+                return _import_store(options, records)
         with opened(options.file) as file, closing(read_lines(file, form)) as lines:
             head = list(islice(lines, _LINES_LOOKED_AT))
             if not head:
                 raise RecordError("there is nothing in it")
             everything = chain(head, lines)
             if is_record(head[0]):
-                return _import_store(options, settings, records_in(everything, form))
+                return _import_store(options, records_in(everything, form))
             if any(map(is_record, head)):
                 problem = head[0].problem or "not the record of a store"
                 raise RecordError(
                     f"line 1: {problem}; an exported store cannot be read without its first line"
                 )
-            return _import_feed(options, settings, everything)
+            return _import_feed(options, everything)
     except RecordError as error:
         name = "standard input" if options.file == "-" else options.file
         raise RecordError(f"{name}: {error}") from error
 
 
-def _usable_format(options: argparse.Namespace) -> str:
+def _usable_format(options: CommandOptions) -> str:
     from shingling.admin.files import format_of, require_parquet
 
     form = format_of(options.file, options.format)
@@ -159,9 +121,7 @@ def _usable_format(options: argparse.Namespace) -> str:
     return form
 
 
-def _import_store(
-    options: argparse.Namespace, settings: DedupSettings, records: Iterator[Record]
-) -> int:
+def _import_store(options: CommandOptions, records: Iterator[Record]) -> int:
     """Restore a store where there is none or an empty one; else decide its pages again."""
     from shingling.admin.importing import merge
     from shingling.admin.records import Header
@@ -170,10 +130,10 @@ def _import_store(
 
     header = Header.of(next(records))
     try:
-        opened = open_session(options, settings)
+        opened = open_session(options)
     except NoStoreError:  # it is created for the file's scheme
-        url = chosen_url(options, settings)
-        opened = Session.open(url, scheme=header.scheme, rules=settings.rules)
+        url = chosen_url(options)
+        opened = Session.open(url, scheme=header.scheme, rules=options.settings.rules)
     with (
         opened as session,
         progress_bar("pages", seconds_between_lines=options.every, announced=False) as show,
@@ -181,50 +141,46 @@ def _import_store(
         watched = _watched(records, "import", header.pages, show)
         restored = restore(session, header, watched) if is_empty(session) else None
         if restored is None:
-            counts, problems = merge(session, settings, header, watched)
+            counts, problems = merge(session, options.settings, header, watched)
     if restored is not None:
         return _print_restored(options, restored)
     return _print_counts(options, counts, problems)
 
 
-def _import_feed(
-    options: argparse.Namespace, settings: DedupSettings, lines: Iterable[Line]
-) -> int:
+def _import_feed(options: CommandOptions, lines: Iterable[Line]) -> int:
     """Decide the pages of an old crawl's items, in their order."""
     from shingling.admin.importing import Fields, decide_feed
 
-    if (settings.scope == "spider") != (options.spider is not None):
+    if (options.settings.scope == "spider") != (options.spider is not None):
         raise UsageError('DEDUP_SCOPE = "spider" and --spider NAME go together')
-    settings.scheme.canonical.require_packs()
+    options.settings.scheme.canonical.require_packs()
     if options.id_field is not None:
         ids: tuple[str, ...] = (options.id_field,)
     else:
         ids = ("id", "_id") if options.url_field is None else ()
     fields = Fields(
-        url=options.url_field or settings.url_field,
-        text=options.text_field or settings.text_field,
-        html=options.html_field or settings.html_field,
+        url=options.url_field or options.settings.url_field,
+        text=options.text_field or options.settings.text_field,
+        html=options.html_field or options.settings.html_field,
         time=options.time_field,
         ids=ids,
     )
-    url = chosen_url(options, settings)
+    url = chosen_url(options)
     with progress_bar("pages", seconds_between_lines=options.every, announced=False) as show:
         counts, problems = decide_feed(
-            url, settings, fields, lines, spider=options.spider, show=show
+            url, options.settings, fields, lines, spider=options.spider, show=show
         )
     return _print_counts(options, counts, problems)
 
 
-def _print_restored(options: argparse.Namespace, restored: Restored) -> int:
+def _print_restored(options: CommandOptions, restored: Restored) -> int:
     numbers = {"pages": restored.pages, "runs": restored.runs, "reviews": restored.reviews}
-    if options.json:
-        return print_json({"restored": True, **numbers})
     pages, runs, reviews = (counted(number, kind[:-1]) for kind, number in numbers.items())
-    print_lines(f"{pages} restored as they were, with {runs} and {reviews}")
-    return FOUND
+    line = f"{pages} restored as they were, with {runs} and {reviews}"
+    return print_result(options, {"restored": True, **numbers}, line)
 
 
-def _print_counts(options: argparse.Namespace, counts: Counter[str], problems: Problems) -> int:
+def _print_counts(options: CommandOptions, counts: Counter[str], problems: Problems) -> int:
     from shingling.store import STATUSES
 
     total = counts.total() or 1
@@ -257,7 +213,18 @@ COMMANDS = (
         group=HelpGroup.FILES,
         summary="write the store to a file",
         example="store.jsonl.gz",
-        add_options=_add_export_options,
+        options=(
+            option(
+                "file",
+                metavar="FILE",
+                nargs="?",
+                default="-",
+                help=".jsonl, .csv (also with .gz) or .parquet (default: -, JSON lines on stdout)",
+            ),
+            _FORMAT,
+            flag("--no-text", "leave out the main texts"),
+            flag("--force", "replace an existing file"),
+        ),
         run=_export,
     ),
     Subcommand(
@@ -265,7 +232,31 @@ COMMANDS = (
         group=HelpGroup.FILES,
         summary="read an exported store, or the items of an old crawl",
         example="items.jsonl",
-        add_options=_add_import_options,
+        options=(
+            option(
+                "file",
+                metavar="FILE",
+                nargs="?",
+                default="-",
+                help="what export wrote, or items of a crawl in .jsonl or .csv (default: -, stdin)",
+            ),
+            _FORMAT,
+            _field("url-field", "field of an item (default: DEDUP_URL_FIELD)"),
+            _field("text-field", "field of an item (default: DEDUP_TEXT_FIELD)"),
+            _field("html-field", "field of an item (default: DEDUP_HTML_FIELD)"),
+            _field(
+                "time-field",
+                "field of an item: when it was fetched, in ISO 8601 or seconds since 1970"
+                " (default: now)",
+            ),
+            _field(
+                "id-field",
+                "field that an item without a URL is called by (default: id or _id, unless"
+                " --url-field is given)",
+            ),
+            _field("spider", 'spider that crawled the items, with DEDUP_SCOPE = "spider"'),
+            EVERY,
+        ),
         run=_import,
     ),
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.exceptions import UsageError
 
 from shingling.console.opening import open_session, open_store, rules_for
-from shingling.console.option_types import add_yes, days, text, whole_number
+from shingling.console.options import ONLY_ONE, days, flag, option, text, whole_number, yes_options
 from shingling.console.output import (
     FOUND,
     NOT_FOUND,
@@ -15,62 +15,39 @@ from shingling.console.output import (
     counted,
     print_json,
     print_lines,
+    print_result,
     print_table,
 )
 from shingling.console.progress import progress_bar
 from shingling.console.subcommand import HelpGroup, Subcommand
 
 if TYPE_CHECKING:
-    import argparse
-
     from shingling.admin.check import Findings
-    from shingling.plugin.settings import DedupSettings
+    from shingling.console.options import CommandOptions
 
 
-def _add_review_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "url",
-        metavar="URL",
-        nargs="*",
-        type=text,
-        help="two to review them; one or none to list reviews",
-    )
-    answer = parser.add_mutually_exclusive_group()
-    answer.add_argument(
-        "--same",
-        action="store_true",
-        default=None,
-        help="they are duplicates, whatever is measured",
-    )
-    answer.add_argument(
-        "--different",
-        dest="same",
-        action="store_false",
-        default=None,
-        help="they are not duplicates",
-    )
-    answer.add_argument("--undo", action="store_true", help="remove the review of the two")
-    parser.add_argument("--note", metavar="TEXT", type=text, help="reason, kept with the review")
-
-
-def _review(options: argparse.Namespace, settings: DedupSettings) -> int:
-    reviewing = options.same is not None or options.undo
+def _review(options: CommandOptions) -> int:
+    reviewing = options.same or options.different or options.undo
     if len(options.url) > 2 or (len(options.url) == 2) != reviewing:
         raise UsageError(
             "name two URLs with --same, --different or --undo; or one or none to list reviews",
         )
-    if options.note is not None and options.same is None:
+    if options.note is not None and not (options.same or options.different):
         raise UsageError("--note goes with --same or --different")
     if not reviewing:
-        return _list_reviews(options, settings)
+        return _list_reviews(options)
     from shingling.store import Store
 
     a, b = options.url
-    with open_session(options, settings) as session:
+    with open_session(options) as session:
         store = Store(session)
         stored = [bool(store.find(url)) for url in (a, b)]
         reviewed_before = store.admin.review(
-            a, b, same=options.same, note=options.note, rules=rules_for(session, settings)
+            a,
+            b,
+            same=None if options.undo else options.same,
+            note=options.note,
+            rules=rules_for(session, options),
         )
         pages = [page for url in (a, b) for page in store.find(url)]
     if options.json:
@@ -85,8 +62,8 @@ def _review(options: argparse.Namespace, settings: DedupSettings) -> int:
     return FOUND if reviewed_before or not options.undo else NOT_FOUND
 
 
-def _list_reviews(options: argparse.Namespace, settings: DedupSettings) -> int:
-    with open_store(options, settings) as store:
+def _list_reviews(options: CommandOptions) -> int:
+    with open_store(options) as store:
         reviews = store.admin.reviews(options.url[0] if options.url else None)
     if options.json:
         print_json([review.as_dict() for review in reviews])
@@ -109,80 +86,48 @@ def _list_reviews(options: argparse.Namespace, settings: DedupSettings) -> int:
     return FOUND if reviews else NOT_FOUND
 
 
-def _add_forget_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("url", metavar="URL", nargs="*", type=text)
-    parser.add_argument("--site", type=text, help="all pages of a host, without www.")
-    parser.add_argument(
-        "--run", type=whole_number(0), metavar="ID", help="all pages that a run stored first"
-    )
-    add_yes(parser, "how many pages would be removed")
-
-
-def _forget(options: argparse.Namespace, settings: DedupSettings) -> int:
+def _forget(options: CommandOptions) -> int:
     if not (options.url or options.site or options.run is not None):
         raise UsageError("name URLs, or --site, or --run")
     chosen = {"urls": options.url, "site": options.site, "run": options.run}
-    return _remove(options, settings, chosen, "forgotten")
+    return _remove(options, chosen, "forgotten")
 
 
-def _add_prune_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--older-than",
-        type=days,
-        required=True,
-        metavar="DAYS",
-        help="pages that were last seen DAYS days ago or earlier",
-    )
-    parser.add_argument("--site", type=text, help="only pages of a host, without www.")
-    add_yes(parser, "how many pages would be removed")
-
-
-def _prune(options: argparse.Namespace, settings: DedupSettings) -> int:
+def _prune(options: CommandOptions) -> int:
     chosen = {"site": options.site, "older_than": options.older_than}
-    return _remove(options, settings, chosen, "pruned")
+    return _remove(options, chosen, "pruned")
 
 
-def _remove(
-    options: argparse.Namespace, settings: DedupSettings, chosen: dict[str, Any], done: str
-) -> int:
+def _remove(options: CommandOptions, chosen: dict[str, Any], done: str) -> int:
     from shingling.store import Store
 
-    with open_session(options, settings) as session:
+    with open_session(options) as session:
         store = Store(session)
         number = store.admin.forget(**chosen, dry_run=True)
         question = f"Remove {counted(number, 'page')} from the store?"
         if number and not options.dry_run:
             agreed = confirmed(options, question)
-            rules = rules_for(session, settings)
+            rules = rules_for(session, options)
             number = store.admin.forget(**chosen, rules=rules) if agreed else 0
-    if options.json:
-        print_json({done: number, **({"dry_run": True} if options.dry_run else {})})
-    elif options.dry_run:
-        print_lines(f"{counted(number, 'page')} would be {done}: nothing was changed (--dry-run)")
-    else:
-        print_lines(f"{counted(number, 'page') if number else 'nothing was'} {done}")
-    return FOUND if number else NOT_FOUND
+    as_json: dict[str, Any] = {done: number}
+    line = f"{counted(number, 'page') if number else 'nothing was'} {done}"
+    if options.dry_run:
+        as_json["dry_run"] = True
+        line = f"{counted(number, 'page')} would be {done}: nothing was changed (--dry-run)"
+    return print_result(options, as_json, line, found=bool(number))
 
 
-def _vacuum(options: argparse.Namespace, settings: DedupSettings) -> int:
-    with open_store(options, settings) as store:
+def _vacuum(options: CommandOptions) -> int:
+    with open_store(options) as store:
         before, after = store.admin.vacuum()
-    if options.json:
-        return print_json({"bytes_before": before, "bytes": after})
-    print_lines(f"{before / 1e6:,.1f} MB before, {after / 1e6:,.1f} MB now")
-    return FOUND
+    line = f"{before / 1e6:,.1f} MB before, {after / 1e6:,.1f} MB now"
+    return print_result(options, {"bytes_before": before, "bytes": after}, line)
 
 
-def _add_check_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--repair", action="store_true", help="keep all that can be read, and make the index again"
-    )
-
-
-def _check(options: argparse.Namespace, settings: DedupSettings) -> int:
+def _check(options: CommandOptions) -> int:
     from shingling.store import Store
 
-    with open_session(options, settings) as session, progress_bar("examined") as show:
+    with open_session(options) as session, progress_bar("examined") as show:
         session.database.damage.tell = lambda _: None  # all of it is printed at the end
         found = Store(session).admin.check(
             repair=options.repair, progress=lambda phase, done: show(phase, done, None)
@@ -229,7 +174,24 @@ COMMANDS = (
         group=HelpGroup.DECIDE,
         summary="say that two pages are the same or different, whatever is measured",
         example='https://example.com/a https://example.com/b --different --note "two editions"',
-        add_options=_add_review_options,
+        options=(
+            option(
+                "url",
+                metavar="URL",
+                nargs="*",
+                type=text,
+                help="two to review them; one or none to list reviews",
+            ),
+            flag("--same", "they are duplicates, whatever is measured", ONLY_ONE),
+            flag("--different", "they are not duplicates", ONLY_ONE),
+            flag("--undo", "remove the review of the two", ONLY_ONE),
+            option(
+                "--note",
+                metavar="TEXT",
+                type=text,
+                help="reason, kept with the review",
+            ),
+        ),
         run=_review,
     ),
     Subcommand(
@@ -237,7 +199,26 @@ COMMANDS = (
         group=HelpGroup.MAINTAIN,
         summary="remove pages from the store",
         example="--site example.com --yes",
-        add_options=_add_forget_options,
+        options=(
+            option(
+                "url",
+                metavar="URL",
+                nargs="*",
+                type=text,
+            ),
+            option(
+                "--site",
+                type=text,
+                help="all pages of a host, without www.",
+            ),
+            option(
+                "--run",
+                type=whole_number(0),
+                metavar="ID",
+                help="all pages that a run stored first",
+            ),
+            *yes_options("how many pages would be removed"),
+        ),
         run=_forget,
     ),
     Subcommand(
@@ -245,7 +226,21 @@ COMMANDS = (
         group=HelpGroup.MAINTAIN,
         summary="remove pages that have not been seen for a long time",
         example="--older-than 365 --yes",
-        add_options=_add_prune_options,
+        options=(
+            option(
+                "--older-than",
+                type=days,
+                required=True,
+                metavar="DAYS",
+                help="pages that were last seen DAYS days ago or earlier",
+            ),
+            option(
+                "--site",
+                type=text,
+                help="only pages of a host, without www.",
+            ),
+            *yes_options("how many pages would be removed"),
+        ),
         run=_prune,
     ),
     Subcommand(
@@ -260,7 +255,7 @@ COMMANDS = (
         group=HelpGroup.MAINTAIN,
         summary="find damage in the store, and mend it",
         example="--repair",
-        add_options=_add_check_options,
+        options=(flag("--repair", "keep all that can be read, and make the index again"),),
         run=_check,
     ),
 )

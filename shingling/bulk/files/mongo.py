@@ -10,7 +10,7 @@ from shingling.store.backends.secrets import Secrets
 from shingling.text import plain_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 _SCHEMES = ("mongodb://", "mongodb+srv://")
 
@@ -20,70 +20,61 @@ def is_mongo_url(name: str) -> bool:
     return name.startswith(_SCHEMES)
 
 
-class MongoCollection:
-    """A collection of MongoDB.
+def mongo_lines(url: str, query: str | None) -> tuple[str, Callable[[], Iterator[bytes]]]:
+    """Open a collection of MongoDB; its server is asked later.
 
     Args:
         url: a connection string with database and collection: `mongodb://localhost/news.articles`.
         query: filter in extended JSON; None takes all documents.
 
+    Returns:
+        The URL without password and options, and what yields the documents as lines of JSON, in
+        the order of their `_id`; it raises a `BulkError` if the server cannot be reached, or
+        refuses.
+
     Raises:
         BulkError: pymongo is not installed, the URL cannot be used, or the filter is no JSON
             object.
     """
+    require("mongo", "MongoDB", "pymongo", error=BulkError)
+    from bson.errors import BSONError
+    from bson.json_util import RELAXED_JSON_OPTIONS, dumps
+    from pymongo import MongoClient
+    from pymongo.errors import PyMongoError
+    from pymongo.uri_parser import parse_uri
 
-    def __init__(self, url: str, query: str | None) -> None:
-        require("mongo", "MongoDB", "pymongo", error=BulkError)
-        from pymongo.errors import PyMongoError
-        from pymongo.uri_parser import parse_uri
+    secrets = _secrets(url)
+    try:
+        parsed = parse_uri(url, warn=False)
+    except (PyMongoError, ValueError, OSError) as error:
+        reason = plain_line(secrets.hide(str(error)))
+        line = f"not a URL of MongoDB that can be used: {reason}"
+        raise BulkError(line) from secrets.cause(error)
+    if not parsed["collection"]:
+        raise BulkError(
+            f"{secrets.shown}: names no collection; expected a URL like"
+            " mongodb://localhost/news.articles"
+        )
+    wanted = _filter(query)
 
-        self._url = url
-        self._secrets = _secrets(url)
-        try:
-            parsed = parse_uri(url, warn=False)
-        except (PyMongoError, ValueError, OSError) as error:
-            reason = plain_line(self._secrets.hide(str(error)))
-            line = f"not a URL of MongoDB that can be used: {reason}"
-            raise BulkError(line) from self._secrets.cause(error)
-        self._database, self._collection = parsed["database"], parsed["collection"]
-        if not self._collection:
-            raise BulkError(
-                f"{self.shown}: names no collection; expected a URL like"
-                " mongodb://localhost/news.articles"
-            )
-        self._filter = _filter(query)
-
-    @property
-    def shown(self) -> str:
-        """URL without password and options."""
-        return self._secrets.shown
-
-    def lines(self) -> Iterator[bytes]:
-        """Yield the documents as lines of JSON, in the order of their `_id`.
-
-        Raises:
-            BulkError: the server cannot be reached, or refuses.
-        """
-        from bson.errors import BSONError
-        from bson.json_util import RELAXED_JSON_OPTIONS, dumps
-        from pymongo import MongoClient
-        from pymongo.errors import PyMongoError
-
+    def lines() -> Iterator[bytes]:
         try:
             with MongoClient[dict[str, Any]](
-                self._url,
+                url,
                 datetime_conversion="DATETIME_AUTO",  # years that Python's dates do not have
                 unicode_decode_error_handler="replace",
             ) as client:
-                collection = client[self._database][self._collection]
-                for document in collection.find(self._filter, sort=[("_id", 1)]):
+                collection = client[parsed["database"]][parsed["collection"]]
+                for document in collection.find(wanted, sort=[("_id", 1)]):
                     line = dumps(document, json_options=RELAXED_JSON_OPTIONS, ensure_ascii=False)
                     yield line.encode()
         except (PyMongoError, BSONError, OSError) as error:
             # Behind it is a description of all servers.
             reason = str(error).partition(", Timeout: ")[0]
-            line = f"{self.shown}: cannot be read: {plain_line(self._secrets.hide(reason))}"
-            raise BulkError(line) from self._secrets.cause(error)
+            line = f"{secrets.shown}: cannot be read: {plain_line(secrets.hide(reason))}"
+            raise BulkError(line) from secrets.cause(error)
+
+    return secrets.shown, lines
 
 
 def _secrets(url: str) -> Secrets:

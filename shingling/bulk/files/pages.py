@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Protocol
+from typing import IO, TYPE_CHECKING
 from urllib.parse import quote, urljoin, urlsplit
 
 from shingling.errors import ShinglingError
@@ -89,15 +89,8 @@ class SkippedPage:
         return plain_line(f"{name}: {self.reason}")
 
 
-class Readable(Protocol):
-    """Something that bytes are read from."""
-
-    def read(self, size: int, /) -> bytes:
-        """Read at most `size` bytes; fewer only at the end."""
-
-
 def read_page(
-    file: Readable, url: str, fetched: datetime, max_bytes: int
+    file: IO[bytes], url: str, fetched: datetime, max_bytes: int
 ) -> Iterator[SavedPage | SkippedPage]:
     """Yield the page in a file, if it looks like HTML."""
     body = file.read(MAX_HEAD_BYTES)

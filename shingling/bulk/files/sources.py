@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import sys
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, TypeVar
+from typing import IO, TYPE_CHECKING, TypeAlias, TypeVar
 
 from shingling.bulk.files.archives import read_archive, read_folder, require_content
-from shingling.bulk.files.mongo import MongoCollection, is_mongo_url
+from shingling.bulk.files.mongo import is_mongo_url, mongo_lines
 from shingling.bulk.files.pages import ArchiveError, SavedPage, SavedText, SkippedPage
 from shingling.bulk.files.payloads import (
     ArrowRows,
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from shingling.bulk.options import Options
+
+    _Shared: TypeAlias = tuple[Payload, float | None]
 
 _SUFFIXES = {
     **dict.fromkeys((".jsonl", ".jsonlines", ".ndjson", ".jl", ".json"), "jsonl"),
@@ -49,6 +53,7 @@ def _reading_errors() -> tuple[type[Exception], ...]:
     return (*reading_errors(), ArchiveError, *(() if arrow is None else (arrow.ArrowException,)))
 
 
+@dataclass(frozen=True)
 class Source:
     """An input.
 
@@ -57,32 +62,24 @@ class Source:
         identity: size and time of change, by which a run that continues sees whether the input
             is the same; None if it has none.
         size: in bytes, or None if it is not known.
-        parts: yields the parts, each with the share of the input before it (0 to 1), or None.
+        cut: yields the parts, each with the share of the input before it (0 to 1), or None.
         file: its path, if its rows are lines that can be read again.
     """
 
-    def __init__(
-        self,
-        name: str,
-        identity: list[int] | None,
-        size: int | None,
-        parts: Callable[[], Iterator[tuple[Payload, float | None]]],
-        file: str | None = None,
-    ) -> None:
-        self.name = name
-        self.identity = identity
-        self.size = size
-        self.file = file
-        self._parts = parts
+    name: str
+    identity: list[int] | None
+    size: int | None
+    cut: Callable[[], Iterator[_Shared]]
+    file: str | None = None
 
-    def parts(self) -> Iterator[tuple[Payload, float | None]]:
+    def parts(self) -> Iterator[_Shared]:
         """Yield the parts; an input that breaks off ends with a `broken` part.
 
         Raises:
             BulkError: a file cannot be opened.
         """
         try:
-            yield from self._parts()
+            yield from self.cut()
         except _reading_errors() as error:
             if isinstance(error, OSError) and error.filename is not None:
                 raise BulkError(f"{plain_line(self.name)}: {error.strerror}") from error
@@ -115,8 +112,8 @@ def _source(name: str, options: Options) -> Source:
             raise BulkError(f"standard input is read as jsonl or csv, not as {form}")
         return Source("-", None, None, lambda: _stream(sys.stdin.buffer, form, options, None))
     if is_mongo_url(name):
-        collection = MongoCollection(name, options.query)
-        return Source(collection.shown, None, None, lambda: _documents(collection, options))
+        shown, documents = mongo_lines(name, options.query)
+        return Source(shown, None, None, lambda: _documents(documents(), options))
     if "://" in name and not Path(name).exists():
         return _query(name, options)
     path = Path(name)
@@ -129,9 +126,11 @@ def _source(name: str, options: Options) -> Source:
     identity = [size, stat.st_mtime_ns]
     if form == "folder":
         require_content(path, options.max_bytes)
-        return Source(name, identity, None, lambda: _folder(path, options))
+        found = partial(read_folder, path, options.max_bytes)
+        return Source(name, identity, None, lambda: _pages(found(), options))
     if form in ("warc", "html"):
-        return Source(name, identity, None, lambda: _archive(path, options))
+        saved = partial(read_archive, path, max_bytes=options.max_bytes)
+        return Source(name, identity, None, lambda: _pages(saved(), options))
     if form == "parquet":
         require("parquet", "Parquet", "pyarrow", error=BulkError)
         return Source(name, identity, size, lambda: _parquet(path))
@@ -159,7 +158,7 @@ def _format_of(path: Path) -> str:
     return _SUFFIXES[suffix]
 
 
-def _lines(path: Path, size: int) -> Iterator[tuple[Payload, float | None]]:
+def _lines(path: Path, size: int) -> Iterator[_Shared]:
     """Yield parts of whole lines, which workers read for themselves."""
     with path.open("rb") as file:
         start = 0
@@ -173,16 +172,14 @@ def _lines(path: Path, size: int) -> Iterator[tuple[Payload, float | None]]:
             start = stop
 
 
-def _compressed(
-    path: Path, form: str, options: Options, size: int
-) -> Iterator[tuple[Payload, float | None]]:
+def _compressed(path: Path, form: str, options: Options, size: int) -> Iterator[_Shared]:
     with path.open("rb") as raw, unpacked(raw) as file:
         yield from _stream(file, form, options, lambda: raw.tell() / max(size, 1))
 
 
 def _stream(
     file: IO[bytes], form: str, options: Options, share: Callable[[], float] | None
-) -> Iterator[tuple[Payload, float | None]]:
+) -> Iterator[_Shared]:
     parts = _csv(file, options) if form == "csv" else _json(file, options)
     for part in parts:
         yield part, share() if share is not None else None
@@ -199,10 +196,8 @@ def _json(file: IO[bytes], options: Options) -> Iterator[Payload]:
         yield StreamedLines(part)
 
 
-def _documents(
-    collection: MongoCollection, options: Options
-) -> Iterator[tuple[Payload, float | None]]:
-    lines = (line if len(line) <= options.max_bytes else None for line in collection.lines())
+def _documents(documents: Iterator[bytes], options: Options) -> Iterator[_Shared]:
+    lines = (line if len(line) <= options.max_bytes else None for line in documents)
     sized = ((line, 0 if line is None else len(line)) for line in lines)
     for part in _collected(sized, _MAX_PART_ROWS):
         yield StreamedLines(part), None
@@ -245,7 +240,7 @@ def _collected(items: Iterable[tuple[_Item, int]], max_items: int) -> Iterator[l
         raise failed
 
 
-def _parquet(path: Path) -> Iterator[tuple[Payload, float | None]]:
+def _parquet(path: Path) -> Iterator[_Shared]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -265,18 +260,9 @@ def _parquet(path: Path) -> Iterator[tuple[Payload, float | None]]:
         yield broken(str(error)), None
 
 
-def _archive(path: Path, options: Options) -> Iterator[tuple[Payload, float | None]]:
-    return _pages(read_archive(path, max_bytes=options.max_bytes), options)
-
-
-def _folder(path: Path, options: Options) -> Iterator[tuple[Payload, float | None]]:
-    return _pages(read_folder(path, options.max_bytes), options)
-
-
 def _pages(
-    pages: Iterator[SavedPage | SkippedPage] | Iterator[SavedPage | SavedText | SkippedPage],
-    options: Options,
-) -> Iterator[tuple[Payload, float | None]]:
+    pages: Iterable[SavedPage | SavedText | SkippedPage], options: Options
+) -> Iterator[_Shared]:
     sized = ((page, 0 if isinstance(page, SkippedPage) else len(page.body)) for page in pages)
     for part in _collected(sized, _MAX_PART_PAGES):
         yield Pages(part, options.fields.text, options.fields.id or "id"), None
@@ -303,7 +289,7 @@ def _query(url: str, options: Options) -> Source:
         reason = plain_line(secrets.hide(str(error)))
         raise BulkError(f"the database cannot be reached: {reason}") from secrets.cause(error)
 
-    def parts() -> Iterator[tuple[Payload, float | None]]:
+    def parts() -> Iterator[_Shared]:
         try:
             with engine.connect() as connection:
                 streamed = connection.execution_options(stream_results=True)

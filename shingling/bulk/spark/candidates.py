@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from shingling.bulk.arrays import Flags, Integers, Keys
     from shingling.similarity.following import Following
     from shingling.sketch import Halves, Scheme
 
@@ -55,14 +56,14 @@ class Deciding(NamedTuple):
 class _Members(NamedTuple):
     """Rows under keys, by key and row."""
 
-    key: NDArray[np.int64]
-    row: NDArray[np.int64]
-    stored: NDArray[np.bool_]
-    undecided: NDArray[np.bool_]
-    words: NDArray[np.int64]
-    simhash: NDArray[np.uint64]
+    key: Integers
+    row: Integers
+    stored: Flags
+    undecided: Flags
+    words: Integers
+    simhash: Keys
     minima: NDArray[np.uint32]
-    sure: NDArray[np.bool_]
+    sure: Flags
 
     @classmethod
     def of(cls, batch: Any) -> _Members:
@@ -155,10 +156,10 @@ class _Finder:
         starts = np.r_[0, np.flatnonzero(np.diff(own.key)) + 1]
         sizes = np.diff(np.r_[starts, len(own.key)])
 
-        def before(marked: NDArray[np.bool_], known: int) -> NDArray[np.int64]:
+        def before(marked: Flags, known: int) -> Integers:
             """Count the marked rows of the same key before each row."""
-            sums: NDArray[np.int64] = np.cumsum(marked) - marked
-            counts: NDArray[np.int64] = sums - np.repeat(sums[starts], sizes)
+            sums: Integers = np.cumsum(marked) - marked
+            counts: Integers = sums - np.repeat(sums[starts], sizes)
             counts[: sizes[0]] += known if continues else 0
             return counts
 
@@ -193,9 +194,9 @@ class _Finder:
         self,
         own: _Members,
         others: _Members,
-        asks: NDArray[np.int64],
-        firsts: NDArray[np.int64],
-        counts: NDArray[np.int64],
+        asks: Integers,
+        firsts: Integers,
+        counts: Integers,
     ) -> Iterator[Any]:
         ends = np.cumsum(counts)
         start = 0
@@ -214,9 +215,7 @@ class _Finder:
                 yield of_columns(columns, CANDIDATES)
             start = stop
 
-    def _select(
-        self, left: _Members, right: _Members
-    ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    def _select(self, left: _Members, right: _Members) -> tuple[Flags, Integers]:
         """Select the pairs that are worth measuring, as bulk on one machine does."""
         chosen, counts = self._deciding.following.worth_measuring(
             left.minima == right.minima, left.simhash, right.simhash
@@ -225,7 +224,7 @@ class _Finder:
         return chosen, counts[chosen]
 
 
-def _hidden(rows: NDArray[np.int64], hidden: NDArray[np.int64]) -> Any:
+def _hidden(rows: Integers, hidden: Integers) -> Any:
     none = np.full(len(rows), NO_CANDIDATE, np.int32)
     no = np.zeros(len(rows), bool)
     # Each line has another number in place of a candidate: equal ones would all go to one task.

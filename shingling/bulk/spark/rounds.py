@@ -9,6 +9,7 @@ duplicate chooses among the originals before it.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial, reduce
 from typing import TYPE_CHECKING
 
@@ -57,6 +58,7 @@ _MAX_RECOUNTS = 3  # of the hidden rows, each time without likely duplicates tha
 _BLOCK_BITS = 18  # a task decides blocks of 2^18 row numbers in their order
 
 
+@dataclass
 class Rounds:
     """Decides the rows that share keys.
 
@@ -64,13 +66,13 @@ class Rounds:
         texts: `row` and `text` of all rows.
         deciding: how rows are decided.
         work: folder for the results of each round.
+        done: number of rounds.
     """
 
-    def __init__(self, texts: DataFrame, deciding: Deciding, work: Work) -> None:
-        self._texts = texts
-        self._deciding = deciding
-        self._work = work
-        self.done = 0
+    texts: DataFrame
+    deciding: Deciding
+    work: Work
+    done: int = 0
 
     def duplicates(self, comparable: DataFrame, rows: int) -> DataFrame:
         """Find the near-duplicates with their originals, `CHOSEN`.
@@ -80,28 +82,28 @@ class Rounds:
                 `simhash`, `minima`, `keys`.
             rows: upper bound of their number, 1 or more.
         """
-        all_members = members = self._work.write(self._members(comparable), "members")
+        all_members = members = self.work.write(self._members(comparable), "members")
         pivots = FIRST_PIVOTS
         claims: list[DataFrame] = []
         waiting = rows
         while waiting:
             number = len(claims)
-            pairs = self._work.write(self._pairs(members, pivots), f"pairs-{number}")
+            pairs = self.work.write(self._pairs(members, pivots), f"pairs-{number}")
             decided = self._decided(pairs, in_one_task=waiting <= MAX_ROWS_IN_ONE_TASK)
             counts = {
                 str(verdict): f.count_if(f.col("verdict") == verdict) for verdict in _UNDECIDED
             }
-            decided, seen = self._work.write_counted(decided, f"decided-{number}", counts)
+            decided, seen = self.work.write_counted(decided, f"decided-{number}", counts)
             likely, waiting = seen[str(LIKELY)], seen[str(WAITS)]
             if likely > waiting // _WAITING_PER_LIKELY:
                 settled = self._settled(decided, members, pivots)
-                decided, seen = self._work.write_counted(settled, f"settled-{number}", counts)
+                decided, seen = self.work.write_counted(settled, f"settled-{number}", counts)
                 waiting = seen[str(WAITS)]
             else:
                 waiting += likely
             claims.append(decided.where(f.col("verdict") == DUPLICATE))
             if waiting:
-                members = self._work.write(_still_undecided(members, decided), f"members-{number}")
+                members = self.work.write(_still_undecided(members, decided), f"members-{number}")
             pivots = min(PIVOT_GROWTH * pivots, MAX_PIVOTS)
         self.done = len(claims)
         return self._chosen(all_members, reduce(DataFrame.unionAll, claims))
@@ -121,24 +123,24 @@ class Rounds:
         )
         is_later = f.max(f.col("first") < f.col("row"))
         later = shared.groupBy("row").agg(is_later.alias("is_later"))
-        undecided = (f.col("words") >= self._deciding.following.rules.min_words) & f.col("is_later")
+        undecided = (f.col("words") >= self.deciding.following.rules.min_words) & f.col("is_later")
         rows = comparable.join(later, "row").withColumn("undecided", undecided)
         columns = "row", "undecided", "words", "simhash", "minima"
         return shared.select("key", "row", "stored").join(rows.select(*columns), "row")
 
     def _keys(self, comparable: DataFrame) -> DataFrame:
         """Keys of rows, a line for each: `row`, `key`, and whether it is `stored` under it."""
-        if self._deciding.halves is None:
+        if self.deciding.halves is None:
             stored = f.lit(True).alias("stored")
             return comparable.select("row", f.explode("keys").alias("key"), stored)
-        probe = partial(probe_halves, deciding=self._deciding)
+        probe = partial(probe_halves, deciding=self.deciding)
         return comparable.select("row", "simhash").mapInArrow(probe, PROBES)
 
     def _candidates(self, members: DataFrame, pivots: int) -> DataFrame:
         """Candidates of the undecided rows, each once, whatever number of keys they share."""
         words = f.col("words").cast("long")
         columns = "key", "row", "stored", "undecided", words, "simhash", "minima"
-        find = partial(find_candidates, deciding=self._deciding, pivots=pivots)
+        find = partial(find_candidates, deciding=self.deciding, pivots=pivots)
         by_key = (
             _together(members.select(*columns), "key")
             .sortWithinPartitions("key", "row")
@@ -170,7 +172,7 @@ class Rounds:
             .withColumn("ahead", f.when(f.col("hidden") > 0, ahead).otherwise(0))
         )
         best = f.col("original") & (f.col("place") < _MAX_MEASURED_EARLY)
-        wanted = (f.col("certain") < self._deciding.max_measured) & ((f.col("hidden") == 0) | best)
+        wanted = (f.col("certain") < self.deciding.max_measured) & ((f.col("hidden") == 0) | best)
         return ranked.where(~real | wanted).drop("certain", "place")
 
     def _decided(self, pairs: DataFrame, *, in_one_task: bool) -> DataFrame:
@@ -179,15 +181,15 @@ class Rounds:
         return (
             _together(lines, "block")
             .sortWithinPartitions("block", "row", f.desc("equal"), "other")
-            .mapInArrow(partial(decide, deciding=self._deciding), DECIDED)
+            .mapInArrow(partial(decide, deciding=self.deciding), DECIDED)
         )
 
     def _with_texts(self, pairs: DataFrame) -> DataFrame:
         """Add the texts of the candidates, and for each row a line with its own text."""
         real = pairs.where("other >= 0")
-        others = self._texts.withColumnRenamed("row", "other").join(real, "other")
+        others = self.texts.withColumnRenamed("row", "other").join(real, "other")
         asks = real.groupBy("row").agg(f.max("hidden").alias("hidden"))
-        own = self._texts.join(asks, "row").select(
+        own = self.texts.join(asks, "row").select(
             *("row", f.col("row").alias("other"), f.lit(OWN_TEXT).alias("equal")),
             *(f.lit(False).alias("original"), f.lit(False).alias("sure"), "hidden"),
             *(f.lit(0).cast("long").alias("ahead"), "text"),
@@ -228,7 +230,7 @@ class Rounds:
         """Likely duplicates from which too many rows were hidden that are not `gone`."""
         before = Window.partitionBy("key").orderBy("row")
         before = before.rowsBetween(Window.unboundedPreceding, -1)
-        max_originals, max_measured = self._deciding.max_originals, self._deciding.max_measured
+        max_originals, max_measured = self.deciding.max_originals, self.deciding.max_measured
         is_original = f.col("stored") & ~f.col("undecided")
         possible = f.count_if(is_original).over(before) < max_originals
         waiting = f.col("stored") & f.col("undecided") & f.col("possible")
@@ -263,12 +265,12 @@ class Rounds:
         of_row = Window.partitionBy("row")
         found = f.min(f.when(f.col("other") == f.col("claimed"), f.col("place"))).over(of_row)
         estimate = f.col("equal") / FUNCTIONS
-        beaten = estimate + self._deciding.following.margin < f.col("resemblance")
+        beaten = estimate + self.deciding.following.margin < f.col("resemblance")
         is_behind = f.coalesce(f.col("place") > f.col("found"), f.lit(False))
-        pairs = self._work.write(
+        pairs = self.work.write(
             self._candidates(_with_undecided(rows), 0)
             .withColumn("place", place)
-            .where(f.col("place") <= self._deciding.max_measured)
+            .where(f.col("place") <= self.deciding.max_measured)
             .join(claimed, "row")
             .withColumn("found", found)
             .where(~(is_behind & beaten))
@@ -288,7 +290,7 @@ class Rounds:
         chosen = (
             _together(lines, "row")
             .sortWithinPartitions("row", f.desc("equal"), "other")
-            .mapInArrow(partial(choose, deciding=self._deciding), CHOSEN)
+            .mapInArrow(partial(choose, deciding=self.deciding), CHOSEN)
         )
         return known.unionByName(chosen)
 

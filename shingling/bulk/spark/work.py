@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import Observation
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 
+@dataclass(frozen=True)
 class Work:
     """A folder of Parquet files; a frame that is read from there is not computed again.
 
@@ -20,13 +22,12 @@ class Work:
         folder: its path or URI.
     """
 
-    def __init__(self, spark: SparkSession, folder: str) -> None:
-        self.spark = spark
-        self._folder = folder
+    spark: SparkSession
+    folder: str
 
     def write(self, frame: DataFrame, name: str) -> DataFrame:
         """Write a frame, and read it from there."""
-        place = f"{self._folder}/{name}"
+        place = f"{self.folder}/{name}"
         frame.write.parquet(place, mode="overwrite")
         return self.spark.read.schema(frame.schema).parquet(place)
 
@@ -53,7 +54,7 @@ class Work:
 
     def discard(self) -> None:
         """Delete the folder."""
-        path, files = hadoop(self.spark, self._folder)
+        path, files = hadoop(self.spark, self.folder)
         files.delete(path, True)
 
 

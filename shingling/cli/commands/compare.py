@@ -10,18 +10,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from scrapy.exceptions import UsageError
 
 from shingling.console.opening import open_store
-from shingling.console.option_types import number, text, whole_number
+from shingling.console.options import flag, number, option, text, whole_number
 from shingling.console.output import FOUND, print_json, print_lines, print_table
 from shingling.console.subcommand import HelpGroup, Subcommand
 from shingling.errors import NoStoreError, ShinglingError
-from shingling.rules.defaults import MAX_FILE_BYTES
-from shingling.rules.measures import CLASSIC_HASHES, MEASURES, UNIQUENESS, WEIGHTINGS
+from shingling.rules.defaults import (
+    CLASSIC_HASHES,
+    MAX_FILE_BYTES,
+    MEASURES,
+    UNIQUENESS,
+    WEIGHTINGS,
+)
 
 if TYPE_CHECKING:
-    import argparse
-
     from shingling.cli.explain import Explained
-    from shingling.plugin.settings import DedupSettings
+    from shingling.console.options import CommandOptions
     from shingling.similarity import DocumentFrequencies, Weighting
     from shingling.sketch import Fingerprints, Scheme
     from shingling.store import SplitText, StoredPage
@@ -31,73 +34,7 @@ _ONLY_FOR_TWO = ("diff", "explain", "hash")
 _ONLY_FOR_ALL = ("measure", "threshold", "matrix", "csv")
 
 
-def _add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "what",
-        metavar="PAGE",
-        nargs="+",
-        help="two of: a URL in the store, a file, or - for stdin; with --all, files and folders",
-    )
-    parser.add_argument("--diff", action="store_true", help="show the words that differ as well")
-    parser.add_argument(
-        "--explain",
-        action="store_true",
-        help="show what is compared: shared and differing passages, and what is left out",
-    )
-    parser.add_argument(
-        "--text-field", metavar="FIELD", type=text, help="field of JSON files that has the text"
-    )
-    parser.add_argument(
-        "--size",
-        metavar="WORDS",
-        type=whole_number(1, _MAX_SHINGLE_SIZE),
-        help="words in a shingle (default: that of the store, or DEDUP_SHINGLE_SIZE)",
-    )
-    cosine = parser.add_argument_group("cosine")
-    cosine.add_argument(
-        "--cosine", choices=WEIGHTINGS, default=WEIGHTINGS[0], help="weights (default: smooth)"
-    )
-    cosine.add_argument(
-        "--df",
-        metavar="documents|store|FILE",
-        default="documents",
-        help="what document frequencies are of: the documents that are compared (default), the"
-        " store, or a table that `tune --idf` wrote",
-    )
-    cosine.add_argument(
-        "--features",
-        type=text,
-        help="what cosine and SimHash are made of, such as words:2 or characters+blanks:4:3",
-    )
-    classic = parser.add_argument_group("checksums of shingles")
-    classic.add_argument(
-        "--hash", choices=CLASSIC_HASHES, help="show the checksums of shingles that both have"
-    )
-    classic.add_argument(
-        "--step",
-        metavar="WORDS",
-        type=whole_number(1, _MAX_SHINGLE_SIZE),
-        help="from one shingle to the next, with --hash (default: 1, overlapping)",
-    )
-    many = parser.add_argument_group("many files")
-    many.add_argument(
-        "--all", action="store_true", help="compare all texts of files and folders with each other"
-    )
-    many.add_argument(
-        "--measure",
-        choices=(*MEASURES, UNIQUENESS),
-        help="by which they are compared, with --all (default: resemblance)",
-    )
-    many.add_argument(
-        "--threshold",
-        type=number(1, with_zero=True),
-        help="list pairs of so much at least, with --all (default: 0.5; of uniqueness 0.96)",
-    )
-    many.add_argument("--matrix", action="store_true", help="print all measures, with --all")
-    many.add_argument("--csv", action="store_true", help="print CSV, with --all")
-
-
-def _run(options: argparse.Namespace, settings: DedupSettings) -> int:
+def _run(options: CommandOptions) -> int:
     refused = _ONLY_FOR_TWO if options.all else _ONLY_FOR_ALL
     for name in refused:
         if getattr(options, name):
@@ -106,54 +43,52 @@ def _run(options: argparse.Namespace, settings: DedupSettings) -> int:
     if options.step and not options.hash:
         raise UsageError("--step goes with --hash")
     if options.all:
-        return _compare_all(options, settings)
+        return _compare_all(options)
     if len(options.what) != 2:
         raise UsageError("two are compared, or more with --all")
-    return _compare(options, settings)
+    return _compare(options)
 
 
-def _compare_all(options: argparse.Namespace, settings: DedupSettings) -> int:
+def _compare_all(options: CommandOptions) -> int:
     from shingling.cli.comparing import compare_all
 
     if options.csv and options.json:
         raise UsageError("--csv or --json, not both")
     if options.matrix and (options.threshold is not None or options.measure == UNIQUENESS):
-        raise UsageError(
-            "--matrix is of all pairs: without --threshold, and not of uniqueness", print_help=False
-        )
-    scheme, weighting = _chosen(settings.scheme, options)
+        raise UsageError("--matrix is of all pairs: without --threshold, and not of uniqueness")
+    scheme, weighting = _chosen(options.settings.scheme, options)
     return compare_all(
         options,
         scheme,
         weighting,
-        lambda features: _frequencies(features, weighting, options, settings),
+        lambda features: _frequencies(features, weighting, options),
     )
 
 
-def _compare(options: argparse.Namespace, settings: DedupSettings) -> int:
+def _compare(options: CommandOptions) -> int:
     from shingling.cli.explain import print_diff
     from shingling.similarity import compare, word_diff
 
     if options.what == ["-", "-"]:
         raise UsageError("only one of the two can be standard input")
-    scheme = settings.scheme
+    scheme = options.settings.scheme
     if options.store:
-        with open_store(options, settings) as store:
+        with open_store(options) as store:
             scheme = store.scheme
-    a, b = (_compared(what, options, settings) for what in options.what)
+    a, b = (_compared(what, options) for what in options.what)
     scheme, weighting = _chosen(b.scheme or a.scheme or scheme, options)
     if options.hash:
         return _compare_checksums(a, b, scheme, options)
     frequencies = None
     if options.df != "documents":
         features = [weighting.hashes(scheme.canonical.words(one.text)) for one in (a, b)]
-        frequencies = _frequencies(features, weighting, options, settings)
+        frequencies = _frequencies(features, weighting, options)
     usual = weighting == type(weighting)() and frequencies is None
     comparison = compare(
         a.text, b.text, scheme, None if usual else replace(weighting, frequencies=frequencies)
     )
     changes = word_diff(a.text, b.text) if options.diff else []
-    explained = _explained(a, b, options, settings) if options.explain else None
+    explained = _explained(a, b, options) if options.explain else None
     if options.json:
         shown = comparison.as_dict() | {"warnings": comparison.warnings} | _fields(a, b)
         if options.diff:
@@ -187,9 +122,7 @@ def _compare(options: argparse.Namespace, settings: DedupSettings) -> int:
     return FOUND
 
 
-def _compare_checksums(
-    a: _Compared, b: _Compared, scheme: Scheme, options: argparse.Namespace
-) -> int:
+def _compare_checksums(a: _Compared, b: _Compared, scheme: Scheme, options: CommandOptions) -> int:
     """Print what two lists of checksums have in common; with --json the lists as well."""
     from shingling.similarity import classic_overlap, shingles
 
@@ -216,7 +149,7 @@ def _compare_checksums(
     return FOUND
 
 
-def _chosen(scheme: Scheme, options: argparse.Namespace) -> tuple[Scheme, Weighting]:
+def _chosen(scheme: Scheme, options: CommandOptions) -> tuple[Scheme, Weighting]:
     """Scheme and weights with what the options change."""
     from shingling.similarity import Weighting
 
@@ -231,8 +164,7 @@ def _chosen(scheme: Scheme, options: argparse.Namespace) -> tuple[Scheme, Weight
 def _frequencies(
     features: list[Fingerprints],
     weighting: Weighting,
-    options: argparse.Namespace,
-    settings: DedupSettings,
+    options: CommandOptions,
 ) -> DocumentFrequencies | None:
     """Document frequencies of features, as `--df` has it; None for those of the documents."""
     import numpy as np
@@ -243,7 +175,7 @@ def _frequencies(
     if options.df == "documents":
         return None
     if options.df == "store":
-        with open_store(options, settings) as store:
+        with open_store(options) as store:
             found = DocumentFrequencies.of_documents(
                 (weighting.hashes(store.scheme.canonical.words(one)) for one in store.texts()),
                 among=np.unique(np.concatenate(features)),
@@ -277,7 +209,7 @@ class _Compared(NamedTuple):
     page: StoredPage | None = None
 
 
-def _compared(what: str, options: argparse.Namespace, settings: DedupSettings) -> _Compared:
+def _compared(what: str, options: CommandOptions) -> _Compared:
     from shingling.cli.texts import stored_page, text_of_file
     from shingling.store import SplitText
 
@@ -285,7 +217,7 @@ def _compared(what: str, options: argparse.Namespace, settings: DedupSettings) -
     if file is not None:
         return _Compared(file.text, SplitText(file.text), field=file.field)
     try:
-        store = open_store(options, settings)
+        store = open_store(options)
     except NoStoreError:
         raise ShinglingError(f"{what}: no such file, and there is no store yet") from None
     with store:
@@ -293,18 +225,16 @@ def _compared(what: str, options: argparse.Namespace, settings: DedupSettings) -
         own = store.text(page)
         if own is None:
             raise ShinglingError(f"{what}: its text is not stored (DEDUP_STORE_TEXT)")
-        split = store.split_text(page) if options.explain and settings.templates else None
+        split = store.split_text(page) if options.explain and options.settings.templates else None
         return _Compared(own, split or SplitText(own), store.scheme, page=page)
 
 
-def _explained(
-    a: _Compared, b: _Compared, options: argparse.Namespace, settings: DedupSettings
-) -> Explained:
+def _explained(a: _Compared, b: _Compared, options: CommandOptions) -> Explained:
     from shingling.cli.explain import Explained
 
     if a.page is None or b.page is None:
         return Explained(a.split, b.split)
-    with open_store(options, settings) as store:
+    with open_store(options) as store:
         return Explained.of_pages(store, a.page, b.page, (a.split, b.split))
 
 
@@ -335,7 +265,83 @@ COMMANDS = (
         group=HelpGroup.LOOK,
         summary="measure two texts or pages in every way, or many files",
         example="https://example.com/a https://example.org/b --explain",
-        add_options=_add_options,
+        options=(
+            option(
+                "what",
+                metavar="PAGE",
+                nargs="+",
+                help="two of: a URL in the store, a file, or - for stdin; with --all, files and"
+                " folders",
+            ),
+            flag("--diff", "show the words that differ as well"),
+            flag(
+                "--explain",
+                "show what is compared: shared and differing passages, and what is left out",
+            ),
+            option(
+                "--text-field",
+                metavar="FIELD",
+                type=text,
+                help="field of JSON files that has the text",
+            ),
+            option(
+                "--size",
+                metavar="WORDS",
+                type=whole_number(1, _MAX_SHINGLE_SIZE),
+                help="words in a shingle (default: that of the store, or DEDUP_SHINGLE_SIZE)",
+            ),
+            option(
+                "--cosine",
+                choices=WEIGHTINGS,
+                default=WEIGHTINGS[0],
+                help="weights (default: smooth)",
+                group="cosine",
+            ),
+            option(
+                "--df",
+                metavar="documents|store|FILE",
+                default="documents",
+                help="what document frequencies are of: the documents that are compared (default),"
+                " the store, or a table that `tune --idf` wrote",
+                group="cosine",
+            ),
+            option(
+                "--features",
+                type=text,
+                help="what cosine and SimHash are made of, such as words:2 or"
+                " characters+blanks:4:3",
+                group="cosine",
+            ),
+            option(
+                "--hash",
+                choices=CLASSIC_HASHES,
+                help="show the checksums of shingles that both have",
+                group="checksums of shingles",
+            ),
+            option(
+                "--step",
+                metavar="WORDS",
+                type=whole_number(1, _MAX_SHINGLE_SIZE),
+                help="from one shingle to the next, with --hash (default: 1, overlapping)",
+                group="checksums of shingles",
+            ),
+            flag("--all", "compare all texts of files and folders with each other", "many files"),
+            option(
+                "--measure",
+                choices=(*MEASURES, UNIQUENESS),
+                help="by which they are compared, with --all (default: resemblance)",
+                group="many files",
+            ),
+            option(
+                "--threshold",
+                type=number(1, with_zero=True),
+                help="list pairs of so much at least, with --all (default: 0.5; of uniqueness"
+                " 0.96)",
+                group="many files",
+            ),
+            flag("--matrix", "print all measures, with --all", "many files"),
+            flag("--csv", "print CSV, with --all", "many files"),
+        ),
         run=_run,
     ),
 )

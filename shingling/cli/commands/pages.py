@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 from scrapy.exceptions import UsageError
 
 from shingling.console.opening import open_store
-from shingling.console.option_types import (
+from shingling.console.options import (
     DEFAULT_LIMIT,
     MAX_WHOLE_NUMBER,
-    add_limit,
     days,
+    flag,
+    limit,
+    option,
     share,
     text,
     time,
@@ -25,17 +27,17 @@ from shingling.console.output import (
     print_json,
     print_lines,
     print_pages,
+    print_result,
     print_table,
 )
 from shingling.console.subcommand import HelpGroup, Subcommand
-from shingling.rules.measures import SET_MEASURES
+from shingling.rules.defaults import SET_MEASURES
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterable
 
     from shingling.cli.explain import Explained
-    from shingling.plugin.settings import DedupSettings
+    from shingling.console.options import CommandOptions
     from shingling.sketch import Scheme
     from shingling.store import Group, RunRecord, SplitText, Store, StoredPage, StoreStatus
 
@@ -43,8 +45,8 @@ _RUNS_SHOWN = 5
 _EVENT_THRESHOLD = 0.1
 
 
-def _status(options: argparse.Namespace, settings: DedupSettings) -> int:
-    with open_store(options, settings) as store:
+def _status(options: CommandOptions) -> int:
+    with open_store(options) as store:
         status, last_runs = store.status(), store.runs(_RUNS_SHOWN)
     if options.json:
         return print_json({**status.as_dict(), "last_runs": [run.as_dict() for run in last_runs]})
@@ -125,34 +127,18 @@ def _scheme_line(used: Scheme) -> str:
     return f"{line}, {json.dumps(others)}" if others else line
 
 
-def _upgrade(options: argparse.Namespace, settings: DedupSettings) -> int:
-    with open_store(options, settings) as store:  # opening it upgrades it
+def _upgrade(options: CommandOptions) -> int:
+    with open_store(options) as store:  # opening it upgrades it
         revision = store.status().revision
-    if options.json:
-        return print_json({"revision": revision})
-    print_lines(f"the store is up to date (revision {revision})")
-    return FOUND
+    line = f"the store is up to date (revision {revision})"
+    return print_result(options, {"revision": revision}, line)
 
 
-def _add_list_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--status",
-        choices=["new", "exact", "near", "unchanged", "changed", "skipped"],
-        help="where a page stands, or its last verdict",
-    )
-    parser.add_argument("--site", type=text, help="host, without www.")
-    parser.add_argument(
-        "--since", metavar="TIME", type=time, help="seen since a date or time in ISO 8601 (UTC)"
-    )
-    add_limit(parser, "pages; all with --json")
-    parser.set_defaults(limit=None)
-
-
-def _list(options: argparse.Namespace, settings: DedupSettings) -> int:
+def _list(options: CommandOptions) -> int:
     options.limit = options.limit or (MAX_WHOLE_NUMBER if options.json else DEFAULT_LIMIT)
     from shingling.store import StoredPage
 
-    with open_store(options, settings) as store:
+    with open_store(options) as store:
         found = list(
             store.pages(
                 status=options.status,
@@ -164,18 +150,8 @@ def _list(options: argparse.Namespace, settings: DedupSettings) -> int:
     return print_found(found, options, StoredPage.as_dict, print_pages, "no such pages are stored")
 
 
-def _add_show_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("url", metavar="URL", type=text)
-    parser.add_argument("--text", action="store_true", help="print the stored main text as well")
-    parser.add_argument(
-        "--explain",
-        action="store_true",
-        help="show what is compared: shared and differing passages, and what is left out",
-    )
-
-
-def _show(options: argparse.Namespace, settings: DedupSettings) -> int:
-    with open_store(options, settings) as store:
+def _show(options: CommandOptions) -> int:
+    with open_store(options) as store:
         found = store.find(options.url)
         if options.json:
             print_json([_page_as_dict(page, options, store) for page in found])
@@ -192,7 +168,7 @@ def _columns(page: StoredPage, split: SplitText | None) -> dict[str, Any]:
     return {**page.as_dict(), **template}
 
 
-def _page_as_dict(page: StoredPage, options: argparse.Namespace, store: Store) -> dict[str, Any]:
+def _page_as_dict(page: StoredPage, options: CommandOptions, store: Store) -> dict[str, Any]:
     split = store.split_text(page)
     duplicates = [one.as_dict() for one in store.duplicates(page)]
     shown = {"duplicates": duplicates, **_columns(page, split)}
@@ -217,7 +193,7 @@ def _explained(page: StoredPage, split: SplitText, store: Store) -> Explained | 
     return Explained.of_pages(store, page, other, (split, text))
 
 
-def _print_page(page: StoredPage, options: argparse.Namespace, store: Store) -> None:
+def _print_page(page: StoredPage, options: CommandOptions, store: Store) -> None:
     from shingling.store.decided import why
 
     split = store.split_text(page)
@@ -256,34 +232,13 @@ def _cell(name: str, value: Any) -> str:
     return str(value)
 
 
-def _add_groups_options(parser: argparse.ArgumentParser) -> None:
-    add_limit(parser, "groups")
-    parser.add_argument(
-        "--by",
-        choices=["duplicates", "event"],
-        default="duplicates",
-        help="duplicates as decided (default), or originals that are a little alike",
-    )
-    parser.add_argument(
-        "--threshold", type=share, help="minimum resemblance, with --by event (default: 0.1)"
-    )
-    parser.add_argument(
-        "--measure",
-        choices=SET_MEASURES,
-        help="measure the stored texts, with --by event, instead of estimating resemblance",
-    )
-    parser.add_argument(
-        "--days", type=days, help="first seen at most DAYS days apart, with --by event"
-    )
-
-
-def _groups(options: argparse.Namespace, settings: DedupSettings) -> int:
+def _groups(options: CommandOptions) -> int:
     by_event = options.by == "event"
     for name in ("threshold", "days", "measure"):
         if not by_event and getattr(options, name) is not None:
             raise UsageError(f"--{name} goes with --by event")
     threshold = _EVENT_THRESHOLD if options.threshold is None else options.threshold
-    with open_store(options, settings) as store:
+    with open_store(options) as store:
         found = (
             store.events(
                 threshold, days=options.days, limit=options.limit + 1, measure=options.measure
@@ -342,7 +297,25 @@ COMMANDS = (
         group=HelpGroup.LOOK,
         summary="list stored pages",
         example="--status near --site example.com",
-        add_options=_add_list_options,
+        options=(
+            option(
+                "--status",
+                choices=["new", "exact", "near", "unchanged", "changed", "skipped"],
+                help="where a page stands, or its last verdict",
+            ),
+            option(
+                "--site",
+                type=text,
+                help="host, without www.",
+            ),
+            option(
+                "--since",
+                metavar="TIME",
+                type=time,
+                help="seen since a date or time in ISO 8601 (UTC)",
+            ),
+            limit("pages; all with --json", default=None),
+        ),
         run=_list,
     ),
     Subcommand(
@@ -350,7 +323,18 @@ COMMANDS = (
         group=HelpGroup.LOOK,
         summary="show what is stored of a URL",
         example="https://example.com/article",
-        add_options=_add_show_options,
+        options=(
+            option(
+                "url",
+                metavar="URL",
+                type=text,
+            ),
+            flag("--text", "print the stored main text as well"),
+            flag(
+                "--explain",
+                "show what is compared: shared and differing passages, and what is left out",
+            ),
+        ),
         run=_show,
     ),
     Subcommand(
@@ -358,7 +342,30 @@ COMMANDS = (
         group=HelpGroup.LOOK,
         summary="list originals with their duplicates, or articles on one event",
         example="--by event --threshold 0.1 --days 3",
-        add_options=_add_groups_options,
+        options=(
+            limit("groups"),
+            option(
+                "--by",
+                choices=["duplicates", "event"],
+                default="duplicates",
+                help="duplicates as decided (default), or originals that are a little alike",
+            ),
+            option(
+                "--threshold",
+                type=share,
+                help="minimum resemblance, with --by event (default: 0.1)",
+            ),
+            option(
+                "--measure",
+                choices=SET_MEASURES,
+                help="measure the stored texts, with --by event, instead of estimating resemblance",
+            ),
+            option(
+                "--days",
+                type=days,
+                help="first seen at most DAYS days apart, with --by event",
+            ),
+        ),
         run=_groups,
     ),
 )

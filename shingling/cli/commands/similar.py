@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.exceptions import UsageError
 
 from shingling.console.opening import open_store
-from shingling.console.option_types import add_limit, number, whole_number
+from shingling.console.options import limit, number, option, whole_number
 from shingling.console.output import (
     FOUND,
     NOT_FOUND,
@@ -19,39 +19,18 @@ from shingling.console.output import (
 )
 from shingling.console.subcommand import HelpGroup, Subcommand
 from shingling.errors import ShinglingError
-from shingling.rules.measures import SET_MEASURES, UNIQUE_FROM, UNIQUENESS
+from shingling.rules.defaults import SET_MEASURES, UNIQUE_FROM, UNIQUENESS
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Sequence
 
-    from shingling.plugin.settings import DedupSettings
+    from shingling.console.options import CommandOptions
     from shingling.store import Match, Store, StoredPage
 
 _DEFAULT_THRESHOLD = 0.5
 
 
-def _add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", metavar="URL|FILE|-", help="a stored page, a file, or stdin")
-    parser.add_argument(
-        "--threshold", type=number(1, with_zero=True), help="minimum resemblance (default: 0.5)"
-    )
-    parser.add_argument(
-        "--measure",
-        choices=(*SET_MEASURES, UNIQUENESS),
-        help="of which --threshold is, measured on every stored text; uniqueness is the share of"
-        " the page's shingles that no stored text has (unique: from 0.96)",
-    )
-    parser.add_argument(
-        "--distance",
-        type=whole_number(0),
-        metavar="BITS",
-        help="find pages whose SimHash differs in at most BITS bits, instead of by --threshold",
-    )
-    add_limit(parser, "pages")
-
-
-def _similar(options: argparse.Namespace, settings: DedupSettings) -> int:
+def _similar(options: CommandOptions) -> int:
     measure, threshold, distance = options.measure, options.threshold, options.distance
     for name in ("threshold", "measure"):
         if distance is not None and getattr(options, name) is not None:
@@ -59,7 +38,7 @@ def _similar(options: argparse.Namespace, settings: DedupSettings) -> int:
     is_uniqueness = measure == UNIQUENESS
     if threshold is None:
         threshold = UNIQUE_FROM if is_uniqueness else _DEFAULT_THRESHOLD
-    with open_store(options, settings) as store:
+    with open_store(options) as store:
         bits = store.scheme.simhash.bits
         if distance is not None and distance > bits:
             raise UsageError(f"--distance takes 0 to {bits} bits")
@@ -91,7 +70,7 @@ def _found_by_signature(
     page: StoredPage | None,
     store: Store,
     threshold: float,
-    options: argparse.Namespace,
+    options: CommandOptions,
 ) -> list[Match]:
     from shingling.sketch import sign
 
@@ -107,7 +86,7 @@ def _found_by_signature(
 
 
 def _print_uniqueness(
-    found: Sequence[Match], uniqueness: float, threshold: float, options: argparse.Namespace
+    found: Sequence[Match], uniqueness: float, threshold: float, options: CommandOptions
 ) -> int:
     """Print how unique a page is; the exit status is FOUND for one that is not."""
     is_unique, matches = uniqueness >= threshold, found[: options.limit]
@@ -172,7 +151,32 @@ COMMANDS = (
         group=HelpGroup.LOOK,
         summary="find the stored pages most like a page",
         example="article.html --threshold 0.3",
-        add_options=_add_options,
+        options=(
+            option(
+                "what",
+                metavar="URL|FILE|-",
+                help="a stored page, a file, or stdin",
+            ),
+            option(
+                "--threshold",
+                type=number(1, with_zero=True),
+                help="minimum resemblance (default: 0.5)",
+            ),
+            option(
+                "--measure",
+                choices=(*SET_MEASURES, UNIQUENESS),
+                help="of which --threshold is, measured on every stored text; uniqueness is the"
+                " share of the page's shingles that no stored text has (unique: from 0.96)",
+            ),
+            option(
+                "--distance",
+                type=whole_number(0),
+                metavar="BITS",
+                help="find pages whose SimHash differs in at most BITS bits, instead of by"
+                " --threshold",
+            ),
+            limit("pages"),
+        ),
         run=_similar,
     ),
 )

@@ -15,7 +15,7 @@ from shingling.extraction.pages import Extraction
 from shingling.plugin.items.documents import Document, Kind, Skipped
 from shingling.plugin.items.extracting import DocumentExtractor, detached_task
 from shingling.plugin.items.store_thread import StoreThread
-from shingling.plugin.middleware import SourceMiddleware, is_parse_command
+from shingling.plugin.middleware import BacklogMiddleware, SourceMiddleware, is_parse_command
 from shingling.store import Verdict
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ class Checker:
         self._worker = worker
         middleware = crawler.get_spider_middleware(SourceMiddleware)
         gone = deque[str]() if middleware is None else middleware.gone
+        self._backlog = crawler.get_downloader_middleware(BacklogMiddleware) or BacklogMiddleware()
         self._store = StoreThread(settings, gone)
         self._extractor: DocumentExtractor | None = None
         self._starting: asyncio.Task[DocumentExtractor] | None = None
@@ -118,6 +119,10 @@ class Checker:
         return await asyncio.shield(pages[document.url])
 
     async def _check(self, document: Document, response: Response | None) -> Outcome:
+        with self._backlog.document():
+            return await self._decided(document, response)
+
+    async def _decided(self, document: Document, response: Response | None) -> Outcome:
         async with self._in_turn():
             extractor = await self._started()
             extracted = await extractor.extract(document, response)

@@ -21,7 +21,7 @@ from shingling.extraction.pool import ExtractionPool
 from shingling.plugin.items.documents import Document, Kind, Skipped, identity, is_same_page
 from shingling.rules.defaults import DEFAULT_EXTRACTOR
 from shingling.store import Page, safe_url, site_of
-from shingling.store.queries import page_by_url, pages_by_body
+from shingling.store.known import page_by_url, pages_by_body
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -85,6 +85,9 @@ class DocumentExtractor:
             worker_memory=settings.worker_memory,
         )
         self.pool = ExtractionPool(self._extractor, settings.workers, settings.timeout, first=first)
+        self._reading = asyncio.Lock()  # of bodies in the store
+        self._keys: set[bytes] = set()  # that are read next
+        self._known: dict[bytes, Page] = {}  # that were read last
         self._known_bodies = 0  # pages that did not have to be extracted
         self.main_texts = 0  # that trafilatura was asked for
         self.main_texts_missing = 0  # of these, that it did not give
@@ -215,7 +218,7 @@ class DocumentExtractor:
             page = None
             # Otherwise the check, which needs the database, waits for it or says what is wrong.
             with suppress(StoreError):
-                page = (await self._store.run(partial(pages_by_body, keys=[key]))).get(key)
+                page = await self._page_by_body(key)
             if page is not None and page.signature is not None:
                 self._known_bodies += 1
                 is_kept = (page.url, page.scope) == (safe_url(url), self._scope(url))
@@ -225,6 +228,19 @@ class DocumentExtractor:
         except ExtractionError as error:
             extraction = Extraction(reason=error.reason)
         return Body(extraction, key, is_new=key is not None)
+
+    async def _page_by_body(self, key: bytes) -> Page | None:
+        """Find what was extracted from a body before; keys that come meanwhile are read at once.
+
+        Raises:
+            StoreError: the database failed.
+        """
+        self._keys.add(key)
+        async with self._reading:
+            if key in self._keys:
+                keys, self._keys, self._known = self._keys, set(), {}
+                self._known = await self._store.run(partial(pages_by_body, keys=keys))
+            return self._known.get(key)
 
     async def _with_head(
         self, extraction: Extraction, document: Document, response: Response

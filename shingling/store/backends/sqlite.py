@@ -16,7 +16,7 @@ from sqlalchemy.pool import StaticPool
 
 from shingling.errors import StoreError
 from shingling.store.backends.base import MAX_WAIT_SECONDS, Database, Trouble
-from shingling.store.index.recent import Recent, RecentPostings
+from shingling.store.backends.recent import Recent, RecentPostings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from sqlalchemy import URL, Connection, RowMapping, Table
     from sqlalchemy.exc import DBAPIError
 
-    from shingling.store.backends.base import TextHash
-    from shingling.store.index.postings import Postings
+    from shingling.store.backends.base import Postings, TextHash
 
 _T = TypeVar("_T")
 BUSY_TIMEOUT_SECONDS = 1.0  # of one statement; then Database.write tries again
@@ -35,6 +34,13 @@ _WAL_PAGES = 4096  # between checkpoints; at SQLite's 1000, they cost half the i
 _CACHE_KIB = 8192
 _HASHES_PER_QUERY = (1, 8, 64, 256)
 _SMALLEST_PAGE_BYTES = 512  # of any database
+_OF_A_DAMAGED_SCHEMA = (
+    "malformed database schema",
+    "malformed names",
+    "no such column",
+    "no such table",
+    "has no column",
+)
 _FILES = "files"  # of a connection, in what the pool notes of it
 
 
@@ -210,7 +216,9 @@ class SqliteDatabase(Database):
         """Message with its likely reason: SQLite writes even to a file that is only read."""
         if "codec can't decode" in message:  # in what SQLite says of a damaged schema
             message = "malformed names that are no UTF-8"
-        if "malformed" in message:
+        if any(part in message for part in _OF_A_DAMAGED_SCHEMA):  # there is nothing to read it by
+            return f"damaged ({message}): restore a backup, or use another DEDUP_STORE_URL"
+        if "malformed" in message or "locate column" in message:
             return f"damaged ({message}): run `scrapy dedup check --repair`, or restore a backup"
         if message == "unable to open database file":
             return f"{message}: it, or its folder, cannot be written"

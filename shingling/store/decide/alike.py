@@ -134,9 +134,7 @@ def _most_alike(
         if are_two(row, other, alike.resemblance, batch):
             passed.other_title = True
             return None
-        # On one site, both are alike as a whole as well.
-        is_forged = batch.texts.are_forged(row, other, whole=row.site == other.site)
-        return None if is_forged else alike
+        return alike
 
     minima = [other.minima for other in accepted]
     ranked = nearest(row.minima, minima, following.worth, MAX_CANDIDATES_MEASURED)
@@ -163,8 +161,6 @@ def contained(
         if both is None or both.containment < least:
             continue
         if row.site != other.site and both.a < _LEAST_SHARE * both.b:
-            continue
-        if batch.texts.are_forged(row, other):
             continue
         if both.a > both.b:
             contains = max(contains, (both.containment, other.url), key=itemgetter(0))

@@ -142,29 +142,12 @@ class Texts:
         first, second = self._fingerprints_of(a, whole), self._fingerprints_of(b, whole)
         return None if first is None or second is None else overlap(first, second)
 
-    def are_forged(self, a: Row, b: Row, *, whole: bool = False) -> bool:
-        """Whether two pages only look alike: their fingerprints are the same, their words are not.
-
-        Everyone can make words with the hash of others: words decide, before anything is dropped.
-        """
-        both = self.overlap(a, b, whole=whole)
-        first, second = self._compared(a, whole), self._compared(b, whole)
-        if both is None or first is None or second is None:
-            return False
-        shared = word_shingles(first, self.scheme) & word_shingles(second, self.scheme)
-        return len(shared) < both.shared
-
-    def _compared(self, row: Row, whole: bool) -> str | None:
-        main_text = self.of(row)
-        split = None if whole else self.split(row)
-        if split is not None:
-            return split.compared
-        return None if main_text is None else main_text.text
-
     def _fingerprints_of(self, row: Row, whole: bool) -> Fingerprints | None:
-        compared = self._compared(row, whole)
-        if compared is None:
+        main_text = self.of(row)
+        if main_text is None:
             return None
+        split = None if whole else self.split(row)
+        compared = main_text.text if split is None else split.compared
         name = row.id, whole
         if name not in self._fingerprints or self._fingerprints[name][0] != compared:
             self._fingerprints[name] = compared, fingerprint_set(compared, self.scheme)
@@ -181,16 +164,6 @@ class Texts:
             shingles = shingle_text(main_text.text, self.scheme) if long_enough else None
             self._samples[name] = [] if shingles is None else keys_of_sample(shingles, scope)
         return self._samples[name]
-
-
-def word_shingles(text: str, scheme: Scheme) -> set[tuple[str, ...]]:
-    """Shingles of a text as they are, in place of their fingerprints."""
-    units: list[str] = scheme.canonical.words(text)
-    if scheme.unit != "words":
-        units = [*("" if scheme.unit == "characters" else " ").join(units)]
-    size = min(scheme.shingle_size, len(units))
-    found = zip(*(units[at:] for at in range(size)), strict=False)
-    return {*found} if scheme.ordered else {tuple(sorted(one)) for one in found}
 
 
 def read_texts(

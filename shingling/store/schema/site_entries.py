@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    Blocks = np.ndarray[tuple[int], np.dtype[np.uint64]]
+    Titles = np.ndarray[tuple[int], np.dtype[np.uint32]]
     Entries = np.ndarray[tuple[int], np.dtype[np.void]]  # of `_ENTRY`
 
 MAX_TEMPLATE_BLOCKS = 32_768  # of a site
@@ -24,12 +26,11 @@ TEMPLATE = 0  # in place of a title
 
 _ROWS_READ = 64  # at a time
 _ENTRY = np.dtype([("block", "<u8"), ("title", "<u4")])
-_MAX_RECENT = 128  # blocks in a dict, from which on they are put into the arrays
 _BLOCKS_A_SITE = 64  # that a site is counted with besides its own, for what it takes
 
 
 class KnownSite:
-    """What is stored of a site: the title of each block, in sorted arrays and a small dict.
+    """What is stored of a site: the title of each block, in sorted arrays.
 
     Args:
         rows: of the table `site_blocks`, oldest first.
@@ -41,9 +42,15 @@ class KnownSite:
     def __init__(self, rows: Sequence[tuple[int, bytes]] = ()) -> None:
         self.rows = [row_id for row_id, _ in rows]
         entries = merge_entries(raw for _, raw in rows)
-        order = np.argsort(entries["block"])
-        self._blocks, self._titles = entries["block"][order], entries["title"][order]
-        self._recent: dict[int, int] = {}
+        self._hold(entries["block"], entries["title"])
+
+    def _hold(self, blocks: Blocks, titles: Titles) -> None:
+        """Hold entries, of which the last one counts where a block has two."""
+        order = np.argsort(blocks, kind="stable")
+        ordered = blocks[order]
+        is_last = np.ones(len(order), np.bool_)
+        np.not_equal(ordered[1:], ordered[:-1], out=is_last[:-1])
+        self._blocks, self._titles = ordered[is_last], titles[order[is_last]]
 
     @property
     def stamp(self) -> tuple[int, int]:
@@ -57,37 +64,24 @@ class KnownSite:
 
     def titles(self, blocks: Sequence[int]) -> list[int | None]:
         """Title that each block is stored with, or None."""
-        recent = self._recent
-        found = [recent.get(block) for block in blocks]
+        found: list[int | None] = [None] * len(blocks)
         if len(self._blocks):
             wanted = np.array(blocks, dtype=np.uint64)
             places = np.minimum(self._blocks.searchsorted(wanted), len(self._blocks) - 1)
             there = (self._blocks[places] == wanted).nonzero()[0]
             titles = self._titles[places[there]]
             for at, title in zip(there.tolist(), titles.tolist(), strict=True):
-                if found[at] is None:
-                    found[at] = title
+                found[at] = title
         return found
 
     def add(self, learned: dict[int, int], rows: Sequence[int]) -> None:
         """Add what was learned, and is stored now, in rows with these ids."""
         self.rows = [*rows]
-        self._recent.update(learned)
-        if len(self._recent) < _MAX_RECENT:
-            return
-        count = len(self._recent)
-        blocks = np.fromiter(self._recent, np.uint64, count)
-        titles = np.fromiter(self._recent.values(), np.uint32, count)
-        order = np.argsort(blocks)
-        blocks, titles = blocks[order], titles[order]
-        places = self._blocks.searchsorted(blocks)
-        is_known = np.zeros(count, np.bool_)
-        inside = places < len(self._blocks)
-        is_known[inside] = self._blocks[places[inside]] == blocks[inside]
-        self._titles[places[is_known]] = titles[is_known]
-        self._blocks = np.insert(self._blocks, places[~is_known], blocks[~is_known])
-        self._titles = np.insert(self._titles, places[~is_known], titles[~is_known])
-        self._recent = {}
+        if learned:
+            blocks = np.fromiter(learned, np.uint64, len(learned))
+            titles = np.fromiter(learned.values(), np.uint32, len(learned))
+            joined = np.concatenate((self._blocks, blocks))
+            self._hold(joined, np.concatenate((self._titles, titles)))
 
 
 def pack_entries(entries: dict[int, int]) -> bytes:

@@ -15,7 +15,7 @@ from shingling.errors import ExtractionError
 from shingling.extraction.extractors import find_extractor
 from shingling.extraction.pages import Extraction, Fetched, PageExtractor
 from shingling.extraction.pool import ExtractionPool
-from shingling.extraction.processes import WatchedWorker, Worker
+from shingling.extraction.processes import Worker
 from shingling.sketch import Scheme
 from tests.bulk.collections import read_lines, write_lines
 from tests.hostile.bombs import BOMBS
@@ -58,10 +58,10 @@ def extract_all(work: PageExtractor, bodies: Sequence[Any]) -> list[Extraction |
 
 @pytest.mark.parametrize("memory", [MEMORY, 0])
 def test_a_worker_has_the_limit(memory: int) -> None:
-    watched, worker = WatchedWorker(extractor(memory=memory), 60), Worker()
-    watched.start(worker)
+    worker = Worker()
+    worker.start(extractor(memory=memory))
     limits = Path(f"/proc/{worker._process.pid}/limits").read_text()
-    watched.end()
+    worker.end()
     (line,) = (line for line in limits.splitlines() if line.startswith("Max data size"))
     assert line.split()[3] == (str(memory) if memory else "unlimited")
 

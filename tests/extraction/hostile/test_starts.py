@@ -16,7 +16,7 @@ from shingling.errors import BulkError
 from shingling.extraction import processes
 from shingling.extraction.pages import Fetched, PageExtractor
 from shingling.extraction.pool import ExtractionPool, start_worker
-from shingling.extraction.processes import WatchedWorker, Worker, WorkerTimeoutError
+from shingling.extraction.processes import Worker, WorkerTimeoutError
 from shingling.sketch import Scheme
 from tests.bulk.collections import write_lines
 from tests.support.crawls import LIST_SPIDER, Crawling, Project, items, listed, stats
@@ -48,7 +48,7 @@ if is_to_stop():
 """
 SOONER = """
 from shingling.extraction import processes
-processes.MAX_START_SECONDS = 5.0
+processes.MAX_START_SECONDS = 1.0
 """
 ARTICLES = [article(number) for number in range(4)]
 
@@ -84,26 +84,23 @@ def stopped_worker() -> Worker:
     return worker
 
 
-@pytest.mark.parametrize("kind", ["stops", "hangs"])
 def test_a_worker_that_does_not_get_ready_is_ended(
-    kind: str, starts: Callable[[str], None]
+    starts: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    starts(kind)
-    watched = WatchedWorker(PageExtractor(Scheme()), 600)
+    monkeypatch.setattr(processes, "MAX_START_SECONDS", 0.5)
+    starts("hangs")
     worker = Worker()
     began = time.monotonic()
     with pytest.raises(WorkerTimeoutError):
-        watched.start(worker)
+        worker.start(PageExtractor(Scheme()))
     assert time.monotonic() - began < 30
     assert worker.is_dead
-    watched.end()
 
 
-def test_a_worker_that_takes_no_message_is_ended() -> None:
-    watched = WatchedWorker("more than a pipe holds " * 10_000, 600)  # type: ignore[arg-type]
+def test_a_worker_that_takes_no_message_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "MAX_START_SECONDS", 0.5)
     with pytest.raises(WorkerTimeoutError):
-        watched.start(stopped_worker())
-    watched.end()
+        stopped_worker().start("more than a pipe holds " * 10_000)  # type: ignore[arg-type]
 
 
 def test_a_worker_may_be_stopped_before_the_pool_is_made() -> None:
@@ -117,9 +114,8 @@ def test_a_worker_may_be_stopped_before_the_pool_is_made() -> None:
     assert asyncio.run(asyncio.wait_for(extract(), 60)) == ARTICLES[0]
 
 
-@pytest.mark.parametrize(("kind", "times"), [("stops", "once"), ("hangs", "always")])
 def test_a_crawl_ends_though_its_workers_do_not_get_ready(
-    tmp_path: Path, kind: str, times: str, environment: dict[str, str]
+    tmp_path: Path, environment: dict[str, str]
 ) -> None:
     project = Project(tmp_path / "project", LIST_SPIDER + SOONER)
     with serving({f"/{at}": page(text) for at, text in enumerate(ARTICLES)}) as server:
@@ -127,7 +123,7 @@ def test_a_crawl_ends_though_its_workers_do_not_get_ready(
             project.folder,
             *listed(project.folder, {str(at): f"{server.url}/{at}" for at in range(4)}),
             *("-s", "DEDUP_ACTION=tag", "-s", "DEDUP_WORKERS=2"),
-            environment={**environment, "STARTS": f"{kind} {times}"},
+            environment={**environment, "STARTS": "hangs always"},
         )
         assert crawling.wait(120) == 0, crawling.log
     assert "Traceback" not in crawling.log

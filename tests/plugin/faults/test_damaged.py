@@ -4,27 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 from shingling import Store
 from tests.plugin.faults.test_database import crawl, make_pages, results, said, verdicts
 from tests.support.crawls import stats
 from tests.support.invariants import verify
 from tests.support.serving import Answer, serving
-from tests.support.stores import ENDINGS, execute, is_postgres, place_of, rows_of, url_of
+from tests.support.stores import execute, rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 NUMBER = 15  # pages: five times a page, its copy, and one that is nearly the same
-FIRST, OTHER_GROUP, ALL_OF_A_GROUP = 1, 4, (13, 14, 15)  # ids
-
-
-@pytest.fixture(params=ENDINGS)
-def file(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
-    """Where a store can be made, in each database."""
-    yield from place_of(request, tmp_path)
 
 
 def titled_pages() -> dict[str, Answer]:
@@ -37,24 +27,25 @@ def titled_pages() -> dict[str, Answer]:
 
 def damage(file: Path) -> None:
     """Damage two signatures, a text and a whole group."""
-    cut = "substring" if is_postgres(file) else "substr"
     execute(
         file,
-        f"UPDATE pages SET minima = {cut}(minima, 1, 300) WHERE id IN ({FIRST}, 8)",  # noqa: S608
-        f"UPDATE texts SET zlib = {cut}(zlib, 1, 60) WHERE page_id = {OTHER_GROUP}",  # noqa: S608
-        f"UPDATE pages SET text_hash = {cut}(text_hash, 1, 5) WHERE id IN {ALL_OF_A_GROUP}",  # noqa: S608
+        "UPDATE pages SET minima = substr(minima, 1, 300) WHERE id IN (1, 8)",
+        "UPDATE texts SET zlib = substr(zlib, 1, 60) WHERE page_id = 4",
+        "UPDATE pages SET text_hash = substr(text_hash, 1, 5) WHERE id IN (13, 14, 15)",
     )
 
 
 def test_a_crawl_over_damaged_rows_is_right_about_the_others_and_stores_them_anew(
-    file: Path,
+    tmp_path: Path,
 ) -> None:
+    file = tmp_path / "dedup.db"
+    url = f"sqlite:///{file}"
     answers = titled_pages()
     folders = [file.with_name(name) for name in ("first", "second", "third")]
     with serving(answers) as former, serving(answers) as server:
         for folder in folders:
             folder.mkdir()
-        first = crawl(folders[0], former, url_of(file), delay=0)
+        first = crawl(folders[0], former, url, delay=0)
         assert first.wait() == 0, first.log
         assert "dedup/damaged" not in stats(first.log)
         ids = {url: page_id for page_id, url in rows_of(file, "SELECT id, url FROM pages")}
@@ -62,9 +53,9 @@ def test_a_crawl_over_damaged_rows_is_right_about_the_others_and_stores_them_ane
         assert [ids[url] for url in paths] == [*range(1, NUMBER + 1)]
         damage(file)
 
-        second = crawl(folders[1], server, url_of(file), delay=0)
+        second = crawl(folders[1], server, url, delay=0)
         assert second.wait() == 0, second.log
-        third = crawl(folders[2], former, url_of(file), delay=0)
+        third = crawl(folders[2], former, url, delay=0)
         assert third.wait() == 0, third.log
 
         found = [verdicts(folders[1])[server.url + path] for path in answers]
@@ -89,7 +80,7 @@ def test_a_crawl_over_damaged_rows_is_right_about_the_others_and_stores_them_ane
     # Without its signature, an original has changed; it stays the original of its copies.
     assert again.pop(paths[0])["status"] == "changed"
     assert {result["status"] for result in again.values()} <= {"unchanged", "exact", "near"}
-    with Store.open(url_of(file)) as store:
+    with Store.open(url) as store:
         found_by_check = store.admin.check()
         assert (found_by_check.found["page"], found_by_check.found["text"]) == (0, 0)
         assert store.admin.check(repair=True).is_mended

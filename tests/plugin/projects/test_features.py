@@ -37,20 +37,6 @@ def site() -> Iterator[str]:
         yield server.url
 
 
-def test_files_of_the_unique_items_are_downloaded_and_recorded(
-    project: Projects, site: str
-) -> None:
-    reports = project("files")
-    crawl = reports.crawl("reports", site)
-    assert values(crawl.items, "headline") == HEADLINES
-    assert crawl.stat("dedup/near") == "2"
-    for item in crawl.items:
-        (file,) = item["files"]
-        assert file["url"] == item["file_urls"][0]
-        assert (reports.folder / "stored" / file["path"]).read_bytes().startswith(b"File ")
-    assert not warnings_in(crawl)
-
-
 def test_files_of_duplicates_are_not_downloaded_where_the_pipeline_of_files_comes_later(
     project: Projects, site: str
 ) -> None:
@@ -118,22 +104,11 @@ def two_papers() -> Iterator[str]:
         yield server.url
 
 
-def test_a_spider_drops_what_another_spider_has_found_before(
+def test_of_two_spiders_in_one_process_one_yields_what_both_find(
     project: Projects, two_papers: str
 ) -> None:
     papers = project("two_spiders")
-    for name in ("morning", "evening"):
-        papers.scrapy("crawl", name, "-a", f"site={two_papers}")
-    assert values(papers.items("morning.jsonl"), "headline") == HEADLINES[:3]
-    assert values(papers.items("evening.jsonl"), "headline") == HEADLINES[3:4]
-
-
-@pytest.mark.parametrize("process", ["CrawlerProcess", "AsyncCrawlerProcess"])
-def test_of_two_spiders_in_one_process_one_yields_what_both_find(
-    project: Projects, two_papers: str, process: str
-) -> None:
-    papers = project("two_spiders")
-    papers.python("together.py", two_papers, process)
+    papers.python("together.py", two_papers)
     items = papers.items("morning.jsonl") + papers.items("evening.jsonl")
     assert values(items, "headline") == HEADLINES[:4]
 
@@ -151,12 +126,4 @@ def test_a_script_without_a_guard_and_without_a_project_drops_duplicates(
     assert crawl.stat("dedup/near") == "2"
     assert "worker processes" in crawl.log
     assert "dedup.db" in scripts.files()
-    assert not warnings_in(crawl)
-
-
-def test_items_of_page_objects_are_dropped_for_their_own_page(project: Projects, site: str) -> None:
-    crawl = project("poet").crawl("articles", site)
-    assert values(crawl.items, "headline") == HEADLINES
-    assert {item["dedup"]["status"] for item in crawl.items} == {"new"}
-    assert crawl.stat("dedup/near") == "2"
     assert not warnings_in(crawl)

@@ -131,17 +131,6 @@ def magazine() -> Iterator[str]:
         yield site.url
 
 
-def test_an_article_its_author_and_its_images_are_kept_whatever_their_page_is(
-    project: Projects, magazine: str
-) -> None:
-    crawl = project("magazine").crawl("magazine", magazine)
-    assert len({item["url"] for item in crawl.items}) == 15
-    assert len(crawl.items) == 15
-    assert crawl.stat("dedup/new") == "2"
-    assert crawl.stat("dedup/near") == "1"
-    assert len(warnings_in(crawl)) == 1
-
-
 def test_an_article_with_the_text_of_another_is_dropped_and_its_author_and_images_stay(
     project: Projects, magazine: str
 ) -> None:
@@ -224,19 +213,6 @@ def test_articles_of_an_api_are_compared_by_their_texts(project: Projects, api: 
     assert not warnings_in(crawl)
 
 
-def test_articles_of_an_api_without_a_text_field_are_kept_and_the_log_says_what_to_do(
-    project: Projects, api: str
-) -> None:
-    crawl = project("api").crawl("untexted", api)
-    assert len(crawl.items) == 6
-    assert crawl.stat("dedup/dropped") is None
-    assert crawl.stat("dedup/skipped/not_html") == "2"
-    assert any(
-        "6 of 6 items (not_html)" in warning and "DEDUP_TEXT_FIELD" in warning
-        for warning in warnings_in(crawl)
-    )
-
-
 # Items of all classes.
 
 CLASSES = ("pydantic", "attrs_", "dataclass_", "item", "plain", "loaded")
@@ -267,7 +243,7 @@ def came_of(items: Iterable[dict[str, Any]], site: str) -> dict[str, list[str]]:
     return {name: sorted(kinds[name]) for name in sorted(kinds)}
 
 
-@pytest.mark.parametrize("spider", ["articles", "replaced", "copied"])
+@pytest.mark.parametrize("spider", ["replaced", "copied"])
 def test_items_of_every_class_are_dropped_for_their_own_page(
     project: Projects, classes: str, spider: str
 ) -> None:
@@ -303,19 +279,6 @@ def test_items_of_every_class_that_has_the_field_are_tagged_and_the_others_kept(
 # Teasers of nine words under `text`.
 
 
-def test_one_teaser_on_four_pages_makes_none_of_them_a_duplicate(project: Projects) -> None:
-    teaser = '<meta name="description" content="Read here what you need to know about it."></head>'
-    pages = {
-        f"/article/{number}": html(article(number), f"Story {number}").replace("</head>", teaser)
-        for number in range(4)
-    }
-    with serving(linked(pages)) as site:
-        crawl = project("teasers").crawl("teasers", site.url)
-    assert {item["text"] for item in crawl.items} == {"Read here what you need to know about it."}
-    assert values(crawl.items, "title") == [f"Story {number}" for number in range(4)]
-    assert crawl.stat("dedup/dropped") is None
-
-
 # A single-page application: all pages have the same words, and the data is in a script.
 
 
@@ -339,19 +302,3 @@ def test_products_that_a_page_has_in_a_script_are_kept_though_its_words_are_thos
 
 
 # A pipeline behind this one that drops what is not complete.
-
-
-def test_an_item_is_kept_where_a_later_pipeline_has_dropped_the_one_that_it_is_like(
-    project: Projects,
-) -> None:
-    price = '<meta name="price" content="9.50"></head>'
-    sold_out = html(article(1), "A table").replace("</article>", links(["/a", "/b"]) + "</article>")
-    pages = {
-        "/sold-out": sold_out,
-        "/a": html(edited(article(1)), "A table").replace("</head>", price),
-        "/b": html(article(2), "A chair").replace("</head>", price),
-    }
-    with serving(pages) as site:
-        crawl = project("validated").crawl("products", site.url)
-    assert crawl.stat("item_dropped_reasons_count/DropItem") == "1"
-    assert values(crawl.items, "name") == ["A chair", "A table"]

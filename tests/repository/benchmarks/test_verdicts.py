@@ -27,7 +27,7 @@ from tests.support.pages import article, html
 
 pytest.importorskip("fastwarc")
 
-from benchmarks.verdicts import crawl, rebuild
+from benchmarks.verdicts import crawl
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,7 +84,7 @@ def test_scores_are_of_all_pages_and_of_every_group() -> None:
     assert tallies[ALL].recall == 0.5
     assert tallies[ALL].f1 == pytest.approx(4 / 7)
     assert tallies[EVEN].f1 == 0
-    assert Tally(1, 0, 0, 0, 0).as_dict()["f1"] is None
+    assert Tally(1, 0, 0, 0, 0).f1 is None
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def small(tmp_path: Path) -> Path:
     return folder.parent
 
 
-def test_small_pages_are_crawled_and_decided_again(tmp_path: Path, small: Path) -> None:
+def test_small_pages_are_crawled(tmp_path: Path, small: Path) -> None:
     pages = labelled_pages(small, "waddle", 3)
     assert [page.file for page in pages] == _FILES[:3]
     warc, store = tmp_path / "pages.warc.gz", tmp_path / "store.db"
@@ -117,8 +117,4 @@ def test_small_pages_are_crawled_and_decided_again(tmp_path: Path, small: Path) 
     run = crawl(warc, pages, store, "-s", "DEDUP_WORKERS=0")
 
     assert run.flags == {2: 0}
-    assert (run.measured[2] or 0) > 0.9
     assert run.seconds > 0
-    again = rebuild(run, pages, store)
-    assert again.flags == {2: 0}
-    assert again.measured[2] == pytest.approx(run.measured[2], abs=1e-4)

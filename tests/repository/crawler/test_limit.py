@@ -106,19 +106,6 @@ def test_what_is_no_page_gives_its_place_to_another_one(tmp_path: Path, spider: 
     assert asked_of(site, "refused") == []
 
 
-def test_a_site_with_fewer_pages_is_crawled_to_its_end(tmp_path: Path) -> None:
-    with manual(faults=True) as site:
-        found = crawl(tmp_path, "site", "-a", f"url={site.url}/0", "-a", f"limit={PAGES}")
-    assert PAGES / 2 < len(found.items) == len(asked_of(site, "page")) < PAGES
-    assert found.stat("finish_reason") == "finished"
-
-
-def test_a_sitemap_is_followed_in_its_order(tmp_path: Path) -> None:
-    with manual() as site:
-        crawl(tmp_path, "sitemap", "-a", f"url={site.url}/map.xml", "-a", "limit=30")
-    assert {f"/{number}" for number in range(30)} == set(asked_of(site))
-
-
 def test_with_a_jobdir_each_crawl_goes_on_for_as_many_pages_again(tmp_path: Path) -> None:
     job = ("-s", f"JOBDIR={tmp_path / 'job'}")
     with manual() as site:

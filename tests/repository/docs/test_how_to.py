@@ -197,7 +197,6 @@ _ELSEWHERE = (
     "prune",
     "dedup rules",
     "idf",
-    "method simhash",
 )
 
 EXAMPLES = {

@@ -184,7 +184,7 @@ WRITER = """
 import sys
 from shingling import Store
 from tests.store.backends.test_atomic import some_pages
-pages = some_pages(400)
+pages = some_pages(280)
 with Store.open(sys.argv[1]) as store:
     for start in range(0, len(pages), 8):
         store.check(pages[start : start + 8])
@@ -206,11 +206,11 @@ def settle(file: Path) -> None:
 
 def test_a_killed_crawl_started_again_ends_with_the_same_store(file: Path) -> None:
     killed, whole = file.with_stem("killed"), file.with_stem("whole")
-    pages = some_pages(400)
+    pages = some_pages(280)
     with Store.open(url_of(whole)) as store:
         for start in range(0, len(pages), 8):
             store.check(pages[start : start + 8])
-    for lines in (2, 20):
+    for lines in (2, 12):
         child = run_child(WRITER, url_of(killed))
         assert child.stdout is not None
         for _ in range(lines):

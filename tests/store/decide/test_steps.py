@@ -41,23 +41,12 @@ def one(store: Store, url: str, main_text: str | None, rules: Rules | None = Non
 def test_a_page_without_words_is_skipped_and_not_stored(
     store: Store, main_text: str | None
 ) -> None:
+    [told] = store.check([Page("a", main_text, reason="not_html")])
+    assert (told.status, told.reason) == ("skipped", "not_html")
     verdict = one(store, "a", main_text)
     assert (verdict.status, verdict.reason) == ("skipped", "no_main_text")
     assert (verdict.page_id, verdict.original, verdict.resemblance) == (None, None, None)
     assert list(store.pages()) == []
-
-
-def test_the_reason_why_there_is_no_text_is_repeated(store: Store) -> None:
-    [verdict] = store.check([Page("a", None, reason="not_html")])
-    assert (verdict.status, verdict.reason) == ("skipped", "not_html")
-
-
-def test_a_known_page_fetched_without_text_stays_as_it_was(store: Store) -> None:
-    one(store, "a", A)
-    before = list(store.pages())
-    assert one(store, "a", None).status == "skipped"
-    assert list(store.pages()) == before
-    assert one(store, "a", A).status == "unchanged"
 
 
 # The URL is known
@@ -135,7 +124,7 @@ def test_short_texts_with_other_symbols_are_no_duplicates(store: Store) -> None:
 
 
 @both_databases
-def test_a_batch_of_three_thousand_pages_is_decided(store: Store) -> None:
+def test_a_batch_of_twelve_hundred_pages_is_decided(store: Store) -> None:
     signature, random_ = sign(A), np.random.default_rng(1)
     pages = [
         Page(
@@ -146,11 +135,11 @@ def test_a_batch_of_three_thousand_pages_is_decided(store: Store) -> None:
                 text_hash=random_.bytes(16),
             ),
         )
-        for at in range(3000)
+        for at in range(1200)
     ]
     assert {verdict.status for verdict in store.check(pages)} == {"new"}
     assert {verdict.status for verdict in store.check(pages)} == {"unchanged"}
-    assert store.status().originals == 3000
+    assert store.status().originals == 1200
 
 
 def test_a_short_page_that_is_promoted_stands_as_skipped(store: Store) -> None:
@@ -173,16 +162,6 @@ def test_a_near_duplicate_is_estimated_from_minima_unless_both_texts_are_stored(
     assert likeness != jaccard(A, NEAR)
     assert (verdict.status, verdict.resemblance) == ("near", likeness)
     assert verdict.containment == pytest.approx(2 * likeness / (1 + likeness))
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_of_originals_that_are_equally_alike_the_oldest_wins(store: Store, seed: int) -> None:
-    page = words(seed)
-    old = text([*page[:20], "x", *page[21:40], "y", *page[41:]])
-    young = text([*page[:60], "x", *page[61:80], "y", *page[81:]])
-    assert jaccard(old, text(page)) == jaccard(young, text(page))
-    store.check([Page("old", old), Page("young", young)])
-    assert one(store, "page", text(page)).original == "old"
 
 
 @pytest.mark.parametrize(("equal", "status"), [(68, "near"), (67, "new")])
@@ -218,17 +197,17 @@ def verdicts_on(store: Store, pairs: list[tuple[str, str, float]]) -> list[Verdi
 
 
 def test_a_pair_just_under_the_threshold_is_never_near(store: Store) -> None:
-    pairs = around(0.78, 0.8, 300)
+    pairs = around(0.78, 0.8, 200)
     assert max(resemblance for _, _, resemblance in pairs) > 0.798
     verdicts = verdicts_on(store, pairs)
     assert {verdict.status for verdict in verdicts} == {"new"}
     close = [sign(a).minima == sign(b).minima for a, b, _ in pairs]
-    assert sum(equal.mean() >= 0.8 for equal in close) > 50, "estimates alone would err"
-    assert sum(verdict.candidates for verdict in verdicts) > 250
+    assert sum(equal.mean() >= 0.8 for equal in close) > 33, "estimates alone would err"
+    assert sum(verdict.candidates for verdict in verdicts) > 166
 
 
 def test_of_pairs_at_or_above_the_threshold_at_least_95_percent_are_near(store: Store) -> None:
-    pairs = around(0.8, 0.82, 400)
+    pairs = around(0.8, 0.82, 200)
     near = 0
     for at, verdict in enumerate(verdicts_on(store, pairs)):
         if verdict.status == "near":

@@ -90,11 +90,7 @@ def test_a_site_whose_pages_all_have_one_title_is_decided_by_its_texts(store: St
 NUMBERED = [
     ("Chapter 43. Boost.Units", "Chapter 42. Boost.Units"),
     ("2.5 Memory and Disk", "2.6 Memory and Disk"),
-    ("IV. The island", "V. The island"),
-    ("Appendix B. Licences", "Appendix C. Licences"),
-    ("Figure 3-2: The map", "Figure 4-1: The map"),
     ("Kapitel 4: Der Weg", "Der Weg"),
-    ("Labeling", "Labelling"),
     ("E-mail settings", "Email settings"),
 ]
 

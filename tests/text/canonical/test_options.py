@@ -40,30 +40,18 @@ def test_a_canonicaliser_is_a_value() -> None:
     [
         ("language", "", "auto"),
         ("language", "EN", "auto"),
-        ("language", "en-GB", "auto"),
-        ("language", "e", "auto"),
         ("language", "engl", "auto"),
         ("language", "en\n", "auto"),
-        ("language", "éé", "auto"),
         ("language", None, "auto"),
-        ("language", b"en", "auto"),
         ("markup", 1, "true or false"),
-        ("markup", "yes", "true or false"),
         ("keep_case", None, "true or false"),
-        ("keep_punctuation", 0, "true or false"),
         ("stop_words", "en", "true, false, short, long, a list of words"),
-        ("nouns", [], "true or false"),
-        ("lemmas", True, "none or simplemma or pymorphy3"),
         ("lemmas", "Simplemma", "none or simplemma or pymorphy3"),
-        ("lemmas", None, "none or simplemma or pymorphy3"),
         ("lemmas", ["none"], "none or simplemma or pymorphy3"),
         ("chinese", "sudachipy", "characters or jieba or rjieba"),
         ("japanese", "jieba", "characters or sudachipy or budoux"),
         ("drop", "adjectives", ", ".join(PARTS_OF_SPEECH)),
-        ("drop", ("nouns",), ", ".join(PARTS_OF_SPEECH)),
         ("drop", [["adjectives"]], ", ".join(PARTS_OF_SPEECH)),
-        ("drop", {"adjectives"}, ", ".join(PARTS_OF_SPEECH)),
-        ("drop", None, ", ".join(PARTS_OF_SPEECH)),
     ],
 )
 def test_a_value_not_accepted_is_an_error_that_tells_option_value_and_choices(
@@ -101,13 +89,10 @@ print(sorted(set({PACKS!r}) & (set(sys.modules) - before)))
         ("stopwordsiso", {"language": "en", "stop_words": "long"}, "languages"),
         ("snowballstemmer", {"language": "en", "stem": True}, "languages"),
         ("simplemma", {"language": "en", "lemmas": "simplemma"}, "languages"),
-        ("simplemma", {"language": "en", "lemmas": "pymorphy3"}, "languages"),
         ("simplemma", {"lemmas": "pymorphy3"}, "languages"),
         ("HanTa", {"language": "de", "nouns": True}, "tagger"),
         ("HanTa", {"drop": ("adjectives",)}, "tagger"),
         ("pymorphy3", {"language": "ru", "nouns": True}, "russian"),
-        ("pymorphy3", {"language": "ru", "lemmas": "pymorphy3"}, "russian"),
-        ("pymorphy3", {"drop": ("adjectives",)}, "russian"),
         ("pymorphy3", {"lemmas": "pymorphy3"}, "russian"),
         ("jieba", {"language": "zh", "chinese": "jieba"}, "chinese"),
         ("rjieba", {"chinese": "rjieba"}, "chinese"),
@@ -363,9 +348,9 @@ def test_references_to_numbers_that_no_character_has_are_no_error() -> None:
 )
 def test_the_time_for_markup_is_linear_whatever_is_in_it(piece: str) -> None:
     started = time.perf_counter()
-    Canonicaliser(markup=True).words(piece * (1_000_000 // len(piece)))
+    Canonicaliser(markup=True).words(piece * (300_000 // len(piece)))
 
-    assert time.perf_counter() - started < 10
+    assert time.perf_counter() - started < 3
 
 
 @pytest.mark.parametrize("pack", ["jieba", "rjieba"])
@@ -412,9 +397,7 @@ def test_stop_words_of_chinese_may_have_several_letters_where_words_do() -> None
 @pytest.mark.parametrize(
     ("language", "pack", "letters"),
     [
-        ("zh", "jieba", "清华大学"),
         ("zh", "rjieba", "清华大学"),
-        ("ja", "sudachipy", "東京都へ"),
         ("ja", "budoux", "東京都へ"),
         ("zh", "jieba", "璁"),
         ("ja", "sudachipy", "ー"),

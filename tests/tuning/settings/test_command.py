@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import io
 import json
 import sys
@@ -13,6 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from shingling.console.options import CommandOptions
 from shingling.errors import SchemeError, TuningError
 from shingling.rules.rules import Rules
 from shingling.sketch import Idf, Scheme, sign
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from shingling.tuning.report import Report
 
 
-def options(**given: Any) -> argparse.Namespace:
-    return argparse.Namespace(
+def options(**given: Any) -> CommandOptions:
+    return CommandOptions(
         **{"pairs": None, "plot": None, "idf": None, "folds": 5, "json": False, **given}
     )
 
@@ -183,15 +183,6 @@ def test_a_picture_may_be_png_or_pdf_and_of_simhash(report: Report, tmp_path: Pa
 def test_a_picture_of_another_kind_is_refused_before_the_work(name: str) -> None:
     with pytest.raises(TuningError, match=r"^a picture is .svg, .png, .pdf: "):
         tune(options(pairs="not there", plot=name), None, DEFAULT, Rules())
-
-
-def test_without_matplotlib_the_message_says_what_to_install(
-    report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(TuningError) as error:
-        plot(report, tmp_path / "out.svg")
-    assert str(error.value) == ("the picture needs matplotlib: pip install matplotlib (extra plot)")
 
 
 def lines(*changes: dict[str, Any] | str) -> BytesIO:

@@ -9,6 +9,7 @@ import pytest
 
 import shingling.store.decide.check
 import shingling.store.schema.site_entries
+import shingling.store.templates
 from shingling import Page, Rules, Store
 from shingling.errors import StoreError
 from shingling.store.decide.write import write_batch
@@ -312,33 +313,23 @@ def test_a_batch_that_is_rolled_back_teaches_nothing(store: Store, file: Path) -
 
 
 @both_databases
-def test_rows_of_a_site_are_merged(store: Store, file: Path) -> None:
-    rows = [
-        len(blocks_of(file, "a.example"))
-        for checked in pages_of(A, 140, footer(A))
-        if check(store, [checked])
-    ]
-    assert max(rows) == 64
-    assert rows.count(1) == 3
-    assert sum(blocks_of(file, "a.example")) < 140 * 9
-    walls = [page(f"{A}wall{at}", footer(A), title=headline(f"w {at}")) for at in range(2)]
-    assert said(check(store, walls)) == [TEMPLATE] * 2
-
-
-def test_a_site_has_so_many_blocks_at_most(
+def test_rows_of_a_site_are_merged_and_have_so_many_blocks_at_most(
     store: Store, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(shingling.store.templates, "_MAX_ROWS", 8)
     monkeypatch.setattr(shingling.store.schema.site_entries, "MAX_TEMPLATE_BLOCKS", 10)
     monkeypatch.setattr(shingling.store.schema.site_entries, "MAX_OTHER_BLOCKS", 20)
-    fewest = []
-    for at in range(140):
+    rows, merged = [], []
+    for at in range(40):
         around = lines(f"seen twice {at // 2}", 2)
         check(store, [page(f"{A}{at}", article(f"{at}"), around, title=headline(f"{at}"))])
-        rows = blocks_of(file, "a.example")
-        fewest += rows if len(rows) == 1 else []
-    assert fewest[0] <= 9
-    assert max(fewest) == 30
-    assert len(fewest) == 3
+        blocks = blocks_of(file, "a.example")
+        rows.append(len(blocks))
+        merged += blocks if len(blocks) == 1 else []
+    assert max(rows) == 8
+    assert merged[0] <= 9
+    assert max(merged) == 30
+    assert len(merged) == 5
     assert check(store, pages_of(A + "more/", 2, footer(A)))[1].template
 
 

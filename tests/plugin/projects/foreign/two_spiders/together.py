@@ -1,12 +1,11 @@
-"""Both spiders in one process: `python together.py SITE CLASS`."""
+"""Both spiders in one process: `python together.py SITE`."""
 
 import sys
 
-from scrapy import crawler
+from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.utils.project import get_project_settings
 
-site, process_class = sys.argv[1:]
-process = getattr(crawler, process_class)(get_project_settings())
-process.crawl("morning", site=site)
-process.crawl("evening", site=site)
+process = AsyncCrawlerProcess(get_project_settings())
+for spider in ("morning", "evening"):
+    process.crawl(spider, site=sys.argv[1])
 process.start()

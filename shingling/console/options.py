@@ -1,19 +1,62 @@
-"""Types of options: what argparse reads a value with, and refuses in one line."""
+"""Options of commands, and the types by which argparse reads values or refuses them in one line."""
 
 from __future__ import annotations
 
 import math
-from argparse import ArgumentTypeError
+from argparse import ArgumentTypeError, Namespace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser
     from collections.abc import Callable
+
+    from shingling.plugin.settings import DedupSettings
 
 MAX_WHOLE_NUMBER = 2**31 - 1
 MAX_DAYS = 1_000_000
 DEFAULT_LIMIT = 20
+
+
+class CommandOptions(Namespace):
+    """What a command is given: the settings of the project, and a value for each of its options."""
+
+    settings: DedupSettings
+    store: str | None
+    json: bool
+
+
+ONLY_ONE = "only one"
+"""Group of options of which one may be given."""
+
+
+class Option(NamedTuple):
+    """An option of a command, or an argument without a name.
+
+    Args:
+        names: as they are typed.
+        how: keywords of `ArgumentParser.add_argument`.
+        group: title of the options that it is listed with, or `ONLY_ONE`; "" for most options.
+    """
+
+    names: tuple[str, ...]
+    how: dict[str, Any]
+    group: str
+
+
+def option(*names: str, group: str = "", **how: Any) -> Option:
+    """Declare an option with the keywords of `ArgumentParser.add_argument`."""
+    return Option(names, how, group)
+
+
+def flag(name: str, shown: str, group: str = "") -> Option:
+    """Declare an option that is given or not.
+
+    Args:
+        name: as it is typed.
+        shown: in the help.
+        group: as of `Option`.
+    """
+    return Option((name,), {"action": "store_true", "help": shown}, group)
 
 
 def text(value: str) -> str:
@@ -82,28 +125,25 @@ def time(value: str) -> float:
         raise ArgumentTypeError("takes a date such as 2026-11-21") from None
 
 
-def add_limit(parser: ArgumentParser, what: str) -> None:
-    """Add the option `--limit` of commands that list something."""
-    help_line = f"maximum number of {what} (default: {DEFAULT_LIMIT})"
-    parser.add_argument("--limit", type=whole_number(1), default=DEFAULT_LIMIT, help=help_line)
+def limit(what: str, default: int | None = DEFAULT_LIMIT) -> Option:
+    """Declare the option `--limit` of commands that list something."""
+    shown = f"maximum number of {what} (default: {DEFAULT_LIMIT})"
+    return option("--limit", type=whole_number(1), default=default, help=shown)
 
 
-def add_yes(parser: ArgumentParser, tried: str) -> None:
-    """Add the options `--dry-run` and `--yes` of commands that ask before they change a store."""
-    parser.add_argument("--dry-run", action="store_true", help=f"only print {tried}")
-    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
+def yes_options(tried: str) -> tuple[Option, Option]:
+    """Declare `--dry-run` and `--yes` of commands that ask before they change a store."""
+    return flag("--dry-run", f"only print {tried}"), flag("--yes", "do not ask for confirmation")
 
 
-def add_every(parser: ArgumentParser) -> None:
-    """Add the option `--every` of commands that tell how far they have come."""
-    parser.add_argument(
-        "--every",
-        type=number(86_400, "number of seconds"),
-        default=10.0,
-        metavar="SECONDS",
-        help="time between two lines of progress, where there is no terminal (default: 10)",
-    )
-
+EVERY = option(
+    "--every",
+    type=number(86_400, "number of seconds"),
+    default=10.0,
+    metavar="SECONDS",
+    help="time between two lines of progress, where there is no terminal (default: 10)",
+)
+"""Of commands that tell how far they have come."""
 
 share = number(1)
 days = number(MAX_DAYS, "number of days")

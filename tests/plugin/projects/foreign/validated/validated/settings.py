@@ -1,8 +1,0 @@
-BOT_NAME = "validated"
-
-SPIDER_MODULES = ["validated.spiders"]
-NEWSPIDER_MODULE = "validated.spiders"
-
-ITEM_PIPELINES = {"validated.pipelines.HasPrice": 300}
-
-ADDONS = {"shingling.Addon": 500}
