@@ -418,9 +418,9 @@ class SiteUrls:
         if number is None:
             return []
         before, after = self._looks.get(number), page and look_of(page)
-        if before and after:
-            if self._noise.learn(before, after):
-                self._looks_left += _MORE_LOOKS
+        if before and after and self._noise.learn(before, after):
+            self._looks_left += _MORE_LOOKS
+        if after:
             self._looks.put(number, after)
         found: list[Contradiction] = []
         for pair in self._doubts.pop(number):
