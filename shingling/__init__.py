@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from shingling.fetching.noting import NotingMiddleware as NotingMiddleware
     from shingling.fetching.repeated import RepeatedPage as RepeatedPage
     from shingling.plugin.addon import Addon as Addon
-    from shingling.plugin.drops import DuplicatePage as DuplicatePage
     from shingling.plugin.middleware import (
         SourceMiddleware as SourceMiddleware,
         SourcePipeline as SourcePipeline,
     )
     from shingling.plugin.pipeline import DedupPipeline as DedupPipeline
+    from shingling.plugin.report import DuplicatePage as DuplicatePage
     from shingling.rules.rules import Rules as Rules
     from shingling.similarity import (
         Comparison as Comparison,
@@ -81,7 +81,7 @@ _MODULE_OF = {
     "DedupPipeline": "plugin.pipeline",
     "DocumentFrequencies": "similarity",
     "DroppedPages": "admin.thresholds",
-    "DuplicatePage": "plugin.drops",
+    "DuplicatePage": "plugin.report",
     "Extracted": "extraction.extractors",
     "FetchMiddleware": "fetching.middleware",
     "Findings": "admin.check",

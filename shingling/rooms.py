@@ -13,7 +13,7 @@ Such a module imports what it needs in these functions: they are asked for in ev
 ask each other in the same way:
 
 - `kept_rows()`: what else an export, a check and the forgetting of a site go over
-  (`admin.kept.KeptRows`), for the room `admin`.
+  (`store.kept.KeptRows`), for the room `admin`.
 - `COMMANDS` of its module or package `commands`: commands of `scrapy dedup`, for the room `cli`.
 
 A room names in `STANDS_ON` the rooms that it is built upon; where one of them is not there, it

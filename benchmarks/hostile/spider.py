@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 import scrapy
 from scrapy import signals
 
-from shingling.plugin.drops import DuplicatePage
+from shingling.plugin.report import DuplicatePage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator

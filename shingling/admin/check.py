@@ -18,9 +18,9 @@ from sqlalchemy.exc import DBAPIError
 from shingling.admin.records import Header, Record, batches
 from shingling.admin.transfer import export_records, require_sqlite, restore_records
 from shingling.sketch import shingle_text
+from shingling.store.backends.base import MAX_PAGES_PER_KEY
 from shingling.store.backends.sqlite import SqliteDatabase
 from shingling.store.index.lookup import keys_of_sample
-from shingling.store.index.postings import MAX_PAGES_PER_KEY
 from shingling.store.kept import kept_rows
 from shingling.store.schema.rows import Keyed, read_minima, url_key
 from shingling.store.schema.site_entries import are_entries
@@ -43,8 +43,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from shingling.store.backends.base import Database
-    from shingling.store.index.postings import Postings
+    from shingling.store.backends.base import Database, Postings
 
     Show = Callable[[str, int], None]
 

@@ -36,9 +36,7 @@ from shingling.store.schema.tables import (
     scheme as scheme_table,
     texts,
 )
-from shingling.store.session import refuse
-from shingling.store.templates import SiteCache
-from shingling.text.canonical import WordsLeft
+from shingling.store.session import Session, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -48,7 +46,6 @@ if TYPE_CHECKING:
     from shingling.store.backends.base import Database
     from shingling.store.model import IndexShape
     from shingling.store.schema.rows import Row
-    from shingling.store.session import Session
 
     Ids = np.ndarray[tuple[int], np.dtype[np.int64]]
 
@@ -139,9 +136,8 @@ class Rebuild:
     def __init__(self, session: Session, plan: Plan) -> None:
         self._session, self._plan = session, plan
         self._database, self._stored = session.database, session.scheme
-        self._index = Index.for_rules(plan.rules, plan.scheme)
-        self._site_cache = SiteCache()
-        self._words_left = WordsLeft(plan.scheme.canonical)
+        index = Index.for_rules(plan.rules, plan.scheme)
+        self._next = Session(session.database, plan.scheme, index, plan.rules)  # the store then
         self._token = ""
 
     def run(
@@ -173,8 +169,8 @@ class Rebuild:
             self._database.write(self._drop, alone=True)
         else:
             self._database.write(self._finish, alone=True)
-            self._session.index, self._session.scheme = self._index, self._plan.scheme
-        return self._index.shape, changes
+            self._session.index, self._session.scheme = self._next.index, self._next.scheme
+        return self._next.index.shape, changes
 
     def _begin(self, connection: Connection) -> None:
         raw = connection.scalar(_STATE)
@@ -183,7 +179,7 @@ class Rebuild:
                 self._token = json.loads(raw)["token"]
                 return
             refuse(raw)
-        if self._index.sampled or self._plan.scheme != self._stored:
+        if self._next.index.sampled or self._plan.scheme != self._stored:
             self._require_texts(connection)
         clear_next(self._database, connection)
         self._token = uuid.uuid4().hex
@@ -192,7 +188,7 @@ class Rebuild:
     def _require_texts(self, connection: Connection) -> None:
         number, kept = connection.execute(_TEXTS_KEPT).one()
         missing = number - kept
-        if self._index.sampled and number and not kept:
+        if self._next.index.sampled and number and not kept:
             raise BandingError(
                 "the store keeps no texts (DEDUP_STORE_TEXT), so there is nothing to take"
                 " samples of"
@@ -243,7 +239,7 @@ class Rebuild:
                     connection.execute(of_page.values({name: made[name] for name in names}))
                 keys = (NEXT.bands, NEXT.samples)
                 index_pages(
-                    self._database, connection, self._plan.scheme, self._index, originals, keys
+                    self._database, connection, self._plan.scheme, self._next.index, originals, keys
                 )
             self._note(connection, state["began"], done + len(ids))
         return done + len(ids) if ids else len(order)
@@ -261,27 +257,19 @@ class Rebuild:
         for row in unsigned:
             if row.id in kept:
                 row.take("signature", sign(kept[row.id].text, self._plan.scheme))
-                self._words_left.note(kept[row.id].text)
+                self._next.words_left.note(kept[row.id].text)
             elif everything:  # its text was there when the rebuild began, and is damaged
                 row.blank()
         return [row for row in unsigned if not row.damaged]
 
     def _decide(self, connection: Connection, chunk: Sequence[Row]) -> None:
-        scheme, rules = self._plan.scheme, self._plan.rules
+        rules = self._plan.rules
         for row in chunk:
             row.original_id = row.resemblance = row.containment = row.indexed = None
             row.compared_id = row.reason = None
             row.status, row.stored = "new", False
-        batch = Batch(
-            self._database,
-            connection,
-            scheme,
-            rules,
-            self._index,
-            self._site_cache,
-            NEXT,
-            rules_id=add_rules(connection, rules),
-        )
+        number = add_rules(connection, rules)
+        batch = Batch(self._next, connection, rules, NEXT, rules_id=number)
         batch.read_again_for(chunk)
         for row in chunk:
             batch.admit(row)
@@ -340,7 +328,7 @@ class Rebuild:
             connection.execute(delete(full_keys).where(full_keys.c.owner == live.name))
             moved = update(full_keys).where(full_keys.c.owner == made.name)
             connection.execute(moved.values(owner=live.name))
-        columns: dict[str, Any] = dict(self._index.columns())
+        columns: dict[str, Any] = dict(self._next.index.columns())
         if scheme != self._stored:
             packs = json.dumps(scheme.canonical.pack_versions())
             columns.update(id=scheme.id, parameters=scheme.to_json(), packs=packs)
@@ -352,10 +340,12 @@ class Rebuild:
         abandon(self._database, connection)
 
 
-def abandon(database: Database, connection: Connection) -> None:
-    """Throw away what a rebuild has made so far."""
+def abandon(database: Database, connection: Connection) -> bool:
+    """Throw away what a rebuild has made so far, and return whether one has begun."""
+    begun = connection.scalar(_STATE) is not None
     clear_next(database, connection)
     connection.execute(update(scheme_table).values(rebuilding=None))
+    return begun
 
 
 def clear_next(database: Database, connection: Connection) -> None:

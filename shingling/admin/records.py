@@ -176,6 +176,12 @@ def _shown(value: object) -> str:
     return shown if len(shown) <= _MAX_SHOWN_CHARACTERS else f"{shown[:_MAX_SHOWN_CHARACTERS]}…"
 
 
+_HEX_KEY: Check = (
+    lambda value: type(value) is str and len(value) == 8 and {*value} <= {*"0123456789abcdef"},
+    "8 hexadecimal digits",
+)
+
+
 def _are_rules(value: Any) -> bool:
     is_rule, _ = checks.JSON_OBJECT
     return type(value) is dict and all(
@@ -222,7 +228,7 @@ _KINDS: dict[str, dict[str, Check]] = {
     **{kind: dict(kept.fields) for kind, kept in kept_rows().items()},
     "site_field": {
         "site": checks.STRING,
-        "key": checks.HEX_KEY,
+        "key": _HEX_KEY,
         "name": checks.STRING,
         "differed": checks.whole_number(0, 1000),
         "same": checks.whole_number(0, 1000),

@@ -96,7 +96,7 @@ def review_pairs(
             connection.execute(_DELETE, rows)
         if kept := [row for row in rows if row["same"] is not None]:
             connection.execute(insert(reviews), kept)
-        batch = Batch.of(session, connection, rules)
+        batch = Batch(session, connection, rules)
         for one, review in zip(cleaned, before, strict=True):
             if review is not None or one.same is not None:
                 apply_review(batch, one.a, one.b, one.same)
@@ -183,7 +183,7 @@ def take_reviews(session: Session, records: Iterable[Record], rules: Rules) -> N
 
     def take(connection: Connection) -> None:
         fresh = merge_reviews(connection, given)
-        batch = Batch.of(session, connection, rules)
+        batch = Batch(session, connection, rules)
         for row in fresh:
             apply_review(batch, row["a_url"], row["b_url"], row["same"])
         write_batch(batch)

@@ -30,6 +30,7 @@ from shingling.store.schema.damage import MINIMA_BYTES
 from shingling.store.schema.rows import read_minima, row_from
 from shingling.store.schema.statements import among, chunked
 from shingling.store.schema.tables import LIVE, pages
+from shingling.store.session import Session
 from shingling.text import canonical_words
 
 if TYPE_CHECKING:
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from shingling.sketch import Minima
     from shingling.store.decide.batch import Decision, Met
     from shingling.store.schema.rows import Row
-    from shingling.store.session import Session
 
     Flags: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
@@ -202,19 +202,13 @@ class _Deciding:
         session = self._session
         ordered = sorted(rows, key=_age)
         index = Index.for_rules(replace(self._rules, threshold=1.0), session.scheme)
+        # Batches are not to be written, and find no candidates.
+        alone = Session(session.database, session.scheme, index, self._rules)
         least = self._worth[0]
         alike = _lookalikes(self._connection, ordered, self._rules.min_words, least)
         for start in range(0, len(ordered), _PAGES_DECIDED_AT_ONCE):
             part = slice(start, start + _PAGES_DECIDED_AT_ONCE)
-            batch = Batch(  # it is not to be written, and finds no candidates
-                session.database,
-                self._connection,
-                session.scheme,
-                self._rules,
-                index,
-                session.site_cache,
-                _LOOKED_AT,
-            )
+            batch = Batch(alone, self._connection, self._rules, _LOOKED_AT)
             for row in ordered[part]:
                 batch.admit(row)
             batch.load({page_id for one in alike[part] for ids in one for page_id in ids})

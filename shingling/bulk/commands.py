@@ -15,8 +15,7 @@ from shingling.console.progress import progress_bar
 from shingling.console.subcommand import HelpGroup, Subcommand
 from shingling.errors import BulkError
 from shingling.extraction.cpus import usable_cpus
-from shingling.rules.defaults import MAX_SIMHASH_DISTANCE
-from shingling.rules.measures import THRESHOLD_MEASURES, resemblance_of_dice
+from shingling.rules.defaults import MAX_SIMHASH_DISTANCE, THRESHOLD_MEASURES, resemblance_of_dice
 from shingling.rules.methods import METHODS
 
 if TYPE_CHECKING:
@@ -161,12 +160,7 @@ COMMANDS = (
                 " or HTML, an SQLAlchemy URL, a MongoDB URL such as"
                 " mongodb://localhost/news.articles, or - for stdin",
             ),
-            option(
-                "--out",
-                metavar="DIR",
-                required=True,
-                help="folder to write to",
-            ),
+            option("--out", metavar="DIR", required=True, help="folder to write to"),
             option(
                 "--threshold",
                 type=share,

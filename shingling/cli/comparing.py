@@ -24,7 +24,7 @@ from shingling.console.output import (
 )
 from shingling.errors import ShinglingError, message_line, printable
 from shingling.extraction.cpus import usable_cpus
-from shingling.rules.measures import MEASURES, UNIQUE_FROM, UNIQUENESS
+from shingling.rules.defaults import MEASURES, UNIQUE_FROM, UNIQUENESS
 from shingling.similarity import Collection, Document
 
 if TYPE_CHECKING:

@@ -13,11 +13,7 @@ from scrapy.utils.asyncio import is_asyncio_available
 
 from shingling.errors import SettingsError, ShinglingError
 from shingling.extraction.pool import start_worker
-from shingling.plugin.middleware import (
-    close_spider,
-    current_source,
-    is_parse_command,
-)
+from shingling.plugin.middleware import current_source, is_parse_command
 from shingling.plugin.report import Report
 from shingling.plugin.settings import DedupSettings
 from shingling.rooms import offered
@@ -48,8 +44,6 @@ class DedupPipeline:
         self._report = Report(crawler, settings)
         self._decider: ItemDecider | None = None
         self._loading = asyncio.Lock()
-        self._store_look: asyncio.Task[None] | None = None
-        self._closing: asyncio.Task[None] | None = None
         self._items_under_way = 0
         self._idle: asyncio.Future[None] | None = None
         self.before_close: Callable[[], Awaitable[None]] | None = None
@@ -79,18 +73,8 @@ class DedupPipeline:
         return pipeline
 
     async def open_spider(self) -> None:
-        """Log how the crawl is deduplicated, and begin to look at a store that is there."""
+        """Log how the crawl is deduplicated."""
         self._report.start()
-        if self._settings.is_store_file:
-            self._store_look = asyncio.create_task(self._look_at_store())
-
-    async def _look_at_store(self) -> None:
-        """End a crawl that cannot use its store before it has gone far."""
-        try:
-            await asyncio.to_thread(look_at_store, self._settings)
-        except ShinglingError as error:
-            self._report.error_once(str(error))
-            self._closing = asyncio.create_task(close_spider(self._crawler))
 
     async def process_item(self, item: Any) -> Any:
         """Drop or tag an item by the verdict on its document.
@@ -138,8 +122,6 @@ class DedupPipeline:
 
     async def close_spider(self) -> None:
         """Wait for the items that are under way, end the workers, and log what became of all."""
-        if self._store_look is not None:
-            await self._store_look
         if self._items_under_way:  # `scrapy parse` does not wait for its items
             self._idle = asyncio.get_running_loop().create_future()
             await self._idle
@@ -160,14 +142,3 @@ class DedupPipeline:
         if not is_parse_command(self._crawler.spider):
             for finish in offered("finish_crawl"):
                 await asyncio.to_thread(finish, self._settings, self._crawler.spider)
-
-
-def look_at_store(settings: DedupSettings) -> None:
-    """Check that the store can be used; importing what does this takes some time.
-
-    Raises:
-        StoreError, SchemeError: it cannot.
-    """
-    from shingling.store import look_at_store as look
-
-    look(settings.store_url, settings.scheme)

@@ -1,4 +1,4 @@
-"""The log and stats of a crawl: a line at its start, one at its end, warnings, counts."""
+"""The log and stats of a crawl: a line at its start, one at its end, warnings, counts, drops."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from scrapy.exceptions import DropItem
+
 from shingling.errors import PageError, StoreError, printable
 from shingling.kernel import COMPILED
-from shingling.plugin.drops import Drops, describe_duplicate
 from shingling.rules.defaults import MIN_WORDS_FOR_SIMHASH
 from shingling.rules.methods import METHODS
 
@@ -24,6 +25,13 @@ logger = logging.getLogger(__name__)
 _MAX_NAMES = 10  # of fields, in one line
 _KEPT_STATUSES = ("new", "unchanged", "changed")
 _WARN_ABOVE_FRACTION = 0.5  # of the items of a crawl, skipped for the same reason
+
+_LEAST_ITEMS = 20  # of a crawl, so that the share of those dropped says something
+_MUCH = 0.5  # of the items of a crawl
+_MANY = 20  # items of one site that are dropped for one original
+_MAX_ORIGINALS = 10_000  # that are counted
+_MAX_EXAMPLES = 3
+_MAX_URL = 500  # characters shown
 
 # What to do where most items are skipped for a reason.
 ADVICE = {
@@ -54,6 +62,32 @@ ADVICE = {
     "worker_died": "worker processes end while they extract their text: look at the log of the"
     " system",
 }
+
+
+class DuplicatePage(DropItem):
+    """An item was dropped because its document is a duplicate.
+
+    Scrapy counts it as `item_dropped_reasons_count/DuplicatePage`.
+
+    Args:
+        verdict: on the document.
+        log_level: at which Scrapy logs it, with the item.
+    """
+
+    def __init__(self, verdict: Verdict, log_level: str | int = "DEBUG") -> None:
+        super().__init__(describe_duplicate(verdict), log_level=log_level)  # type: ignore[arg-type]
+        self.verdict = verdict
+
+
+def describe_duplicate(verdict: Verdict) -> str:
+    """Say of what a document is a duplicate: never what is in it."""
+    what = "piece" if verdict.reason == "piece" else "duplicate"
+    if verdict.resemblance is None:
+        return f"{what} of {verdict.original}"
+    measured = f"resemblance {verdict.resemblance:.2f}"
+    if what == "piece":
+        measured = f"containment {verdict.containment or 0.0:.2f}, {measured}"
+    return f"{what} of {verdict.original} ({measured})"
 
 
 class Report:
@@ -242,3 +276,46 @@ def _listed(counter: Counter[str]) -> str:
     if not counter:
         return ""
     return f" ({', '.join(f'{number} {name}' for name, number in counter.most_common())})"
+
+
+class Drops:
+    """Counts the items that are dropped, and keeps some examples."""
+
+    def __init__(self) -> None:
+        self._taken: Counter[tuple[str, str]] = Counter()  # by original, and site of the item
+        self._examples: list[str] = []
+        # Of originals that take many items: their last ones before they are too many.
+        self._examples_of: dict[tuple[str, str], list[str]] = {}
+
+    def add(self, verdict: Verdict, url: str) -> None:
+        """Count an item that is dropped by a verdict on its document."""
+        from shingling.store.urls import site_of  # it takes long, and a crawl may have no items
+
+        key = str(verdict.original), site_of(url)
+        if key in self._taken or len(self._taken) < _MAX_ORIGINALS:
+            self._taken[key] += 1
+        if len(self._examples) < _MAX_EXAMPLES:
+            self._examples.append(_example(verdict, url))
+        if _MANY - _MAX_EXAMPLES < self._taken[key] <= _MANY:
+            self._examples_of.setdefault(key, []).append(_example(verdict, url))
+
+    def warning(self, dropped: int, items: int) -> str | None:
+        """Warning about what was dropped of so many items; None where there is no need for it."""
+        (key, most), *_ = self._taken.most_common(1) or [(("", ""), 0)]
+        if most > _MANY:
+            what = f"{most} items of {key[1]} as duplicates of one page, {key[0][:_MAX_URL]}"
+            examples = self._examples_of[key]
+        elif items >= _LEAST_ITEMS and dropped > _MUCH * items:
+            what, examples = f"{dropped} of {items} items", self._examples
+        else:
+            return None
+        advice = (
+            f"Dedup dropped {what}. If some of them are no copies, keep them with DEDUP_ACTION ="
+            ' "tag", or name the fields that tell them apart in DEDUP_FIELDS. Examples:'
+        )
+        return "\n  ".join([advice, *examples])
+
+
+def _example(verdict: Verdict, url: str) -> str:
+    fields = ", ".join(map(printable, verdict.fields[:10])) or "none"
+    return f"{url[:_MAX_URL]}: {describe_duplicate(verdict)}; fields that differ: {fields}"

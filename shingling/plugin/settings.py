@@ -117,18 +117,6 @@ class DedupSettings:
         return Scheme.from_dict({"shingle_size": self.shingle_size, **parameters})
 
     @property
-    def is_store_file(self) -> bool:
-        """Whether the store is a SQLite file that is there, or that cannot be made."""
-        plain = _PLAIN_SQLITE.fullmatch(self.store_url)
-        if plain is None:
-            return self.store_url.startswith("sqlite")
-        path = Path(plain[1])
-        try:
-            return path.exists() or not path.parent.is_dir()
-        except OSError:  # too long a name
-            return True
-
-    @property
     def store_url_without_password(self) -> str:
         """URL of the store, as it may be logged."""
         if _PLAIN_SQLITE.fullmatch(self.store_url):

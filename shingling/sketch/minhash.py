@@ -61,23 +61,19 @@ def _tables() -> tuple[np.ndarray[tuple[int, int, int], np.dtype[np.uint32]], Ha
     Returns:
         uint32[8, 84, 256] by place, function and byte; uint32[84, 1].
     """
-    zeros = _crcs(np.zeros(1, np.uint64))
-    values = np.arange(256, dtype=np.uint64)
-    added = [_crcs(values << np.uint64(8 * place)) ^ zeros for place in range(8)]
-    return np.stack(added), zeros
-
-
-def _crcs(fingerprints: Fingerprints) -> HashValues:
-    """CRC-32 of each fingerprint by each polynomial, byte by byte: uint32[84, n]."""
-    polynomials = ((1 << 32) | polynomial for polynomial in POLYNOMIALS)
-    crcs = (crcmod.Crc(polynomial, 0, rev=True, xorOut=0xFFFFFFFF) for polynomial in polynomials)
-    table = np.array([crc.table for crc in crcs], dtype=np.uint32)
-    shape = len(POLYNOMIALS), len(fingerprints)
-    values: HashValues = np.full(shape, 0xFFFFFFFF, dtype=np.uint32)
-    for column in _bytes_of(fingerprints):
-        places = ((values & np.uint32(0xFF)) ^ column).astype(np.intp)
-        values = np.take_along_axis(table, places, axis=1) ^ (values >> np.uint32(8))
-    return ~values
+    crcs = [
+        crcmod.mkCrcFun((1 << 32) | polynomial, 0, rev=True, xorOut=0xFFFFFFFF)
+        for polynomial in POLYNOMIALS
+    ]
+    zeros = np.array([[crc(bytes(8))] for crc in crcs], np.uint32)
+    added = [
+        [
+            [crc(bytes([0] * place + [byte] + [0] * (7 - place))) for byte in range(256)]
+            for crc in crcs
+        ]
+        for place in range(8)
+    ]
+    return np.array(added, np.uint32) ^ zeros, zeros
 
 
 def _bytes_of(fingerprints: Fingerprints) -> np.ndarray[tuple[int, int], np.dtype[np.uint8]]:

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 from shingling.names import when_used
 
 if TYPE_CHECKING:
+    from shingling.store.backends.base import (
+        MAX_PAGES_PER_KEY as MAX_PAGES_PER_KEY,
+    )
     from shingling.store.backends.engine import (
         file_of as file_of,
         parse_url as parse_url,
@@ -14,9 +17,6 @@ if TYPE_CHECKING:
     )
     from shingling.store.index.keys import (
         Index as Index,
-    )
-    from shingling.store.index.postings import (
-        MAX_PAGES_PER_KEY as MAX_PAGES_PER_KEY,
     )
     from shingling.store.model import (
         STATUSES as STATUSES,
@@ -34,9 +34,6 @@ if TYPE_CHECKING:
         Run as Run,
         RunRecord as RunRecord,
     )
-    from shingling.store.session import (
-        look_at_store as look_at_store,
-    )
     from shingling.store.store import (
         Store as Store,
     )
@@ -49,7 +46,7 @@ _MODULE_OF = {
     "Group": "model",
     "Index": "index.keys",
     "IndexShape": "model",
-    "MAX_PAGES_PER_KEY": "index.postings",
+    "MAX_PAGES_PER_KEY": "backends.base",
     "Match": "model",
     "Page": "model",
     "Review": "model",
@@ -62,7 +59,6 @@ _MODULE_OF = {
     "StoredPage": "model",
     "Verdict": "model",
     "file_of": "backends.engine",
-    "look_at_store": "session",
     "parse_url": "backends.engine",
     "safe_url": "urls",
     "shown_url": "backends.engine",

@@ -46,7 +46,7 @@ class Measured:
     Args:
         connection: to the store.
         scheme: of the store.
-        measure: one of `shingling.rules.measures.SET_MEASURES`.
+        measure: one of `shingling.rules.defaults.SET_MEASURES`.
     """
 
     def __init__(self, connection: Connection, scheme: Scheme, measure: str) -> None:

@@ -6,23 +6,22 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from sqlalchemy import delete, update
+from sqlalchemy import and_, delete, select, update
 
-from shingling.store import queries
 from shingling.store.decide.batch import Batch
 from shingling.store.decide.groups import remove
 from shingling.store.kept import kept_rows
+from shingling.store.known import key_of
 from shingling.store.model import DAY
-from shingling.store.schema.rows import GONE, url_key
+from shingling.store.schema.rows import GONE
 from shingling.store.schema.site_entries import forget_site
 from shingling.store.schema.statements import chunked
 from shingling.store.schema.tables import pages, site_fields
-from shingling.store.urls import safe_url
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy import Connection
+    from sqlalchemy import ColumnElement, Connection
 
     from shingling.rules.rules import Rules
     from shingling.store.session import Session
@@ -31,10 +30,10 @@ _MAX_REMOVED_AT_ONCE = 10_000  # pages removed in one transaction
 
 
 class Chosen(NamedTuple):
-    """Pages to be forgotten.
+    """Pages to be forgotten: those of some URLs, and those that fulfil all other conditions given.
 
     Args:
-        urls: of pages, which go whatever else is asked.
+        urls: of pages.
         site: host, without `www.`.
         run: number of the run that stored them first.
         older_than: days since they were last seen.
@@ -52,8 +51,21 @@ class Chosen(NamedTuple):
 
     def ids(self, session: Session) -> list[int]:
         """Find their ids, those of duplicates first."""
+        others: list[ColumnElement[bool]] = []
+        if self.site is not None:
+            others.append(pages.c.site == self.site)
+        if self.run is not None:
+            others.append(pages.c.run_id == self.run)
+        if self.before is not None:
+            others.append(pages.c.last_seen < self.before)
+        conditions = [and_(*others)] if others else []
+        conditions += [pages.c.url_key.in_(keys) for keys in chunked(map(key_of, self.urls))]
+        query = select(pages.c.original_id.is_(None), pages.c.id)
+        found: set[tuple[bool, int]] = set()
         with session.reading() as connection:
-            return queries.chosen(connection, self.urls, self.site, self.run, self.before)
+            for one in conditions:
+                found.update(map(tuple, connection.execute(query.where(one))))
+        return [page_id for _, page_id in sorted(found)]
 
 
 def forget(session: Session, chosen: Chosen, rules: Rules | None = None) -> int:
@@ -69,7 +81,7 @@ def forget(session: Session, chosen: Chosen, rules: Rules | None = None) -> int:
     """
 
     def remove_rows(connection: Connection, ids: Sequence[int]) -> int:
-        return remove(ids, Batch.of(session, connection, rules or session.fitting_rules))
+        return remove(ids, Batch(session, connection, rules or session.fitting_rules))
 
     def forget_the_rest(connection: Connection) -> None:
         for kept in kept_rows().values():
@@ -91,7 +103,7 @@ def note_gone(session: Session, urls: Sequence[str]) -> None:
     """Note that pages are gone from the web: known duplicates of them take their place."""
 
     def note(connection: Connection) -> None:
-        for part in chunked(url_key(safe_url(url)) for url in urls):
+        for part in chunked(map(key_of, urls)):
             gone = update(pages).where(pages.c.url_key.in_(part))
             connection.execute(gone.values(last_run_id=GONE))
 

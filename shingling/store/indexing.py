@@ -28,9 +28,8 @@ if TYPE_CHECKING:
 
     from shingling.rules.rules import Rules
     from shingling.sketch import Scheme
-    from shingling.store.backends.base import Database
+    from shingling.store.backends.base import Database, Entry
     from shingling.store.index.keys import Index
-    from shingling.store.index.postings import Entry
     from shingling.store.schema.rows import Row
     from shingling.store.session import Session
 

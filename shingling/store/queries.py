@@ -7,48 +7,45 @@ from dataclasses import fields
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, bindparam, func, select
+from sqlalchemy import func, or_, select
 
-from shingling.errors import SettingsError, StoreError
+from shingling.errors import SettingsError
 from shingling.rules.rules import Rules
-from shingling.sketch import Signature
 from shingling.store.decide.site_fields import SiteFields
-from shingling.store.decide.texts import unpacked
-from shingling.store.model import Page, StoredPage, from_seconds
+from shingling.store.model import StoredPage, StoreStatus, from_seconds
 from shingling.store.runs import RunRecord
-from shingling.store.schema import checks, fields as kinds
+from shingling.store.schema import checks
 from shingling.store.schema.damage import damage_of
+from shingling.store.schema.migrate import HEAD
 from shingling.store.schema.rows import (
     COLUMNS,
     EXPORTED_NAMES,
-    ORIGINS,
-    is_damaged,
     problems_of,
-    read_minima,
     replaced,
     row_from,
-    url_key,
 )
 from shingling.store.schema.statements import among, chunked
-from shingling.store.schema.tables import pages, rules, runs, texts
-from shingling.store.urls import safe_url
+from shingling.store.schema.tables import (
+    full,
+    pages,
+    reviews,
+    rules,
+    runs,
+    scheme as scheme_table,
+    skipped_urls,
+    url_rules,
+)
+from shingling.store.session import read_extractors
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from sqlalchemy import ColumnElement, Connection, RowMapping
+    from sqlalchemy import ColumnElement, Connection, RowMapping, Table
 
-    from shingling.sketch import Scheme
     from shingling.store.schema.checks import Check
     from shingling.store.session import Session
 
 ROWS_READ_AT_ONCE = 2000
-
-_READ = select(pages, texts.c.zlib, texts.c.body_key)
-_BY_BODY = _READ.join_from(texts, pages).where(among(texts.c.body_key))
-_BY_URL = _READ.join_from(pages, texts, isouter=True).where(
-    pages.c.url_key == bindparam("url_key"), pages.c.scope == bindparam("scope")
-)
 
 _original, _compared = pages.alias("original"), pages.alias("compared")
 SHOWN = (
@@ -137,46 +134,6 @@ def differing_fields(
     return known.named(own.site, differing(own, other))
 
 
-def key_of(url: str) -> bytes:
-    """Key of a URL that is not yet as the store keeps it."""
-    return url_key(safe_url(url))
-
-
-def chosen(
-    connection: Connection,
-    urls: Sequence[str],
-    site: str | None,
-    run: int | None,
-    before: int | None,
-) -> list[int]:
-    """Ids of pages by their URLs, and of those that fulfil all other conditions given.
-
-    Args:
-        connection: to the store.
-        urls: as in `Store.forget`.
-        site: that they are of.
-        run: that stored them first.
-        before: seconds since 1970 that they were last seen before.
-
-    Returns:
-        Duplicates first, then originals.
-    """
-    others: list[ColumnElement[bool]] = []
-    if site is not None:
-        others.append(pages.c.site == site)
-    if run is not None:
-        others.append(pages.c.run_id == run)
-    if before is not None:
-        others.append(pages.c.last_seen < before)
-    conditions = [and_(*others)] if others else []
-    conditions += [pages.c.url_key.in_(keys) for keys in chunked(map(key_of, urls))]
-    query = select(pages.c.original_id.is_(None), pages.c.id)
-    found: set[tuple[Any, ...]] = set()
-    for one in conditions:
-        found.update(map(tuple, connection.execute(query.where(one))))
-    return [page_id for _, page_id in sorted(found)]
-
-
 def stored_pages(connection: Connection, ids: Sequence[int]) -> list[StoredPage]:
     """Pages of these ids, in this order."""
     found: dict[int, StoredPage] = {}
@@ -213,64 +170,40 @@ def sound_run(row: RowMapping | Mapping[str, Any]) -> dict[str, Any]:
     return {**row, **sound}
 
 
-def pages_by_body(session: Session, keys: Collection[bytes]) -> dict[bytes, Page]:
-    """Find what was extracted from bodies before: pages with their texts and signatures.
-
-    Of several pages with one body, any: they have all that was extracted from it in common.
-
-    Args:
-        session: the store.
-        keys: as pages were stored with, `Page.body_key`.
-    """
-    with session.database.reading() as connection:
-        rows = (
-            row
-            for part in chunked(keys)
-            for row in connection.execute(_BY_BODY, {"values": part}).mappings()
-        )
-        pages_of = ((row["body_key"], _checked_page(row, session)) for row in rows)
-        return {key: page for key, page in pages_of if page is not None}
-
-
-def page_by_url(session: Session, url: str, scope: str = "") -> Page | None:
-    """Page as `check` was given it for a URL last: its text, if it is kept, and signature."""
-    bound = {"url_key": key_of(url), "scope": scope}
-    with session.reading() as connection:
-        row = connection.execute(_BY_URL, bound).mappings().one_or_none()
-    return None if row is None else _checked_page(row, session)
-
-
-def _checked_page(row: RowMapping, session: Session) -> Page | None:
-    """Page as it was given to `check`; None where something of it is damaged."""
-    text = None if row["zlib"] is None else unpacked(row["zlib"])
-    is_signed = not is_damaged([row[name] for name in COLUMNS])
-    if not is_signed or (text is None and row["zlib"] is not None):
-        what = "text" if is_signed else "signature"
-        session.database.damage.note(row["id"], row["url"], what)
-        return None
-    return Page(
-        url=row["url"],
-        prepared=text,
-        signature=signature_of(row, session.scheme),
-        **{name: row[name] for name in ORIGINS["extracted"]},
-        scope=row["scope"],
-        body_key=row["body_key"],
+def status_of(session: Session, connection: Connection) -> StoreStatus:
+    """As `Store.status`."""
+    plan = connection.scalar(select(scheme_table.c.rebuilding))
+    return StoreStatus(
+        url=session.database.where,
+        bytes=session.database.bytes(connection),
+        rebuilding=plan is not None and not json.loads(plan)["dry_run"],
+        scheme=session.scheme,
+        index=session.index.shape,
+        extractors=tuple(read_extractors(connection)),
+        revision=HEAD,
+        **_counts(connection),
     )
 
 
-def signature_of(row: RowMapping, scheme: Scheme) -> Signature:
-    """Signature in a row of `pages`.
+def _counts(connection: Connection) -> dict[str, Any]:
+    """Numbers of pages of each kind, of runs, reviews, full keys and what is known of URLs."""
 
-    Raises:
-        StoreError: it is damaged.
-    """
-    if is_damaged([row[name] for name in COLUMNS]):
-        name = f"page {row['id']} ({row['url']})"
-        raise StoreError(f"{name}: its signature is damaged; run `scrapy dedup check`")
-    return Signature(
-        minima=read_minima(row["minima"]),
-        simhash=kinds.SIGNED.read(row["simhash"]),
-        text_hash=row["text_hash"],
-        words=row["words"],
-        scheme=scheme.id,
-    )
+    def count(table: Table, *where: ColumnElement[bool]) -> int:
+        return connection.scalar(select(func.count()).select_from(table).where(*where)) or 0
+
+    follows = pages.c.original_id.is_not(None)
+    total, duplicates = count(pages), count(pages, follows)
+    exact = count(pages, follows, pages.c.status == "exact")
+    has_evidence = or_(url_rules.c.agreed > 0, url_rules.c.pinned.is_not(None))
+    return {
+        "pages": total,
+        "originals": total - duplicates,
+        "duplicates": duplicates,
+        "exact": exact,
+        "near": duplicates - exact,
+        "runs": count(runs),
+        "reviews": count(reviews),
+        "full_keys": count(full, full.c.owner == "bands"),
+        "url_rules": count(url_rules, has_evidence),
+        "skipped_urls": count(skipped_urls),
+    }

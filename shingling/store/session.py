@@ -22,11 +22,11 @@ from shingling.errors import (
 from shingling.rules.rules import Rules
 from shingling.sketch import Scheme
 from shingling.store.backends.base import AgainError, Trouble
-from shingling.store.backends.engine import database_of, file_of, parse_url
+from shingling.store.backends.engine import database_of, parse_url
 from shingling.store.index.keys import Index
 from shingling.store.runs import add_rules, find_rules
 from shingling.store.schema.migrate import HEAD, current_revision, require_known, upgrade
-from shingling.store.schema.tables import LIVE, scheme as scheme_table
+from shingling.store.schema.tables import scheme as scheme_table
 from shingling.store.templates import SiteCache
 from shingling.text.canonical import WordsLeft
 
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from shingling.store.backends.base import Database
-    from shingling.store.index.postings import Postings
 
 
 _T = TypeVar("_T")
@@ -214,33 +213,6 @@ class Session:
             connection.execute(update(scheme_table).values(extractors=noted))
 
         self.database.write(note)
-
-    def bands(self, connection: Connection) -> Postings:
-        """Table of the keys that originals are found by."""
-        return self.database.postings(connection, LIVE.bands)
-
-
-def look_at_store(url: str, scheme: Scheme) -> None:
-    """See whether the store in a SQLite file can be used; nothing is changed, or made.
-
-    One that is not there will be made; a server is not asked, since it may come back.
-
-    Raises:
-        StoreError: it cannot be opened.
-        StoreVersionError: another release has written it, and this one does not know its revision.
-        SchemeError: its signatures were made under another scheme.
-    """
-    parsed = parse_url(url)
-    if file_of(parsed) is None:
-        return
-    database = database_of(parsed)
-
-    try:
-        stored = database.read(_read_current) if database.is_there() else None
-        if stored is not None:
-            _check_scheme(scheme, stored[0], database.where)
-    finally:
-        database.close()
 
 
 def _read_current(connection: Connection) -> tuple[Scheme, Index] | None:

@@ -10,8 +10,7 @@ import numpy as np
 from sqlalchemy import bindparam, or_, select, text
 
 from shingling.errors import StoreError
-from shingling.rules.defaults import MAX_SIMHASH_DISTANCE
-from shingling.rules.measures import UNIQUENESS
+from shingling.rules.defaults import MAX_SIMHASH_DISTANCE, UNIQUENESS
 from shingling.similarity import Counts, distance as simhash_distance, measure_sets, overlap
 from shingling.sketch import Banding, Signature, fingerprint_set
 from shingling.store.decide.texts import estimated_containment, read_text
@@ -19,7 +18,7 @@ from shingling.store.model import Match
 from shingling.store.queries import ROWS_READ_AT_ONCE, stored_pages
 from shingling.store.schema.rows import read_minima
 from shingling.store.schema.statements import chunked
-from shingling.store.schema.tables import pages, texts
+from shingling.store.schema.tables import LIVE, pages, texts
 from shingling.text import PreparedText
 
 if TYPE_CHECKING:
@@ -28,8 +27,7 @@ if TYPE_CHECKING:
     from sqlalchemy import BindParameter, Connection
 
     from shingling.sketch import Fingerprints, Scheme
-    from shingling.store.index.keys import Index
-    from shingling.store.index.postings import Postings
+    from shingling.store.session import Session
 
 _NOT_EXACT_COPIES = select(pages.c.id, pages.c.original_id).where(
     pages.c.text_hash == bindparam("text_hash"), text("pages.status <> 'exact'")
@@ -47,12 +45,10 @@ _SAME_TEXT = select(pages.c.id).where(
 
 
 def similar(
+    session: Session,
     connection: Connection,
-    bands: Postings,
     signature: Signature,
     main_text: str | None,
-    scheme: Scheme,
-    index: Index,
     threshold: float,
     limit: int,
 ) -> list[Match]:
@@ -63,11 +59,11 @@ def similar(
     """
     if not signature.words:
         return []
-    banding, keys = index.keys_of, None
+    banding, keys = session.index.keys_of, None
     if isinstance(banding, Banding) and banding.finds(threshold):
         keys = banding.keys([signature.minima])[0].tolist()
     estimates: dict[int, float] = {}
-    for part in _looked_up(connection, bands, keys):
+    for part in _looked_up(session, connection, keys):
         minima = np.stack([read_minima(row.minima) for row in part])
         equal = (minima == signature.minima).mean(axis=1).tolist()
         estimates.update((row.id, one) for row, one in zip(part, equal, strict=True) if one)
@@ -76,37 +72,37 @@ def similar(
     ranked = sorted(estimates.items(), key=lambda item: (-item[1], item[0]))
     # Measured on the texts, a page may resemble more than its minima say.
     near = [one for one in ranked if one[1] >= threshold / 2][: max(4 * limit, 100)]
-    own = None if main_text is None else fingerprint_set(main_text, scheme)
-    measured = [_match(connection, *one, signature, own, scheme) for one in near]
+    own = None if main_text is None else fingerprint_set(main_text, session.scheme)
+    measured = [_match(connection, *one, signature, own, session.scheme) for one in near]
     matches = [match for match in measured if match.resemblance >= threshold]
     matches.sort(key=lambda match: (-match.resemblance, match.page.id))
     return matches[:limit]
 
 
 def within(
+    session: Session,
     connection: Connection,
-    bands: Postings,
     signature: Signature,
-    scheme: Scheme,
-    index: Index,
+    main_text: str | None,
     distance: int,
     limit: int,
-    main_text: str | None,
 ) -> list[Match]:
     """Find the stored pages whose SimHash differs in at most `distance` bits, nearest first."""
     if not signature.words:
         return []
-    halves, keys = index.keys_of, None
+    halves, keys = session.index.keys_of, None
     if not isinstance(halves, Banding) and distance <= MAX_SIMHASH_DISTANCE:
         keys = halves.probes([signature.simhash], distance)[0].tolist()
     found: list[tuple[int, float, int]] = []
-    for row in chain.from_iterable(_looked_up(connection, bands, keys)):
+    for row in chain.from_iterable(_looked_up(session, connection, keys)):
         if type(row.simhash) is int:
             apart = simhash_distance(signature.simhash, row.simhash % (1 << 64))
             if apart <= distance:
                 estimate = float(np.mean(read_minima(row.minima) == signature.minima))
                 found.append((apart, -estimate, row.id))
-    own = None if main_text is None else fingerprint_set(main_text, scheme)
+    own, scheme = None, session.scheme
+    if main_text is not None:
+        own = fingerprint_set(main_text, scheme)
     return [
         _match(connection, page_id, -opposite, signature, own, scheme)._replace(distance=apart)
         for apart, opposite, page_id in sorted(found)[:limit]
@@ -114,7 +110,7 @@ def within(
 
 
 def _looked_up(
-    connection: Connection, bands: Postings, keys: Sequence[int] | None
+    session: Session, connection: Connection, keys: Sequence[int] | None
 ) -> Iterator[Sequence[Any]]:
     """Yield parts of the originals under keys, and of their duplicates; None: of all pages."""
     query = select(pages.c.id, pages.c.minima, pages.c.simhash).where(pages.c.words > 0)
@@ -122,6 +118,7 @@ def _looked_up(
     if keys is None:
         yield from connection.execute(query).partitions()
         return
+    bands = session.database.postings(connection, LIVE.bands)
     originals = {page_id for ids in bands.find(keys).values() for page_id in ids}
     for part in chunked(originals):
         in_groups = or_(pages.c.id.in_(part), pages.c.original_id.in_(part))

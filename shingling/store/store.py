@@ -15,21 +15,20 @@ from shingling.store import similar
 from shingling.store.decide.check import check_batch, require_scheme
 from shingling.store.decide.texts import read_text
 from shingling.store.events import Measured, event_groups
+from shingling.store.known import key_of, signature_of
 from shingling.store.model import Group, Match, Page, Verdict
 from shingling.store.queries import (
     ROWS_READ_AT_ONCE,
     SHOWN,
     differing_fields,
     duplicates_of,
-    key_of,
     list_runs,
-    signature_of,
+    status_of,
     stored_page,
 )
 from shingling.store.runs import RunRecord, end_run, insert_run
 from shingling.store.schema.tables import pages
 from shingling.store.session import Session
-from shingling.store.status import status_of
 from shingling.store.templates import split_page
 
 if TYPE_CHECKING:
@@ -195,16 +194,7 @@ class Store:
         """
         require_scheme(signature, self.scheme)
         with self._session.reading() as connection:
-            return similar.similar(
-                connection,
-                self._session.bands(connection),
-                signature,
-                text,
-                self.scheme,
-                self._session.index,
-                threshold,
-                limit,
-            )
+            return similar.similar(self._session, connection, signature, text, threshold, limit)
 
     def measure(
         self,
@@ -258,16 +248,7 @@ class Store:
         """
         require_scheme(signature, self.scheme)
         with self._session.reading() as connection:
-            return similar.within(
-                connection,
-                self._session.bands(connection),
-                signature,
-                self.scheme,
-                self._session.index,
-                distance,
-                limit,
-                text,
-            )
+            return similar.within(self._session, connection, signature, text, distance, limit)
 
     def find(self, url: str) -> list[StoredPage]:
         """Find the pages that are stored under a URL, one a scope."""

@@ -232,10 +232,6 @@ class Templates:
         """Split a text of a site into what is compared and the template."""
         return self.site(site).split(text)
 
-    def title_parts(self, row: Row) -> dict[int, int]:
-        """Keys of the parts of a page's title, but for those that its site has in many titles."""
-        return self.site(row.site).title_parts(row.title or "")
-
     def learn(
         self,
         row: Row,

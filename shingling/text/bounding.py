@@ -29,6 +29,15 @@ SINGLE = 3  # a word by itself
 IGNORABLE = 4  # invisible: removed before a text is cut
 SEGMENTED = 5  # part of a run that a language pack cuts into words
 
+HAN = [
+    *[(0x3005, 0x3007), (0x3021, 0x3029), (0x3038, 0x303C)],  # ideographic marks
+    *[(0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x323AF)],
+]
+KANA = [
+    *[(0x3031, 0x3035), (0x3041, 0x3096), (0x309D, 0x309F), (0x30A1, 0x30FF)],
+    *[(0x31F0, 0x31FF), (0x1AFF0, 0x1B16F)],
+]
+
 # Scripts written without spaces between words: each of their letters is a word by itself.
 # These are the ideographs and kana (line-break class ID) and the scripts of complex context
 # (class SA) of Unicode Standard Annex #14. Marks within these ranges stay marks.
@@ -48,12 +57,11 @@ UNSPACED = [
         (0x1A00, 0x1A16),
         (0x1A20, 0x1A54),
     ],  # Tai Le, New Tai Lue, Lontara, Tai Tham
-    *[(0x3005, 0x3007), (0x3021, 0x3029), (0x3031, 0x3035), (0x3038, 0x303C)],  # ideographic marks
-    *[(0x3041, 0x3096), (0x309D, 0x309F), (0x30A1, 0x30FF), (0x31F0, 0x31FF)],  # kana
+    *HAN,
+    *KANA,
     *[(0x3105, 0x312F), (0x31A0, 0x31BF)],  # Bopomofo
-    *[(0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x323AF)],  # Han
     *[(0xA000, 0xA48C), (0xAA80, 0xAADD)],  # Yi, Tai Viet
-    *[(0x16FE0, 0x18D08), (0x1AFF0, 0x1B2FB)],  # Tangut, Khitan, kana extensions, Nushu
+    *[(0x16FE0, 0x18D08), (0x1B170, 0x1B2FB)],  # Tangut, Khitan, Nushu
 ]
 
 # Default_Ignorable_Code_Point, which NFKC_Casefold removes.

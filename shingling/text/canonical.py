@@ -18,7 +18,7 @@ import numpy as np
 
 from shingling.errors import SchemeError
 from shingling.text import languages
-from shingling.text.bounding import MARK, SEGMENTED, SEPARATOR, SINGLE, class_table, nfkc
+from shingling.text.bounding import HAN, KANA, MARK, SEGMENTED, SEPARATOR, SINGLE, class_table, nfkc
 from shingling.text.folding import fold
 from shingling.text.languages.stop_words import (
     depend_on_language,
@@ -388,15 +388,7 @@ def _fold_word(word: str) -> str:
     return fold(word)
 
 
-_HAN = [
-    *[(0x3005, 0x3007), (0x3021, 0x3029), (0x3038, 0x303C)],  # ideographic marks
-    *[(0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x323AF)],
-]
-_KANA = [
-    *[(0x3031, 0x3035), (0x3041, 0x3096), (0x309D, 0x309F), (0x30A1, 0x30FF)],
-    *[(0x31F0, 0x31FF), (0x1AFF0, 0x1B16F)],
-]
-_SEGMENTED_RANGES = {"": [], "zh": _HAN, "ja": _HAN + _KANA}
+_SEGMENTED_RANGES = {"": [], "zh": HAN, "ja": HAN + KANA}
 
 
 @cache

@@ -15,9 +15,9 @@ import pytest
 import shingling.bulk.greedy
 import shingling.bulk.measuring
 import shingling.bulk.sorting
+import shingling.store.backends.base
+import shingling.store.backends.recent
 import shingling.store.index.lookup
-import shingling.store.index.postings
-import shingling.store.index.recent
 from shingling import Rules, Scheme, SimhashFeatures, Store, sign
 from shingling.bulk import Options, Progress, deduplicate
 from shingling.bulk.measuring import Measurer, Pairs
@@ -104,8 +104,8 @@ def low_limits(request: pytest.FixtureRequest) -> Iterator[None]:
             shingling.bulk.greedy,
             shingling.bulk.sorting,
             shingling.store.index.lookup,
-            shingling.store.index.postings,
-            shingling.store.index.recent,
+            shingling.store.backends.base,
+            shingling.store.backends.recent,
         ):
             if hasattr(module, "MAX_PAGES_PER_KEY"):
                 patch.setattr(module, "MAX_PAGES_PER_KEY", most)

@@ -61,24 +61,6 @@ def test_a_main_text_is_signed_as_it_is_and_no_extractor_is_asked(
     assert page == Extraction(prepared=PreparedText(text), signature=sign(text))
 
 
-def test_resiliparse_takes_the_main_text_out_too() -> None:
-    pytest.importorskip("resiliparse")
-    article = "<p>The old railway bridge over the river reopens after six years of repair.</p>" * 9
-    html = (
-        '<html lang="en"><head><title>Bridge</title></head><body><nav><ul><li><a href="/">Home</a>'
-        "</li><li><a href='/s'>Sport</a></li></ul></nav><main><article><h1>Bridge</h1>"
-        f"{article}</article></main><footer>Imprint</footer></body></html>"
-    )
-    resiliparse = PageExtractor(Scheme(), find_extractor("resiliparse"))
-    page = resiliparse.extract(Fetched(html, is_html=True))
-    assert page.text is not None
-    assert page.text.count("reopens after six years") == 9
-    assert "Sport" not in page.text
-    assert (page.title, page.language, page.reason) == ("Bridge", "en", None)
-    empty = Fetched("<html><body><nav>Home</nav></body></html>", is_html=True)
-    assert resiliparse.extract(empty).reason == "no_main_text"
-
-
 @pytest.mark.parametrize(
     ("outcome", "reason"),
     [

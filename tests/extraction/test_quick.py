@@ -6,8 +6,6 @@ import json
 import pickle
 import subprocess
 import sys
-import tarfile
-from itertools import islice
 from typing import TYPE_CHECKING
 
 import pytest
@@ -23,8 +21,6 @@ from shingling.sketch import Scheme
 from tests.support.installed import ROOT
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from shingling.extraction.parsed import Parser
 
 PARSERS = (QuickPage, ResiliparsePage, TrafilaturaPage, FastTrafilaturaPage)
@@ -197,14 +193,6 @@ def test_resiliparse_reads_title_language_and_link_as_lxml_does(head: str, attri
     assert quick.language == ("fr" if "xml:lang" in attributes else careful.language)
 
 
-@pytest.mark.parametrize("head", [head for name, head in HEADS.items() if name != "control"])
-def test_every_parser_reads_the_same_head(head: str) -> None:
-    html = page(ARTICLE, head)
-    heads = {extract_head(html, "http://a.example/", parser=parser) for parser in PARSERS}
-    assert len(heads) == 1
-    assert heads != {Head()}
-
-
 @pytest.mark.parametrize("parser", PARSERS)
 @pytest.mark.parametrize(
     ("body", "expected"),
@@ -223,24 +211,6 @@ def test_data_for_scripts_is_seen_by_every_parser(
     parsed = parser.parse(page(f"<p>{SENTENCE}</p>{body}"))
     assert parsed is not None
     assert parsed.has_data is expected
-
-
-def bodies(archive: Path, count: int) -> list[bytes]:
-    """The first pages of a folder of DEDUP_DATA."""
-    with tarfile.open(archive, "r|xz") as members:
-        files = filter(None, map(members.extractfile, members))
-        return [file.read() for file in islice(files, count)]
-
-
-@pytest.mark.data
-@pytest.mark.parametrize("folder", ["waddle", "trafilatura-eval", "docs-multilang"])
-def test_heads_of_real_pages_are_the_same_by_both_parsers(data: Path, folder: str) -> None:
-    for body in bodies(data / folder / "html.tar.xz", 60):
-        quick, careful = (extract_head(body, parser=one) for one in (QuickPage, TrafilaturaPage))
-        assert (quick.title, quick.canonical) == (careful.title, careful.canonical)
-        # lxml does not see the attribute xml:lang of HTML.
-        assert careful.language in (quick.language, None)
-        assert careful.language == quick.language or b"xml:lang" in body
 
 
 NESTED = 100_000

@@ -17,7 +17,7 @@ pages that take much memory                       extraction/hostile/test_memory
                                                   extraction/hostile/test_markup.py
 damaged rows of a store                           admin/test_damage.py,
                                                   plugin/faults/test_damaged.py
-stores that disappear, or may not be used         plugin/faults/test_vanished.py
+stores that disappear, or may not be used         plugin/faults/test_database.py
 ids and times beyond all bounds                   store/schema/test_bounds.py
 terminal escapes in what is printed               hostile/test_printed.py
 comparisons that take quadratic time              similarity/test_diff.py
@@ -34,8 +34,7 @@ kills, full disks, lost connections               hostile/test_kills.py,
                                                   store/backends/test_races.py,
                                                   plugin/faults/test_killed.py,
                                                   store/schema/test_upgrade.py
-servers without room, connections or rights       plugin/faults/test_database.py,
-                                                  plugin/faults/test_vanished.py
+servers without room, connections or rights       plugin/faults/test_database.py
 servers that lie about sizes                      bulk/test_mongo.py
 URLs that teach wrong rules                       fetching/learning/test_hostile.py,
                                                   fetching/learning/test_sites.py

@@ -13,9 +13,8 @@ from hypothesis import given, strategies as st
 from scrapy.settings import Settings
 from sqlalchemy import URL, make_url
 
-from shingling import Page, Store
+from shingling import Store
 from shingling.bulk import Options, deduplicate
-from shingling.cli.all_commands import all_commands
 from shingling.errors import BulkError, ShinglingError, StoreError
 from shingling.plugin.settings import DedupSettings
 from shingling.store.backends.secrets import Secrets, parse_database_url
@@ -194,12 +193,3 @@ def test_an_error_is_a_cause_only_where_it_shows_no_secret() -> None:
 )
 def test_no_message_of_an_error_has_a_password(message: str, shown: str) -> None:
     assert str(ShinglingError(message)) == shown
-
-
-def test_a_run_has_no_secret(tmp_path: Path) -> None:
-    assert all_commands()
-    with Store.open(f"sqlite:///{tmp_path / 'a.db'}") as store:
-        run = store.start_run("news", DedupSettings.from_settings(Settings()).for_run())
-        store.check([Page("https://a.example/", "a few words")], run=run)
-        store.finish_run(run, "finished")
-        assert "url" not in str([one.as_dict() for one in store.runs()]).lower()

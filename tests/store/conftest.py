@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import shingling.store.index.recent
+import shingling.store.backends.recent
 from shingling import Store
 from tests.support.invariants import verify
 from tests.support.stores import ENDINGS, make_empty, place_of, url_of
@@ -36,7 +36,7 @@ def empty(
 def few_recent() -> Iterator[None]:
     """Have SQLite's tables of keys take up what is recent after a few pages."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shingling.store.index.recent, "MAX_RECENT_ENTRIES", 40)
+        patch.setattr(shingling.store.backends.recent, "MAX_RECENT_ENTRIES", 40)
         yield
 
 

@@ -19,7 +19,7 @@ from shingling.console.output import (
 )
 from shingling.console.subcommand import HelpGroup, Subcommand
 from shingling.errors import ShinglingError
-from shingling.rules.measures import SET_MEASURES, UNIQUE_FROM, UNIQUENESS
+from shingling.rules.defaults import SET_MEASURES, UNIQUE_FROM, UNIQUENESS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -152,11 +152,7 @@ COMMANDS = (
         summary="find the stored pages most like a page",
         example="article.html --threshold 0.3",
         options=(
-            option(
-                "what",
-                metavar="URL|FILE|-",
-                help="a stored page, a file, or stdin",
-            ),
+            option("what", metavar="URL|FILE|-", help="a stored page, a file, or stdin"),
             option(
                 "--threshold",
                 type=number(1, with_zero=True),

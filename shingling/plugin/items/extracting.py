@@ -21,7 +21,7 @@ from shingling.extraction.pool import ExtractionPool
 from shingling.plugin.items.documents import Document, Kind, Skipped, identity, is_same_page
 from shingling.rules.defaults import DEFAULT_EXTRACTOR
 from shingling.store import Page, safe_url, site_of
-from shingling.store.queries import page_by_url, pages_by_body
+from shingling.store.known import page_by_url, pages_by_body
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine

@@ -10,20 +10,19 @@ from contextlib import contextmanager
 from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
+from sqlalchemy import delete, insert, select
 from sqlalchemy.exc import DBAPIError, NoSuchModuleError, SQLAlchemyError
 
 from shingling.errors import StoreError, StoreUnavailableError
 from shingling.store.backends.secrets import Secrets
-from shingling.store.index.postings import require_methods
 from shingling.store.schema.damage import DAMAGE, Damage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from sqlalchemy import URL, Connection, Engine, RowMapping, Table
 
-    from shingling.store.index.postings import Postings
 
 logger = logging.getLogger(__name__)
 
@@ -33,6 +32,12 @@ MAX_WAIT_SECONDS = 60.0  # for a database that is locked or cannot be reached
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.02, 1.0  # between two attempts
 _WARN_AFTER_SECONDS = 2.0
 MAX_OVERTAKEN = 2  # times, then a transaction writes alone
+
+Entry = tuple[int, int]
+"""A key and the id of a page."""
+
+MAX_PAGES_PER_KEY = 128
+"""Pages looked at under one key, the oldest first. Keys with more tell little: a template."""
 
 
 class Trouble(Enum):
@@ -75,11 +80,53 @@ class Committed(NamedTuple):
     ids: list[int] | None
 
 
+class Postings(ABC):
+    """A table of keys as one transaction sees it. Each database has a class of its own.
+
+    Args:
+        connection: within a transaction.
+        table: with the columns `key` and `page_id`.
+    """
+
+    def __init__(self, connection: Connection, table: Table) -> None:
+        self._connection = connection
+        self._table = table
+
+    def find(self, keys: Iterable[int], most: int = MAX_PAGES_PER_KEY) -> dict[int, list[int]]:
+        """Ids of the oldest pages under each key; of one more than `most` at most."""
+        wanted = sorted(set(keys))
+        found = self._select(wanted, most + 1) if wanted else {}
+        return {key: sorted(ids)[: most + 1] for key, ids in found.items() if ids}
+
+    @abstractmethod
+    def _select(self, keys: Sequence[int], most: int) -> Mapping[int, Collection[int]]:
+        """Read the ids of pages under keys: of each key the smallest ones, or some more.
+
+        Args:
+            keys: any number of them, sorted, without repetition.
+            most: ids of one key that are needed.
+        """
+
+    @abstractmethod
+    def write(self, gone: Collection[Entry], come: Collection[Entry]) -> None:
+        """Remove entries, and insert others that are not there."""
+
+    def clear(self) -> None:
+        """Remove all entries."""
+        self._connection.execute(delete(self._table))
+
+    def take_over(self, made: Table) -> None:
+        """Replace all entries by those of another table of keys."""
+        self.clear()
+        ordered = select(made).order_by(made.c.key, made.c.page_id)
+        self._connection.execute(insert(self._table).from_select(["key", "page_id"], ordered))
+
+
 class Database(ABC):
     """A database that holds a store. Used by one thread at a time.
 
     A subclass sets all attributes up to `reader`, defines every abstract method, and is listed in
-    `shingling.store.backends.engine`. One that lacks a method fails when it is defined.
+    `shingling.store.backends.engine`. One that lacks a method cannot be made.
 
     Args:
         where: the URL as it is shown, without a password.
@@ -102,10 +149,6 @@ class Database(ABC):
     several_writers: ClassVar[bool]
     engine: Engine
     reader: Engine
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        require_methods(cls)
 
     def __init__(self, url: URL) -> None:
         self._secrets = Secrets.of(url)

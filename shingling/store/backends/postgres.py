@@ -12,8 +12,7 @@ from sqlalchemy import bindparam, create_engine, event, inspect, text
 from sqlalchemy.exc import NoSuchModuleError
 
 from shingling.errors import StoreError
-from shingling.store.backends.base import Committed, Database, MustBeAloneError, Trouble
-from shingling.store.index.postings import Postings
+from shingling.store.backends.base import Committed, Database, MustBeAloneError, Postings, Trouble
 from shingling.store.schema.tables import metadata
 
 if TYPE_CHECKING:
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
     from sqlalchemy import URL, Connection, Row, RowMapping, Table
     from sqlalchemy.exc import DBAPIError
 
-    from shingling.store.backends.base import TextHash
-    from shingling.store.index.postings import Entry
+    from shingling.store.backends.base import Entry, TextHash
 
     Integers = np.ndarray[tuple[int], np.dtype[np.int64]]
 

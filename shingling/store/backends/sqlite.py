@@ -16,7 +16,7 @@ from sqlalchemy.pool import StaticPool
 
 from shingling.errors import StoreError
 from shingling.store.backends.base import MAX_WAIT_SECONDS, Database, Trouble
-from shingling.store.index.recent import Recent, RecentPostings
+from shingling.store.backends.recent import Recent, RecentPostings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from sqlalchemy import URL, Connection, RowMapping, Table
     from sqlalchemy.exc import DBAPIError
 
-    from shingling.store.backends.base import TextHash
-    from shingling.store.index.postings import Postings
+    from shingling.store.backends.base import Postings, TextHash
 
 _T = TypeVar("_T")
 BUSY_TIMEOUT_SECONDS = 1.0  # of one statement; then Database.write tries again

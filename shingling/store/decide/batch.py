@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from functools import cached_property, partial
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import exists, or_, select
 
@@ -30,14 +30,11 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from shingling.rules.rules import Rules
-    from shingling.sketch import Scheme, Signature
-    from shingling.store.backends.base import Database
-    from shingling.store.index.keys import Index
+    from shingling.sketch import Signature
     from shingling.store.model import Page
     from shingling.store.runs import Run
     from shingling.store.schema.tables import Tables
     from shingling.store.session import Session
-    from shingling.store.templates import SiteCache
     from shingling.text import PreparedText
 
 _MAX_SAME_TEXT = 64  # pages of one text that are looked at, the oldest of them
@@ -108,11 +105,9 @@ class Batch:
     It must live within one write transaction: nobody else changes what it reads meanwhile.
 
     Args:
-        database, connection: of the transaction.
-        scheme: of the signatures.
+        session: of the store.
+        connection: of the transaction.
         rules: how pages are decided.
-        index: of the store.
-        site_cache: what earlier transactions have left of sites.
         tables: that the pages are read from and written to.
         rules_id: number that the store keeps the rules under; None where no page is met.
         run: that meets the pages; None where they are not crawled or imported.
@@ -130,24 +125,22 @@ class Batch:
 
     def __init__(
         self,
-        database: Database,
+        session: Session,
         connection: Connection,
-        scheme: Scheme,
         rules: Rules,
-        index: Index,
-        site_cache: SiteCache,
         tables: Tables = LIVE,
         *,
         rules_id: int | None = None,
         run: Run | None = None,
     ) -> None:
+        database, index = session.database, session.index
         if rules.containment is not None and not index.sampled:  # not even within the batch
             rules = replace(rules, containment=None)
         self.database, self.connection, self.tables = database, connection, tables
-        self.scheme, self.rules, self.rules_id, self.run = scheme, rules, rules_id, run
+        self.scheme, self.rules, self.rules_id, self.run = session.scheme, rules, rules_id, run
         self.lookup = Lookup(index, rules, tables, partial(database.postings, connection))
-        self.templates = Templates(connection, site_cache) if rules.store_text else None
-        self.texts = Texts(connection, scheme, self.templates if rules.templates else None)
+        self.templates = Templates(connection, session.site_cache) if rules.store_text else None
+        self.texts = Texts(connection, self.scheme, self.templates if rules.templates else None)
         named = None if rules.fields == "auto" else rules.fields
         self.site_fields = SiteFields(connection, named)
         self.rows: dict[int, Row] = {}
@@ -163,21 +156,6 @@ class Batch:
         self._reviews: dict[bytes, dict[bytes, bool]] = {}  # of pairs of URLs
         columns = ", ".join(f'"{name}"' for name in COLUMNS)
         self._select = f"SELECT {columns} FROM {tables.pages.name} WHERE "  # noqa: S608 (our names)
-
-    @classmethod
-    def of(
-        cls,
-        session: Session,
-        connection: Connection,
-        rules: Rules,
-        *,
-        rules_id: int | None = None,
-        run: Run | None = None,
-    ) -> Self:
-        """Begin a batch within a transaction of an open store."""
-        database, scheme, index = session.database, session.scheme, session.index
-        cache = session.site_cache
-        return cls(database, connection, scheme, rules, index, cache, rules_id=rules_id, run=run)
 
     def read_for(self, batch: Sequence[tuple[Page, Signature]]) -> None:
         """Read all rows that pages, given with their signatures, can meet."""

@@ -65,7 +65,7 @@ def check_batch(
             session.index.require(rules)
         alone = session.database.alone
         validation = None if alone else Validation(session, connection, signed)
-        batch = Batch.of(session, connection, rules, rules_id=rules_id, run=run)
+        batch = Batch(session, connection, rules, rules_id=rules_id, run=run)
         batch.read_for(signed)
         verdicts = [
             decide(page, signature, batch)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from shingling.sketch import winnow
-from shingling.store.index.postings import MAX_PAGES_PER_KEY
+from shingling.store.backends.base import MAX_PAGES_PER_KEY
 from shingling.store.schema.rows import Keyed
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from shingling.rules.rules import Rules
     from shingling.sketch import Fingerprints, Minima
+    from shingling.store.backends.base import Postings
     from shingling.store.index.keys import Index, Signed
-    from shingling.store.index.postings import Postings
     from shingling.store.schema.rows import Row
     from shingling.store.schema.tables import Tables
 

@@ -85,10 +85,6 @@ def _are_fields(value: Any) -> bool:
     return not rest and 0 <= number <= MAX_FIELDS + 1
 
 
-HEX_KEY: Check = (
-    lambda value: type(value) is str and len(value) == 8 and {*value} <= {*"0123456789abcdef"},
-    "8 hexadecimal digits",
-)
 OWN_FIELDS: Check = _are_fields, "digests of fields"
 JSON_OBJECT: Check = _is_json_object, "an object in JSON"
 STRING: Check = _is_storable, "a string without NUL and lone surrogates"

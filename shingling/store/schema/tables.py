@@ -105,7 +105,7 @@ def _postings(name: str) -> Table:
 bands, samples = _postings("bands"), _postings("samples")
 next_bands, next_samples = _postings("next_bands"), _postings("next_samples")
 
-# Recent entries of tables of keys, on SQLite: see `shingling.store.index.recent`.
+# Recent entries of tables of keys, on SQLite: see `shingling.store.backends.recent`.
 logs = Table(
     "logs",
     metadata,

@@ -2,46 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-import tarfile
-import unicodedata
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 import trafilatura
-from hypothesis import given, strategies as st
 
 from shingling import canonical_words, extract
-from shingling.extraction.html import extract_page, sniff_html
+from shingling.extraction.html import extract_page
 from shingling.extraction.trafilatura import TrafilaturaPage
-from shingling.text import plain_line
 from tests.extraction.reading.pages import CHINESE, ENGLISH, JAPANESE, RUSSIAN, page_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-
-class _DataPage(NamedTuple):
-    html: bytes
-    title: str | None
-
-
-def _data_pages(path: Path, *, count: int, part: str = "") -> list[_DataPage]:
-    """Return the first pages of a folder of DEDUP_DATA whose path contains `part`."""
-    with gzip.open(path / "manifest.jsonl.gz", "rt", encoding="utf-8") as lines:
-        titles = {row["file"]: row.get("title") for row in map(json.loads, lines)}
-    pages: list[_DataPage] = []
-    with tarfile.open(path / "html.tar.xz", "r|xz") as archive:
-        for member in archive:
-            file = archive.extractfile(member)
-            if file and part in member.name:
-                pages.append(_DataPage(file.read(), titles.get(member.name)))
-                if len(pages) == count:
-                    break
-    assert len(pages) == count
-    return pages
 
 
 def test_the_main_text_is_the_article_without_what_surrounds_it() -> None:
@@ -65,32 +34,6 @@ def test_the_same_page_gives_the_same_text_again_and_after_other_pages() -> None
     assert None not in first
     assert len(set(first)) == 4
     assert [extract(page) for page in reversed(pages)] == first[::-1]
-
-
-@pytest.mark.data
-@pytest.mark.parametrize(
-    ("folder", "language", "script"),
-    [("ru", "ru", "CYRILLIC"), ("ja", "ja", "HIRAGANA"), ("zh_CN", "zh", "CJK")],
-)
-def test_real_pages_of_a_manual_have_its_title_and_script(
-    data: Path, folder: str, language: str, script: str
-) -> None:
-    pages = _data_pages(data / "installation-guide", count=8, part=f"/{folder}/")
-    for page in pages:
-        main = extract_page(page.html)
-        letters = [char for char in main.text if char.isalpha()]
-        assert page.title is not None
-        assert main.title == plain_line(page.title)
-        assert main.language in (language, None)
-    assert any(unicodedata.name(char).startswith(script) for char in letters)
-
-
-@pytest.mark.data
-def test_heavy_real_pages_are_sniffed_as_html_and_have_main_text(data: Path) -> None:
-    pages = _data_pages(data / "trafilatura-eval", count=20)
-    assert all(sniff_html(page.html) for page in pages)
-    texts = [extract(page.html) for page in pages]
-    assert sum(bool(text and canonical_words(text)) for text in texts) >= 19
 
 
 @pytest.mark.parametrize(("left_out", "asked"), [(30, False), (70, True)])
@@ -128,15 +71,6 @@ def test_other_extractors_are_asked_for_small_pages_only_where_most_words_are_le
 def test_a_title_is_one_line_without_control_characters(title: str, expected: str | None) -> None:
     html = page_of(ENGLISH).replace("<title>Bridge</title>", title)
     assert extract_page(html).title == expected
-
-
-@given(st.text(st.characters(categories=None)))
-def test_a_plain_line_is_one_line_that_can_be_printed(text: str) -> None:
-    line = plain_line(text)
-    assert line == " ".join(line.split())
-    assert not any(unicodedata.category(char)[0] == "C" for char in line)
-    assert plain_line(line) == line
-    assert line.encode().decode() == line
 
 
 @pytest.mark.parametrize(

@@ -192,14 +192,12 @@ def test_any_value_is_taken_or_refused_in_one_line_that_is_not_long(
     monkeypatch.chdir(tmp_path)
     for value in ODD:
         try:
-            made = DedupSettings.from_settings(Settings({name: value}))
+            DedupSettings.from_settings(Settings({name: value}))
         except SettingsError as error:
             message = str(error)
             assert message.startswith(name), message
             assert len(message) < 600 + len(str(tmp_path)), message
             assert message.isprintable(), message
-        else:
-            assert isinstance(made.is_store_file, bool)
 
 
 FIELDS = ("URL", "TITLE", "TEXT", "HTML")

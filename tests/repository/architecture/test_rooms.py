@@ -41,11 +41,12 @@ ROOMS = {
 
 STORE_LAYERS = [
     {"ids", "kept", "model", "runs", "schema", "templates", "urls"},
-    {"index"},
     {"backends"},
+    {"index"},
     {"session"},
     {"decide"},
-    {"decided", "queries", "indexing", "status"},
+    {"decided", "indexing", "known"},
+    {"queries"},
     {"forgetting", "similar"},
     {"events"},
     {"store"},

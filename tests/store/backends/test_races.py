@@ -18,14 +18,13 @@ from shingling.sketch import Banding
 from shingling.store.backends.postgres import MAX_LOCKS
 from shingling.store.decide.decide import decide
 from tests.store.children import crawl
-from tests.support.invariants import beginning, ending, jaccard, text, verify, words
+from tests.support.invariants import beginning, ending, text, verify, words
 from tests.support.processes import Child
 from tests.support.stores import (
     is_postgres,
     postgres_only,
     rows_of,
     session_of,
-    sqlite_only,
     url_of,
 )
 
@@ -315,36 +314,6 @@ def test_a_page_does_not_join_the_group_of_one_that_has_changed_meanwhile(
         assert threads.submit(two.check, [Page("a", OTHER)]).result(10)[0].status == "changed"
     assert first.result()[0].original == "c"
     assert {page.url: page.original for page in one.pages()} == {"a": None, "b": "c", "c": None}
-
-
-@sqlite_only
-def test_a_page_near_to_a_duplicate_waits_for_a_change_of_its_original(
-    one: Store, two: Store, threads: ThreadPoolExecutor
-) -> None:
-    member = ending(BASE, "member", 8)
-    nearer = text(beginning(member, "nearer", 6))
-    assert jaccard(A, nearer) < 0.8 < min(jaccard(A, text(member)), jaccard(text(member), nearer))
-    verdicts = one.check([Page("a", A), Page("b", text(member))])
-    assert verdicts[1].original == "a"
-    with holding(one, [Page("a", OTHER)], threads) as first:
-        checking = threads.submit(two.check, [Page("c", nearer)])
-        assert waits(checking)
-    assert first.result()[0].status == "changed"
-    [verdict] = checking.result(10)
-    assert (verdict.status, verdict.original) == ("near", "b")
-
-
-@sqlite_only
-def test_an_original_that_changes_waits_for_a_page_that_is_joining_its_group(
-    one: Store, two: Store, threads: ThreadPoolExecutor
-) -> None:
-    one.check([Page("a", A)])
-    with holding(one, [Page("b", NEAR)], threads) as first:
-        checking = threads.submit(two.check, [Page("a", OTHER)])
-        assert waits(checking)
-    assert first.result()[0].original == "a"
-    assert checking.result(10)[0].status == "changed"
-    assert {page.url: page.original for page in one.pages()} == {"a": None, "b": None}
 
 
 def many(count: int, name: str = "many") -> list[Page]:

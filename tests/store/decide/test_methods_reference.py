@@ -246,7 +246,9 @@ def walk(turns: int, seed: int, many: int) -> list[Step]:
 
 
 @pytest.mark.parametrize(
-    "rules", ALL_RULES, ids=lambda rules: f"{rules.method} {rules.containment}"
+    "rules",
+    [ALL_RULES[0], *(rules for rules in ALL_RULES if rules.containment)],
+    ids=lambda rules: f"{rules.method} {rules.containment}",
 )
 def test_a_long_walk_by_one_method_is_decided_as_by_the_definition(
     file: Path, rules: Rules

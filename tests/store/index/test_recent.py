@@ -12,6 +12,7 @@ import shingling.store.decide.check
 from shingling import Page, Rules, Store, sign
 from shingling.store.decide.decide import decide
 from shingling.store.decide.write import write_batch
+from shingling.store.schema.tables import LIVE
 from tests.support.invariants import beginning, ending, entries_of, text, verify, words
 from tests.support.stores import emptied, url_of
 
@@ -103,5 +104,6 @@ def test_two_crawlers_in_turn_leave_a_store_in_order_and_find_all_of_it(
             expected[key].add(page_id)
         for store in (first, second):
             with store._session.reading() as connection:
-                found = store._session.bands(connection).find(expected)
+                bands = store._session.database.postings(connection, LIVE.bands)
+                found = bands.find(expected)
             assert {key: set(ids) for key, ids in found.items()} == expected

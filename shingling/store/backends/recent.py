@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlalchemy import bindparam, text
 
-from shingling.store.index.postings import Postings
+from shingling.store.backends.base import Postings
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from sqlalchemy import Connection, Row, Table
 
-    from shingling.store.index.postings import Entry
+    from shingling.store.backends.base import Entry
 
     Entries = np.ndarray[tuple[int, int], np.dtype[np.int64]]  # keys and pages: [2, n]
 
