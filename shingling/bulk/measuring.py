@@ -139,8 +139,8 @@ class Measurer:
         if known is None:
             known = overlap(self._fingerprints_of(row), self._fingerprints_of(other))
             if not self._following.least:
-                texts = (self._signed.text(one) for one in (row, other))
-                known = unless_forged(known, *texts, self._scheme)
+                first, second = self._signed.text(row), self._signed.text(other)
+                known = unless_forged(known, first, second, self._scheme)
             self._measured[row, other] = known
         return known
 
