@@ -28,8 +28,6 @@ import random
 import re
 import resource
 import statistics
-import subprocess
-import sys
 import tarfile
 import tempfile
 from pathlib import Path
@@ -38,12 +36,11 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.data import data_folder
+from benchmarks.data import data_folder, run_scrapy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-ROOT = Path(__file__).parent.parent
 _NO_PLUGIN = ("-s", "ADDONS={}")
 _NO_MAIN_TEXT = ("-s", "DEDUP_FILL_FIELDS=title,language")
 CRAWLS = {
@@ -118,27 +115,17 @@ def write_archive(file: Path, bodies: Sequence[bytes]) -> None:
 def crawl(variant: str, archive: Path, store: Path, settings: Sequence[str]) -> dict[str, float]:
     """Crawl an archive, and return the figures of the crawl."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "scrapy", "crawl", *CRAWLS[variant]),
-            *("-a", f"path={archive}", "-L", "INFO"),
-            *("-s", f"DEDUP_STORE_URL=sqlite:///{store}"),
-            *("-s", "EXTENSIONS=" + json.dumps({"benchmarks.meter.Meter": 0}), *settings),
-        ],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
+    log = run_scrapy(
+        *(*CRAWLS[variant], "-a", f"path={archive}"),
+        *("-s", f"DEDUP_STORE_URL=sqlite:///{store}"),
+        *("-s", "EXTENSIONS=" + json.dumps({"benchmarks.meter.Meter": 0}), *settings),
     )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     stats = {
         key: float(value)
-        for key, value in re.findall(r"'([\w/]+)': ([\d.]+)(?=[,}]$)", done.stderr, re.MULTILINE)
+        for key, value in re.findall(r"'([\w/]+)': ([\d.]+)(?=[,}]$)", log, re.MULTILINE)
     }
-    if done.returncode or "response_received_count" not in stats:
-        raise SystemExit(done.stderr[-3000:])
     pages = stats["response_received_count"]
     return {
         "pages/s": pages / stats["elapsed_time_seconds"],

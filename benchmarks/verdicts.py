@@ -20,10 +20,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
-import subprocess
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
@@ -32,7 +29,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.data import data_folder
+from benchmarks.data import data_folder, run_scrapy
 from benchmarks.verdict_sets import (
     ALL,
     EVEN,
@@ -52,7 +49,6 @@ if TYPE_CHECKING:
 
     from benchmarks.verdict_sets import Flags, LabelledPage, Tally
 
-ROOT = Path(__file__).parent.parent
 DEFAULT_CACHE = Path(gettempdir()) / "shingling-verdicts"
 _WIDTH = 160
 
@@ -103,23 +99,13 @@ def crawl(warc: Path, pages: Sequence[LabelledPage], store: Path, *settings: str
         settings: further arguments, such as `-s`, `DEDUP_THRESHOLD=0.6`.
     """
     feed = store.with_suffix(".jsonl")
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "scrapy", "crawl", "archive", "-a", f"path={warc}"),
-            *("-O", str(feed), "-L", "INFO", "-s", f"DEDUP_STORE_URL=sqlite:///{store}"),
-            *("-s", "DEDUP_ACTION=tag", *settings),
-        ],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
+    log = run_scrapy(
+        *("archive", "-a", f"path={warc}", "-O", str(feed)),
+        *("-s", f"DEDUP_STORE_URL=sqlite:///{store}", "-s", "DEDUP_ACTION=tag", *settings),
     )
-    seconds = re.search(r"'elapsed_time_seconds': ([\d.]+)", done.stderr)
-    if done.returncode or seconds is None:
-        raise SystemExit(done.stderr[-3000:])
+    [seconds] = re.findall(r"'elapsed_time_seconds': ([\d.]+)", log)
     number_of = {page.url: number for number, page in enumerate(pages)}
-    made = Crawl({}, float(seconds[1]))
+    made = Crawl({}, float(seconds))
     for line in feed.read_bytes().splitlines():
         item = json.loads(line)
         number, verdict = number_of[item["url"]], item["dedup"]

@@ -64,7 +64,8 @@ class Replay:
 
     def __post_init__(self) -> None:
         self.learner = UrlLearner(salt=str(self.order).encode())
-        self.learner.load(Request(self.site.start).url.split("/")[2], self.saved)
+        for name in {row.site for row in self.saved}:
+            self.learner.load(name, [row for row in self.saved if row.site == name])
         self._dice = random.Random(self.order)
         self._skipped: dict[str, Skip] = {}
         self._decided: dict[str, Skip] = {}
@@ -160,9 +161,14 @@ class Replay:
             return
         changes = {one.change for one in gone}
         for url, skip in [*self._skipped.items()]:
-            if changes & {*skip.rules} and self.learner.decide(url, counted=False) is None:
+            if changes.isdisjoint(skip.rules):
+                continue
+            other = self.learner.decide(url, counted=False)
+            if other is None:
                 del self._skipped[url]
                 self._todo.append((url, True))
+            else:
+                self._skipped[url] = other
 
     def _count(self, name: str, number: int = 1) -> None:
         self.counts[name] = self.counts.get(name, 0) + number

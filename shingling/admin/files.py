@@ -14,6 +14,7 @@ import sys
 from base64 import b64decode, b64encode
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
@@ -264,38 +265,29 @@ def write_parquet(records: Iterable[Record], file: IO[bytes]) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    others: dict[str, list[dict[str, Any]]] = {name: [] for name in _IN_METADATA}
-    writer = None
+    others: dict[str, list[Any]] = {name: [] for name in _IN_METADATA}
+    following = iter(records)
+    for record in following:
+        if record.kind not in others:
+            break
+        others[record.kind].append(dict(record.fields))
+    others["store"] = others["store"][0]
+    metadata = {key: json.dumps(others[kind]) for kind, key in _IN_METADATA.items()}
+    schema = _schema().with_metadata(metadata)
     rows: list[Mapping[str, Any]] = []
     size = 0
-    try:
-        for record in records:
-            if record.kind in others:
-                others[record.kind].append(dict(record.fields))
-                continue
-            if writer is None:
-                schema = _schema().with_metadata(_metadata(others))
-                writer = pq.ParquetWriter(file, schema, compression="zstd")
-            if record.kind == "page":
-                times = {name: 1000 * record.fields[name] for name in _TIMES}
-                rows.append({**record.fields, **times})
-                size += len(record.fields.get("text") or "")
-            elif record.kind == "template":
-                letters = b64encode(record.fields["blocks"]).decode()
-                rows.append({"site": record.fields["site"], "text": letters})
-                size += len(letters)
+    with pq.ParquetWriter(file, schema, compression="zstd") as writer:
+        for one in chain([record], following):
+            if one.kind == "page":
+                rows.append({**one.fields, **{name: 1000 * one.fields[name] for name in _TIMES}})
+            elif one.kind == "template":
+                letters = b64encode(one.fields["blocks"]).decode()
+                rows.append({"site": one.fields["site"], "text": letters})
+            size += len(rows[-1].get("text") or "") if rows else 0
             full = len(rows) == _MAX_GROUP_ROWS or size > _MAX_GROUP_CHARACTERS
-            if rows and (full or record.kind == "end"):
+            if rows and (full or one.kind == "end"):
                 writer.write_table(pa.Table.from_pylist(rows, schema=schema))
                 rows, size = [], 0
-    finally:
-        if writer is not None:
-            writer.close()
-
-
-def _metadata(others: Mapping[str, Any]) -> dict[bytes, str]:
-    others = {**others, "store": others["store"][0]}
-    return {key: json.dumps(others[kind]) for kind, key in _IN_METADATA.items()}
 
 
 def read_parquet(file: IO[bytes]) -> Generator[Record]:
@@ -307,48 +299,41 @@ def read_parquet(file: IO[bytes]) -> Generator[Record]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    with _named_errors(), pq.ParquetFile(file) as parquet:
-        metadata = parquet.schema_arrow.metadata or {}
-        if not {*_IN_METADATA.values()} <= metadata.keys():
-            raise RecordError("a Parquet file of something else, not of `scrapy dedup export`")
-        others = {kind: json.loads(metadata[key]) for kind, key in _IN_METADATA.items()}
-        others["store"] = [others["store"]]
-        for kind, records in others.items():
-            for fields in records:
-                if not isinstance(fields, dict):
-                    raise TypeError("its metadata has other values")
-                yield Record(kind, fields, "metadata")
-        schema, number, pages = _schema(), 0, 0
-        for batch in parquet.iter_batches(_ROWS_READ_AT_ONCE):
-            table = pa.Table.from_batches([batch]).select(schema.names)
-            for row in table.cast(schema.with_metadata(metadata)).to_pylist():
-                number += 1
-                if row["id"] is None:
-                    blocks = b64decode(row["text"] or "", validate=True)
-                    fields = {"site": row["site"], "blocks": blocks}
-                    yield Record("template", fields, f"row {number:,}")
-                    continue
-                pages += 1
-                seconds = {name: (row[name] - _EPOCH) // timedelta(seconds=1) for name in _TIMES}
-                yield Record("page", {**row, **seconds}, f"row {number:,}")
-        yield Record("end", {"pages": pages}, "the file's end")
-
-
-@contextmanager
-def _named_errors() -> Iterator[None]:
-    import pyarrow as pa
-
+    errors = (pa.ArrowException, ValueError, TypeError, LookupError, OSError, RecursionError)
     try:
-        yield
-    except (
-        pa.ArrowException,
-        ValueError,
-        TypeError,
-        LookupError,
-        OSError,
-        RecursionError,
-    ) as error:
+        with pq.ParquetFile(file) as parquet:
+            yield from _records_of(parquet)
+    except errors as error:
         if isinstance(error, ShinglingError):
             raise
         problem = " ".join(str(error).split()) or type(error).__name__
         raise RecordError(f"not a Parquet file of a store: {problem}") from error
+
+
+def _records_of(parquet: Any) -> Iterator[Record]:
+    import pyarrow as pa
+
+    metadata = parquet.schema_arrow.metadata or {}
+    if not {*_IN_METADATA.values()} <= metadata.keys():
+        raise RecordError("a Parquet file of something else, not of `scrapy dedup export`")
+    others = {kind: json.loads(metadata[key]) for kind, key in _IN_METADATA.items()}
+    others["store"] = [others["store"]]
+    for kind, records in others.items():
+        for fields in records:
+            if not isinstance(fields, dict):
+                raise TypeError("its metadata has other values")
+            yield Record(kind, fields, "metadata")
+    schema, number, pages = _schema(), 0, 0
+    for batch in parquet.iter_batches(_ROWS_READ_AT_ONCE):
+        table = pa.Table.from_batches([batch]).select(schema.names)
+        for row in table.cast(schema.with_metadata(metadata)).to_pylist():
+            number += 1
+            if row["id"] is None:
+                blocks = b64decode(row["text"] or "", validate=True)
+                fields = {"site": row["site"], "blocks": blocks}
+                yield Record("template", fields, f"row {number:,}")
+                continue
+            pages += 1
+            seconds = {name: (row[name] - _EPOCH) // timedelta(seconds=1) for name in _TIMES}
+            yield Record("page", {**row, **seconds}, f"row {number:,}")
+    yield Record("end", {"pages": pages}, "the file's end")

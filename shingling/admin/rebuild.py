@@ -340,10 +340,12 @@ class Rebuild:
         abandon(self._database, connection)
 
 
-def abandon(database: Database, connection: Connection) -> None:
-    """Throw away what a rebuild has made so far."""
+def abandon(database: Database, connection: Connection) -> bool:
+    """Throw away what a rebuild has made so far, and return whether one has begun."""
+    begun = connection.scalar(_STATE) is not None
     clear_next(database, connection)
     connection.execute(update(scheme_table).values(rebuilding=None))
+    return begun
 
 
 def clear_next(database: Database, connection: Connection) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from shingling.admin.check import Findings, check_store
@@ -13,8 +14,6 @@ from shingling.store.forgetting import Chosen, forget, note_gone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from sqlalchemy import Connection
 
     from shingling.admin.rebuild import Changes
     from shingling.admin.thresholds import Candidates
@@ -191,13 +190,8 @@ class StoreAdmin:
 
     def abandon_rebuild(self) -> bool:
         """Abandon a rebuild that was interrupted, and return whether there was one."""
-
-        def forget_it(connection: Connection) -> bool:
-            begun = read_plan(connection) is not None
-            abandon(self._session.database, connection)
-            return begun
-
-        return self._session.database.write(forget_it, alone=True)
+        database = self._session.database
+        return database.write(partial(abandon, database), alone=True)
 
     def check(self, *, repair: bool = False, progress: Steps | None = None) -> Findings:
         """Examine the whole store for damage.

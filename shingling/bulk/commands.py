@@ -160,12 +160,7 @@ COMMANDS = (
                 " or HTML, an SQLAlchemy URL, a MongoDB URL such as"
                 " mongodb://localhost/news.articles, or - for stdin",
             ),
-            option(
-                "--out",
-                metavar="DIR",
-                required=True,
-                help="folder to write to",
-            ),
+            option("--out", metavar="DIR", required=True, help="folder to write to"),
             option(
                 "--threshold",
                 type=share,

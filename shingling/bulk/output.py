@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from dataclasses import dataclass
-from itertools import product
-from typing import TYPE_CHECKING, Any
+from itertools import islice, product
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -74,47 +73,49 @@ class Output:
         names = (f"{name}.{form}" for name, form in product(_FILES, OUTPUT_FORMATS))
         for file in (*map(self.out.joinpath, names), *self.out.glob(".*.part")):  # of another run
             file.unlink(missing_ok=True)
-        summary = self._write_bad()
-        columns, form = {}, self.options.output
+        form = self.options.output
+        summary = Summary()
+        self._save("bad", "jsonl", self._bad(summary))
+        columns = {}
         if form == "parquet":
             columns = _columns_of(map(json.loads, self._kept(lambda _: None)))
-        with self._writer("kept", form, columns) as write:
-            for line in self._kept(report):
-                write(line)
+        self._save("kept", form, self._kept(report), columns)
         columns = _REMOVED_COLUMNS | ({"distance": "int64"} if self._tells_distance else {})
-        with self._writer("removed", form, columns) as write:
-            for start, stop in self.signed.blocks():
-                for row in self._removed(start, stop):
-                    write(to_json(row))
-        with self._writer("groups", form, _GROUP_COLUMNS) as write:
-            for row in self._groups():
-                write(to_json(row))
+        self._save("removed", form, map(to_json, self._removed()), columns)
+        self._save("groups", form, map(to_json, self._groups()), _GROUP_COLUMNS)
         return summary
 
-    def _write_bad(self) -> Summary:
-        """Write the bad rows, and count all rows."""
-        summary = Summary()
-        with self._writer("bad", "jsonl") as write:
-            for part in self.signed.parts():
-                states = self.greedy.decided(part.start, part.stop)["state"]
-                counts = np.bincount(states, minlength=REPEATED_ID + 1).tolist()
-                summary.total += part.rows - counts[REPEATED_ID]
-                summary.exact += counts[EXACT]
-                summary.near += counts[NEAR]
-                summary.short += counts[SHORT]
-                records = self.signed.records(part.start, part.stop)
-                repeated = records["line"][states == REPEATED_ID].tolist()
-                bad = [*part.bad, *((line, REPEATED_ID_REASON) for line in repeated)]
-                for line, reason in sorted(map(tuple, bad)):
-                    problem = Problem(self.signed.name(part.source), line, reason)
-                    write(to_json(problem._asdict()))
-                    summary.bad += 1
-                    summary.reasons[reason] += 1
-                    if len(summary.problems) < MAX_PROBLEMS_SHOWN:
-                        summary.problems.append(problem)
+    def _save(
+        self, name: str, form: str, lines: Iterator[bytes], columns: dict[str, str] | None = None
+    ) -> None:
+        """Write rows, which are lines of JSON."""
+        with written_whole(self.out / f"{name}.{form}") as file:
+            if form == "parquet":
+                _write_parquet(file, lines, columns or {})
+            else:
+                file.writelines(line + b"\n" for line in lines)
+
+    def _bad(self, summary: Summary) -> Iterator[bytes]:
+        """Yield the bad rows, and count all rows."""
+        for part in self.signed.parts():
+            states = self.greedy.decided(part.start, part.stop)["state"]
+            counts = np.bincount(states, minlength=REPEATED_ID + 1).tolist()
+            summary.total += part.rows - counts[REPEATED_ID]
+            summary.exact += counts[EXACT]
+            summary.near += counts[NEAR]
+            summary.short += counts[SHORT]
+            records = self.signed.records(part.start, part.stop)
+            repeated = records["line"][states == REPEATED_ID].tolist()
+            bad = [*part.bad, *((line, REPEATED_ID_REASON) for line in repeated)]
+            for line, reason in sorted(map(tuple, bad)):
+                problem = Problem(self.signed.name(part.source), line, reason)
+                yield to_json(problem._asdict())
+                summary.bad += 1
+                summary.reasons[reason] += 1
+                if len(summary.problems) < MAX_PROBLEMS_SHOWN:
+                    summary.problems.append(problem)
         summary.repeated = summary.exact + summary.near
         summary.unique = summary.total - summary.repeated
-        return summary
 
     def _kept(self, report: Callable[[int], None]) -> Iterator[bytes]:
         """Yield the rows that are kept."""
@@ -124,30 +125,31 @@ class Output:
             yield from self.signed.lines(self.signed.records(start, stop)[kept])
             report(stop)
 
-    def _removed(self, start: int, stop: int) -> Iterator[dict[str, Any]]:
-        """Yield the removed rows from `start` to before `stop`, each with its original."""
+    def _removed(self) -> Iterator[dict[str, Any]]:
+        """Yield the removed rows, each with its original."""
         signed = self.signed
-        decided = self.greedy.decided(start, stop)
-        is_removed = decided["original"] != NO_ROW
-        decided, records = decided[is_removed], signed.records(start, stop)[is_removed]
-        originals = signed.records_of(decided["original"])
-        distances = np.bitwise_count(records["simhash"] ^ originals["simhash"]).tolist()
-        ids = zip(signed.ids(records), signed.ids(originals), strict=True)
-        for (own, original), decision, record, distance in zip(
-            ids, decided.tolist(), records, distances, strict=True
-        ):
-            state, _, resemblance, containment = decision
-            file, line = signed.position(record)
-            yield {
-                "id": own,
-                "original": original,
-                "status": "exact" if state == EXACT else "near",
-                "resemblance": round(resemblance, 4),
-                "containment": round(containment, 4),
-                "file": file,
-                "line": line,
-                **({"distance": distance} if self._tells_distance else {}),
-            }
+        for start, stop in signed.blocks():
+            decided = self.greedy.decided(start, stop)
+            is_removed = decided["original"] != NO_ROW
+            decided, records = decided[is_removed], signed.records(start, stop)[is_removed]
+            originals = signed.records_of(decided["original"])
+            distances = np.bitwise_count(records["simhash"] ^ originals["simhash"]).tolist()
+            ids = zip(signed.ids(records), signed.ids(originals), strict=True)
+            for (own, original), decision, record, distance in zip(
+                ids, decided.tolist(), records, distances, strict=True
+            ):
+                state, _, resemblance, containment = decision
+                file, line = signed.position(record)
+                yield {
+                    "id": own,
+                    "original": original,
+                    "status": "exact" if state == EXACT else "near",
+                    "resemblance": round(resemblance, 4),
+                    "containment": round(containment, 4),
+                    "file": file,
+                    "line": line,
+                    **({"distance": distance} if self._tells_distance else {}),
+                }
 
     def _groups(self) -> Iterator[dict[str, Any]]:
         """Yield each original that has duplicates with them, in the order of the originals."""
@@ -176,18 +178,6 @@ class Output:
         order = np.argsort(all_originals, kind="stable")
         return all_originals[order], all_rows[order]
 
-    @contextlib.contextmanager
-    def _writer(
-        self, name: str, form: str, columns: dict[str, str] | None = None
-    ) -> Iterator[Callable[[bytes], object]]:
-        """Open a file; what is yielded writes a row, a line of JSON."""
-        with written_whole(self.out / f"{name}.{form}") as file:
-            if form == "parquet":
-                with contextlib.closing(_Parquet(file, columns or {})) as parquet:
-                    yield parquet.write
-            else:
-                yield lambda line: file.write(line + b"\n")
-
 
 def _columns_of(rows: Iterable[dict[str, Any]]) -> dict[str, str]:
     """Names of all fields of rows, each with the type of its values in Parquet.
@@ -214,50 +204,32 @@ _COLUMN_TYPES: dict[str, set[type]] = {
 }
 
 
-class _Parquet:
-    """A Parquet file.
+def _write_parquet(file: IO[bytes], lines: Iterable[bytes], columns: dict[str, str]) -> None:
+    """Write a Parquet file.
 
     Args:
         file: to write to.
+        lines: rows as lines of JSON.
         columns: names, each with a type of Arrow, `strings` or `json`.
     """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
-    def __init__(self, file: Any, columns: dict[str, str]) -> None:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        own = {"strings": pa.list_(pa.string()), "json": pa.string()}
-        fields = [
+    own = {"strings": pa.list_(pa.string()), "json": pa.string()}
+    schema = pa.schema(
+        [
             (name, own[kind] if kind in own else pa.type_for_alias(kind))
             for name, kind in columns.items()
         ]
-        self._as_json = [name for name, kind in columns.items() if kind == "json"]
-        self._schema = pa.schema(fields)
-        self._parquet = pq.ParquetWriter(file, self._schema, compression="zstd")
-        self._waiting: list[dict[str, Any]] = []
-
-    def write(self, line: bytes) -> None:
-        row = json.loads(line)
-        for name in self._as_json:
-            if row.get(name) is not None:
-                row[name] = json.dumps(row[name], ensure_ascii=False)
-        self._waiting.append(row)
-        if len(self._waiting) == _ROWS_PER_PARQUET_GROUP:
-            self._flush()
-
-    def _flush(self) -> None:
-        import pyarrow as pa
-
-        try:
-            table = pa.Table.from_pylist(self._waiting, schema=self._schema)
-        except (pa.ArrowException, OverflowError) as error:  # an integer of more than 64 bits
-            raise BulkError(f"a row cannot be written as Parquet: {error}") from error
-        self._parquet.write_table(table)
-        self._waiting = []
-
-    def close(self) -> None:
-        try:
-            if self._waiting:
-                self._flush()
-        finally:
-            self._parquet.close()
+    )
+    rows = map(json.loads, lines)
+    with pq.ParquetWriter(file, schema, compression="zstd") as parquet:
+        while group := [*islice(rows, _ROWS_PER_PARQUET_GROUP)]:
+            for row, name in product(group, (name for name in columns if columns[name] == "json")):
+                if row.get(name) is not None:
+                    row[name] = json.dumps(row[name], ensure_ascii=False)
+            try:
+                table = pa.Table.from_pylist(group, schema=schema)
+            except (pa.ArrowException, OverflowError) as error:  # an integer of more than 64 bits
+                raise BulkError(f"a row cannot be written as Parquet: {error}") from error
+            parquet.write_table(table)

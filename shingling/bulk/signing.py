@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shingling.bulk.files.payloads import to_json
+from shingling.bulk.files.payloads import FileLines, to_json
 from shingling.bulk.options import Progress
 from shingling.bulk.signed_rows import IN_LINES, ROW_RECORD, RowsWriter, SignedPart, read_parts
 from shingling.errors import BulkError
@@ -310,7 +310,7 @@ def sign_part(task: Task, signer: Signer, note: Callable[[int], None]) -> Signed
     Raises:
         OSError: the part cannot be read.
     """
-    rows = _Rows(signer, task.payload.file is not None)
+    rows = _Rows(signer, isinstance(task.payload, FileLines))
     lines = 0
     bad: list[tuple[int, str]] = []
     for place, row in enumerate(task.payload.rows(signer.extractor.max_bytes)):

@@ -129,18 +129,14 @@ def print_diff(changes: Sequence[Change]) -> None:
         if place:
             shown.append(" ")
         if change.same:
-            words = written_words(change.a)
-            before, after = place > 0, place < len(changes) - 1
-            if len(words) > _CONTEXT_WORDS * (before + after) + 1:
-                left_out = f"[… {len(words) - _CONTEXT_WORDS * (before + after):,} words …]"
-                parts = [
-                    *(["".join(words[:_CONTEXT_WORDS]).strip()] if before else []),
-                    left_out,
-                    *(["".join(words[-_CONTEXT_WORDS:]).strip()] if after else []),
-                ]
-                shown.append(plain_line(" ".join(parts)), style="dim")
-            else:
-                shown.append(plain_line(change.a), style="dim")
+            words, text = written_words(change.a), change.a
+            before = _CONTEXT_WORDS if place else 0
+            after = _CONTEXT_WORDS if place < len(changes) - 1 else 0
+            left_out = len(words) - before - after
+            if left_out > 1:
+                first, last = words[:before], words[len(words) - after :]
+                text = f"{''.join(first)} [… {left_out:,} words …] {''.join(last)}"
+            shown.append(plain_line(text), style="dim")
             continue
         if change.a:
             shown.append(f"[-{plain_line(change.a)}-]", style="red")

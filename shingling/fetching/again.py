@@ -64,17 +64,17 @@ class SkippedRequests:
     def site_read(self, shared: SharedLearner, site: str) -> None:
         """Make requests of former crawls that no rule skips any more."""
 
-        def is_owed(one: SkippedUrl) -> bool:
+        def is_skipped_no_more(one: SkippedUrl) -> bool:
             acting = shared.learner.acting(one.url) | shared.learner.acting(one.page)
             return not acting.issuperset(one.rules)
 
-        self._start(self._make_owed(shared, site, is_owed))
+        self._start(self._make_owed(shared, site, is_skipped_no_more))
 
     def unlearned(self, shared: SharedLearner, gone: Iterable[Contradiction]) -> None:
         """Make requests after all that were skipped by rules that do not hold any more."""
         for site in {one.site for one in gone}:
             changes = {one.change for one in gone if one.site == site}
-            self._start(self._make_owed(shared, site, partial(_is_unlearned, shared, changes)))
+            self._start(self._make_owed(shared, site, partial(is_owed, shared, changes)))
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = detached_task(work)
@@ -98,7 +98,8 @@ class SkippedRequests:
         assert spider is not None
         await shared.save()
         read = await shared.ask(partial(_read_skipped, site=site, spider=spider.name))
-        return [*(read or []), *(one for one in shared.skipped if one.site == site)]
+        unsaved = [one for one in shared.skipped if one.site == site]
+        return [*{one.url: one for one in [*(read or []), *unsaved]}.values()]
 
     async def _make(self, shared: SharedLearner, owed: Iterable[SkippedUrl]) -> None:
         spider, engine = self._crawler.spider, self._crawler.engine
@@ -125,10 +126,14 @@ class SkippedRequests:
         shared.changed()
 
 
-def _is_unlearned(shared: SharedLearner, changes: set[str], one: SkippedUrl) -> bool:
-    """Whether a request was skipped by one of the changes, and would not be skipped now."""
-    is_skipped_by = not changes.isdisjoint(one.rules)
-    return is_skipped_by and shared.learner.decide(one.url, counted=False) is None
+def is_owed(shared: SharedLearner, changes: set[str], one: SkippedUrl) -> bool:
+    """Whether a request was skipped by one of the changes, and no others skip it now."""
+    if changes.isdisjoint(one.rules):
+        return False
+    skip = shared.learner.decide(one.url, counted=False)
+    if skip is not None:  # by others, which may turn out to be wrong as well
+        shared.skipped.append(one._replace(page=skip.page, rules=skip.rules))
+    return skip is None
 
 
 def _read_skipped(session: Session, site: str, spider: str) -> list[SkippedUrl]:

@@ -185,11 +185,7 @@ COMMANDS = (
                 help='JSON lines {"a": ..., "b": ..., "same": true}, - for stdin (default: reviewed'
                 " pairs of the store; where there are few, its pages by their titles)",
             ),
-            option(
-                "--plot",
-                metavar="FILE",
-                help="draw the curve: .svg, .png or .pdf",
-            ),
+            option("--plot", metavar="FILE", help="draw the curve: .svg, .png or .pdf"),
             option(
                 "--idf",
                 metavar="FILE",

@@ -8,7 +8,7 @@ import os
 import random
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -146,10 +146,10 @@ def test_measuring_ahead_in_workers_of_which_some_die_changes_nothing(
         learned.append(len(measured))
         learn(self, measured)
 
-    def asked(self: Worker, message: object) -> object:
+    def asked(self: Worker, message: object, *limits: Any) -> object:
         if isinstance(message, Pairs) and len(learned) == 2:
             self.kill()
-        return ask(self, message)
+        return ask(self, message, *limits)
 
     monkeypatch.setattr(Measurer, "learn", noted)
     monkeypatch.setattr(Worker, "ask", asked)

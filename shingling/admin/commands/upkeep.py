@@ -185,12 +185,7 @@ COMMANDS = (
             flag("--same", "they are duplicates, whatever is measured", ONLY_ONE),
             flag("--different", "they are not duplicates", ONLY_ONE),
             flag("--undo", "remove the review of the two", ONLY_ONE),
-            option(
-                "--note",
-                metavar="TEXT",
-                type=text,
-                help="reason, kept with the review",
-            ),
+            option("--note", metavar="TEXT", type=text, help="reason, kept with the review"),
         ),
         run=_review,
     ),
@@ -200,17 +195,8 @@ COMMANDS = (
         summary="remove pages from the store",
         example="--site example.com --yes",
         options=(
-            option(
-                "url",
-                metavar="URL",
-                nargs="*",
-                type=text,
-            ),
-            option(
-                "--site",
-                type=text,
-                help="all pages of a host, without www.",
-            ),
+            option("url", metavar="URL", nargs="*", type=text),
+            option("--site", type=text, help="all pages of a host, without www."),
             option(
                 "--run",
                 type=whole_number(0),
@@ -234,11 +220,7 @@ COMMANDS = (
                 metavar="DAYS",
                 help="pages that were last seen DAYS days ago or earlier",
             ),
-            option(
-                "--site",
-                type=text,
-                help="only pages of a host, without www.",
-            ),
+            option("--site", type=text, help="only pages of a host, without www."),
             *yes_options("how many pages would be removed"),
         ),
         run=_prune,

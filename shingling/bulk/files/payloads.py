@@ -10,7 +10,7 @@ import json
 from datetime import date, datetime, time
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from w3lib.encoding import http_content_type_encoding
 
@@ -42,19 +42,13 @@ class RawRow(NamedTuple):
     page: Fetched | None = None
 
 
-class Payload(Protocol):
-    """A part of an input."""
-
-    @property
-    def file(self) -> str | None:
-        """File in which the rows can be read again; None if they have to be stored."""
-
-    def rows(self, max_bytes: int) -> Iterator[RawRow]:
-        """Yield the rows and empty lines; rows of more bytes are bad."""
-
-
 class FileLines(NamedTuple):
-    """Whole lines of a file of JSON lines, from one byte to before another."""
+    """Whole lines of a file of JSON lines, in which they can be read again.
+
+    Args:
+        file: its path.
+        start, stop: the first byte, and the one behind the last line.
+    """
 
     file: str
     start: int
@@ -81,7 +75,6 @@ class StreamedLines(NamedTuple):
     """Lines of JSON out of a stream; None for each that is too long."""
 
     lines: Sequence[bytes | None]
-    file: str | None = None
 
     def rows(self, max_bytes: int) -> Iterator[RawRow]:
         """Yield the lines."""
@@ -96,7 +89,6 @@ class Values(NamedTuple):
     """Rows of CSV or of a query, each with its line; a text says what is wrong with a row."""
 
     values: Sequence[tuple[int, dict[str, Any] | str]]
-    file: str | None = None
 
     def rows(self, max_bytes: int) -> Iterator[RawRow]:
         """Yield the rows."""
@@ -109,7 +101,6 @@ class ArrowRows(NamedTuple):
     """Rows of a Parquet file, as an Arrow IPC stream."""
 
     message: bytes
-    file: str | None = None
 
     def rows(self, max_bytes: int) -> Iterator[RawRow]:
         """Yield the rows."""
@@ -130,13 +121,11 @@ class Pages(NamedTuple):
     Args:
         pages: the entries.
         text_field, id_field: fields that texts are put into, and their names.
-        file: none.
     """
 
     pages: Sequence[SavedPage | SavedText | SkippedPage]
     text_field: str = "text"
     id_field: str = "id"
-    file: str | None = None
 
     def rows(self, max_bytes: int) -> Iterator[RawRow]:
         """Yield a row with URL or name, and time, for each page or text."""
@@ -153,6 +142,10 @@ class Pages(NamedTuple):
             encoding = http_content_type_encoding(page.content_type) if page.content_type else None
             fetched = Fetched(page.body, is_html=True, url=page.url, encoding=encoding)
             yield RawRow(number, {"url": page.url, **values}, page=fetched)
+
+
+Payload: TypeAlias = FileLines | StreamedLines | Values | ArrowRows | Pages
+"""A part of an input; `rows` yields its rows and empty lines: rows of more bytes are bad."""
 
 
 def broken(reason: str) -> Values:

@@ -81,13 +81,16 @@ def _compare(options: CommandOptions) -> int:
         return _compare_checksums(a, b, scheme, options)
     frequencies = None
     if options.df != "documents":
-        features = [weighting.hashes(scheme.canonical.words(one.text)) for one in (a, b)]
+        features = [weighting.hashes(scheme.canonical.words(one.split.whole)) for one in (a, b)]
         frequencies = _frequencies(features, weighting, options)
     usual = weighting == type(weighting)() and frequencies is None
     comparison = compare(
-        a.text, b.text, scheme, None if usual else replace(weighting, frequencies=frequencies)
+        a.split.whole,
+        b.split.whole,
+        scheme,
+        None if usual else replace(weighting, frequencies=frequencies),
     )
-    changes = word_diff(a.text, b.text) if options.diff else []
+    changes = word_diff(a.split.whole, b.split.whole) if options.diff else []
     explained = _explained(a, b, options) if options.explain else None
     if options.json:
         shown = comparison.as_dict() | {"warnings": comparison.warnings} | _fields(a, b)
@@ -126,7 +129,7 @@ def _compare_checksums(a: _Compared, b: _Compared, scheme: Scheme, options: Comm
     """Print what two lists of checksums have in common; with --json the lists as well."""
     from shingling.similarity import classic_overlap, shingles
 
-    words = [scheme.canonical.words(one.text) for one in (a, b)]
+    words = [scheme.canonical.words(one.split.whole) for one in (a, b)]
     size, step = scheme.shingle_size, options.step or 1
     found = classic_overlap(words[0], words[1], size, step, options.hash)
     measures: dict[str, Any] = {
@@ -195,14 +198,12 @@ class _Compared(NamedTuple):
     """One of the two texts.
 
     Args:
-        text: the whole text.
-        split: the same.
+        split: the text, with what is left out of it.
         scheme: of the store that it is from.
         field: of the JSON that it is from.
         page: that it is of.
     """
 
-    text: str
     split: SplitText
     scheme: Scheme | None = None
     field: str | None = None
@@ -215,7 +216,7 @@ def _compared(what: str, options: CommandOptions) -> _Compared:
 
     file = text_of_file(what, options.text_field)
     if file is not None:
-        return _Compared(file.text, SplitText(file.text), field=file.field)
+        return _Compared(SplitText(file.text), field=file.field)
     try:
         store = open_store(options)
     except NoStoreError:
@@ -226,7 +227,7 @@ def _compared(what: str, options: CommandOptions) -> _Compared:
         if own is None:
             raise ShinglingError(f"{what}: its text is not stored (DEDUP_STORE_TEXT)")
         split = store.split_text(page) if options.explain and options.settings.templates else None
-        return _Compared(own, split or SplitText(own), store.scheme, page=page)
+        return _Compared(split or SplitText(own), store.scheme, page=page)
 
 
 def _explained(a: _Compared, b: _Compared, options: CommandOptions) -> Explained:

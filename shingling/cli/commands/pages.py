@@ -303,11 +303,7 @@ COMMANDS = (
                 choices=["new", "exact", "near", "unchanged", "changed", "skipped"],
                 help="where a page stands, or its last verdict",
             ),
-            option(
-                "--site",
-                type=text,
-                help="host, without www.",
-            ),
+            option("--site", type=text, help="host, without www."),
             option(
                 "--since",
                 metavar="TIME",
@@ -324,11 +320,7 @@ COMMANDS = (
         summary="show what is stored of a URL",
         example="https://example.com/article",
         options=(
-            option(
-                "url",
-                metavar="URL",
-                type=text,
-            ),
+            option("url", metavar="URL", type=text),
             flag("--text", "print the stored main text as well"),
             flag(
                 "--explain",
@@ -360,11 +352,7 @@ COMMANDS = (
                 choices=SET_MEASURES,
                 help="measure the stored texts, with --by event, instead of estimating resemblance",
             ),
-            option(
-                "--days",
-                type=days,
-                help="first seen at most DAYS days apart, with --by event",
-            ),
+            option("--days", type=days, help="first seen at most DAYS days apart, with --by event"),
         ),
         run=_groups,
     ),

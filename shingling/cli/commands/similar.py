@@ -152,11 +152,7 @@ COMMANDS = (
         summary="find the stored pages most like a page",
         example="article.html --threshold 0.3",
         options=(
-            option(
-                "what",
-                metavar="URL|FILE|-",
-                help="a stored page, a file, or stdin",
-            ),
+            option("what", metavar="URL|FILE|-", help="a stored page, a file, or stdin"),
             option(
                 "--threshold",
                 type=number(1, with_zero=True),

@@ -73,6 +73,7 @@ WWW = Change("drop-www")
 SLASH = Change("drop-slash")
 LOWER = Change("lower-case")
 FOLD = Change("fold-segments")
+SLUG = Change("drop-slug")
 SORT = Change("sort-parameters")
 _OF_VALUES = (DROP_VALUE, ONE_PAGE)
 
@@ -179,6 +180,15 @@ def _drop_last(change: Change, parts: Parts) -> Parts | None:
     return parts._replace(segments=parts.segments[:-1], slash=True)
 
 
+def _drop_slug(_: Change, parts: Parts) -> Parts | None:
+    if len(parts.segments) < 2 or not parts.segments[-2].isdecimal():
+        return None
+    words = [word for word in parts.segments[-1].split("-") if word and not word.isdecimal()]
+    if len(words) < 2:
+        return None
+    return parts._replace(segments=parts.segments[:-1], slash=False)
+
+
 def _drop_segment(change: Change, parts: Parts) -> Parts | None:
     if change.what not in parts.segments[:-1]:
         return None
@@ -252,6 +262,7 @@ KINDS: dict[str, Callable[[Change, Parts], Parts | None]] = {
     DROP_SEGMENT: _drop_segment,
     DROP_PAIR: _drop_pair,
     EXCHANGE_SEGMENT: _exchange_segment,
+    SLUG.kind: _drop_slug,
     DROP_LAST: _drop_last,
     DROP_EXTENSION: _drop_extension,
     SLASH.kind: _slash,
@@ -275,7 +286,7 @@ _NAMES_OF = {
     EXCHANGE_SEGMENT: 2,
 }
 
-_ALWAYS_TRIED = (HTTPS, WWW, LOWER, FOLD, SLASH, SORT)
+_ALWAYS_TRIED = (HTTPS, WWW, LOWER, FOLD, SLUG, SLASH, SORT)
 
 
 def changes_of(parts: Parts, also: Iterable[Change] = ()) -> dict[Change, Parts]:
@@ -370,7 +381,7 @@ def _of_paths(a: Parts, b: Parts) -> Iterator[tuple[Change, ...]]:
     yield ()
     if a.segments == b.segments:
         return
-    yield from ((LOWER,), (FOLD,))
+    yield from ((LOWER,), (FOLD,), (SLUG,))
     long, short = sorted((a.segments, b.segments), key=len, reverse=True)
     if len(long) == len(short):
         pairs = [(x, y) for x, y in zip(long, short, strict=True) if x != y]

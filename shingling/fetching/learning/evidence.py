@@ -53,6 +53,7 @@ from shingling.fetching.learning.changes import (
     HTTPS,
     LOWER,
     SLASH,
+    SLUG,
     SORT,
     WWW,
     Change,
@@ -111,7 +112,7 @@ def is_of_content(change: Change) -> bool:
 
 def is_of_paths(change: Change) -> bool:
     """Whether it leaves out or exchanges segments, so that two documents may stand for one."""
-    return change.kind in (DROP_SEGMENT, DROP_PAIR, EXCHANGE_SEGMENT) or (
+    return change.kind in (SLUG.kind, DROP_SEGMENT, DROP_PAIR, EXCHANGE_SEGMENT) or (
         change.kind == DROP_LAST and not is_index(change.what)
     )
 
@@ -244,14 +245,23 @@ class Tree:
             added = min(node.agreed, MAX_PAGES_OF_CHILD) - min(before, MAX_PAGES_OF_CHILD)
         return True
 
-    def contradict(self, chain: Sequence[str], content: int) -> bool:
-        """Count a page that the change would have lost; whether it counts."""
-        if self._against.get(content) is not None:
+    def contradict(self, chain: Sequence[str], content: int, alone: bool = True) -> bool:
+        """Count a page that the change would have lost; whether it counts.
+
+        Args:
+            chain: nodes of both URLs.
+            content: of the page; each one counts once.
+            alone: no other change may have lost it. Otherwise nothing is held against this one,
+                but more pages are needed to trust it.
+        """
+        before = self._against.get(content)
+        if before or (before is not None and not alone):
             return False
-        self._against.put(content, True)
+        self._against.put(content, alone)
         for node in self._nodes_on(chain):
-            node.contradicted = node.contradicted * _FORGOTTEN + 1
             node.agreed *= _FORGOTTEN
+            if alone:
+                node.contradicted = node.contradicted * _FORGOTTEN + 1
         return True
 
     def changes(self) -> Iterator[tuple[str, int, int]]:

@@ -180,13 +180,22 @@ class SiteRules:
         risks = (self.risk(change, chain[: end + 1]) for end in range(len(chain)))
         return [risk <= self._max_risk for risk in risks]
 
-    def contradict(self, change: Change, chain: tuple[str, ...], content: int) -> str | None:
-        """Count a page that would have been lost; the node where the change stops to act."""
+    def contradict(
+        self, change: Change, chain: tuple[str, ...], content: int, alone: bool = True
+    ) -> str | None:
+        """Count a page that would have been lost; the node where the change stops to act.
+
+        Args:
+            change: that makes two URLs equal.
+            chain: nodes of them.
+            content: of the page; each one counts once.
+            alone: no other change may have lost it.
+        """
         tree = self._tree(change)
         if tree is None:
             return None
         before = self._acts_on(change, chain)
-        if not tree.contradict(chain, content):
+        if not tree.contradict(chain, content, alone):
             return None
         self._renew([change])
         after = self._acts_on(change, chain)

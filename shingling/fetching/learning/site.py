@@ -29,7 +29,7 @@ from shingling.fetching.learning.recent import Recent
 from shingling.fetching.learning.rules import SiteRules, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from shingling.fetching.learning.looks import Look
     from shingling.fetching.learning.pages import FetchedPage
@@ -49,6 +49,7 @@ _SEVERAL_CONTENTS = -1
 _MAX_COMPARED = 12  # pages that one page is compared with
 _MAX_SAME_PAGES = 4  # of them, those that are the same, whose links are compared as well
 _MAX_REDUCED_AT_ONCE = 100  # pages whose keys are made anew with one note
+_MUCH_RISKIER = 10  # than the others is a change that is blamed alone
 _MAX_LOST_LINKS = 0.1  # of the links of a page, so that it is the same
 _MANY_LOST_LINKS = 0.5  # so that it is another one
 _MAX_LINKS_KNOWN = 100_000
@@ -97,7 +98,7 @@ class SiteUrls:
         self._looks: Recent[int, Look] = Recent(MAX_LOOKS)
         self._by_content: Recent[int, tuple[int, ...]] = Recent(_MAX_CONTENTS)
         self._by_url: dict[int, int] = {}
-        self._by_pair: Recent[int, int] = Recent(_MAX_PAIR_KEYS)
+        self._by_pair: Recent[int, tuple[int, ...]] = Recent(_MAX_PAIR_KEYS)
         self._one_content: Recent[object, int] = Recent(_MAX_PATHS)
         self._links: dict[int, bool] = {}  # whether two pages have had them
         self._with_new_links: list[_Pair] = []
@@ -132,14 +133,14 @@ class SiteUrls:
             False,
         )
 
-    def _between(self, reduced: Reduced, number: int) -> list[Step]:
+    def _between(self, reduced: Reduced, number: int, also: Collection[Change] = ()) -> list[Step]:
         """Find the steps between a URL and the one of a page; none where they stay apart."""
         page = split(self._urls[number])
-        other = page and self.rules.reduce(page)
+        other = page and self.rules.reduce(page, also)
         if other is None or other.parts != reduced.parts:
             return []  # found by a rule that does not hold any more
-        differing = {*reduced.steps} ^ {*other.steps}
-        return sorted({step.change: step for step in differing}.values())
+        differing = sorted({*reduced.steps} ^ {*other.steps})
+        return [*{step.change: step for step in differing}.values()]
 
     def note(self, page: FetchedPage, skip: Skip | None, counts: bool) -> list[Contradiction]:
         """Learn from a fetched page.
@@ -190,7 +191,7 @@ class SiteUrls:
                 self._with_new_links.append(pair)
             return []
         if not same:
-            return self._contradict(pair, self._riskiest(pair), counts)
+            return self._blame_riskiest(pair, counts)
         if counts:
             self._agree(pair)
         return []
@@ -205,42 +206,38 @@ class SiteUrls:
                 return []
         else:
             self._by_content.put(content, (*same_content, number))
-        pairs = self._neighbours(number, parts, look)
-        pairs += (self._pair(one, parts, look) for one in same_content)
+        found = self._neighbours(number, parts)
+        found += ((one, self._differences(one, parts)) for one in same_content)
         agreed: set[Change] = set()
-        against: list[tuple[_Pair, Change]] = []
+        against: list[_Pair] = []
         same_pages = 0
-        unique = {(pair.number, pair.changes): pair for pair in pairs if pair.changes}
-        for pair in list(unique.values())[:_MAX_COMPARED]:
+        clearest = sorted(dict.fromkeys(found), key=lambda one: len(one[1]))
+        for other, changes in [one for one in clearest if one[1]][:_MAX_COMPARED]:
+            pair = self._pair(other, parts, look, changes)
             same = self._is_same(pair)
             is_doubtful = same is None and self._likeness(pair) is Likeness.DOUBTFUL
-            if is_doubtful and not self._look_again(pair):
+            if is_doubtful and not self._look_again(pair) and self._looks.get(pair.number):
                 same = False
             if same and same_pages < _MAX_SAME_PAGES:
                 same_pages += 1
                 agreed |= self._agree(pair, agreed, one_content)
-            elif same is False and (blamed := self._blamed(pair)):
-                against += ((pair, change) for change in blamed)
-        return [
-            contradiction
-            for pair, change in against
-            if change not in agreed
-            for contradiction in self._contradict(pair, change)
-        ]
+            elif same is False:
+                against.append(pair)
+        return [one for pair in against for one in self._blame(pair, agreed)]
 
-    def _pair(
-        self, number: int, parts: Parts, look: Look, changes: tuple[Change, ...] | None = None
-    ) -> _Pair:
-        if changes is None:
-            other = split(self._urls[number])
-            changes = (other and differences(other, parts)) or ()
+    def _pair(self, number: int, parts: Parts, look: Look, changes: tuple[Change, ...]) -> _Pair:
         chain = chain_of(self.rules.reduce(parts, changes).parts.segments)
         return _Pair(number, parts, look, changes, chain)
 
-    def _neighbours(self, number: int, parts: Parts, look: Look) -> list[_Pair]:
-        """Pages whose URLs one more change would make equal."""
+    def _differences(self, number: int, parts: Parts) -> tuple[Change, ...]:
+        """Find the changes between a page's URL and another; none where nobody knows them."""
+        page = split(self._urls[number])
+        return (page and differences(page, parts)) or ()
+
+    def _neighbours(self, number: int, parts: Parts) -> list[tuple[int, tuple[Change, ...]]]:
+        """Pages whose URLs one more change would make equal, and all changes between both."""
         reduced = self.rules.reduce(parts).parts
-        found = []
+        found: list[tuple[int, tuple[Change, ...]]] = []
         keys: dict[int, Change | None] = dict.fromkeys(
             map(hash, (reduced, reduced._replace(query=())))
         )
@@ -248,25 +245,20 @@ class SiteUrls:
         for one, changed in changes_of(reduced, exchanges).items():
             keys[self.rules.reduce(changed).key] = one
         for key, change in keys.items():
-            other = self._by_pair.get(key)
-            if other is None:
-                self._by_pair.put(key, number)
-            elif change is None:
-                found.append(self._pair(other, parts, look))
-            elif change.kind != ONE_PAGE or self._has_one_content(
-                (change.what, change.other), self._contents[number]
-            ):
-                changes = self._changes_between(other, parts, change)
-                found.append(self._pair(other, parts, look, changes))
+            others = self._by_pair.get(key) or ()
+            self._by_pair.put(key, (*others[:1], number))  # the first one, and the last
+            if change and change.kind == ONE_PAGE:
+                value = change.what, change.other
+                if not self._has_one_content(value, self._contents[number]):
+                    continue
+            if change is None:
+                found += ((other, self._differences(other, parts)) for other in others)
+            elif others:
+                own = self.rules.reduce(parts, (change,))
+                for other in others:
+                    steps = self._between(own, other, (change,))
+                    found.append((other, tuple(step.change for step in steps)))
         return found
-
-    def _changes_between(self, number: int, parts: Parts, also: Change) -> tuple[Change, ...]:
-        """Find the changes between a page's URL and another: one of them, and those that act."""
-        page = split(self._urls[number])
-        a, b = (one and self.rules.reduce(one, (also,)) for one in (page, parts))
-        if a is None or b is None or a.parts != b.parts:
-            return ()
-        return tuple(dict.fromkeys(step.change for step in sorted({*a.steps} ^ {*b.steps})))
 
     def _has_one_content(self, place: object, content: int) -> bool:
         """Note a content of a path or value; whether it has had no other, and several URLs."""
@@ -281,33 +273,43 @@ class SiteUrls:
         before = self._looks.get(pair.number)
         if before is not None:
             return self._noise.compare(before, pair.look)
-        is_same = self._contents[pair.number] == self._noise.content(pair.look)
-        return Likeness.SAME if is_same else Likeness.OTHER
+        if self._contents[pair.number] == self._noise.content(pair.look):
+            return Likeness.SAME
+        return Likeness.DOUBTFUL if self._noise else Likeness.OTHER
 
     def _is_same(self, pair: _Pair) -> bool | None:
         """Whether a page adds nothing to the earlier one; None where nobody can tell yet."""
         likeness = self._likeness(pair)
         if likeness is Likeness.SAME:
-            return True if self._lost_links(pair, 1) <= _MAX_LOST_LINKS else None
+            return True if self._lost_links(pair) <= _MAX_LOST_LINKS else None
         return False if likeness is Likeness.OTHER else None
 
-    def _lost_links(self, pair: _Pair, pages: int) -> float:
-        """Share of the links of a page that neither the earlier one has nor so many others."""
+    def _lost_links(self, pair: _Pair, is_settled: bool = False) -> float:
+        """Share of the links of a page that lead to pages which the earlier one does not lead to.
+
+        Args:
+            pair: both pages.
+            is_settled: all links are fetched: only those are lost whose page has no other URL.
+        """
         before = self._looks.get(pair.number)
         links = links_of(pair.look)
         if before is None or not links or before.links == pair.look.links:
             return 0.0
         there = set(links_of(before))
-        unknown = [one for one in links if one not in there and self._pages_with(one) < pages]
+        unknown = [link for link in links if link not in there and self._is_new(link, is_settled)]
         if len(unknown) > _MAX_LOST_LINKS * len(links):
             keys = {self._key(link, pair.changes) for link in there}
             unknown = [link for link in unknown if self._key(link, pair.changes) not in keys]
         return len(unknown) / len(links)
 
-    def _pages_with(self, link: str) -> int:
-        """Count the pages that have shown a link: none, one, or more."""
-        are_two = self._links.get(self._key(link))
-        return 0 if are_two is None else 1 + are_two
+    def _is_new(self, link: str, is_settled: bool) -> bool:
+        """Whether no page has shown a link; of one that was shown, whether its page is unique."""
+        key = self._key(link)
+        is_of_several = self._links.get(key)
+        if not is_settled or is_of_several is None or is_of_several:
+            return is_of_several is None
+        number = self._by_url.get(key)
+        return number is not None and len(self._by_content.get(self._contents[number]) or ()) < 2
 
     def _key(self, link: str, changes: tuple[Change, ...] = ()) -> int:
         parts = split(link)
@@ -340,31 +342,51 @@ class SiteUrls:
         is_in_doubt = is_of_content(change) or (tree and tree.root.contradicted)
         return value_dropped(a, b, change) if is_in_doubt else None
 
-    def _blamed(self, pair: _Pair) -> list[Change]:
-        """List the changes that a page contradicts: none where several may be wrong."""
-        doubtful = [
-            change
-            for change in pair.changes
-            if is_of_mirrors(change) or self.rules.risk(change, pair.chain) > self._max_risk
-        ]
+    def _blame(self, pair: _Pair, but: Iterable[Change] = ()) -> list[Contradiction]:
+        """Hold a page against the change that may have lost it: none where several are new.
+
+        Where others are nearly as risky, it may have been each of them: all need more evidence.
+        """
+        risks = self._risks(pair)
+        doubtful = [one for one in risks if is_of_mirrors(one) or risks[one] > self._max_risk]
         if len(doubtful) > 1:
             return []
-        blamed = (doubtful or [*pair.changes])[0]
-        other = split(self._urls[pair.number])
-        narrower = other and value_dropped(other, pair.parts, blamed)
-        return [blamed, narrower] if narrower and narrower in self.rules.trees else [blamed]
+        blamed = doubtful[0] if doubtful else max(risks, key=risks.__getitem__)
+        others = _as_risky(risks, blamed)
+        changes = [blamed, *others]
+        if not others:
+            other = split(self._urls[pair.number])
+            narrower = other and value_dropped(other, pair.parts, blamed)
+            if narrower and narrower in self.rules.trees:
+                changes.append(narrower)
+        found: list[Contradiction] = []
+        for change in changes:
+            if change not in but:
+                found += self._contradict(pair, change, alone=not others)
+        return found
 
-    def _riskiest(self, pair: _Pair) -> Change:
-        return max(pair.changes, key=lambda change: self.rules.risk(change, pair.chain))
+    def _blame_riskiest(self, pair: _Pair, counts: bool = True) -> list[Contradiction]:
+        """Hold a page that was or would have been skipped against the riskiest of its changes."""
+        risks = self._risks(pair)
+        blamed = max(risks, key=lambda change: (is_of_mirrors(change), risks[change]))
+        found = self._contradict(pair, blamed, counts)
+        for change in _as_risky(risks, blamed) if counts else ():
+            found += self._contradict(pair, change, alone=False)
+        return found
 
-    def _contradict(self, pair: _Pair, change: Change, counts: bool = True) -> list[Contradiction]:
-        """Count a page that a change would have lost."""
+    def _risks(self, pair: _Pair) -> dict[Change, float]:
+        return {change: self.rules.risk(change, pair.chain) for change in pair.changes}
+
+    def _contradict(
+        self, pair: _Pair, change: Change, counts: bool = True, alone: bool = True
+    ) -> list[Contradiction]:
+        """Count a page that a change would have lost, alone or one of several."""
         if not counts:
             return [Contradiction(self.name, change.text, pair.chain[-1])]
         if change.kind == ONE_PAGE and change not in self.rules.trees:
             return []
         content = self._noise.content(pair.look)
-        node = self.rules.contradict(change, pair.chain, content)
+        node = self.rules.contradict(change, pair.chain, content, alone)
         if node is None:
             return []
         self._left_to_reduce = len(self._urls)
@@ -406,8 +428,7 @@ class SiteUrls:
             if same:
                 self._agree(pair)
             elif self._likeness(pair) is not Likeness.SAME:
-                for change in self._blamed(pair):
-                    found += self._contradict(pair, change)
+                found += self._blame(pair)
         return found
 
     def settle(self) -> list[Contradiction]:
@@ -415,8 +436,8 @@ class SiteUrls:
         waiting, self._with_new_links = self._with_new_links, []
         found: list[Contradiction] = []
         for pair in waiting:
-            if self._lost_links(pair, 2) >= _MANY_LOST_LINKS:
-                found += self._contradict(pair, self._riskiest(pair))
+            if self._lost_links(pair, is_settled=True) >= _MANY_LOST_LINKS:
+                found += self._blame_riskiest(pair)
         return found
 
     def _believe_redirects(self, page: FetchedPage, parts: Parts) -> None:
@@ -440,3 +461,11 @@ class SiteUrls:
                 self._by_url.setdefault(self.rules.reduce(parts).key, number)
             self._next_to_reduce = (number + 1) % len(self._urls)
             self._left_to_reduce -= 1
+
+
+def _as_risky(risks: dict[Change, float], blamed: Change) -> list[Change]:
+    """List the other changes that may have lost a page as well as the one that is blamed."""
+    if is_of_mirrors(blamed):
+        return []
+    least = risks[blamed] / _MUCH_RISKIER
+    return [change for change, risk in risks.items() if change != blamed and risk >= least]

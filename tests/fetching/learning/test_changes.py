@@ -58,6 +58,8 @@ def test_any_text_is_split_or_refused(text: str) -> None:
         ("http://m.h.org/a", "http://h.org/a", ["drop-host m"]),
         ("http://h/t/5/post-52", "http://h/t/5", ["drop-last-segment post-#", "drop-slash"]),
         ("http://h/t/5/post-52", "http://h/t/5/post-7", ["drop-last-segment post-#"]),
+        ("http://h/q/5/a-title-of-3-words", "http://h/q/5", ["drop-slug"]),
+        ("http://h/q/5/a-title", "http://h/q/5/another-title/", ["drop-slug"]),
         ("http://h/a/", "http://h/a", ["drop-slash"]),
         ("http://h/A/b", "http://h/a/B", ["lower-case"]),
         ("http://h/a/index.html", "http://h/a/", ["drop-last-segment index.html"]),

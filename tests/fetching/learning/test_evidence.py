@@ -41,6 +41,7 @@ def _contradict(tree: Tree, chain: tuple[str, ...], pages: int = 1) -> None:
         ("drop-parameter sid", 4),
         ("drop-slash", 8),
         ("drop-segment amp", 13),
+        ("drop-slug", 13),
         ("drop-parameter x", 17),
         ("drop-parameter id", 34),
     ],
@@ -88,6 +89,17 @@ def test_a_contradiction_stops_its_path_and_not_the_others() -> None:
     assert tree.risk(chain_of(["a"])) <= 0.01
     assert tree.risk(chain_of(["b"])) > 0.01
     assert tree.risk(chain_of(["c"])) > 0.01
+
+
+def test_where_several_changes_may_have_lost_a_page_each_needs_more_pages() -> None:
+    tree = _tree("drop-parameter x")
+    _agree(tree, ("/",), 20)
+    assert tree.contradict(("/",), 5, alone=False)
+    assert not tree.contradict(("/",), 5, alone=False)
+    assert (tree.root.agreed, tree.root.contradicted) == (10.0, 0.0)
+    assert tree.risk(("/",)) > 0.01
+    assert tree.contradict(("/",), 5), "it was this one"
+    assert tree.root.contradicted == 1.0
 
 
 def test_one_page_that_differs_shows_that_a_path_is_no_mirror() -> None:

@@ -338,6 +338,21 @@ def test_albums_with_one_introduction_lose_no_photo(seed: int) -> None:
     assert len(photos) == 500
 
 
+@pytest.mark.parametrize("is_lost", [True, False])
+def test_other_links_lose_a_page_only_where_they_lead_to_another_one(is_lost: bool) -> None:
+    learner = UrlLearner()
+    learner.load("site.example", [RuleCounts("site.example", "drop-parameter x", "/album", 100)])
+    for number in range(2):
+        album = f"{HOST}/album?x={number}"
+        skip = learner.decide(album)
+        assert (skip is not None) == bool(number)
+        links = tuple(f"{HOST}/photo?{one}&from={number}" for one in range(4))
+        learner.note(page_of(album, text_of("introduction"), links), skip)
+        for one, link in enumerate(links):
+            learner.note(page_of(link, text_of(f"photo {one} {number if is_lost else ''}")))
+    assert {one.change for one in learner.settle()} == ({"drop-parameter x"} if is_lost else set())
+
+
 @SEEDS
 def test_one_form_under_every_path_is_fetched_a_few_times(seed: int) -> None:
     def answer(url: str) -> Answer:
