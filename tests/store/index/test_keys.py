@@ -70,8 +70,8 @@ def test_of_pages_with_one_text_under_many_titles_some_are_looked_at(store: Stor
         return [Page(f"https://a.example/{n}", shell, title=f"Title of {n:x}") for n in numbers]
 
     rules = Rules(templates=False)
-    store.check(pages(range(300)), rules=rules)
-    later = store.check(pages(range(300, 310)), rules=rules)
+    store.check(pages(range(100)), rules=rules)
+    later = store.check(pages(range(100, 110)), rules=rules)
     assert [verdict.reason for verdict in later] == ["other_title"] * 10
     again = Page("https://a.example/again", shell, title="Title of 5")
     [verdict] = store.check([again], rules=rules)
