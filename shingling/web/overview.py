@@ -29,6 +29,7 @@ BINS = 20
 """Parts of the resemblances from 0 to 1, of the same width."""
 
 MAX_SITES = 20
+MAX_RULES = 50
 MAX_RUNS_COUNTED = 1000
 RUNS_SHOWN = 20
 
@@ -47,12 +48,14 @@ _saved = func.sum(url_rules.c.saved)
 _LEARNED = (
     select(
         url_rules.c.site,
-        func.count(distinct(url_rules.c.change)).label("rules"),
+        url_rules.c.change,
         _saved.label("saved"),
+        func.sum(url_rules.c.explored).label("explored"),
+        func.max(url_rules.c.contradicted).label("contradicted"),
     )
-    .group_by(url_rules.c.site)
-    .order_by(_saved.desc(), url_rules.c.site)
-    .limit(MAX_SITES)
+    .group_by(url_rules.c.site, url_rules.c.change)
+    .order_by(_saved.desc(), url_rules.c.site, url_rules.c.change)
+    .limit(MAX_RULES)
 )
 
 

@@ -78,7 +78,7 @@ def test_an_empty_store_has_nothing_to_count(file: Path, store: Store) -> None:
 
 
 @pytest.mark.parametrize("saved", [0, 7])
-def test_sites_are_named_of_whose_urls_something_is_known(
+def test_rules_on_urls_are_shown_with_what_each_has_saved(
     file: Path, store: Store, saved: int
 ) -> None:
     assert store.status().url_rules == 0
@@ -89,4 +89,7 @@ def test_sites_are_named_of_whose_urls_something_is_known(
     ]
     with Session.open(url_of(file)) as session:
         save(session, rules=rules, skipped=[], made=[])
-    assert look(file).learned == [("a.example", 2, 4 * saved)]
+    assert look(file).learned == [
+        ("a.example", "drop-parameter from", 2 * saved, 2, 0),
+        ("a.example", "drop-parameter sid", 2 * saved, 2, 0),
+    ]
