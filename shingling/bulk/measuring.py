@@ -14,7 +14,7 @@ import numpy as np
 
 from shingling.extraction.limits import limit_memory
 from shingling.extraction.processes import LastAnswer, Worker
-from shingling.similarity import Overlap, overlap
+from shingling.similarity import Overlap, overlap, unless_forged
 from shingling.sketch import FUNCTIONS, fingerprint_set
 
 if TYPE_CHECKING:
@@ -138,6 +138,9 @@ class Measurer:
         known = self._measured.get((row, other))
         if known is None:
             known = overlap(self._fingerprints_of(row), self._fingerprints_of(other))
+            if not self._following.least:
+                first, second = self._signed.text(row), self._signed.text(other)
+                known = unless_forged(known, first, second, self._scheme)
             self._measured[row, other] = known
         return known
 

@@ -13,7 +13,7 @@ from shingling.bulk.files.payloads import to_json
 from shingling.bulk.greedy import EXACT, NEAR, REPEATED_ID, SHORT
 from shingling.bulk.options import OUTPUT_FORMATS, Problem, Summary
 from shingling.bulk.sorting import NO_ROW
-from shingling.console.files import written_whole
+from shingling.console.files import LEFT_OVER, written_whole
 from shingling.errors import BulkError
 from shingling.rules.methods import METHODS
 
@@ -71,7 +71,7 @@ class Output:
             BulkError: Parquet cannot hold a value.
         """
         names = (f"{name}.{form}" for name, form in product(_FILES, OUTPUT_FORMATS))
-        for file in (*map(self.out.joinpath, names), *self.out.glob(".*.part")):  # of another run
+        for file in (*map(self.out.joinpath, names), *self.out.glob(LEFT_OVER)):  # of another run
             file.unlink(missing_ok=True)
         form = self.options.output
         summary = Summary()

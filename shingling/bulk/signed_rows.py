@@ -233,6 +233,7 @@ class SignedRows:
         self._files = files
         self._text_field = text_field
         self._rows = (folder / "rows").stat().st_size // ROW_RECORD.itemsize
+        self._rows_file, self._lines_file = str(folder / "rows"), str(folder / "lines")
         self._open_files: dict[str, IO[bytes]] = {}
         self._prefetched: dict[int, tuple[int, int, int]] = {}  # what `_PLACE` tells, by row
 
@@ -317,7 +318,10 @@ class SignedRows:
         """
         place = self._prefetched.get(row)
         if place is None:
-            [place] = self.records(row, row + 1)[_PLACE].tolist()
+            file = self._open(self._rows_file)
+            file.seek(row * ROW_RECORD.itemsize)
+            record = np.frombuffer(file.read(ROW_RECORD.itemsize), ROW_RECORD)
+            [place] = record[_PLACE].tolist()
         with suppress(ValueError, KeyError, TypeError):
             return clean(json.loads(self._line(*place))[self._text_field])
         name, line = self.position(self.records(row, row + 1)[0])
@@ -355,7 +359,7 @@ class SignedRows:
         """File that a row is in, and where."""
         name = self._files[source]
         if name is None or offset & IN_LINES:
-            return self._open(str(self._folder / "lines")), offset & ~IN_LINES
+            return self._open(self._lines_file), offset & ~IN_LINES
         return self._open(name), offset
 
     def _open(self, name: str) -> IO[bytes]:

@@ -12,6 +12,9 @@ from typing import IO, TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+LEFT_OVER = f".{'[0-9a-f]' * 16}.part"
+"""Pattern of the names of files that a process which was killed has not completed."""
+
 
 @contextmanager
 def written_whole(file: Path) -> Iterator[IO[bytes]]:

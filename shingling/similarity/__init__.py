@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         nearest as nearest,
         overlap as overlap,
         standard_error as standard_error,
+        unless_forged as unless_forged,
     )
 
 _MODULE_OF = {
@@ -73,6 +74,7 @@ _MODULE_OF = {
     "overlap": "measures",
     "shingles": "classic",
     "standard_error": "measures",
+    "unless_forged": "measures",
     "word_diff": "diff",
     "written_words": "diff",
 }

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
 from shingling.errors import SchemeError
-from shingling.sketch import FUNCTIONS, SUPERSHINGLES
+from shingling.sketch import FUNCTIONS, SUPERSHINGLES, shingle_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from shingling.sketch import Fingerprints, Minima, Signature
+    from shingling.sketch import Fingerprints, Minima, Scheme, Signature
 
 Values: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
 Number: TypeAlias = float | Values
@@ -82,6 +82,15 @@ def overlap(a: Fingerprints, b: Fingerprints) -> Overlap:
     both = np.sort(np.concatenate((a, b)), kind="stable")  # it merges what is sorted
     shared = int(np.count_nonzero(both[1:] == both[:-1]))
     return Overlap(shared, len(a), len(b))
+
+
+def unless_forged(both: Overlap, a: str, b: str, scheme: Scheme) -> Overlap:
+    """Overlap of two texts, of less than nothing where they share hashes and not the words.
+
+    Methods without a threshold decide by public hashes, which anybody can make other words of.
+    """
+    public = overlap(*(np.unique(shingle_text(text, scheme)) for text in (a, b)))
+    return both if public.shared <= both.shared else replace(both, shared=-1)
 
 
 def standard_error(resemblance: float) -> float:

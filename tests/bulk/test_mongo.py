@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import socket
 import struct
 from contextlib import contextmanager, suppress
@@ -217,11 +216,3 @@ def test_no_password_is_shown(url: str, tmp_path: Path, monkeypatch: pytest.Monk
     assert SECRET not in done.out + done.err
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert [path for path in files if SECRET in path.read_text()] == []
-
-
-def test_a_run_is_known_by_its_url_without_the_password(tmp_path: Path) -> None:
-    url = f"mongodb://u:{SECRET}@127.0.0.1:1/news.articles?serverSelectionTimeoutMS=50"
-    with pytest.raises(BulkError):
-        deduplicate([url], tmp_path, Options(workers=0))
-    plan = json.loads((tmp_path / ".bulk" / "plan.json").read_text(encoding="utf-8"))
-    assert plan["inputs"] == [["mongodb://u:***@127.0.0.1:1/news.articles", None]]

@@ -64,10 +64,19 @@ def test_every_method_decides_as_the_store_does(
     assert len(found.removed) > 50
 
 
-@pytest.mark.parametrize("workers", [0, 1])
-@pytest.mark.parametrize("scheme", [Scheme(), Scheme(4, ordered=False)], ids=["ordered", "bags"])
+@pytest.mark.parametrize(
+    ("rules", "scheme", "workers"),
+    [
+        (Rules(), Scheme(), 0),
+        (Rules(), Scheme(), 1),
+        (Rules(), Scheme(4, ordered=False), 1),
+        (Rules(method="megashingle"), Scheme(), 1),
+        (Rules(method="simhash", simhash_distance=3), Scheme(), 0),
+    ],
+    ids=["words", "workers", "bags", "megashingle", "simhash"],
+)
 def test_words_decide_where_their_hashes_are_forged(
-    scheme: Scheme, workers: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    rules: Rules, scheme: Scheme, workers: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shingling.bulk.measuring, "_MIN_PAIRS_FOR_WORKERS", 1)
     rows = families(3, 60, random_texts(1, 12))
@@ -77,9 +86,9 @@ def test_words_decide_where_their_hashes_are_forged(
         == sign(rows[60]["text"], scheme).minima.tolist()
     )
     file = write_lines(tmp_path / "rows.jsonl", rows)
-    found = bulk(file, tmp_path / "out", scheme=scheme, workers=workers)
-    assert found == one_by_one(rows, tmp_path / "dedup.db", Rules(), scheme)
-    assert len(found.removed) > 50
+    found = bulk(file, tmp_path / "out", rules=rules, scheme=scheme, workers=workers)
+    assert found == one_by_one(rows, tmp_path / "dedup.db", rules, scheme)
+    assert len(found.removed) > 30
     for removed, (original, *_) in found.removed.items():
         assert original.startswith("twin") == removed.startswith("twin")
 

@@ -29,7 +29,8 @@ texts that fix all minima                         store/decide/test_pieces.py
 schemas that are no UTF-8, bytes at random        admin/test_damage.py
 values of settings                                plugin/faults/test_start.py
 clocks that go back, stores of something else     store/backends/test_open.py
-kills, full disks, lost connections               store/backends/test_atomic.py,
+kills, full disks, lost connections               hostile/test_kills.py,
+                                                  store/backends/test_atomic.py,
                                                   store/backends/test_races.py,
                                                   plugin/faults/test_killed.py,
                                                   store/schema/test_upgrade.py

@@ -96,8 +96,7 @@ ODD = {
 """
 ORDINARY = {f"/{n}": page(article(n), f"Page {n}") for n in range(12)}
 MAX_LAG_SECONDS = 1.0
-MAX_WAIT_SECONDS = 10.0  # one after the other, the slow pages of a test take 12
-MAX_WAIT_SECONDS_OF_BUSY_MACHINES = 15.0  # bombs take what the tests beside this one leave them
+MAX_WAIT_SECONDS = 15.0  # bombs take what the tests beside this one leave them
 
 
 @pytest.fixture
@@ -153,14 +152,15 @@ def measured(
 
 
 def test_ordinary_pages_do_not_wait_for_slow_ones(hostile: Project) -> None:
-    slow = "<html><body><p>slow=4;" + " " * 20_000
+    slow = "<html><body><p>slow=2.5;" + " " * 20_000
     pages = mixed({f"/slow-{n}": Answer(f"{slow}{n}</p>".encode()) for n in range(3)})
     settings = "-s", "DEDUP_WORKERS=1", "-s", "DEDUP_EXTRACTOR=shop.extractor.extract"
     seen = measured(hostile, pages, *settings)
+    last = max(seconds for path, (_, seconds) in seen.items() if path.startswith("/slow"))
     for path in ORDINARY:
         status, seconds = seen[path]
         assert status == "new"
-        assert seconds < MAX_WAIT_SECONDS, path
+        assert seconds < 0.7 * last, path  # on a busy machine, all take longer
 
 
 @pytest.mark.parametrize(("extractor", "workers"), [("quick", "0"), ("trafilatura", "2")])
@@ -176,7 +176,7 @@ def test_the_event_loop_goes_on_whatever_is_crawled(
     for path in ORDINARY:
         status, seconds = seen[path]
         assert status == "new"
-        assert seconds < MAX_WAIT_SECONDS_OF_BUSY_MACHINES, path
+        assert seconds < MAX_WAIT_SECONDS, path
 
 
 def test_odd_items_are_decided_and_their_urls_are_cut(hostile: Project) -> None:

@@ -69,24 +69,10 @@ def test_no_banding_with_fewer_bands_finds_the_threshold(threshold: float) -> No
             assert not banding.finds(threshold)
 
 
-def test_a_threshold_below_the_reach_of_one_minimum_gets_84_bands_that_miss_it() -> None:
-    for threshold in (0.001, 0.01, 0.03):
-        banding = Banding.for_threshold(threshold)
-
-        assert banding == Banding(84, 1)
-        assert not banding.finds(threshold)
-
-
 @pytest.mark.parametrize("threshold", [0.0, -0.1, 1.01, float("nan")])
 def test_a_threshold_that_is_none_has_no_bands(threshold: float) -> None:
     with pytest.raises(SchemeError, match="is not accepted"):
         Banding.for_threshold(threshold)
-
-
-def test_the_recalls_of_the_design_hold() -> None:
-    assert Banding(14, 6).recall(0.8) == pytest.approx(0.986, abs=0.0005)
-    assert Banding(6, 14).recall(0.8) == pytest.approx(0.237, abs=0.0005)
-    assert Banding(6, 14).recall(0.95) == pytest.approx(0.982, abs=0.0005)
 
 
 @pytest.mark.parametrize("resemblance", [0.3, 0.6, 0.8, 0.9, 0.95])

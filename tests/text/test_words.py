@@ -198,14 +198,6 @@ def test_two_surrogates_side_by_side_are_no_letter() -> None:
     assert canonical_words("a\ud840\u200b\udc00b") == ["a", "b"]
 
 
-@pytest.mark.parametrize("word", ["word", "слово", "ﬁne", "e\u0301t"])
-def test_a_text_of_a_million_words_has_a_million_words(word: str) -> None:
-    words = canonical_words(f"{word} " * 1_000_000)
-
-    assert len(words) == 1_000_000
-    assert set(words) == set(canonical_words(word))
-
-
 _LINES = st.lists(st.text() | st.text(st.sampled_from(" aß9٣.\t\u2028\x1c\ud800"), max_size=8))
 
 
@@ -357,9 +349,3 @@ def test_words_of_blocks_are_not_counted_where_they_may_not_add_up(
     canonical: Canonicaliser,
 ) -> None:
     assert PreparedText(TEXT).ready(canonical).words is None
-
-
-def test_an_empty_text_has_no_blocks() -> None:
-    text = PreparedText(" \n").ready(Canonicaliser())
-
-    assert (len(text.keys), len(text.characters), text.lines) == (0, 0, [])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import sys
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -123,14 +122,14 @@ def _source(name: str, options: Options) -> Source:
         raise BulkError(f"{plain_line(name)}: {error.strerror}") from error
     form = options.format or _format_of(path)
     size = stat.st_size
-    identity = [size, stat.st_mtime_ns]
+    identity, most = [size, stat.st_mtime_ns], options.max_bytes
     if form == "folder":
-        require_content(path, options.max_bytes)
-        found = partial(read_folder, path, options.max_bytes)
-        return Source(name, identity, None, lambda: _pages(found(), options))
+        require_content(path, most)
+        return Source(name, identity, None, lambda: _pages(read_folder(path, most), options))
     if form in ("warc", "html"):
-        saved = partial(read_archive, path, max_bytes=options.max_bytes)
-        return Source(name, identity, None, lambda: _pages(saved(), options))
+        return Source(
+            name, identity, None, lambda: _pages(read_archive(path, max_bytes=most), options)
+        )
     if form == "parquet":
         require("parquet", "Parquet", "pyarrow", error=BulkError)
         return Source(name, identity, size, lambda: _parquet(path))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shingling.bulk.spark.batches import of_rows
-from shingling.similarity import overlap
+from shingling.similarity import overlap, unless_forged
 from shingling.sketch import FUNCTIONS, fingerprint_set
 from shingling.text import clean
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from shingling.bulk.spark.candidates import Deciding
     from shingling.similarity import Overlap
-    from shingling.sketch import Fingerprints, Scheme
+    from shingling.sketch import Fingerprints
 
 WAITS, ORIGINAL, DUPLICATE, LIKELY = range(4)
 """Verdicts of a round on a row; `LIKELY` is a duplicate if enough of the rows before it are."""
@@ -47,14 +47,18 @@ class _Candidate(NamedTuple):
 class _Measures:
     """Exact measures of texts, whose fingerprints are remembered for a while."""
 
-    def __init__(self, scheme: Scheme) -> None:
-        self._scheme = scheme
+    def __init__(self, deciding: Deciding) -> None:
+        self._scheme = deciding.scheme
+        self._by_hashes = not deciding.following.least
         self._known: dict[int, Fingerprints] = {}
         self._size = 0
 
     def overlap(self, row: int, text: str, candidate: _Candidate) -> Overlap:
         """Compare the texts of a row and a candidate."""
-        return overlap(self._of(row, text), self._of(candidate.other, candidate.text))
+        both = overlap(self._of(row, text), self._of(candidate.other, candidate.text))
+        if not self._by_hashes:
+            return both
+        return unless_forged(both, clean(text), clean(candidate.text), self._scheme)
 
     def _of(self, row: int, text: str) -> Fingerprints:
         known = self._known.get(row)
@@ -103,7 +107,7 @@ def decide(batches: Iterable[Any], deciding: Deciding) -> Iterator[Any]:
     Yields:
         Batches of the schema `DECIDED`.
     """
-    measures = _Measures(deciding.scheme)
+    measures = _Measures(deciding)
     verdicts: dict[int, int] = {}
     block = -1
     answers = []
@@ -170,7 +174,7 @@ def choose(batches: Iterable[Any], deciding: Deciding) -> Iterator[Any]:
     Yields:
         Batches of the schema `CHOSEN`.
     """
-    measures = _Measures(deciding.scheme)
+    measures = _Measures(deciding)
     answers = []
     for row in _rows(batches):
         original, both = _chosen(row, measures, deciding)

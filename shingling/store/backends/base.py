@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import URL, Connection, Engine, RowMapping, Table
 
-
 logger = logging.getLogger(__name__)
 
 _T = TypeVar("_T")

@@ -134,7 +134,7 @@ def _most_alike(
         if are_two(row, other, alike.resemblance, batch):
             passed.other_title = True
             return None
-        return alike
+        return None if not following.least and batch.texts.are_forged(row, other) else alike
 
     minima = [other.minima for other in accepted]
     ranked = nearest(row.minima, minima, following.worth, MAX_CANDIDATES_MEASURED)

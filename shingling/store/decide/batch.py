@@ -170,9 +170,8 @@ class Batch:
             for url, (page, signature) in zip(urls, batch, strict=True)
             if times[url] > 1 or self._is_to_be_decided(url, signature)
         ]
-        sites = {site_of(page.url) for page, _ in moving}
         if self.templates is not None:
-            self.templates.read(sites)
+            self.templates.read({site_of(page.url) for page, _ in moving})
         self.site_fields.read(site_of(page.url) for page, _ in batch if page.fields is not None)
         self._read_alike(
             [Compared(signed, page.title, page.scope, page.main_text) for page, signed in moving]
@@ -223,6 +222,8 @@ class Batch:
                 found |= self.lookup.fetch_pieces(samples)
         self._read("id", found - self.rows.keys(), scopes)
         self.load(self._referred)
+        if self.templates is not None:
+            self.templates.read({row.site for row in self.rows.values()})
 
     @property
     def _finds_near(self) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sqlalchemy import bindparam, select
 
-from shingling.similarity import Overlap, overlap
+from shingling.similarity import Overlap, overlap, unless_forged
 from shingling.sketch import fingerprint_set, shingle_text
 from shingling.store.index.lookup import keys_of_sample
 from shingling.store.schema.damage import damage_of
@@ -141,6 +141,13 @@ class Texts:
         """
         first, second = self._fingerprints_of(a, whole), self._fingerprints_of(b, whole)
         return None if first is None or second is None else overlap(first, second)
+
+    def are_forged(self, a: Row, b: Row) -> bool:
+        """Whether two pages share hashes, and not the words."""
+        first, second, both = self.of(a), self.of(b), self.overlap(a, b, whole=True)
+        if first is None or second is None or both is None:
+            return False
+        return unless_forged(both, first.text, second.text, self.scheme).shared < 0
 
     def _fingerprints_of(self, row: Row, whole: bool) -> Fingerprints | None:
         main_text = self.of(row)

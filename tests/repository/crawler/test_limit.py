@@ -83,17 +83,6 @@ def crawl(folder: Path, *arguments: str) -> Crawl:
     return found
 
 
-@pytest.mark.parametrize(("spider", "limit"), [("site", 1), ("sitemap", 100)])
-def test_as_many_pages_are_asked_for_as_the_limit_says_and_it_is_the_reason_of_the_end(
-    tmp_path: Path, spider: str, limit: int
-) -> None:
-    with manual() as site:
-        start = f"url={site.url}/0" if spider == "site" else f"url={site.url}/map.xml"
-        found = crawl(tmp_path, spider, "-a", start, "-a", f"limit={limit}")
-    assert len(found.items) == len(asked_of(site)) == limit
-    assert found.stat("finish_reason") == "limit"
-
-
 @pytest.mark.parametrize("spider", ["site", "sitemap"])
 def test_what_is_no_page_gives_its_place_to_another_one(tmp_path: Path, spider: str) -> None:
     with manual(faults=True) as site:

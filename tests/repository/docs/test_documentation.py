@@ -128,6 +128,16 @@ def test_every_file_and_module_that_is_named_exists(page: Path) -> None:
         assert find_spec(module) is not None, module
 
 
+def test_every_promise_names_tests_that_are_there() -> None:
+    promised = sections("explanation/promises.md")
+    named = re.findall(r"`(tests/\S+\.py)::(test_\w+)`", read("explanation/promises.md"))
+    assert len(named) > 20
+    for file, test in named:
+        assert f"\ndef {test}(" in (ROOT / file).read_text(encoding="utf-8"), test
+    for title, text in promised.items():
+        assert "::test_" in text or title == "What is not promised", title
+
+
 def test_the_architecture_page_names_every_package_of_shingling() -> None:
     text = read("explanation/architecture.md")
     for package in (ROOT / "shingling").glob("*/__init__.py"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import resource
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -233,6 +234,33 @@ def test_a_killed_crawl_started_again_ends_with_the_same_store(file: Path) -> No
     verify(killed)
 
 
+@sqlite_only
+def test_a_loss_of_power_costs_the_last_batches_and_nothing_before_them(file: Path) -> None:
+    """What is not yet in the file is in a log, which SQLite syncs now and then."""
+    pages = some_pages(280)
+    lost = file.with_stem("lost")
+    log, lost_log = (one.with_name(f"{one.name}-wal") for one in (file, lost))
+    counts = []
+    with Store.open(url_of(file)) as store:
+        with store._session.reading() as connection:
+            modes = [connection.exec_driver_sql(f"PRAGMA {one}").scalar() for one in _MODES]
+        assert modes == ["wal", 1, 4096]
+        for start in range(0, len(pages), 8):
+            store.check(pages[start : start + 8])
+        size = log.stat().st_size
+        for share in (0.4, 0.7, 0.95, 1):
+            shutil.copyfile(file, lost)
+            lost_log.write_bytes(log.read_bytes()[: int(share * size)])
+            verify(lost)
+            stored = rows_of(lost, "SELECT url FROM pages ORDER BY id")
+            assert [url for (url,) in stored] == [page.url for page in pages[: len(stored)]]
+            assert len(stored) % 8 == 0
+            counts.append(len(stored))
+            lost.with_name(f"{lost.name}-shm").unlink(missing_ok=True)
+    assert 0 < counts[0] < counts[-1] == len(pages)
+
+
+_MODES = ("journal_mode", "synchronous", "wal_autocheckpoint")
 FILLER = """
 import resource, signal, sys
 from shingling import Store

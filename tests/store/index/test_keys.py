@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -71,8 +70,8 @@ def test_of_pages_with_one_text_under_many_titles_some_are_looked_at(store: Stor
         return [Page(f"https://a.example/{n}", shell, title=f"Title of {n:x}") for n in numbers]
 
     rules = Rules(templates=False)
-    store.check(pages(range(300)), rules=rules)
-    later = store.check(pages(range(300, 310)), rules=rules)
+    store.check(pages(range(100)), rules=rules)
+    later = store.check(pages(range(100, 110)), rules=rules)
     assert [verdict.reason for verdict in later] == ["other_title"] * 10
     again = Page("https://a.example/again", shell, title="Title of 5")
     [verdict] = store.check([again], rules=rules)
@@ -93,32 +92,22 @@ def _flip(values: np.ndarray, bits: int, width: int, chance: np.random.Generator
 
 @pytest.mark.parametrize(("width", "most_inspected"), [(64, 1), (32, 100)])
 def test_everything_within_three_bits_is_found_and_little_else_is_inspected(
-    tmp_path: Path, width: int, most_inspected: int
+    width: int, most_inspected: int
 ) -> None:
     chance = np.random.default_rng(3)
     stored = chance.integers(0, 2**width, STORED, np.uint64)
     queries = np.concatenate([_flip(stored[:PLANTED], bits, width, chance) for bits in range(6)])
     halves = Halves(width)
-    keys = halves.keys(stored.tolist())
-    with closing(sqlite3.connect(tmp_path / "index.db")) as db:
-        db.execute(
-            "CREATE TABLE bands (key INTEGER, page INTEGER, PRIMARY KEY (key, page)) WITHOUT ROWID"
-        )
-        rows = [(key, page) for page, own in enumerate(keys.tolist()) for key in own]
-        db.executemany("INSERT INTO bands VALUES (?, ?)", sorted(rows))
-        inspected = 0
-        for query, probes in zip(queries, halves.probes(queries.tolist(), 3), strict=True):
-            marks = ", ".join("?" * len(probes))
-            found = {
-                page
-                for (page,) in db.execute(
-                    f"SELECT page FROM bands WHERE key IN ({marks})",  # noqa: S608 (only marks)
-                    probes.tolist(),
-                )
-            }
-            inspected += len(found)
-            within = np.flatnonzero(np.bitwise_count(stored ^ query) <= 3)
-            assert found.issuperset(within.tolist())
+    pages = defaultdict[int, set[int]](set)
+    for page, own in enumerate(halves.keys(stored.tolist()).tolist()):
+        for key in own:
+            pages[key].add(page)
+    inspected = 0
+    for query, probes in zip(queries, halves.probes(queries.tolist(), 3).tolist(), strict=True):
+        found = {page for key in probes for page in pages.get(key, ())}
+        inspected += len(found)
+        within = np.flatnonzero(np.bitwise_count(stored ^ query) <= 3)
+        assert found.issuperset(within.tolist())
     assert inspected / len(queries) <= most_inspected + 1
     # Random SimHashes come in as the formula says, 66 n / 2^32 of 64 bits, 34 n / 2^16 of 32.
     by_chance = 66 * STORED / 2**32 if width == 64 else 34 * STORED / 2**16

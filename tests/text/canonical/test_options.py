@@ -152,13 +152,9 @@ def test_options_that_cannot_take_effect_need_no_pack(
     ("language", "text", "words"),
     [
         ("en", "The cat is on THE mat, isn't it?", ["cat", "mat"]),
-        ("de", "Die Katze liegt auf der Matte", ["katze", "liegt", "matte"]),
         ("ru", "Он не был в лесу", ["лесу"]),
-        ("fr", "Le chat est sur la table", ["chat", "table"]),
         ("ar", "ذهب الولد من البيت", ["ذهب", "الولد", "البيت"]),
-        ("he", "הילד הלך אל הבית", ["הילד", "הלך", "הבית"]),
         ("zh", "我们的书", ["书"]),
-        ("no", "Det er en fin dag", ["fin", "dag"]),
         ("nb", "Det er en fin dag", ["fin", "dag"]),
         ("xx", "The cat", ["the", "cat"]),
     ],
