@@ -95,6 +95,7 @@ _FORM_PRIOR = 0.5  # 8 pages
 _USUAL_PRIOR = 0.2  # 17 pages
 _RARE_PRIOR = 0.3  # 13 pages
 _CONTENT_PRIOR = 0.05  # 34 pages
+_MIRROR_PRIOR = 0.02  # 48 pages: releases of a manual may differ in one of twelve
 _PRIOR_BESIDE = 0.25  # of a path beside one where the change was contradicted
 
 _WEIGHT_OF_PARENT = 2.0  # pages
@@ -134,6 +135,8 @@ def prior_of(change: Change) -> float:
         return _TRACKING_PRIOR
     if change in (SLASH, LOWER, SORT) or change.kind == DROP_EXTENSION:
         return _FORM_PRIOR
+    if is_of_mirrors(change):
+        return _MIRROR_PRIOR
     return _RARE_PRIOR if is_of_paths(change) else _USUAL_PRIOR
 
 

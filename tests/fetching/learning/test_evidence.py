@@ -44,6 +44,7 @@ def _contradict(tree: Tree, chain: tuple[str, ...], pages: int = 1) -> None:
         ("drop-slug", 13),
         ("drop-parameter x", 17),
         ("drop-parameter id", 34),
+        ("exchange-segment b a", 48),
     ],
 )
 def test_so_many_pages_of_a_path_are_needed(change: str, pages: int) -> None:
