@@ -110,7 +110,7 @@ def _of_two_architectures(url: str, differing: str = "") -> Answer:
     if len(segments) < 3:
         pages = [
             f"{HOST}/{arch}/{part}/{number}.html"
-            for number in range(120)
+            for number in range(160)
             for part in ("install", "boot")
             for arch in ("amd64", "mips")
         ]
@@ -123,8 +123,8 @@ def _of_two_architectures(url: str, differing: str = "") -> Answer:
 def test_mirrored_paths_are_skipped(seed: int) -> None:
     learner = UrlLearner()
     done = crawl(f"{HOST}/", _of_two_architectures, learner, seed=seed)
-    assert len(done.contents) == 1 + 240
-    assert len(done.skipped) >= 120
+    assert len(done.contents) == 1 + 320
+    assert len(done.skipped) >= 160
 
     # A rule is kept with the path that it leads to: /amd64, for what was skipped below /mips.
     second = UrlLearner()
@@ -184,7 +184,7 @@ def test_paths_with_pages_that_differ_are_no_mirrors(seed: int) -> None:
     learner = UrlLearner()
     site = partial(_of_two_architectures, differing="boot")
     done = crawl(f"{HOST}/", site, learner, seed=seed)
-    assert len(done.contents) == 1 + 120 + 240
+    assert len(done.contents) == 1 + 160 + 320
     assert done.decisions == []
     assert learner.acting(f"{HOST}/mips/install/1.html") == set()
 
