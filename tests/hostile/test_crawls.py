@@ -156,11 +156,11 @@ def test_ordinary_pages_do_not_wait_for_slow_ones(hostile: Project) -> None:
     pages = mixed({f"/slow-{n}": Answer(f"{slow}{n}</p>".encode()) for n in range(3)})
     settings = "-s", "DEDUP_WORKERS=1", "-s", "DEDUP_EXTRACTOR=shop.extractor.extract"
     seen = measured(hostile, pages, *settings)
-    last = max(seconds for path, (_, seconds) in seen.items() if path.startswith("/slow"))
-    for path in ORDINARY:
-        status, seconds = seen[path]
-        assert status == "new"
-        assert seconds < 0.7 * last, path  # on a busy machine, all take longer
+    assert {seen[path][0] for path in ORDINARY} == {"new"}
+    # The first one may be done, in a process of its own, while the others turn out to be slow.
+    paths = [*seen]
+    before = paths[: max(map(paths.index, ORDINARY))]
+    assert sum(path.startswith("/slow") for path in before) <= 1
 
 
 @pytest.mark.parametrize(("extractor", "workers"), [("quick", "0"), ("trafilatura", "2")])
