@@ -94,6 +94,7 @@ class Replay:
             self._note(url, requested, shown)
             form = self._forms.pop((*requested, url)[0], None)
             self._todo = [(one, False) for one in self._waiting.pop(form, ())] + self._todo
+            self.links.update(shown.links)  # not those of pages that are fetched a second time
             for link in shown.links:
                 self._follow(link)
         return self
@@ -137,7 +138,6 @@ class Replay:
             self.urls.append(url)
             if shown.content is not None:
                 self.contents.add(shown.content)
-            self.links.update(shown.links)
             if shown.location is None:
                 return url, tuple(requested), shown
             requested.append(url)
