@@ -67,6 +67,7 @@ class Long(scrapy.Spider):
 
     async def start(self) -> AsyncIterator[Any]:
         """Yield the requests."""
+        # Scrapy sets the arguments of a spider as attributes.
         for number in range(self.pages):  # type: ignore[attr-defined]
             yield scrapy.Request(_url(number, self.sites))  # type: ignore[attr-defined]
 

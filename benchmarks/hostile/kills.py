@@ -128,6 +128,7 @@ def _add_revision(folder: Path) -> None:
         made = revisions / "versions" / "r9999_next.py"
         made.write_text(_REVISION.format(head=migrate.HEAD), encoding="utf-8")
     migrate._REVISIONS.add("r9999")
+    # Constants of the package, as if it had one revision more.
     migrate.HEAD = store_session.HEAD = "r9999"  # type: ignore[attr-defined]
     migrate.migrations_folder = lambda: revisions
 
@@ -207,7 +208,7 @@ def _state(place: Path, name: str) -> object:
         added = [column for column in columns if column.startswith("note")]
         [version] = db.execute("SELECT version_num FROM alembic_version").fetchone()
         assert (version == "r9999") == bool(added)
-        return [db.execute(f"SELECT count({one}) FROM pages").fetchone() for one in added]  # noqa: S608
+        return [db.execute(f"SELECT count({one}) FROM pages").fetchone() for one in added]  # noqa: S608 (its names)
 
 
 def _url(file: Path) -> str:
