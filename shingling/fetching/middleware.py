@@ -223,7 +223,8 @@ class FetchMiddleware:
             assert engine is not None
             request = Request(url, callback=NO_CALLBACK, dont_filter=True)
             response = await engine.download_async(request)
-            if opened is not None and response.status == HTTPStatus.OK and response.url == url:
+            is_it = response.request is not None and asked_for(response.request)[0] == url
+            if opened is not None and response.status == HTTPStatus.OK and is_it:
                 extracted = await opened[0].page(response)
                 page = None if extracted is None else _page(response, extracted)
         except Exception as error:  # then nothing is known of it

@@ -248,22 +248,23 @@ class Tree:
             added = min(node.agreed, MAX_PAGES_OF_CHILD) - min(before, MAX_PAGES_OF_CHILD)
         return True
 
-    def contradict(self, chain: Sequence[str], content: int, alone: bool = True) -> bool:
+    def contradict(self, chain: Sequence[str], content: int, share: float = 1.0) -> bool:
         """Count a page that the change would have lost; whether it counts.
 
         Args:
             chain: nodes of both URLs.
             content: of the page; each one counts once.
-            alone: no other change may have lost it. Otherwise nothing is held against this one,
-                but more pages are needed to trust it.
+            share: probability that it was this change, and no other one. Below 1 nothing is held
+                against it, but it needs so much more evidence to be trusted.
         """
+        is_alone = share >= 1.0
         before = self._against.get(content)
-        if before or (before is not None and not alone):
+        if before or (before is not None and not is_alone):
             return False
-        self._against.put(content, alone)
+        self._against.put(content, is_alone)
         for node in self._nodes_on(chain):
-            node.agreed *= _FORGOTTEN
-            if alone:
+            node.agreed *= _FORGOTTEN if is_alone else 1 - share
+            if is_alone:
                 node.contradicted = node.contradicted * _FORGOTTEN + 1
         return True
 

@@ -132,9 +132,10 @@ class UrlLearner:
         parts = split(page.url)
         if parts is None:
             return []
-        site = self._site(site_name(parts))
+        name = site_name(parts)
+        site = self._site(name)
         before = site.pages
-        found = site.note(page, skip, counts)
+        found = site.note(_of_site(page, name), skip, counts)
         self._pages += site.pages - before
         while self._pages > self._max_pages and len(self._sites) > 1:
             self._forget()
@@ -182,6 +183,15 @@ class UrlLearner:
         self._pages -= forgotten.pages
         self._changes += forgotten.rules.take_changes(forgotten.name)
         del self._changes[:-_MAX_CHANGES_KEPT]
+
+
+def _of_site(page: FetchedPage, name: str) -> FetchedPage:
+    """Leave out the URLs of other sites that were redirected to a page."""
+    if not page.requested:
+        return page
+    pairs = ((url, split(url)) for url in page.requested)
+    own = tuple(url for url, parts in pairs if parts is not None and site_name(parts) == name)
+    return replace(page, requested=own)
 
 
 def site_name(parts: Parts) -> str:

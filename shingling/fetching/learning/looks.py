@@ -100,7 +100,9 @@ class Noise:
 
     def learn(self, before: Look, after: Look) -> bool:
         """Learn from one URL that was fetched twice; whether that has shown something new."""
-        _, changed = _changed(before, after)
+        kept, changed = _changed(before, after)
+        if kept < _MIN_KEPT:
+            return False  # it shows another page now
         new = [one for one in changed if not self._has(one)]
         for _, first, last in new:
             self._kinds |= {first: None, last: None}

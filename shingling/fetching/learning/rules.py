@@ -181,7 +181,7 @@ class SiteRules:
         return [risk <= self._max_risk for risk in risks]
 
     def contradict(
-        self, change: Change, chain: tuple[str, ...], content: int, alone: bool = True
+        self, change: Change, chain: tuple[str, ...], content: int, share: float = 1.0
     ) -> str | None:
         """Count a page that would have been lost; the node where the change stops to act.
 
@@ -189,13 +189,13 @@ class SiteRules:
             change: that makes two URLs equal.
             chain: nodes of them.
             content: of the page; each one counts once.
-            alone: no other change may have lost it.
+            share: probability that it was this change, and no other one, that has lost it.
         """
         tree = self._tree(change)
         if tree is None:
             return None
         before = self._acts_on(change, chain)
-        if not tree.contradict(chain, content, alone):
+        if not tree.contradict(chain, content, share):
             return None
         self._renew([change])
         after = self._acts_on(change, chain)

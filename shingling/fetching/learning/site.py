@@ -151,29 +151,36 @@ class SiteUrls:
             counts: it becomes evidence, and a page that others may repeat.
         """
         parts, look = split(page.url), look_of(page)
+        asked = split(page.requested[0]) if page.requested else parts
         if parts is None or look is None:
             return []
-        found = self._judge(skip, parts, look, counts) if skip else []
-        number = len(self._urls)
-        if not counts or number >= MAX_PAGES_OF_SITE:
+        found = self._judge(skip, asked, look, counts) if skip and asked else []
+        if not counts or len(self._urls) >= MAX_PAGES_OF_SITE:
             return found
-        if page.has_changed:
-            self._changed.add(number)
-        self._urls.append(page.url)
-        self._contents.append(self._noise.content(look))
-        self._looks.put(number, look)
-        if number % _PAGES_A_LOOK == 0 and self._noise:
-            self._looks_left += 1
-        if not page.is_from_elsewhere:
-            found += self._compare(number, parts, look)
-            self._believe_redirects(page, parts)
+        # A URL that is redirected shows the page as well.
         for url in (page.url, *page.requested):
             if one := split(url):
-                self._by_url.setdefault(self.rules.reduce(one).key, number)
+                found += self._note_url(url, one, page, look)
         for key in map(self._key, links_of(look)):
             if key in self._links or len(self._links) < _MAX_LINKS_KNOWN:
                 self._links[key] = key in self._links
         self._renew_keys()
+        return found
+
+    def _note_url(
+        self, url: str, parts: Parts, page: FetchedPage, look: Look
+    ) -> list[Contradiction]:
+        """Learn that a URL shows a page."""
+        number = len(self._urls)
+        if page.has_changed:
+            self._changed.add(number)
+        self._urls.append(url)
+        self._contents.append(self._noise.content(look))
+        self._looks.put(number, look)
+        if number % _PAGES_A_LOOK == 0 and self._noise:
+            self._looks_left += 1
+        found = [] if page.is_from_elsewhere else self._compare(number, parts, look)
+        self._put_key(number, parts)
         return found
 
     def _judge(self, skip: Skip, parts: Parts, look: Look, counts: bool) -> list[Contradiction]:
@@ -345,48 +352,46 @@ class SiteUrls:
     def _blame(self, pair: _Pair, but: Iterable[Change] = ()) -> list[Contradiction]:
         """Hold a page against the change that may have lost it: none where several are new.
 
-        Where others are nearly as risky, it may have been each of them: all need more evidence.
+        Where others are nearly as risky, it may have been each of them: each needs more evidence, by
+        its share of the risk.
         """
         risks = self._risks(pair)
         doubtful = [one for one in risks if is_of_mirrors(one) or risks[one] > self._max_risk]
         if len(doubtful) > 1:
             return []
         blamed = doubtful[0] if doubtful else max(risks, key=risks.__getitem__)
-        others = _as_risky(risks, blamed)
-        changes = [blamed, *others]
-        if not others:
+        shares = _shares(risks, blamed)
+        if len(shares) == 1:
             other = split(self._urls[pair.number])
             narrower = other and value_dropped(other, pair.parts, blamed)
             if narrower and narrower in self.rules.trees:
-                changes.append(narrower)
+                shares[narrower] = 1.0
         found: list[Contradiction] = []
-        for change in changes:
+        for change, share in shares.items():
             if change not in but:
-                found += self._contradict(pair, change, alone=not others)
+                found += self._contradict(pair, change, share)
         return found
 
     def _blame_riskiest(self, pair: _Pair, counts: bool = True) -> list[Contradiction]:
         """Hold a page that was or would have been skipped against the riskiest of its changes."""
         risks = self._risks(pair)
         blamed = max(risks, key=lambda change: (is_of_mirrors(change), risks[change]))
-        found = self._contradict(pair, blamed, counts)
-        for change in _as_risky(risks, blamed) if counts else ():
-            found += self._contradict(pair, change, alone=False)
+        if not counts:
+            return [Contradiction(self.name, blamed.text, pair.chain[-1])]
+        found: list[Contradiction] = []
+        for change, share in _shares(risks, blamed).items():
+            found += self._contradict(pair, change, share)
         return found
 
     def _risks(self, pair: _Pair) -> dict[Change, float]:
         return {change: self.rules.risk(change, pair.chain) for change in pair.changes}
 
-    def _contradict(
-        self, pair: _Pair, change: Change, counts: bool = True, alone: bool = True
-    ) -> list[Contradiction]:
-        """Count a page that a change would have lost, alone or one of several."""
-        if not counts:
-            return [Contradiction(self.name, change.text, pair.chain[-1])]
+    def _contradict(self, pair: _Pair, change: Change, share: float) -> list[Contradiction]:
+        """Count a page that a change would have lost with this probability."""
         if change.kind == ONE_PAGE and change not in self.rules.trees:
             return []
         content = self._noise.content(pair.look)
-        node = self.rules.contradict(change, pair.chain, content, alone)
+        node = self.rules.contradict(change, pair.chain, content, share)
         if node is None:
             return []
         self._left_to_reduce = len(self._urls)
@@ -440,13 +445,13 @@ class SiteUrls:
                 found += self._blame_riskiest(pair)
         return found
 
-    def _believe_redirects(self, page: FetchedPage, parts: Parts) -> None:
-        for url in page.requested:
-            before = split(url)
-            for change in (before and differences(before, parts)) or ():
-                chain = chain_of(self.rules.reduce(parts, (change,)).parts.segments)
-                if self.rules.agree(change, chain, self._contents[-1]):
-                    self._left_to_reduce = len(self._urls)
+    def _put_key(self, number: int, parts: Parts) -> None:
+        """Let a page be found by what its URL is reduced to, if no earlier one is."""
+        key = self.rules.reduce(parts).key
+        other = self._by_url.get(key)
+        earlier = None if other is None else split(self._urls[other])
+        if earlier is None or self.rules.reduce(earlier).key != key:  # by rules that were unlearned
+            self._by_url[key] = number
 
     def _renew_keys(self) -> None:
         """Make the keys of some pages anew, after rules have changed."""
@@ -458,14 +463,16 @@ class SiteUrls:
         for _ in range(min(_MAX_REDUCED_AT_ONCE, self._left_to_reduce)):
             number = self._next_to_reduce
             if parts := split(self._urls[number]):
-                self._by_url.setdefault(self.rules.reduce(parts).key, number)
+                self._put_key(number, parts)
             self._next_to_reduce = (number + 1) % len(self._urls)
             self._left_to_reduce -= 1
 
 
-def _as_risky(risks: dict[Change, float], blamed: Change) -> list[Change]:
-    """List the other changes that may have lost a page as well as the one that is blamed."""
+def _shares(risks: dict[Change, float], blamed: Change) -> dict[Change, float]:
+    """Probability, for each change that may have lost a page, that it was this one."""
     if is_of_mirrors(blamed):
-        return []
+        return {blamed: 1.0}
     least = risks[blamed] / _MUCH_RISKIER
-    return [change for change, risk in risks.items() if change != blamed and risk >= least]
+    suspected = {change: risk for change, risk in risks.items() if risk >= least}
+    total = sum(suspected.values()) or 1.0
+    return {change: risk / total for change, risk in suspected.items()}
