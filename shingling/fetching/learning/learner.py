@@ -89,7 +89,7 @@ class UrlLearner:
         if skip is None:
             return None
         digest = blake2b(url.encode("utf-8", "replace"), digest_size=4, key=self._salt).digest()
-        below = self._explore_below * max(1.0, _EXPLORED_AT_FIRST * skip.risk / self._risk)
+        below = self._explore_below * max(0.5, _EXPLORED_AT_FIRST * skip.risk / self._risk)
         skip = replace(skip, explore=int.from_bytes(digest, "big") < below)
         if counted:
             site.rules.count(skip)
