@@ -95,9 +95,9 @@ def test_a_contradiction_stops_its_path_and_not_the_others() -> None:
 def test_where_several_changes_may_have_lost_a_page_each_needs_more_pages() -> None:
     tree = _tree("drop-parameter x")
     _agree(tree, ("/",), 20)
-    assert tree.contradict(("/",), 5, alone=False)
-    assert not tree.contradict(("/",), 5, alone=False)
-    assert (tree.root.agreed, tree.root.contradicted) == (10.0, 0.0)
+    assert tree.contradict(("/",), 5, share=0.25)
+    assert not tree.contradict(("/",), 5, share=0.25)
+    assert (tree.root.agreed, tree.root.contradicted) == (15.0, 0.0)
     assert tree.risk(("/",)) > 0.01
     assert tree.contradict(("/",), 5), "it was this one"
     assert tree.root.contradicted == 1.0
