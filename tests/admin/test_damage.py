@@ -22,6 +22,7 @@ from tests.support.invariants import ending, text, verify, words
 from tests.support.stores import execute, is_postgres, rows_of, sqlite_only, url_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from shingling import Verdict
@@ -329,25 +330,44 @@ def test_a_check_is_refused_while_a_rebuild_has_not_ended(file: Path) -> None:
 
 
 SCHEMAS = 12  # each with one byte that is no UTF-8
+TORN = [*range(SCHEMAS), b"TABLE \xffull_keys", b"TABLE \x00ull_keys", b"TBALE full_keys"]
+DOORS: list[Callable[[Store], object]] = [
+    Store.status,
+    lambda store: [*store.pages(), *store.groups(), *store.runs()],
+    lambda store: store.check(pages_of("b")),
+    lambda store: store.admin.check(),
+]
 
 
-@pytest.mark.parametrize("number", range(SCHEMAS))
+@pytest.mark.parametrize("torn", TORN, ids=ascii)
 @sqlite_only
-def test_a_schema_that_is_no_utf8_is_said_to_be_damaged(
-    file: Path, number: int, monkeypatch: pytest.MonkeyPatch
+def test_a_schema_that_cannot_be_read_is_said_to_be_damaged_by_every_door(
+    file: Path, torn: int | bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make(file)
-    raw = bytearray(file.read_bytes())
-    places = [found.start() for found in re.finditer(rb"CREATE (?:TABLE|INDEX|UNIQUE)", raw)]
-    raw[places[number * len(places) // SCHEMAS] + 16] = 0xFF
-    file.write_bytes(raw)
+    raw = file.read_bytes()
+    if isinstance(torn, int):
+        places = [found.start() for found in re.finditer(rb"CREATE (?:TABLE|INDEX|UNIQUE)", raw)]
+        at = places[torn * len(places) // SCHEMAS] + 16
+        raw = raw[:at] + b"\xff" + raw[at + 1 :]
+    else:
+        assert b"TABLE full_keys" in raw
+        raw = raw.replace(b"TABLE full_keys", torn)
     for command in ("status", "list", "check"):
+        file.write_bytes(raw)
         done = dedup_command(monkeypatch, command, "--store", url_of(file))
         assert done.code == 2, done
         assert "damaged (malformed" in done.err
         assert done.err.count("\n") == 1
-    with pytest.raises(StoreError, match="restore a backup"):
-        Store.open(url_of(file))
+    for door in DOORS:
+        file.write_bytes(raw)
+        with (
+            pytest.raises(StoreError, match="restore a backup") as raised,
+            Store.open(url_of(file)) as store,
+        ):
+            door(store)
+        assert str(file) in str(raised.value)
+        assert "\n" not in str(raised.value)
 
 
 @pytest.mark.parametrize("column", ["extractors", "b_url", "written"])
