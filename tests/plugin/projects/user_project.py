@@ -20,12 +20,16 @@ if TYPE_CHECKING:
     from tests.support.installed import Environment
 
 _PROJECTS = Path(__file__).with_name("foreign")
+_SETTINGS = """
+SPIDER_MODULES = ["{name}.spiders"]
+ADDONS = {{"shingling.Addon": 500}}
+"""
 _LONGEST = 120  # seconds
 _ERROR = re.compile(r"Traceback|\] (?:ERROR|CRITICAL)|/shingling/.*Warning", re.IGNORECASE)
 
 
 class UserProject:
-    """A copy of a project of the folder `foreign`.
+    """A copy of a project of the folder `foreign`, with what `scrapy startproject` makes.
 
     Args:
         name: of the project.
@@ -37,6 +41,10 @@ class UserProject:
         self.folder = folder / name
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(_PROJECTS / name, self.folder, ignore=ignored)
+        if (self.folder / name).is_dir():  # a script alone has neither
+            (self.folder / "scrapy.cfg").write_text(f"[settings]\ndefault = {name}.settings\n")
+            with (self.folder / name / "settings.py").open("a", encoding="utf-8") as settings:
+                settings.write(_SETTINGS.format(name=name))
         self.environment = environment
 
     def python(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
