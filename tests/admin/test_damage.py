@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from shingling import Verdict
 
 PAGES = 120
 
@@ -123,11 +122,6 @@ def damage(file: Path, statement: str) -> None:
     execute(file, statement.format(**given))
 
 
-def crawl(file: Path, site: str) -> list[Verdict]:
-    with Store.open(url_of(file)) as store:
-        return store.check(pages_of(site))
-
-
 @pytest.mark.parametrize(("file", "case"), CASES, indirect=["file"])
 def test_damage_is_named_and_mended_and_a_crawl_over_it_goes_on(
     file: Path, case: tuple[str, set[str]]
@@ -146,27 +140,6 @@ def test_damage_is_named_and_mended_and_a_crawl_over_it_goes_on(
         assert repaired.is_mended, repaired
         assert store.admin.check().is_sound
         store.admin.rebuild()  # an index may hold keys that a page had before
-    verify(file)
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "UPDATE pages SET minima = {minima_cut} WHERE id IN (4, 5)",
-        "UPDATE pages SET text_hash = {blob16} WHERE id = 4",
-        "UPDATE texts SET zlib = {zlib_cut} WHERE page_id = 4",
-    ],
-)
-def test_a_crawl_stores_a_damaged_page_anew(file: Path, statement: str) -> None:
-    make(file)
-    damage(file, statement)
-    crawl(file, "a")
-    with Store.open(url_of(file)) as store:
-        assert store.admin.check().found["page"] == 0
-        assert store.admin.check().found["text"] == 0
-        repaired = store.admin.check(repair=True)
-        assert {*repaired.found} <= {"index"}
-        store.admin.rebuild()
     verify(file)
 
 
@@ -200,18 +173,6 @@ def test_the_duplicates_of_a_damaged_page_are_originals_until_pages_are_decided_
         [again] = store.check(pages_of("a")[3:4])
         assert again.original == "https://a1.example/1"
     verify(file)
-
-
-def test_a_crawl_says_once_that_a_store_is_damaged(
-    file: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    make(file)
-    damage(file, "UPDATE pages SET minima = {minima_cut} WHERE id < 20")
-    crawl(file, "b")
-    [message] = [one for one in caplog.messages if "damaged" in one]
-    assert "signature of page" in message
-    assert "https://a" in message
-    assert "scrapy dedup check" in message
 
 
 def test_an_export_goes_on_over_damaged_rows(file: Path) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import resource
 import shutil
 import sqlite3
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -26,6 +24,7 @@ from tests.store.decide.templates.pages import A, footer, pages_of
 from tests.support.installed import ROOT
 from tests.support.invariants import ending, entries_of, groups_of, text, verify, words
 from tests.support.postgres import connect, current_database
+from tests.support.processes import run_fork
 from tests.support.stores import (
     break_table,
     is_postgres,
@@ -176,59 +175,6 @@ def test_a_rebuild_that_fails_at_its_end_can_be_resumed_or_abandoned(
     assert store.check([Page("late", text(words("late")))], 0.95)[0].status == "new"
 
 
-WRITER = """
-import sys
-from shingling import Store
-from tests.store.backends.test_atomic import some_pages
-pages = some_pages(280)
-with Store.open(sys.argv[1]) as store:
-    for start in range(0, len(pages), 8):
-        store.check(pages[start : start + 8])
-        print(start, flush=True)
-"""
-
-
-def run_child(script: str, *arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", script, *arguments], cwd=ROOT, stdout=subprocess.PIPE, text=True
-    )
-
-
-def settle(file: Path) -> None:
-    """Wait until the server has noticed that a process was killed."""
-    if is_postgres(file):
-        rows_of(file, f"SELECT pg_advisory_xact_lock({STORE_LOCK} # {LOCK_SALT})")
-
-
-def test_a_killed_crawl_started_again_ends_with_the_same_store(file: Path) -> None:
-    killed, whole = file.with_stem("killed"), file.with_stem("whole")
-    pages = some_pages(280)
-    with Store.open(url_of(whole)) as store:
-        for start in range(0, len(pages), 8):
-            store.check(pages[start : start + 8])
-    for lines in (2, 12):
-        child = run_child(WRITER, url_of(killed))
-        assert child.stdout is not None
-        for _ in range(lines):
-            assert child.stdout.readline()
-        child.kill()
-        child.communicate()
-        assert child.returncode == -9
-        settle(killed)
-        verify(killed)
-        [(stored,)] = rows_of(killed, "SELECT count(*) FROM pages")
-        assert stored >= lines * 8
-        assert stored % 8 == 0, "whole batches"
-        assert stored < len(pages)
-    with Store.open(url_of(killed)) as store:
-        for start in range(0, len(pages), 8):
-            store.check(pages[start : start + 8])
-    assert groups_of(killed) == groups_of(whole)
-    query = "SELECT url, status, first_seen, last_seen FROM pages ORDER BY id"
-    assert rows_of(killed, query) == rows_of(whole, query)
-    verify(killed)
-
-
 @sqlite_only
 def test_a_loss_of_power_costs_the_last_batches_and_nothing_before_them(file: Path) -> None:
     """What is not yet in the file is in a log, which SQLite syncs now and then."""
@@ -285,18 +231,17 @@ with Store.open(sys.argv[1]) as store:
 @sqlite_only
 @pytest.mark.skipif(not hasattr(resource, "RLIMIT_FSIZE"), reason="no limit of a file's size here")
 def test_a_full_disk_is_an_error_and_leaves_whole_batches(file: Path) -> None:
-    child = run_child(FILLER, url_of(file))
-    output, _ = child.communicate()
-    assert child.returncode == 0
-    first, again, read, later = output.splitlines()
-    done = int(first.split()[0])
-    assert done > 0
+    done = run_fork(ROOT, "-c", FILLER, url_of(file))
+    assert done.returncode == 0, done.stderr
+    first, again, read, later = done.stdout.splitlines()
+    number = int(first.split()[0])
+    assert number > 0
     assert str(file) in first
     assert again == "again"
     assert read == "['https://example.org/0']"
     assert later.startswith("['new', 'near', 'exact',")
     verify(file)
-    urls = [page.url for page in some_pages(4000)[: done + 5]]
+    urls = [page.url for page in some_pages(4000)[: number + 5]]
     assert [url for (url,) in rows_of(file, "SELECT url FROM pages ORDER BY id")] == urls
 
 
