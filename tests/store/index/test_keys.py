@@ -1,21 +1,29 @@
-"""Keys that too many pages have, and keys of SimHashes."""
+"""Keys that too many pages have, keys of SimHashes, and the tables that keep keys."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings, strategies as st
 
-from shingling import Page, Rules, Scheme, Signature, Store
+import shingling.store.decide.check
+from shingling import Page, Rules, Scheme, Signature, Store, sign
 from shingling.sketch import Halves
 from shingling.store import MAX_PAGES_PER_KEY
-from tests.support.invariants import text, words
-from tests.support.stores import url_of
+from shingling.store.decide.decide import decide
+from shingling.store.decide.write import write_batch
+from shingling.store.schema.tables import LIVE
+from tests.support.invariants import beginning, ending, entries_of, text, verify, words
+from tests.support.stores import emptied, session_of, url_of
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from shingling import Verdict
 
 
 COUNT = MAX_PAGES_PER_KEY + 20
@@ -112,3 +120,92 @@ def test_everything_within_three_bits_is_found_and_little_else_is_inspected(
     # Random SimHashes come in as the formula says, 66 n / 2^32 of 64 bits, 34 n / 2^16 of 32.
     by_chance = 66 * STORED / 2**32 if width == 64 else 34 * STORED / 2**16
     assert inspected / len(queries) == pytest.approx(by_chance + 1, rel=0.5)
+
+
+# Tables of keys, of which a part is in memory
+
+
+class _RolledBackError(Exception):
+    pass
+
+
+BASE = words("base", 60)
+TEXTS = [
+    text(BASE),
+    text(ending(BASE, 1, 3)),
+    text(beginning(BASE, 2, 3)),
+    text(ending(BASE, 3, 30)),
+    *(text(words(seed, 40)) for seed in "abcd"),
+]
+SIGNATURES = {main_text: sign(main_text) for main_text in TEXTS}
+pages = st.lists(
+    st.builds(
+        lambda url, main_text: Page(url, main_text, SIGNATURES[main_text]),
+        st.sampled_from("abcdefgh"),
+        st.sampled_from(TEXTS),
+    ),
+    min_size=1,
+    max_size=5,
+)
+acts = st.one_of(
+    st.tuples(st.just("check"), pages),
+    st.tuples(st.just("check"), pages),
+    st.tuples(st.just("fail"), pages),
+    st.tuples(st.just("forget"), st.sets(st.sampled_from("abcdefgh"), min_size=1, max_size=3)),
+    st.tuples(st.just("rebuild"), st.sampled_from([0.5, 0.8])),
+    st.tuples(st.just("decide"), st.sampled_from([0.6, 0.8])),
+)
+
+
+def act(store: Store, kind: str, what: Any) -> None:
+    if kind == "check":
+        store.check(what, 0.8)
+    elif kind == "forget":
+        store.admin.forget(sorted(what))
+    elif kind == "rebuild":
+        store.admin.rebuild(what)
+    elif kind == "decide":
+        store.admin.redecide(Rules(threshold=what))
+    else:
+        fail(store, what)
+
+
+def fail(store: Store, batch: list[Page]) -> None:
+    """Check pages, and fail after some of them, or once all are written."""
+    decided: list[Verdict] = []
+
+    def failing(*arguments: object) -> Verdict:
+        decided.append(decide(*arguments))  # type: ignore[arg-type]
+        batch_of = arguments[2]
+        if len(decided) == len(batch):
+            write_batch(batch_of)  # type: ignore[arg-type]
+            raise _RolledBackError
+        return decided[-1]
+
+    with pytest.MonkeyPatch.context() as patch, suppress(_RolledBackError):
+        patch.setattr(shingling.store.decide.check, "decide", failing)
+        store.check(batch, 0.8)
+
+
+@pytest.mark.usefixtures("few_recent")
+@settings(max_examples=12)
+@given(st.lists(st.tuples(st.integers(0, 1), acts), max_size=14))
+def test_two_crawlers_in_turn_leave_a_store_in_order_and_find_all_of_it(
+    empty: Path, taken: list[tuple[int, tuple[str, object]]]
+) -> None:
+    with (
+        emptied(empty) as path,
+        Store.open(url_of(path)) as first,
+        Store.open(url_of(path)) as second,
+    ):
+        for who, (kind, what) in taken:
+            act((first, second)[who], kind, what)
+            verify(path)
+        expected = {key: set[int]() for key, _ in entries_of(path, "bands")}
+        for key, page_id in entries_of(path, "bands"):
+            expected[key].add(page_id)
+        for store in (first, second):
+            with session_of(store).reading() as connection:
+                bands = session_of(store).database.postings(connection, LIVE.bands)
+                found = bands.find(expected)
+            assert {key: set(ids) for key, ids in found.items()} == expected
