@@ -16,6 +16,7 @@ from shingling import Page, ShinglingError, Store
 from shingling.admin.records import Header
 from shingling.admin.transfer import export, restore
 from shingling.errors import StoreError
+from shingling.store.schema.tables import metadata
 from shingling.store.session import Session
 from tests.support.commands import dedup_command
 from tests.support.invariants import ending, text, verify, words
@@ -375,19 +376,13 @@ def test_a_file_that_is_damaged_at_random_is_mended_or_refused(file: Path, seed:
     verify(file)
 
 
-COLUMNS = {
-    "pages": (
-        *("scope", "url", "url_key", "site", "title", "language", "words", "text_hash", "minima"),
-        *("simhash", "status", "last_verdict", "original_id", "resemblance", "containment"),
-        *("first_seen", "last_seen", "run_id", "source"),
-    ),
-    "texts": ("zlib", "body_key"),
-    "site_blocks": ("site", "entries"),
-    "recent": ("entries",),
-    "runs": ("spider", "started", "finished", "outcome", "counts", "settings"),
-    "reviews": ("a_key", "b_key", "a_url", "b_url", "same", "note", "created"),
-}
-PLACES = [(table, column) for table, columns in COLUMNS.items() for column in columns]
+TABLES = ("pages", "texts", "site_blocks", "recent", "runs", "reviews")
+PLACES = [
+    (table, column.name)
+    for table in TABLES
+    for column in metadata.tables[table].columns
+    if table == "reviews" or not column.primary_key
+]
 
 
 def flip(raw: object, choice: random.Random) -> object:
