@@ -43,7 +43,6 @@ def test_the_russian_example_shares_a_quarter() -> None:
     russian = Canonicaliser(language="ru", drop=("prepositions",), lemmas="pymorphy3")
     a, b = "Текст для сравнения номер один", "Текст для сравнения номер два"
     report = compare(a, b, Scheme(3, canonical=russian))
-
     assert russian.words(a) == ["текст", "сравнение", "номер", "один"]
     assert (report.words_a, report.shingles_a, report.shared) == (4, 2, 1)
     assert report.per_word == 25.0

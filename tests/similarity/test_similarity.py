@@ -78,7 +78,6 @@ def _measured(
 @example(_LONG, "affine")
 def test_any_text_with_words_resembles_itself_wholly(text: str, family: str) -> None:
     report = compare(text, text.upper() + "\n", Scheme(family=family))
-
     assert report.exact
     assert report.cosine == pytest.approx(1.0)
     assert report.words_a == report.longest_run == report.longest_subsequence
@@ -93,7 +92,6 @@ def test_any_text_with_words_resembles_itself_wholly(text: str, family: str) -> 
 @pytest.mark.parametrize(("a", "b"), [("", ""), ("", _LONG), (_LONG, ""), ("", "!?"), ("one", "")])
 def test_a_text_without_words_resembles_nothing_not_even_itself(a: str, b: str) -> None:
     report = compare(a, b)
-
     assert not report.exact
     assert (report.shared, report.resemblance, report.estimate, report.dice) == (0, 0.0, 0.0, 0.0)
     assert (report.containment_a, report.containment_b, report.standard_error) == (0.0, 0.0, 0.0)
@@ -107,7 +105,6 @@ def test_a_text_without_words_resembles_nothing_not_even_itself(a: str, b: str) 
 def test_resemblance_and_containment_are_those_of_python_sets(a: str, b: str, size: int) -> None:
     first, second = _shingles(a, size), _shingles(b, size)
     report = compare(a, b, Scheme(size))
-
     assert (report.shingles_a, report.shingles_b) == (len(first), len(second))
     assert report.shared == len(first & second)
     assert report.resemblance == _jaccard(first, second)
@@ -126,7 +123,6 @@ def test_the_measures_of_texts_ever_less_alike_fall_together() -> None:
             for i, word in enumerate(words)
         ]
         reports.append(compare(_LONG, " ".join(other)))
-
     resemblances = [report.resemblance for report in reports]
     assert resemblances == sorted(resemblances, reverse=True)
     assert [report.dice for report in reports] == sorted((r.dice for r in reports), reverse=True)
@@ -160,7 +156,6 @@ def test_estimates_of_constructed_sets_obey_theory(resemblance: float, family: s
             for part in (words[: shared + own], words[:shared] + words[shared + own :])
         )
         pairs.append((shared / len(words), estimate(a, b)))
-
     _assert_theory_holds(pairs)
 
 
@@ -181,7 +176,6 @@ def test_estimates_of_structured_price_tables_obey_theory(changed: int, family: 
             for rows in (enumerate(first), enumerate(second))
         )
         pairs.append((a, b))
-
     _assert_theory_holds(_measured(pairs, 3, family), within=0.1)
 
 
@@ -191,7 +185,6 @@ def test_estimates_of_500_real_pairs_obey_theory(data: Path, size: int, family: 
     folders = ("copycat", "tgcontest", "clough-stevenson")
     rows = [row for name in folders for row in _rows(data / name / "pairs.jsonl.gz")]
     pairs = _measured(((row["a"], row["b"]) for row in rows), size, family)
-
     assert len(pairs) >= 500
     _assert_theory_holds(pairs, within=0.1)
 

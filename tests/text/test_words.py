@@ -42,7 +42,6 @@ def test_the_short_way_for_ascii_gives_the_words_of_the_long_way(text: str) -> N
 @example("ã‚«\u00ad\u3099")
 def test_words_are_the_canonical_words_of_themselves(text: str) -> None:
     words = canonical_words(text)
-
     assert canonical_words(" ".join(words)) == words
 
 
@@ -58,7 +57,6 @@ def test_a_word_holds_only_letters_digits_marks_and_ideographs_to_come(text: str
 @given(st.text())
 def test_normal_forms_of_a_text_have_the_same_words(text: str) -> None:
     words = canonical_words(text)
-
     assert canonical_words(unicodedata.normalize("NFC", text)) == words
     assert canonical_words(unicodedata.normalize("NFD", text)) == words
 
@@ -249,7 +247,6 @@ TEXT = "Bridge reopens\n\nThe bridge over the river was opened again.\n***\nCafÃ
 def test_a_prepared_text_has_its_blocks_with_their_words_and_characters() -> None:
     text = PreparedText(TEXT).ready(Canonicaliser())
     lines, keys = split_blocks(TEXT)
-
     assert text.lines == lines
     assert text.keys.tolist() == keys.tolist()
     assert text.characters.tolist() == [*map(len, lines)]
@@ -261,7 +258,6 @@ def test_a_prepared_text_has_its_blocks_with_their_words_and_characters() -> Non
 def test_another_process_gets_all_but_the_text_which_it_unpacks_when_it_is_needed() -> None:
     text = PreparedText(TEXT).ready(Canonicaliser())
     sent = pickle.loads(pickle.dumps(text))  # noqa: S301 (ours)
-
     assert {"text", "lines"}.isdisjoint(vars(sent))
     assert sent.packed == text.packed
     assert sent.keys.tolist() == text.keys.tolist()

@@ -21,7 +21,6 @@ from tests.text.canonical.packs import CHINESE, JAPANESE, PACKS, needs_all_packs
 def test_a_canonicaliser_is_a_value() -> None:
     one = Canonicaliser(language="en", drop=("prepositions", "adjectives"))
     same = Canonicaliser(language="en", drop=["adjectives", "prepositions", "adjectives"])  # type: ignore[arg-type]
-
     assert one == same
     assert hash(one) == hash(same)
     assert same.drop == ("adjectives", "prepositions")
@@ -53,7 +52,6 @@ def test_a_value_not_accepted_is_an_error_that_tells_option_value_and_choices(
 ) -> None:
     with pytest.raises(SchemeError) as error:
         Canonicaliser(**{option: value})  # type: ignore[arg-type]
-
     assert str(error.value).startswith(f"{option} {value!r} is not accepted: ")
     assert accepted in str(error.value)
     assert "\n" not in str(error.value)
@@ -72,7 +70,6 @@ print(sorted(set({PACKS!r}) & (set(sys.modules) - before)))
     run = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
-
     assert run.stdout == "[]\n"
 
 
@@ -101,7 +98,6 @@ def test_a_missing_pack_is_an_error_with_the_line_that_installs_it(
     canonicaliser = canonicaliser_with(**options)
     monkeypatch.setattr(packs, "_installed", packs._installed.__wrapped__)  # without its cache
     monkeypatch.setitem(sys.modules, pack, None)
-
     for call in (canonicaliser.require_packs, lambda: canonicaliser.words("text")):
         with pytest.raises(SchemeError) as error:
             call()
@@ -116,7 +112,6 @@ def test_several_missing_packs_are_installed_by_one_line(monkeypatch: pytest.Mon
     monkeypatch.setattr(packs, "_installed", packs._installed.__wrapped__)
     for pack in ("HanTa", "pymorphy3", "py3langid"):
         monkeypatch.setitem(sys.modules, pack, None)
-
     line = r"pip install py3langid HanTa pymorphy3 \(extra languages, tagger, russian\)"
     with pytest.raises(SchemeError, match=rf"py3langid, HanTa, pymorphy3, .*{line}"):
         Canonicaliser(nouns=True).require_packs()
@@ -138,7 +133,6 @@ def test_options_that_cannot_take_effect_need_no_pack(
 ) -> None:
     for pack in PACKS:
         monkeypatch.setitem(sys.modules, pack, None)
-
     assert Canonicaliser(**options).words("one 漢字") == ["one", "漢", "字"]
 
 
@@ -202,20 +196,17 @@ def test_a_text_of_stop_words_has_no_words() -> None:
 
 def test_stop_words_are_found_where_case_is_kept_and_punctuation_stays() -> None:
     options = {"stop_words": True, "keep_case": True, "keep_punctuation": True}
-
     assert canonicaliser_with(language="en", **options).words("The Cat, AND.") == ["Cat", ",", "."]
 
 
 def test_lemmas_do_not_depend_on_case() -> None:
     canonicaliser = canonicaliser_with(language="de", lemmas="simplemma")
     text = "Die Häuser standen in den großen Städten"
-
     assert canonicaliser.words(text.upper().replace("SS", "ẞ")) == canonicaliser.words(text)
 
 
 def test_case_is_kept_on_demand() -> None:
     canonicaliser = Canonicaliser(keep_case=True)
-
     assert canonicaliser.words("The STRASSE Straße ﬁne Ⅳ İ") == [
         *["The", "STRASSE", "Straße", "fine", "IV", "İ"]
     ]
@@ -283,14 +274,12 @@ def test_without_the_option_markup_is_text() -> None:
 def test_the_time_for_markup_is_linear_whatever_is_in_it(piece: str) -> None:
     started = time.perf_counter()
     Canonicaliser(markup=True).words(piece * (300_000 // len(piece)))
-
     assert time.perf_counter() - started < 3
 
 
 @pytest.mark.parametrize("pack", ["jieba", "rjieba"])
 def test_chinese_is_cut_into_words(pack: str) -> None:
     canonicaliser = canonicaliser_with(chinese=pack)
-
     assert canonicaliser.words(CHINESE) == [
         *["我", "来到", "北京", "清华大学", "他", "来到", "了", "iphone15", "大厦"]
     ]
@@ -312,7 +301,6 @@ def test_japanese_is_cut_into_words_or_phrases(pack: str, words: list[str]) -> N
 
 def test_packs_for_one_language_leave_the_other_alone() -> None:
     canonicaliser = canonicaliser_with(chinese="jieba", japanese="budoux")
-
     assert canonicaliser_with(chinese="jieba").words(JAPANESE) == canonical_words(JAPANESE)
     assert canonicaliser_with(japanese="budoux").words(CHINESE) == canonical_words(CHINESE)
     assert canonicaliser_with(language="zh", chinese="jieba").words("清华大学のカナ") == [
@@ -335,7 +323,6 @@ def test_no_run_of_letters_is_too_long_for_a_pack(language: str, pack: str, lett
     option = {"zh": "chinese", "ja": "japanese"}[language]
     canonicaliser = canonicaliser_with(language=language, **{option: pack})
     run = letters * (60_000 // len(letters))
-
     assert "".join(canonicaliser.words(run)) == "".join(canonical_words(run))
 
 
@@ -355,7 +342,6 @@ def test_no_run_of_letters_is_too_long_for_a_pack(language: str, pack: str, lett
 def test_the_language_is_detected(text: str, same: str) -> None:
     options: dict[str, Any] = {"lemmas": "pymorphy3", "nouns": True, "stop_words": True}
     options |= {"chinese": "jieba", "japanese": "sudachipy", "drop": PARTS_OF_SPEECH}
-
     assert canonicaliser_with(**options).words(text) == canonicaliser_with(
         language=same, **options
     ).words(text)
@@ -365,7 +351,6 @@ def test_the_language_is_detected(text: str, same: str) -> None:
 @pytest.mark.parametrize("text", ["", " ", "x", "123", "😀😀", "\ud800", "\0", "?!", "hello"])
 def test_a_text_too_short_to_tell_its_language_is_left_as_it_is(text: str) -> None:
     canonicaliser = canonicaliser_with(stop_words=True, lemmas="simplemma", chinese="rjieba")
-
     assert canonicaliser.words(text) == canonical_words(text)
 
 
