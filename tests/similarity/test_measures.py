@@ -322,9 +322,3 @@ def test_a_text_is_cut_into_canonical_words() -> None:
 def test_arguments_that_mean_nothing_are_refused(arguments: tuple[int], problem: str) -> None:
     with pytest.raises(SchemeError, match=problem):
         shingles("some words", *arguments)
-
-
-def test_long_texts_of_short_words_take_linear_time() -> None:
-    words = random.Random(1).choices("abcdefgh", k=300_000)
-    assert len(shingles(words, 10)) == 299_991
-    assert shingles("." * 20_000) == []

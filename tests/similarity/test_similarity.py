@@ -15,7 +15,7 @@ from shingling import Rules, Scheme, canonical_words, compare, sign
 from shingling.errors import SchemeError
 from shingling.similarity import estimate, overlap
 from shingling.similarity.following import MAX_CANDIDATES_MEASURED, Following
-from shingling.sketch import FAMILIES, fingerprint_set, fingerprint_set_of_words, sign_words
+from shingling.sketch import FAMILIES, fingerprint_set, fingerprint_set_of_words
 from tests.support.pages import article
 
 if TYPE_CHECKING:
@@ -112,27 +112,9 @@ def test_resemblance_and_containment_are_those_of_python_sets(a: str, b: str, si
     assert report.containment_b == (len(first & second) / len(second) if second else 0.0)
     assert report.standard_error == sqrt(report.resemblance * (1 - report.resemblance) / 84)
     assert report.exact == (bool(a) and a == b)
-
-
-def test_the_measures_of_texts_ever_less_alike_fall_together() -> None:
-    words = _LONG.split()
-    reports = []
-    for changed in (0, 1, 2, 3, 5, 8, 20, 60, 150, 300):
-        other = [
-            f"other{i}" if i * changed // 300 != (i + 1) * changed // 300 else word
-            for i, word in enumerate(words)
-        ]
-        reports.append(compare(_LONG, " ".join(other)))
-    resemblances = [report.resemblance for report in reports]
-    assert resemblances == sorted(resemblances, reverse=True)
-    assert [report.dice for report in reports] == sorted((r.dice for r in reports), reverse=True)
-    assert {report.supershingles for report in reports} > {0, 6}
-    for report in reports:
-        equal = report.supershingles
-        assert report.megashingles == equal * (equal - 1) // 2
-        assert report.simhash_likeness == (64 - report.simhash_distance) / 64
-        assert report.dice == pytest.approx(200 * report.resemblance / (1 + report.resemblance))
-        assert abs(report.estimate - report.resemblance) <= 4 * report.standard_error
+    assert report.dice == pytest.approx(200 * report.resemblance / (1 + report.resemblance))
+    assert report.megashingles == report.supershingles * (report.supershingles - 1) // 2
+    assert report.simhash_likeness == (64 - report.simhash_distance) / 64
 
 
 def test_signatures_of_two_schemes_cannot_be_compared() -> None:
@@ -141,26 +123,8 @@ def test_signatures_of_two_schemes_cannot_be_compared() -> None:
 
 
 @pytest.mark.parametrize(
-    ("resemblance", "family"),
-    [(0.1, "affine"), (0.5, "affine"), (0.8, "affine"), (0.95, "affine"), (0.8, "crc")],
-)
-def test_estimates_of_constructed_sets_obey_theory(resemblance: float, family: str) -> None:
-    # Single words that differ only in a number: as alike as words can be to a linear hash.
-    union, pairs = 200, []
-    shared = round(union * resemblance)
-    own = (union - shared) // 2
-    for pair in range(400):
-        words = [f"w{pair * union + number}" for number in range(shared + 2 * own)]
-        a, b = (
-            sign_words(part, Scheme(1, family=family))
-            for part in (words[: shared + own], words[:shared] + words[shared + own :])
-        )
-        pairs.append((shared / len(words), estimate(a, b)))
-    _assert_theory_holds(pairs)
-
-
-@pytest.mark.parametrize(
-    ("changed", "family"), [(3, "affine"), (10, "affine"), (25, "affine"), (10, "crc")]
+    ("changed", "family"),
+    [(1, "affine"), (3, "affine"), (10, "affine"), (25, "affine"), (45, "affine"), (10, "crc")],
 )
 def test_estimates_of_structured_price_tables_obey_theory(changed: int, family: str) -> None:
     random = np.random.default_rng(changed)
