@@ -20,7 +20,7 @@ from tests.support.invariants import ending, groups_of, text, verify, words
 from tests.support.stores import (
     ENDINGS,
     emptied,
-    is_postgres,
+    place_of,
     rows_of,
     session_of,
     sqlite_only,
@@ -37,13 +37,11 @@ BASE = words("base")
 @pytest.fixture(params=ENDINGS)
 def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
     """Where a second store can be made, in either database; it is in order in the end."""
-    path = tmp_path / "target" / f"dedup{ENDINGS[request.param]}"
-    path.parent.mkdir()
-    server = request.getfixturevalue("postgres") if is_postgres(path) else None
-    yield path
-    verify(path)
-    if server is not None:
-        server.drop(path.parent)
+    folder = tmp_path / "target"
+    folder.mkdir()
+    for path in place_of(request, folder):
+        yield path
+        verify(path)
 
 
 @pytest.fixture(scope="module")

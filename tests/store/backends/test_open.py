@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from alembic import command
-from alembic.autogenerate import compare_metadata
-from alembic.migration import MigrationContext
 from sqlalchemy import create_engine
 
 from shingling import Page, Scheme, Store
@@ -26,7 +24,6 @@ from shingling.store.backends.base import Database
 from shingling.store.backends.engine import BACKENDS, database_of
 from shingling.store.model import DAY
 from shingling.store.schema.migrate import HEAD, alembic_config
-from shingling.store.schema.tables import metadata
 from shingling.text import Canonicaliser
 from tests.store.children import open_each
 from tests.support.installed import ROOT
@@ -338,8 +335,6 @@ def migrated(file: Path) -> Path:
     engine = create_engine(url_of(file))
     with engine.begin() as connection:
         command.upgrade(alembic_config(connection), "head")
-        context = MigrationContext.configure(connection, opts={"compare_server_default": True})
-        assert compare_metadata(context, metadata) == []
     engine.dispose()
     return file
 

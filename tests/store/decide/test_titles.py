@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from shingling import Verdict
 
-MANUAL, ELSEWHERE = "https://manual.example/", "https://elsewhere.example/"
+MANUAL = "https://manual.example/"
 WHOLE = Rules(templates=False)
 
 OPERATOR = """
@@ -34,8 +34,8 @@ def changed(base: list[str], seed: int | str, count: int) -> str:
     return text(ending(base, seed, count)).translate(LETTERS)
 
 
-def page(path: str, main_text: str, title: str | None, host: str = MANUAL) -> Page:
-    return Page(host + path, main_text, title=title, fetched=1)
+def page(path: str, main_text: str, title: str | None) -> Page:
+    return Page(MANUAL + path, main_text, title=title, fetched=1)
 
 
 def one(store: Store, checked: Page, rules: Rules = WHOLE) -> Verdict:
