@@ -36,7 +36,7 @@ from benchmarks.data import data_folder
 from benchmarks.hostile import bombs, forged, kills, mutated
 from benchmarks.hostile.mutations import Mutator
 from benchmarks.hostile.project import ROOT, Target
-from shingling.rules.defaults import WORKER_MEMORY_BYTES
+from shingling.rules import WORKER_MEMORY_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -22,7 +22,7 @@ from rich.table import Table
 from benchmarks.data import data_folder
 from benchmarks.hostile import bombs, mutated
 from benchmarks.hostile.mutations import Mutator
-from shingling.rules.defaults import WORKER_MEMORY_BYTES
+from shingling.rules import WORKER_MEMORY_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -20,7 +20,7 @@ from shingling.admin.transfer import export_records, require_sqlite, restore_rec
 from shingling.sketch import shingle_text
 from shingling.store.backends.base import MAX_PAGES_PER_KEY
 from shingling.store.backends.sqlite import SqliteDatabase
-from shingling.store.index.lookup import keys_of_sample
+from shingling.store.index import keys_of_sample
 from shingling.store.kept import kept_rows
 from shingling.store.schema.rows import Keyed, read_minima, url_key
 from shingling.store.schema.site_entries import are_entries

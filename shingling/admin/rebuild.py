@@ -19,14 +19,14 @@ from sqlalchemy import delete, func, or_, select, update
 from shingling.errors import BandingError, SchemeError, StoreError
 from shingling.rules.rules import Rules
 from shingling.sketch import Scheme, sign
+from shingling.store.backends.base import damage_of
 from shingling.store.decide.batch import Batch
 from shingling.store.decide.decide import place
 from shingling.store.decide.texts import read_texts
 from shingling.store.decide.write import write_batch
-from shingling.store.index.keys import Index
+from shingling.store.index import Index
 from shingling.store.indexing import index_pages
 from shingling.store.runs import add_rules
-from shingling.store.schema.damage import damage_of
 from shingling.store.schema.rows import COLUMNS, ORIGINS, row_from
 from shingling.store.schema.tables import (
     LIVE,

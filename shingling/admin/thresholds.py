@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlalchemy import func, select
 
-from shingling.rules.methods import DEFAULT_METHOD, METHODS
+from shingling.rules import DEFAULT_METHOD, METHODS
 from shingling.similarity.following import Following
 from shingling.sketch import FUNCTIONS, Banding
 from shingling.store.decide.batch import Batch
 from shingling.store.decide.decide import place
-from shingling.store.index.keys import Index
-from shingling.store.schema.damage import MINIMA_BYTES
+from shingling.store.index import Index
+from shingling.store.schema.fields import MINIMA_BYTES
 from shingling.store.schema.rows import read_minima, row_from
 from shingling.store.schema.statements import among, chunked
 from shingling.store.schema.tables import LIVE, pages

@@ -21,13 +21,13 @@ from shingling.admin.records import (
 from shingling.admin.reviews import merge_reviews
 from shingling.errors import RecordError, StoreError
 from shingling.sketch import Scheme, exact_hash, sign
+from shingling.store.backends.base import damage_of
 from shingling.store.decide.texts import unpacked
-from shingling.store.index.keys import Index
+from shingling.store.index import Index
 from shingling.store.indexing import index_all
 from shingling.store.kept import kept_rows
 from shingling.store.queries import sound_run
 from shingling.store.schema import fields as kinds
-from shingling.store.schema.damage import damage_of
 from shingling.store.schema.rows import (
     COLUMNS,
     EXPORTED_NAMES,

@@ -17,7 +17,7 @@ import numpy as np
 
 from shingling.bulk.measuring import Measurer, MeasuringPool, Pairs, by_row
 from shingling.bulk.sorting import NO_ROW
-from shingling.rules.methods import METHODS
+from shingling.rules import METHODS
 from shingling.similarity.following import Following
 from shingling.store import MAX_PAGES_PER_KEY
 

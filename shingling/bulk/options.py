@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from shingling.errors import BulkError
-from shingling.rules.defaults import DEFAULT_EXTRACTOR, MAX_BYTES, WORKER_MEMORY_BYTES
+from shingling.rules import DEFAULT_EXTRACTOR, MAX_BYTES, WORKER_MEMORY_BYTES
 from shingling.rules.rules import Rules
 from shingling.sketch import Scheme
 

@@ -15,7 +15,7 @@ from shingling.bulk.options import OUTPUT_FORMATS, Problem, Summary
 from shingling.bulk.sorting import NO_ROW
 from shingling.console.files import LEFT_OVER, written_whole
 from shingling.errors import BulkError
-from shingling.rules.methods import METHODS
+from shingling.rules import METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

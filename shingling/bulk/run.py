@@ -28,7 +28,7 @@ from shingling.bulk.sorting import (
 from shingling.bulk.storing import put_into_store
 from shingling.console.files import written_whole
 from shingling.errors import BulkError
-from shingling.rules.methods import METHODS
+from shingling.rules import METHODS
 from shingling.sketch.banding import Banding
 from shingling.store import Index
 from shingling.text import plain_line

@@ -23,8 +23,8 @@ from shingling.console.output import (
     print_table,
 )
 from shingling.errors import ShinglingError, message_line, printable
-from shingling.extraction.cpus import usable_cpus
-from shingling.rules.defaults import MEASURES, UNIQUE_FROM, UNIQUENESS
+from shingling.extraction.limits import usable_cpus
+from shingling.rules import MEASURES, UNIQUE_FROM, UNIQUENESS
 from shingling.similarity import Collection, Document
 
 if TYPE_CHECKING:

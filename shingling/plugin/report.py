@@ -11,8 +11,7 @@ from scrapy.exceptions import DropItem
 
 from shingling.errors import PageError, StoreError, printable
 from shingling.kernel import COMPILED
-from shingling.rules.defaults import MIN_WORDS_FOR_SIMHASH
-from shingling.rules.methods import METHODS
+from shingling.rules import METHODS, MIN_WORDS_FOR_SIMHASH
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

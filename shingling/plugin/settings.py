@@ -19,20 +19,21 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from scrapy.utils.conf import closest_scrapy_cfg
 
 from shingling.errors import SettingsError, ShinglingError, StoreError, printable
-from shingling.extraction.cpus import usable_cpus
 from shingling.extraction.extractors import BUILT_IN, find_extractor
+from shingling.extraction.limits import usable_cpus
 from shingling.rooms import offered
-from shingling.rules.defaults import (
+from shingling.rules import (
     DEFAULT_EXTRACTOR,
+    DEFAULT_METHOD,
     DEFAULT_MIN_WORDS,
     DEFAULT_SHINGLE_SIZE,
     DEFAULT_SIMHASH_DISTANCE,
     DEFAULT_THRESHOLD,
     MAX_BYTES,
     MAX_SIMHASH_DISTANCE,
+    METHODS,
     WORKER_MEMORY_BYTES,
 )
-from shingling.rules.methods import DEFAULT_METHOD, METHODS
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
@@ -102,7 +103,7 @@ class DedupSettings:
                 be read.
         """
         from shingling.sketch import Idf, Scheme
-        from shingling.text.languages.stop_words import read_lines
+        from shingling.text.languages import read_lines
 
         def idf(name: str) -> Idf:
             return Idf.from_json(_read_file(name, "; `scrapy dedup tune --idf` makes such a file"))
@@ -252,7 +253,7 @@ def _with_files(
         idf: reads document frequencies.
         stop_words: reads stop words.
     """
-    from shingling.text.languages.stop_words import is_file_name
+    from shingling.text.languages import is_file_name
 
     whole = dict(parameters)
     simhash, canonical = whole.get("simhash"), whole.get("canonical")

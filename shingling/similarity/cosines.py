@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self, TypeAlias
 import numpy as np
 
 from shingling.errors import SchemeError
-from shingling.rules.defaults import WEIGHTINGS
+from shingling.rules import WEIGHTINGS
 from shingling.sketch import feature_hashes, look_up, table_entries, word_hashes
 
 if TYPE_CHECKING:

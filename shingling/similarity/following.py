@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from shingling.rules.methods import METHODS
+from shingling.rules import METHODS
 from shingling.similarity.measures import standard_error
 from shingling.sketch import FUNCTIONS, SUPERSHINGLES
 

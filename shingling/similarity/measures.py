@@ -39,7 +39,7 @@ _WHOLES: dict[str, Callable[[Number, Counts], Number]] = {
 
 
 def measure_sets(measure: str, shared: Number, counts: Counts) -> Values:
-    """One of `shingling.rules.defaults.SET_MEASURES`, from 0 to 1; 0 where there is nothing.
+    """One of `shingling.rules.SET_MEASURES`, from 0 to 1; 0 where there is nothing.
 
     Args:
         measure: "resemblance" (shared / all), "dice" (2 shared / (a + b); Dice 1945), "share"

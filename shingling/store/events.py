@@ -17,7 +17,7 @@ from shingling.sketch import FUNCTIONS, fingerprint_set
 from shingling.store.decide.texts import read_text
 from shingling.store.model import DAY, Group
 from shingling.store.queries import stored_pages
-from shingling.store.schema.damage import MINIMA_BYTES
+from shingling.store.schema.fields import MINIMA_BYTES
 from shingling.store.schema.rows import read_minima
 from shingling.store.schema.tables import pages
 
@@ -46,7 +46,7 @@ class Measured:
     Args:
         connection: to the store.
         scheme: of the store.
-        measure: one of `shingling.rules.defaults.SET_MEASURES`.
+        measure: one of `shingling.rules.SET_MEASURES`.
     """
 
     def __init__(self, connection: Connection, scheme: Scheme, measure: str) -> None:

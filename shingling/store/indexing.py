@@ -10,7 +10,7 @@ from sqlalchemy import delete, func, select, update
 from shingling.errors import StoreError
 from shingling.sketch import shingle_text
 from shingling.store.decide.texts import read_texts
-from shingling.store.index.lookup import keys_of_sample
+from shingling.store.index import keys_of_sample
 from shingling.store.schema.rows import row_from
 from shingling.store.schema.tables import (
     LIVE,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from shingling.rules.rules import Rules
     from shingling.sketch import Scheme
     from shingling.store.backends.base import Database, Entry
-    from shingling.store.index.keys import Index
+    from shingling.store.index import Index
     from shingling.store.schema.rows import Row
     from shingling.store.session import Session
 

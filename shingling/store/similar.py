@@ -10,7 +10,7 @@ import numpy as np
 from sqlalchemy import bindparam, or_, select, text
 
 from shingling.errors import StoreError
-from shingling.rules.defaults import MAX_SIMHASH_DISTANCE, UNIQUENESS
+from shingling.rules import MAX_SIMHASH_DISTANCE, UNIQUENESS
 from shingling.similarity import Counts, distance as simhash_distance, measure_sets, overlap
 from shingling.sketch import Banding, Signature, fingerprint_set
 from shingling.store.decide.texts import estimated_containment, read_text

@@ -20,7 +20,7 @@ import numpy as np
 from shingling.errors import ExtractionError, TuningError
 from shingling.extraction.html import extract_page, sniff_html
 from shingling.extraction.lines import json_lines
-from shingling.rules.defaults import MAX_FILE_BYTES
+from shingling.rules import MAX_FILE_BYTES
 from shingling.text import canonical_words, clean, plain_line
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shingling.errors import TuningError
-from shingling.rules.methods import DEFAULT_METHOD, METHODS
+from shingling.rules import DEFAULT_METHOD, METHODS
 from shingling.sketch import Banding
 from shingling.tuning.evaluation import folds_of, gap_error
 from shingling.tuning.settings import (

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from shingling.errors import SchemeError
-from shingling.rules.defaults import MAX_SIMHASH_DISTANCE
-from shingling.rules.methods import DEFAULT_METHOD, METHODS
+from shingling.rules import DEFAULT_METHOD, MAX_SIMHASH_DISTANCE, METHODS
 from shingling.similarity import distance, equal_supershingles, overlap
 from shingling.sketch import fingerprint_set_of_words, sign_words
 from shingling.tuning.evaluation import (

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from shingling.extraction import cpus
-from shingling.extraction.cpus import cpu_quota, usable_cpus
+from shingling.extraction import limits
+from shingling.extraction.limits import cpu_quota, usable_cpus
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,8 +46,8 @@ def test_a_quota_bounds_the_cpus(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quota: str, expected: int
 ) -> None:
     write(tmp_path, {"own": "0::/\n", "cpu.max": quota})
-    monkeypatch.setattr(cpus, "_CGROUPS", tmp_path)
-    monkeypatch.setattr(cpus, "_OWN", tmp_path / "own")
+    monkeypatch.setattr(limits, "_CGROUPS", tmp_path)
+    monkeypatch.setattr(limits, "_OWN", tmp_path / "own")
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(64), raising=False)
     assert usable_cpus() == expected
     write(tmp_path, {"cpu.max": "max 100000"})

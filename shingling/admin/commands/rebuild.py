@@ -23,8 +23,7 @@ from shingling.console.output import (
 )
 from shingling.console.progress import progress_bar
 from shingling.console.subcommand import HelpGroup, Subcommand
-from shingling.rules.defaults import DEFAULT_CONTAINMENT, MAX_SIMHASH_DISTANCE
-from shingling.rules.methods import INDEXED_METHODS, METHODS
+from shingling.rules import DEFAULT_CONTAINMENT, INDEXED_METHODS, MAX_SIMHASH_DISTANCE, METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

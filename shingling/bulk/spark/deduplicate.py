@@ -23,7 +23,7 @@ from shingling.bulk.spark.rounds import Rounds
 from shingling.bulk.spark.signing import SIGNED, Signing, sign_rows
 from shingling.bulk.spark.work import Work, hadoop
 from shingling.errors import BulkError
-from shingling.rules.methods import METHODS
+from shingling.rules import METHODS
 from shingling.similarity.following import MAX_CANDIDATES_MEASURED, Following
 from shingling.sketch.banding import Banding, Halves
 from shingling.store import MAX_PAGES_PER_KEY, Index

@@ -14,7 +14,7 @@ from shingling.console.options import flag, number, option, text, whole_number
 from shingling.console.output import FOUND, print_json, print_lines, print_table
 from shingling.console.subcommand import HelpGroup, Subcommand
 from shingling.errors import NoStoreError, ShinglingError
-from shingling.rules.defaults import (
+from shingling.rules import (
     CLASSIC_HASHES,
     MAX_FILE_BYTES,
     MEASURES,

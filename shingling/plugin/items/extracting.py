@@ -19,7 +19,7 @@ from shingling.extraction.html import Head, sniff_html
 from shingling.extraction.pages import Extraction, Fetched, PageExtractor
 from shingling.extraction.pool import ExtractionPool
 from shingling.plugin.items.documents import Document, Kind, Skipped, identity, is_same_page
-from shingling.rules.defaults import DEFAULT_EXTRACTOR
+from shingling.rules import DEFAULT_EXTRACTOR
 from shingling.store import Page, safe_url, site_of
 from shingling.store.known import page_by_url, pages_by_body
 

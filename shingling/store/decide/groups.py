@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shingling.rules.methods import METHODS
+from shingling.rules import METHODS
 from shingling.similarity.following import Following
 from shingling.sketch import FUNCTIONS
 from shingling.store.decide.alike import Passed, are_two, choose, contained

@@ -11,8 +11,8 @@ from sqlalchemy import bindparam, select
 
 from shingling.similarity import Overlap, overlap, unless_forged
 from shingling.sketch import fingerprint_set, shingle_text
-from shingling.store.index.lookup import keys_of_sample
-from shingling.store.schema.damage import damage_of
+from shingling.store.backends.base import damage_of
+from shingling.store.index import keys_of_sample
 from shingling.store.schema.statements import select_in
 from shingling.store.schema.tables import pages
 from shingling.text import PreparedText
