@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-    from shingling.sketch import Fingerprints
+    from shingling.arrays import Fingerprints
 
     Flags: TypeAlias = dict[int, int]  # flagged pages, each with its original
 

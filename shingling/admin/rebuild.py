@@ -43,11 +43,11 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from shingling.arrays import Integers
     from shingling.store.backends.base import Database
     from shingling.store.model import IndexShape
     from shingling.store.schema.rows import Row
 
-    Ids = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 _PAGES_PER_TRANSACTION = 500
 _IDS_READ_AT_ONCE = 10_000
@@ -205,7 +205,7 @@ class Rebuild:
         noted = json.dumps({**self._plan.as_dict(), **state})
         connection.execute(update(scheme_table).values(rebuilding=noted))
 
-    def _order(self, connection: Connection) -> Ids:
+    def _order(self, connection: Connection) -> Integers:
         """Ids of all pages, in the order in which they were first seen."""
         ids = connection.scalars(_ORDER, execution_options={"yield_per": _IDS_READ_AT_ONCE})
         return np.fromiter(ids, np.int64)
@@ -217,7 +217,7 @@ class Rebuild:
             raise StoreError("another rebuild has ended this one, or taken its place")
         return state
 
-    def _advance(self, connection: Connection, order: Ids) -> int:
+    def _advance(self, connection: Connection, order: Integers) -> int:
         """Do the next pages; the number of those that are done."""
         state = self._state(connection)
         done: int = state["done"]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from shingling.bulk.arrays import Integers
+    from shingling.arrays import Integers
     from shingling.bulk.greedy import Greedy
     from shingling.bulk.options import Options
     from shingling.bulk.signed_rows import SignedRows

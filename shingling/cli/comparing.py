@@ -30,9 +30,10 @@ from shingling.similarity import Collection, Document
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
+    from shingling.arrays import Fingerprints
     from shingling.console.options import CommandOptions
     from shingling.similarity import DocumentFrequencies, Weighting
-    from shingling.sketch import Fingerprints, Scheme
+    from shingling.sketch import Scheme
 
 MAX_DOCUMENTS = 5_000
 MAX_WORDS = 20_000_000

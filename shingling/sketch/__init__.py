@@ -4,10 +4,10 @@
 `scheme`; `banding` makes the keys of an index.
 """
 
-from shingling.sketch.banding import SUPERSHINGLES, Banding, Halves, Keys
-from shingling.sketch.minhash import FAMILIES, FUNCTIONS, Minima
+from shingling.sketch.banding import SUPERSHINGLES, Banding, Halves
+from shingling.sketch.minhash import FAMILIES, FUNCTIONS
 from shingling.sketch.scheme import Scheme
-from shingling.sketch.shingles import Fingerprints, fmix64, winnow, word_hashes
+from shingling.sketch.shingles import fmix64, winnow, word_hashes
 from shingling.sketch.signature import (
     Signature,
     exact_hash,
@@ -26,11 +26,8 @@ __all__ = [
     "FUNCTIONS",
     "SUPERSHINGLES",
     "Banding",
-    "Fingerprints",
     "Halves",
     "Idf",
-    "Keys",
-    "Minima",
     "Scheme",
     "Signature",
     "SimhashFeatures",

@@ -28,8 +28,8 @@ from shingling.text import join_folded_words, join_words, nfkc_casefold, plain_t
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from shingling.sketch.minhash import Minima
-    from shingling.sketch.shingles import Fingerprints
+    from shingling.arrays import Fingerprints, Minima
+
 
 _MAGIC = b"SHG1"
 # Little endian: magic, scheme id, words, SimHash, exact hash; the minima follow.

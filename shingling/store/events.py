@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from shingling.sketch import Fingerprints, Scheme
+    from shingling.arrays import Fingerprints, Integers, Minima
+    from shingling.sketch import Scheme
     from shingling.store.model import StoredPage
 
 _MAX_LEADERS_PER_MINIMUM = 200  # the first ones
@@ -146,7 +147,7 @@ def _is_whole(row: Any) -> bool:
 
 def _stars(
     rows: Sequence[Any],
-    minima: np.ndarray[tuple[int, int], np.dtype[np.uint32]],
+    minima: Minima,
     threshold: float,
     days: float | None,
     measured: Measured | None,
@@ -190,8 +191,8 @@ def _stars(
 
 
 def _repeated(
-    minima: np.ndarray[tuple[int, int], np.dtype[np.uint32]],
-) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+    minima: Minima,
+) -> Integers:
     """Numbers of minima that occur more than once in their column; 0 for all others."""
     codes = np.zeros(minima.shape, dtype=np.int64)
     last = 0

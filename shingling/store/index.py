@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Table
 
-    from shingling.sketch import Fingerprints, Minima, Scheme
+    from shingling.arrays import Fingerprints, Minima
+    from shingling.sketch import Scheme
     from shingling.store.backends.base import Postings
     from shingling.store.schema.rows import Row
     from shingling.store.schema.tables import Tables

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import BindParameter, Connection
 
-    from shingling.sketch import Fingerprints, Scheme
+    from shingling.arrays import Fingerprints
+    from shingling.sketch import Scheme
     from shingling.store.session import Session
 
 _NOT_EXACT_COPIES = select(pages.c.id, pages.c.original_id).where(

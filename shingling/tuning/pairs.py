@@ -26,7 +26,7 @@ from shingling.text import canonical_words, clean, plain_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from shingling.sketch import Minima
+    from shingling.arrays import Minima
     from shingling.store import Store
 
 MIN_PAIRS = 10

@@ -29,9 +29,9 @@ from shingling.tuning.settings import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from shingling.arrays import Flags
     from shingling.rules.rules import Rules
     from shingling.sketch import Scheme
-    from shingling.tuning.evaluation import Flags
     from shingling.tuning.pairs import LabelledPairs
 
 MAX_FOLDS = 20

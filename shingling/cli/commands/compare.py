@@ -23,10 +23,11 @@ from shingling.rules import (
 )
 
 if TYPE_CHECKING:
+    from shingling.arrays import Fingerprints
     from shingling.cli.explain import Explained
     from shingling.console.options import CommandOptions
     from shingling.similarity import DocumentFrequencies, Weighting
-    from shingling.sketch import Fingerprints, Scheme
+    from shingling.sketch import Scheme
     from shingling.store import SplitText, StoredPage
 
 _MAX_SHINGLE_SIZE = 100

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from shingling.sketch import Fingerprints, Scheme
+    from shingling.arrays import Fingerprints
+    from shingling.sketch import Scheme
     from shingling.store.model import SplitText
     from shingling.store.schema.rows import Row
     from shingling.store.templates import Templates

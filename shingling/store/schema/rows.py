@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import RowMapping
 
-    from shingling.sketch import Minima, Signature
+    from shingling.arrays import Minima
+    from shingling.sketch import Signature
     from shingling.store.model import Page
 
 
