@@ -155,7 +155,7 @@ def deduplicate_parquet(
             raise BulkError(f"{plain_line(out)}: {name} is there, of another run")
     rows = _read(spark, inputs)
     if options.fields.id is None and set(rows.columns) >= _EXPORT_COLUMNS:
-        rows = rows.where(f.col("id").isNotNull())  # the others are templates
+        rows = rows.where(f.col("id").isNotNull())  # the others are no pages
         options = replace(options, fields=Fields(options.fields.text, options.fields.html, "url"))
         columns = columns or [_INPUT, "id"]
     _require_columns(rows, [options.fields.text, *columns])
