@@ -25,7 +25,7 @@ from shingling.store.decide.decide import place
 from shingling.store.decide.texts import read_texts
 from shingling.store.decide.write import write_batch
 from shingling.store.index import Index
-from shingling.store.indexing import index_pages
+from shingling.store.indexing import clear_keys, index_pages
 from shingling.store.runs import add_rules
 from shingling.store.schema.rows import COLUMNS, ORIGINS, row_from
 from shingling.store.schema.tables import (
@@ -238,9 +238,7 @@ class Rebuild:
                     of_page = update(pages).where(pages.c.id == row.id)
                     connection.execute(of_page.values({name: made[name] for name in names}))
                 keys = (NEXT.bands, NEXT.samples)
-                index_pages(
-                    self._database, connection, self._plan.scheme, self._next.index, originals, keys
-                )
+                index_pages(self._next, connection, self._next.index, originals, keys)
             self._note(connection, state["began"], done + len(ids))
         return done + len(ids) if ids else len(order)
 
@@ -350,7 +348,5 @@ def abandon(database: Database, connection: Connection) -> bool:
 
 def clear_next(database: Database, connection: Connection) -> None:
     """Remove what a rebuild has made, or has left over."""
-    for table in (NEXT.bands, NEXT.samples):
-        database.postings(connection, table).clear()
-        connection.execute(delete(full_keys).where(full_keys.c.owner == table.name))
+    clear_keys(database, connection, (NEXT.bands, NEXT.samples))
     connection.execute(delete(NEXT.pages))
