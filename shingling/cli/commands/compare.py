@@ -227,7 +227,8 @@ def _compared(what: str, options: CommandOptions) -> _Compared:
         own = store.text(page)
         if own is None:
             raise ShinglingError(f"{what}: its text is not stored (DEDUP_STORE_TEXT)")
-        split = store.split_text(page) if options.explain and options.settings.templates else None
+        without_template = options.explain and options.settings.rules.templates
+        split = store.split_text(page) if without_template else None
         return _Compared(split or SplitText(own), store.scheme, page=page)
 
 

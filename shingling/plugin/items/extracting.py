@@ -212,7 +212,7 @@ class DocumentExtractor:
     async def _known_or_new(self, fetched: Fetched, url: str) -> Body:
         """Take what was extracted from a body before, or extract it."""
         # What the store knows of a body is its text, which it may be told not to keep.
-        has_key = fetched.is_html and self._settings.store_text
+        has_key = fetched.is_html and self._settings.rules.store_text
         key = self._extractor.body_key(fetched) if has_key else None
         if key is not None:
             page = None
