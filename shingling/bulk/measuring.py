@@ -41,10 +41,6 @@ class Pairs(NamedTuple):
         """No pairs."""
         return cls(*(np.empty(0, np.int64) for _ in cls._fields))
 
-    def by_row(self) -> Iterator[tuple[int, slice]]:
-        """Yield each row with the places of its pairs."""
-        return by_row(self.rows)
-
     def cut(self, number: int) -> list[Pairs]:
         """Cut the pairs into parts of about the same size; the pairs of a row stay together."""
         ends = np.linspace(0, len(self.rows), number + 1).astype(np.int64)[1:-1]
@@ -118,7 +114,7 @@ class Measurer:
         """
         self._measured.clear()
         self._signed.prefetch(np.union1d(pairs.rows, pairs.originals))
-        for row, part in pairs.by_row():
+        for row, part in by_row(pairs.rows):
             try:
                 self.choose(row, pairs.originals[part].tolist(), pairs.equal[part].tolist())
             except MemoryError:

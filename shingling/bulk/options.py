@@ -8,12 +8,16 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shingling.errors import BulkError
-from shingling.rules import DEFAULT_EXTRACTOR, MAX_BYTES, WORKER_MEMORY_BYTES
+from shingling.rules import DEFAULT_EXTRACTOR, MAX_BYTES, METHODS, WORKER_MEMORY_BYTES
 from shingling.rules.rules import Rules
 from shingling.sketch import Scheme
+from shingling.store import Index
+
+if TYPE_CHECKING:
+    from shingling.sketch import Banding, Halves
 
 INPUT_FORMATS = ("jsonl", "csv", "parquet", "warc", "html", "sql")
 OUTPUT_FORMATS = ("jsonl", "parquet")
@@ -87,6 +91,13 @@ class Options:
             raise BulkError(f"output {self.output!r} is not known: {' or '.join(OUTPUT_FORMATS)}")
         if self.format is not None and self.format not in INPUT_FORMATS:
             raise BulkError(f"format {self.format!r} is not known: {', '.join(INPUT_FORMATS)}")
+
+    @property
+    def keys_of(self) -> Banding | Halves | None:
+        """What rows that are compared share keys of; None looks for exact duplicates only."""
+        if METHODS[self.rules.method].keys is None:
+            return None
+        return Index.for_rules(self.rules, self.scheme).keys_of
 
     @property
     def min_exact_words(self) -> int:

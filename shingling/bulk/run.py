@@ -28,9 +28,7 @@ from shingling.bulk.sorting import (
 from shingling.bulk.storing import put_into_store
 from shingling.console.files import written_whole
 from shingling.errors import BulkError
-from shingling.rules import METHODS
 from shingling.sketch.banding import Banding
-from shingling.store import Index
 from shingling.text import plain_line
 from shingling.text.canonical import WordsLeft
 
@@ -38,7 +36,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from shingling.bulk.files.sources import Source
-    from shingling.sketch import Halves
     from shingling.store import Store
 
 WORK_FOLDER = ".bulk"
@@ -113,14 +110,6 @@ class _Run:
     def work(self) -> Path:
         return self.out / WORK_FOLDER
 
-    @property
-    def keys_of(self) -> Banding | Halves | None:
-        """What rows that are compared share keys of."""
-        options = self.options
-        if METHODS[options.rules.method].keys is None:
-            return None
-        return Index.for_rules(options.rules, options.scheme).keys_of
-
     @contextmanager
     def locked(self, restart: bool) -> Iterator[None]:
         """Lock the work folder of this run; create it, or continue with it.
@@ -159,7 +148,7 @@ class _Run:
     def run(self) -> Summary:
         """Sign what is not signed yet, then do all other steps."""
         began = time.monotonic()
-        options, sources, keys_of = self.options, self.sources, self.keys_of
+        options, sources, keys_of = self.options, self.sources, self.options.keys_of
         marker = self.work / "signed-all"
         if not marker.exists():
             banding = keys_of if isinstance(keys_of, Banding) else None
@@ -223,7 +212,7 @@ class _Run:
         def report(share: float) -> None:
             self.progress(Progress("sorting", int(share * rows), share))
 
-        shared, keys_of = None, self.keys_of
+        shared, keys_of = None, options.keys_of
         if isinstance(keys_of, Banding):
             shared = find_shared_keys(signed, compared, keys_of.bands, folder, memory, report)
         elif keys_of is not None:

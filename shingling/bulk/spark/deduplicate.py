@@ -26,7 +26,7 @@ from shingling.errors import BulkError
 from shingling.rules import METHODS
 from shingling.similarity.following import MAX_CANDIDATES_MEASURED, Following
 from shingling.sketch.banding import Banding, Halves
-from shingling.store import MAX_PAGES_PER_KEY, Index
+from shingling.store import MAX_PAGES_PER_KEY
 from shingling.store.ids import USUAL_ID_FIELDS
 from shingling.text import plain_line
 
@@ -254,21 +254,13 @@ def _signed(numbered: DataFrame, row: Column, options: Options) -> DataFrame:
     names = {name for name in (*ids, fields.text) if name in numbered.columns}
     place = f.concat(f.col(_FILE), f.lit(":"), f.col(_LINE).cast("string"))
     columns = row, place.alias("place"), f.struct(*map(_column, sorted(names))).alias("values")
-    keys_of = _keys_of(options)
-    banding = keys_of if isinstance(keys_of, Banding) else None
+    banding = options.keys_of if isinstance(options.keys_of, Banding) else None
     signing = Signing(options.scheme, banding, fields, options.max_bytes)
     return numbered.select(*columns).mapInArrow(partial(sign_rows, signing=signing), SIGNED)
 
 
-def _keys_of(options: Options) -> Banding | Halves | None:
-    """Choose what gives rows their keys; None looks for exact duplicates only."""
-    if METHODS[options.rules.method].keys is None:
-        return None
-    return Index.for_rules(options.rules, options.scheme).keys_of
-
-
 def _deciding(options: Options) -> Deciding:
-    rules, keys_of = options.rules, _keys_of(options)
+    rules, keys_of = options.rules, options.keys_of
     return Deciding(
         options.scheme,
         Following.by(rules),
