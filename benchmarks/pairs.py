@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from benchmarks.data import rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
     from pathlib import Path
 
 
@@ -17,7 +17,6 @@ class Pair:
     """Two texts and the answer.
 
     Args:
-        id: unique within the set.
         a, b: the texts.
         same: the answer.
         group: pairs that share a document are of one group; halves of a set are cut
@@ -25,7 +24,6 @@ class Pair:
         label: the set's own word for the answer.
     """
 
-    id: str
     a: str
     b: str
     same: bool
@@ -38,102 +36,81 @@ class LabelledSet:
     """How a set is read, and what its answers mean.
 
     Args:
-        read: takes the folder of the data.
+        folder: of its file.
+        same: labels of pairs that are the same.
+        documents: fields that name the documents of a pair, or what they belong to.
         truth: what `same` means in it.
+        left_out: labels of pairs that are not read.
     """
 
-    read: Callable[[Path], list[Pair]]
+    folder: str
+    same: frozenset[str]
+    documents: tuple[str, ...]
     truth: str
+    left_out: frozenset[str] = frozenset()
 
 
-def labelled_pairs(folder: Path, name: str) -> list[Pair]:
+SETS = {
+    "copycat": LabelledSet(
+        "copycat",
+        frozenset({"3", "2"}),
+        ("canonical",),
+        "web pages of one canonical URL, graded by a person: 3 and 2 the same, 0.5 not, 1 left out",
+        frozenset({"1", "unknown"}),
+    ),
+    "copycat-strict": LabelledSet(
+        "copycat",
+        frozenset({"3"}),
+        ("canonical",),
+        "the same pages: 3 the same, 2, 1 and 0.5 not",
+        frozenset({"unknown"}),
+    ),
+    "clough-stevenson": LabelledSet(
+        "clough-stevenson",
+        frozenset({"cut", "light", "heavy"}),
+        ("task",),
+        "an answer and the longer article: cut, lightly or heavily revised from it, or not;"
+        " derived texts, no near-duplicates: containment is the measure",
+    ),
+    "tgcontest": LabelledSet(
+        "tgcontest",
+        frozenset({"OK"}),
+        ("a_url", "b_url"),
+        "news, mostly Russian, of one event or not; rewritten texts, no near-duplicates",
+    ),
+}
+
+
+def labelled_pairs(data: Path, name: str) -> list[Pair]:
     """Return the pairs of one of `SETS`, always the same ones in the same order.
 
     Args:
-        folder: of the labelled data.
+        data: folder of the labelled data.
         name: of the set.
     """
-    return SETS[name].read(folder)
-
-
-def _graded(folder: Path, lowest_same: float, left_out: tuple[str, ...]) -> list[Pair]:
-    return [
-        Pair(
-            id=row["pair_id"],
-            a=row["a"],
-            b=row["b"],
-            same=float(row["label"]) >= lowest_same,
-            group=row["canonical"],
-            label=row["label"],
-        )
-        for row in rows_of(folder / "copycat" / "pairs.jsonl.gz")
-        if row["label"] not in left_out
+    one = SETS[name]
+    rows = [
+        row
+        for row in rows_of(data / one.folder / "pairs.jsonl.gz")
+        if row["label"] not in one.left_out
     ]
-
-
-def _copycat(folder: Path) -> list[Pair]:
-    return _graded(folder, 2, ("1", "unknown"))
-
-
-def _copycat_strict(folder: Path) -> list[Pair]:
-    return _graded(folder, 3, ("unknown",))
-
-
-def _tgcontest(folder: Path) -> list[Pair]:
-    rows = rows_of(folder / "tgcontest" / "pairs.jsonl.gz")
-    groups = _components((row["a_url"], row["b_url"]) for row in rows)
+    groups = _components([row[field] for field in one.documents] for row in rows)
     return [
         Pair(
-            id=row["pair_id"],
             a=row["a"],
             b=row["b"],
-            same=row["label"] == "OK",
-            group=groups[row["a_url"]],
+            same=row["label"] in one.same,
+            group=groups[row[one.documents[0]]],
             label=row["label"],
         )
         for row in rows
     ]
 
 
-def _components(edges: Iterable[tuple[str, str]]) -> dict[str, str]:
+def _components(pairs: Iterable[list[str]]) -> dict[str, str]:
     """Return for every document the first one of those that pairs connect it with."""
     parts: dict[str, set[str]] = {}
-    for a, b in edges:
-        joined = parts.get(a, {a}) | parts.get(b, {b})
+    for documents in pairs:
+        joined = set().union(*(parts.get(document, {document}) for document in documents))
         parts.update(dict.fromkeys(joined, joined))
     return {document: min(part) for document, part in parts.items()}
-
-
-def _clough_stevenson(folder: Path) -> list[Pair]:
-    return [
-        Pair(
-            id=row["id"],
-            a=row["a"],
-            b=row["b"],
-            same=row["label"] != "non",
-            group=row["task"],
-            label=row["label"],
-        )
-        for row in rows_of(folder / "clough-stevenson" / "pairs.jsonl.gz")
-    ]
-
-
-SETS = {
-    "copycat": LabelledSet(
-        _copycat,
-        "web pages of one canonical URL, graded by a person: 3 and 2 the same, 0.5 not, 1 left out",
-    ),
-    "copycat-strict": LabelledSet(
-        _copycat_strict,
-        "the same pages: 3 the same, 2, 1 and 0.5 not",
-    ),
-    "clough-stevenson": LabelledSet(
-        _clough_stevenson,
-        "an answer and the longer article: cut, lightly or heavily revised from it, or not;"
-        " derived texts, no near-duplicates: containment is the measure",
-    ),
-    "tgcontest": LabelledSet(
-        _tgcontest,
-        "news, mostly Russian, of one event or not; rewritten texts, no near-duplicates",
-    ),
-}

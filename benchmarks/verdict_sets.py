@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-    from shingling.arrays import Fingerprints
-
     Flags: TypeAlias = dict[int, int]  # flagged pages, each with its original
 
 DIFFERENT = 0.5  # resemblance below which pages are different ones
@@ -99,7 +97,7 @@ def _waddle(rows: list[dict[str, Any]]) -> list[LabelledPage]:
         LabelledPage(
             file=row["file"],
             url=url,
-            groups=(ALL, half[site_of(url)], row["lang"]),
+            groups=(ALL, half[site_of(url)]),
             gold=row["gold"].replace("<p>", "\n").replace("</p>", "\n"),
         )
         for row, url in zip(rows, urls, strict=True)
@@ -112,7 +110,6 @@ def _guide(rows: list[dict[str, Any]]) -> list[LabelledPage]:
             file=row["file"],
             url=f"http://guide.example/{row['file']}",
             key=f"{row['lang']}\t{row['title']}",
-            groups=(ALL, row["lang"]),
             name=row["title"],
         )
         for row in rows
@@ -195,16 +192,6 @@ def main_texts(name: str, pages: Sequence[LabelledPage], cache: Path) -> list[st
     return texts
 
 
-def shingles(text: str) -> Fingerprints:
-    """Return the set of a text's 5-word shingles, sorted."""
-    return fingerprint_set_of_words(_SCHEME.canonical.words(text), _SCHEME)
-
-
-def resemblance(a: Fingerprints, b: Fingerprints) -> float:
-    """Return shared shingles / all shingles; 0 where one text has none."""
-    return overlap(a, b).resemblance if len(a) and len(b) else 0.0
-
-
 class Truth:
     """Which pages are alike, by the 5-word shingles of their gold texts or main texts.
 
@@ -216,12 +203,15 @@ class Truth:
 
     def __init__(self, pages: Sequence[LabelledPage], texts: Iterable[str], least: float) -> None:
         self.pages = pages
-        self._shingles = [shingles(text) for text in texts]
+        self._shingles = [
+            fingerprint_set_of_words(_SCHEME.canonical.words(text), _SCHEME) for text in texts
+        ]
         self._least = least
 
     def resemblance(self, a: int, b: int) -> float:
-        """Return how alike two pages are."""
-        return resemblance(self._shingles[a], self._shingles[b])
+        """Return shared shingles / all shingles of two pages; 0 where one has none."""
+        one, other = self._shingles[a], self._shingles[b]
+        return overlap(one, other).resemblance if len(one) and len(other) else 0.0
 
     @cached_property
     def must_find(self) -> dict[int, int]:
@@ -295,9 +285,8 @@ def score(flags: Flags, truth: Truth) -> dict[str, Tally]:
     for number, page in enumerate(truth.pages):
         for group in page.groups:
             members[group].append(number)
-    groups = sorted(members, key=lambda group: (group != ALL, group))
-    false = {page for page, _, _ in false_pairs(flags, truth)}
-    return {group: _tally(set(members[group]), flags, false, truth) for group in groups}
+    false = {page for page, _ in false_pairs(flags, truth)}
+    return {group: _tally(set(members[group]), flags, false, truth) for group in sorted(members)}
 
 
 def _tally(members: set[int], flags: Flags, false: set[int], truth: Truth) -> Tally:
@@ -321,16 +310,11 @@ def _tally(members: set[int], flags: Flags, false: set[int], truth: Truth) -> Ta
     )
 
 
-def false_pairs(flags: Flags, truth: Truth) -> list[tuple[int, int, float]]:
-    """Return pages that are not like the originals that they are flagged with, and how alike."""
-    pairs = [(page, other, truth.resemblance(page, other)) for page, other in sorted(flags.items())]
-    return [pair for pair in pairs if pair[2] < DIFFERENT]
+def false_pairs(flags: Flags, truth: Truth) -> list[tuple[int, int]]:
+    """Return pages that are not like the originals that they are flagged with."""
+    return [pair for pair in sorted(flags.items()) if truth.resemblance(*pair) < DIFFERENT]
 
 
-def missed_pairs(flags: Flags, truth: Truth) -> list[tuple[int, int, float]]:
+def missed_pairs(flags: Flags, truth: Truth) -> list[tuple[int, int]]:
     """Return pages that should have been flagged, with the earlier pages most like them."""
-    return [
-        (page, other, truth.resemblance(page, other))
-        for page, other in truth.must_find.items()
-        if page not in flags
-    ]
+    return [pair for pair in truth.must_find.items() if pair[0] not in flags]

@@ -9,6 +9,7 @@ their originals by the one and not by the other: `scrapy dedup compare A B --exp
 
 from __future__ import annotations
 
+import math
 import re
 import zlib
 from collections import Counter, defaultdict
@@ -19,15 +20,16 @@ from urllib.parse import urljoin, urlsplit
 
 from w3lib.encoding import http_content_type_encoding
 
-from benchmarks.hostile.project import Events, Project, Target
+from benchmarks.hostile.project import Events, Project
 from benchmarks.hostile.server import Reply, serving
 from benchmarks.hostile.soundness import StoredTexts, faults_of
+from benchmarks.processes import stats_of
+from benchmarks.report import Target
 from shingling import Scheme, canonical_words
 from shingling.extraction.extractors import BUILT_IN
 from shingling.extraction.pages import Fetched, PageExtractor
 from shingling.rules import DEFAULT_THRESHOLD
 from shingling.store import safe_url
-from tests.support.crawls import stats
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -211,14 +213,11 @@ def run(
             name = f"{extractor} {workers} {action}"
             project = Project(folder / name.replace(" ", "-"), proxy)
             project.list_urls((n, mutator.url(n), mutator.make(n).use) for n in range(pages))
-            crawling = project.crawl(
-                *("-s", f"DEDUP_EXTRACTOR={extractor}", "-s", f"DEDUP_ACTION={action}"),
-                *([] if workers == "auto" else ["-s", f"DEDUP_WORKERS={workers}"]),
-            )
+            crawling = project.crawl(extractor, workers, action)
             status = crawling.wait(60 + pages)
             log, events = crawling.log, Events.read(project.events)
             result = Result(name, pages)
-            result.seconds = float(stats(log).get("elapsed_time_seconds", "nan"))
+            result.seconds = stats_of(log).get("elapsed_time_seconds", math.nan)
             result.out, result.dropped = len(events["out"]), len(events["dropped"])
             result.refused = len(events["failed"])
             for event in (*events["out"], *events["dropped"]):

@@ -9,17 +9,17 @@ from collections import defaultdict
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import psutil
 
+from benchmarks.processes import ROOT
 from tests.support.crawls import Crawling
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Self
 
-ROOT = Path(__file__).parent.parent.parent
 _SETTINGS = """
 BOT_NAME = "attacked"
 SPIDER_MODULES = ["benchmarks.hostile.spider"]
@@ -29,23 +29,6 @@ TELNETCONSOLE_ENABLED = False
 REMOTE_CONTROL_ENABLED = False
 """
 _LOOK_SECONDS = 0.1  # between two looks at the memory of processes
-
-
-class Target(NamedTuple):
-    """A figure beside what it is to be."""
-
-    name: str
-    measured: float
-    limit: float
-
-    @property
-    def met(self) -> bool:
-        """Whether it is what it is to be."""
-        return self.measured <= self.limit
-
-    def __str__(self) -> str:
-        met = "met" if self.met else "MISSED"
-        return f"{met:7}{self.name}: {self.measured:,.2f} (target <= {self.limit:g})"
 
 
 @dataclass
@@ -82,14 +65,8 @@ class Project:
         self.store = folder / "dedup.db"
         self._proxy = proxy
         folder.mkdir(parents=True, exist_ok=True)
-        self.forget()
         (folder / "scrapy.cfg").write_text("[settings]\ndefault = attacked\n", "utf-8")
         (folder / "attacked.py").write_text(_SETTINGS, "utf-8")
-
-    def forget(self) -> None:
-        """Delete the store, if there is one."""
-        for file in self.folder.glob("dedup.db*"):
-            file.unlink()
 
     def list_urls(self, pages: Iterable[tuple[int, str, str]]) -> None:
         """Write the list that the spider crawls: number, URL and use of each page."""
@@ -97,13 +74,13 @@ class Project:
             for page in pages:
                 file.write(json.dumps(page) + "\n")
 
-    def crawl(self, *arguments: str) -> Crawling:
+    def crawl(self, extractor: str, workers: str, action: str = "drop") -> Crawling:
         """Start a crawl of the list."""
-        self.events.unlink(missing_ok=True)
         return Crawling(
             self.folder,
             *("-a", "urls=urls.jsonl", "-s", f"WATCH_FILE={self.events}", "-L", "INFO"),
-            *arguments,
+            *("-s", f"DEDUP_EXTRACTOR={extractor}", "-s", f"DEDUP_ACTION={action}"),
+            *([] if workers == "auto" else ["-s", f"DEDUP_WORKERS={workers}"]),
             command=("-m", "scrapy", "crawl", "list"),
             environment={
                 "PYTHONPATH": os.pathsep.join([str(ROOT), str(self.folder)]),

@@ -55,13 +55,15 @@ def extract_all(bodies: list[str], workers: int, timeout: float) -> list[str]:
         ("<p>hang", "timeout", 2, 1.0),
         # A new worker takes longer to start than the time limit: that is not the page's fault.
         ("<p>die", "worker_died", 1, 0.2),
+        ("<p>leave", "worker_died", 1, 1.0),
+        ("<p>leave", "extraction_failed", 0, 1.0),
     ],
 )
 def test_a_page_that_hangs_or_ends_its_worker_is_given_up_and_no_other_page_is_lost(
     odd: str, reason: str, workers: int, timeout: float
 ) -> None:
-    bodies = ["<p>one", odd, "<p>two", f"{odd} again", f"{odd} once more", "<p>three"]
-    expected = ["<p>one", reason, "<p>two", reason, reason, "<p>three"]
+    bodies = ["<p>one", odd, "<p>print two", f"{odd} again", f"{odd} once more", "<p>three"]
+    expected = ["<p>one", reason, "<p>print two", reason, reason, "<p>three"]
     assert extract_all(bodies, workers, timeout) == expected
 
 

@@ -118,6 +118,11 @@ def test_every_public_name_and_method_has_a_docstring(name: str) -> None:
                 assert inspect.getdoc(getattr(value, key)), f"{name}.{key}"
 
 
+def test_another_name_is_an_ordinary_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = shingling.nothing
+
+
 def test_types_are_declared_for_every_public_name() -> None:
     source = (ROOT / "shingling" / "__init__.py").read_text(encoding="utf-8")
     assert set(re.findall(r"(\w+) as \1\b", source)) == {*shingling.__all__}

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from shingling import Page, Store
 from shingling.bulk import Options, deduplicate
 from tests.bulk.collections import read_lines
-from tests.hostile.test_options import _run
+from tests.hostile.test_options import run_at_ascii
 from tests.support.pages import article
 
 if TYPE_CHECKING:
@@ -111,9 +111,9 @@ def check_commands(folder: Path, name: str, body: bytes) -> None:
     (folder / name).write_bytes(body)
     with chdir(folder):
         for arguments in _commands(name):
-            code, said = _run(arguments)
-            assert code in (0, 1, 2), (arguments, said)
-            assert "Traceback" not in said, (arguments, said)
+            done = run_at_ascii(arguments)
+            assert done.code in (0, 1, 2), (arguments, done)
+            assert "Traceback" not in done.err, (arguments, done)
 
 
 def test_workers_read_odd_csv_as_one_process_does(tmp_path: Path) -> None:

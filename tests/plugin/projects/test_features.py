@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import signal
-import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.plugin.projects.user_project import values, warnings_in
-from tests.support.crawls import NEEDS_NO_REACTOR, Crawl
+from tests.support.crawls import NEEDS_NO_REACTOR, Crawl, Crawling
 from tests.support.pages import article, edited, html, linked
 from tests.support.serving import serving
 
@@ -66,21 +65,13 @@ def test_every_item_of_a_job_that_was_stopped_and_resumed_comes_out_exactly_once
     crawl = ("crawl", "articles", "-a", f"site={site}", *feed)
     # One page after the other, each when the item of the one before has come out.
     slowly = ["-s", "CONCURRENT_REQUESTS=1", "-s", "SCRAPER_SLOT_MAX_ACTIVE_SIZE=1"]
-    process = articles.environment.start(
-        *("-m", "scrapy", *crawl, *slowly, "-s", "DOWNLOAD_DELAY=0.3"),
-        cwd=articles.folder,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    )
-    with process:
-        assert process.stderr is not None
-        for line in process.stderr:
-            if "Scraped from" in line:
-                process.send_signal(signal.SIGINT)
-                break
-        log = process.stderr.read()
-    assert "(shutdown)" in log
-    assert "Traceback" not in log
+    command = ("-m", "scrapy", *crawl, *slowly, "-s", "DOWNLOAD_DELAY=0.3")
+    running = Crawling(articles.folder, command=command)
+    running.wait_for(lambda: "Scraped from" in running.log)
+    running.process.send_signal(signal.SIGINT)
+    assert running.wait() == 0, running.log
+    assert "(shutdown)" in running.log
+    assert "Traceback" not in running.log
     stopped = articles.items()
     assert 0 < len(stopped) < len(HEADLINES)
     articles.scrapy(*crawl)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 from urllib.error import URLError
 from urllib.parse import urlencode
@@ -40,8 +41,8 @@ class Scrapyd:
             config.write(f"http_port = {port}\n")
         self._project = project
         self._address = f"http://127.0.0.1:{port}"
-        self._process = project.environment.start(
-            *("-m", "scrapyd"),
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "scrapyd"],
             cwd=project.folder,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.STDOUT,

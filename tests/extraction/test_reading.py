@@ -1,16 +1,112 @@
-"""Bodies of any encoding, odd or no HTML, and extractors of the user's own."""
+"""What is read from a page: main text, title, language, and why there is nothing."""
 
 from __future__ import annotations
 
 import gzip
+from types import SimpleNamespace
 
 import pytest
+import trafilatura
 from hypothesis import given, strategies as st
 
 from shingling import canonical_words, extract
 from shingling.errors import ExtractionError
 from shingling.extraction.html import MainText, decode, extract_page, sniff_html
-from tests.extraction.reading.pages import CHINESE, ENGLISH, JAPANESE, RUSSIAN, page_of
+from shingling.extraction.trafilatura import TrafilaturaPage
+
+ENGLISH = "The new railway bridge over the river was opened on Monday by the mayor of the town. "
+RUSSIAN = "Новый железнодорожный мост через реку открыл в понедельник мэр города. "
+JAPANESE = "新しい鉄道の橋が川の上に完成し、月曜日に市長が式典で開通を宣言しました。"
+CHINESE = "新的铁路大桥横跨河流，市长于星期一在典礼上宣布大桥正式开通。"
+
+
+def page_of(text: str, *, head: str = "", attributes: str = 'lang="en"', times: int = 6) -> str:
+    return (
+        f"<!DOCTYPE html><html {attributes}><head>{head}<title>Bridge</title></head><body>"
+        "<nav><ul><li><a href='/'>Home</a></li><li><a href='/about'>About us</a></li></ul></nav>"
+        f"<article><h1>Bridge</h1><p>{text * times}</p></article>"
+        "<footer>Copyright, all rights reserved</footer></body></html>"
+    )
+
+
+def test_the_main_text_is_the_article_without_what_surrounds_it() -> None:
+    main = extract_page(page_of(ENGLISH), "https://example.com/bridge")
+    assert canonical_words(main.text) == canonical_words("Bridge " + ENGLISH * 6)
+    assert main.title == "Bridge"
+    assert main.language == "en"
+    assert "Home" not in main.text
+    assert "rights" not in main.text
+
+
+def test_extract_gives_the_text_that_trafilatura_finds() -> None:
+    page = extract_page(page_of(ENGLISH), parser=TrafilaturaPage)
+    assert extract(page_of(ENGLISH)) == page.text
+    assert extract(page_of(ENGLISH).encode(), "https://example.com/") == extract(page_of(ENGLISH))
+
+
+def test_the_same_page_gives_the_same_text_again_and_after_other_pages() -> None:
+    pages = [page_of(text) for text in (ENGLISH, RUSSIAN, JAPANESE, CHINESE)]
+    first = [extract(page) for page in pages]
+    assert None not in first
+    assert len(set(first)) == 4
+    assert [extract(page) for page in reversed(pages)] == first[::-1]
+
+
+@pytest.mark.parametrize(("left_out", "asked"), [(30, False), (70, True)])
+def test_other_extractors_are_asked_for_small_pages_only_where_most_words_are_left_out(
+    monkeypatch: pytest.MonkeyPatch, left_out: int, asked: bool
+) -> None:
+    found, taken = " ".join(["found"] * 30), []
+
+    def take(_: object, *, fast: bool = False, **__: object) -> SimpleNamespace:
+        taken.append(fast)
+        return SimpleNamespace(text=found)
+
+    monkeypatch.setattr(trafilatura, "bare_extraction", take)
+    rest = " ".join(["left"] * left_out)
+    script = "<script>" + "no text " * 500 + "</script>"
+    page = f"<html><body><p>{found}</p>{script}<div>{rest}</div></body></html>"
+    assert extract_page(page, parser=TrafilaturaPage).text == found
+    assert taken == [True, True] + [False] * asked
+
+
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [
+        ("<title>Plain</title>", "Plain"),
+        ("<title> two\r\n\tlines&nbsp;here </title>", "two lines here"),
+        ("<title>a\x1b[31mred\x07\u202eb\u200b</title>", "a[31mred b"),
+        ("<title>Fish &amp; chips &lt;b&gt;</title>", "Fish & chips <b>"),
+        ("<title>a&#0;&#xD800;b</title>", "a\ufffd\ufffdb"),
+        (f"<title>{'é' * 10_000}</title>", "é" * 500),
+        ("<title>Plain</title><svg><title>Icon</title></svg>", "Plain"),
+        ("<title> \u200b </title>", None),
+        ("", None),
+    ],
+)
+def test_a_title_is_one_line_without_control_characters(title: str, expected: str | None) -> None:
+    html = page_of(ENGLISH).replace("<title>Bridge</title>", title)
+    assert extract_page(html).title == expected
+
+
+@pytest.mark.parametrize(
+    ("attributes", "language"),
+    [
+        ('lang="de-DE"', "de"),
+        ('lang="zh_CN"', "zh"),
+        ('lang=" EN "', "en"),
+        ('lang="nds"', "nds"),
+        ("", None),
+        ('lang="deutsch"', None),
+        ('lang="x-klingon"', None),
+        ('lang="{{ lang }}"', None),
+        ('lang="русский"', None),
+    ],
+)
+def test_the_language_is_the_primary_tag_that_the_page_declares(
+    attributes: str, language: str | None
+) -> None:
+    assert extract_page(page_of(ENGLISH, attributes=attributes)).language == language
 
 
 def _reason(html: bytes | str) -> str:
@@ -175,51 +271,44 @@ def test_a_charset_that_is_none_does_not_raise(charset: str) -> None:
     assert "Some words" in extract_page(page, encoding=charset).text
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"<!doctype HTML PUBLIC '-//W3C//DTD HTML 4.01//EN'>",
-        b"<!DOCTYPE\n html>",
-        b"<HTML lang=de>",
-        b"<!-- a comment first --><html>",
-        b"<!-- one -->\n<!-- two --> <!DOCTYPE html>",
-        b'<?xml version="1.0" encoding="utf-8"?>\n<!DOCTYPE html PUBLIC "a" "b">',
-        b'<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml">',
-        b"\xef\xbb\xbf<!DOCTYPE html>",
-        b"   \r\n\t<html>",
-        b'<div class="a">',
-        b"<p/>",
-        b"<body ",
-        "\ufeff<html>".encode("utf-16-be"),
-        "<!DOCTYPE html><title>Мост</title>".encode("windows-1251"),
-        b"<!-- a -->" * 500 + b"<html>",
-    ],
-)
-def test_html_is_known_by_its_opening(body: bytes) -> None:
-    assert sniff_html(body)
+OPENINGS_OF_HTML = [
+    b"<!doctype HTML PUBLIC '-//W3C//DTD HTML 4.01//EN'>",
+    b"<!DOCTYPE\n html>",
+    b"<HTML lang=de>",
+    b"<!-- a comment first --><html>",
+    b"<!-- one -->\n<!-- two --> <!DOCTYPE html>",
+    b'<?xml version="1.0" encoding="utf-8"?>\n<!DOCTYPE html PUBLIC "a" "b">',
+    b'<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml">',
+    b"\xef\xbb\xbf<!DOCTYPE html>",
+    b"   \r\n\t<html>",
+    b'<div class="a">',
+    b"<p/>",
+    b"<body ",
+    "\ufeff<html>".encode("utf-16-be"),
+    "<!DOCTYPE html><title>Мост</title>".encode("windows-1251"),
+    b"<!-- a -->" * 500 + b"<html>",
+]
+OPENINGS_OF_OTHERS = [
+    b"",
+    b'{"html": "<html>"}',
+    b"function a() { return '<div>' }",
+    b"Just words, then <p>.",
+    b"%PDF-1.7",
+    b"<divine>",
+    b"<abbr>",
+    b'<?xml version="1.0"?><rss version="2.0">',
+    b"<svg xmlns='http://www.w3.org/2000/svg'>",
+    b"<!-- a comment only -->",
+    b"<!-- <html> never closed",
+    b"<!---->" * 1000 + b"x",
+    b"\xff\xfea",
+    gzip.compress(b"<html>", mtime=0),
+]
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"",
-        b'{"html": "<html>"}',
-        b"function a() { return '<div>' }",
-        b"Just words, then <p>.",
-        b"%PDF-1.7",
-        b"<divine>",
-        b"<abbr>",
-        b'<?xml version="1.0"?><rss version="2.0">',
-        b"<svg xmlns='http://www.w3.org/2000/svg'>",
-        b"<!-- a comment only -->",
-        b"<!-- <html> never closed",
-        b"<!---->" * 1000 + b"x",
-        b"\xff\xfea",
-        gzip.compress(b"<html>", mtime=0),
-    ],
-)
-def test_what_is_not_html_is_known_by_its_opening(body: bytes) -> None:
-    assert not sniff_html(body)
+def test_html_is_known_by_its_opening() -> None:
+    assert [body for body in OPENINGS_OF_HTML if not sniff_html(body)] == []
+    assert [body for body in OPENINGS_OF_OTHERS if sniff_html(body)] == []
 
 
 @given(st.binary())
