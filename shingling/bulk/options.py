@@ -93,13 +93,6 @@ class Options:
             raise BulkError(f"format {self.format!r} is not known: {', '.join(INPUT_FORMATS)}")
 
     @property
-    def keys_of(self) -> Banding | Halves | None:
-        """What rows that are compared share keys of; None looks for exact duplicates only."""
-        if METHODS[self.rules.method].keys is None:
-            return None
-        return Index.for_rules(self.rules, self.scheme).keys_of
-
-    @property
     def min_exact_words(self) -> int:
         """Number of words from which on rows with the same text are exact duplicates."""
         return max(self.scheme.min_comparable_words, self.rules.min_words)
@@ -120,6 +113,13 @@ class Options:
             "query": self.query and hashlib.sha256(self.query.encode()).hexdigest(),
             "max_bytes": self.max_bytes,
         }
+
+
+def keys_of(options: Options) -> Banding | Halves | None:
+    """Choose what rows that are compared share keys of; None looks for exact duplicates only."""
+    if METHODS[options.rules.method].keys is None:
+        return None
+    return Index.for_rules(options.rules, options.scheme).keys_of
 
 
 class Problem(NamedTuple):

@@ -15,7 +15,7 @@ import numpy as np
 
 from shingling.bulk.files.sources import sources_of
 from shingling.bulk.greedy import Greedy
-from shingling.bulk.options import Options, Progress, Summary
+from shingling.bulk.options import Options, Progress, Summary, keys_of
 from shingling.bulk.output import REPEATED_ID_REASON, Output
 from shingling.bulk.signed_rows import SignedRows
 from shingling.bulk.signing import sign_all
@@ -148,10 +148,11 @@ class _Run:
     def run(self) -> Summary:
         """Sign what is not signed yet, then do all other steps."""
         began = time.monotonic()
-        options, sources, keys_of = self.options, self.sources, self.options.keys_of
+        options, sources = self.options, self.sources
         marker = self.work / "signed-all"
         if not marker.exists():
-            banding = keys_of if isinstance(keys_of, Banding) else None
+            keys = keys_of(options)
+            banding = keys if isinstance(keys, Banding) else None
             sign_all(sources, options, banding, self.work, self.progress)
             marker.touch()
         names, files = [source.name for source in sources], [source.file for source in sources]
@@ -212,12 +213,12 @@ class _Run:
         def report(share: float) -> None:
             self.progress(Progress("sorting", int(share * rows), share))
 
-        shared, keys_of = None, options.keys_of
-        if isinstance(keys_of, Banding):
-            shared = find_shared_keys(signed, compared, keys_of.bands, folder, memory, report)
-        elif keys_of is not None:
+        shared, keys = None, keys_of(options)
+        if isinstance(keys, Banding):
+            shared = find_shared_keys(signed, compared, keys.bands, folder, memory, report)
+        elif keys is not None:
             distance = options.rules.simhash_distance
-            shared = find_shared_halves(signed, compared, keys_of, distance, folder, report)
+            shared = find_shared_halves(signed, compared, keys, distance, folder, report)
         return Greedy(signed, same_text, repeated_id, shared, options, self.work)
 
 

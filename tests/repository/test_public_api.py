@@ -29,7 +29,17 @@ FOREIGN = {
     *("Any", "Callable", "Collection", "Generator", "Iterable", "Iterator", "Mapping", "None"),
     *("Self", "Sequence", "Unpack", "Counter", "Path", "NamedTuple", "True", "False", "Literal"),
     *("AsyncIterator", "Awaitable", "BaseSettings", "Crawler", "Future", "Request", "Response"),
-    *("Spider", "Minima", "Fingerprints", "Weights", "Progress", "DropItem"),
+    *(
+        "Spider",
+        "Minima",
+        "Fingerprints",
+        "Flags",
+        "Floats",
+        "Hashes",
+        "Numbers",
+        "Progress",
+        "DropItem",
+    ),
 }
 
 

@@ -15,7 +15,7 @@ from uuid import uuid4
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession, functions as f
 
-from shingling.bulk.options import Fields, Options, Problem, Summary
+from shingling.bulk.options import Fields, Options, Problem, Summary, keys_of
 from shingling.bulk.output import MAX_PROBLEMS_SHOWN, REPEATED_ID_REASON
 from shingling.bulk.spark.candidates import Deciding
 from shingling.bulk.spark.measuring import CHOSEN
@@ -254,19 +254,20 @@ def _signed(numbered: DataFrame, row: Column, options: Options) -> DataFrame:
     names = {name for name in (*ids, fields.text) if name in numbered.columns}
     place = f.concat(f.col(_FILE), f.lit(":"), f.col(_LINE).cast("string"))
     columns = row, place.alias("place"), f.struct(*map(_column, sorted(names))).alias("values")
-    banding = options.keys_of if isinstance(options.keys_of, Banding) else None
+    keys = keys_of(options)
+    banding = keys if isinstance(keys, Banding) else None
     signing = Signing(options.scheme, banding, fields, options.max_bytes)
     return numbered.select(*columns).mapInArrow(partial(sign_rows, signing=signing), SIGNED)
 
 
 def _deciding(options: Options) -> Deciding:
-    rules, keys_of = options.rules, options.keys_of
+    rules, keys = options.rules, keys_of(options)
     return Deciding(
         options.scheme,
         Following.by(rules),
         MAX_PAGES_PER_KEY,
         MAX_CANDIDATES_MEASURED,
-        keys_of if isinstance(keys_of, Halves) else None,
+        keys if isinstance(keys, Halves) else None,
     )
 
 
