@@ -94,15 +94,11 @@ def merge_entries(rows: Iterable[bytes]) -> Records:
     Rows that are no entries, in a damaged store, are left out.
     """
     entries = np.frombuffer(b"".join(filter(are_entries, rows)), dtype=_ENTRY)
-    order = np.argsort(entries["block"], kind="stable")
-    grouped = entries[order]
-    is_first = np.ones(len(grouped), np.bool_)
-    is_first[1:] = grouped["block"][1:] != grouped["block"][:-1]
-    merged = grouped[is_first]
-    group = np.cumsum(is_first) - 1
-    differs = grouped["title"] != merged["title"][group]
-    merged["title"][group[differs]] = TEMPLATE
-    return merged[np.argsort(order[is_first])]
+    _, first, place = np.unique(entries["block"], return_index=True, return_inverse=True)
+    merged = entries[first]
+    differs = entries["title"] != merged["title"][place]
+    merged["title"][place[differs]] = TEMPLATE
+    return merged[np.argsort(first)]
 
 
 def merge_newest(rows: Iterable[bytes]) -> Records:
