@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy.exceptions import UsageError
@@ -16,17 +15,15 @@ from shingling.console.subcommand import HelpGroup, Subcommand
 from shingling.errors import NoStoreError, ShinglingError
 from shingling.rules import (
     CLASSIC_HASHES,
-    MAX_FILE_BYTES,
     MEASURES,
     UNIQUENESS,
     WEIGHTINGS,
 )
 
 if TYPE_CHECKING:
-    from shingling.arrays import Fingerprints
     from shingling.cli.explain import Explained
     from shingling.console.options import CommandOptions
-    from shingling.similarity import DocumentFrequencies, Weighting
+    from shingling.similarity import Weighting
     from shingling.sketch import Scheme
     from shingling.store import SplitText, StoredPage
 
@@ -57,13 +54,7 @@ def _compare_all(options: CommandOptions) -> int:
         raise UsageError("--csv or --json, not both")
     if options.matrix and (options.threshold is not None or options.measure == UNIQUENESS):
         raise UsageError("--matrix is of all pairs: without --threshold, and not of uniqueness")
-    scheme, weighting = _chosen(options.settings.scheme, options)
-    return compare_all(
-        options,
-        scheme,
-        weighting,
-        lambda features: _frequencies(features, weighting, options),
-    )
+    return compare_all(options, *_chosen(options.settings.scheme, options))
 
 
 def _compare(options: CommandOptions) -> int:
@@ -82,8 +73,10 @@ def _compare(options: CommandOptions) -> int:
         return _compare_checksums(a, b, scheme, options)
     frequencies = None
     if options.df != "documents":
+        from shingling.cli.comparing import frequencies_of
+
         features = [weighting.hashes(scheme.canonical.words(one.split.whole)) for one in (a, b)]
-        frequencies = _frequencies(features, weighting, options)
+        frequencies = frequencies_of(features, weighting, options)
     usual = weighting == type(weighting)() and frequencies is None
     comparison = compare(
         a.split.whole,
@@ -163,36 +156,6 @@ def _chosen(scheme: Scheme, options: CommandOptions) -> tuple[Scheme, Weighting]
         simhash = replace(scheme.simhash, features=options.features)
         scheme = replace(scheme, simhash=simhash)
     return scheme, Weighting(options.cosine, options.features or "words")
-
-
-def _frequencies(
-    features: list[Fingerprints],
-    weighting: Weighting,
-    options: CommandOptions,
-) -> DocumentFrequencies | None:
-    """Document frequencies of features, as `--df` has it; None for those of the documents."""
-    import numpy as np
-
-    from shingling.similarity import DocumentFrequencies
-    from shingling.sketch import Idf
-
-    if options.df == "documents":
-        return None
-    if options.df == "store":
-        with open_store(options) as store:
-            found = DocumentFrequencies.of_documents(
-                (weighting.hashes(store.scheme.canonical.words(one)) for one in store.texts()),
-                among=np.unique(np.concatenate(features)),
-            )
-        if not found.documents:
-            raise ShinglingError("the store keeps no texts to count words of (DEDUP_STORE_TEXT)")
-        return found
-    if weighting.features != "words":
-        raise ShinglingError(f"{options.df}: a table is of words, not of {weighting.features}")
-    file = Path(options.df)
-    if not file.is_file() or file.stat().st_size > MAX_FILE_BYTES:
-        raise ShinglingError(f"{options.df}: no such table; --df takes documents, store or a file")
-    return DocumentFrequencies.of_table(Idf.from_json(file.read_text("utf-8", "replace")))
 
 
 class _Compared(NamedTuple):
