@@ -155,12 +155,10 @@ def _from_csv(cells: dict[str, str], where: str) -> Record:
     kind, data = cells.pop("record", ""), cells.pop("data", "")
     if kind != "page":
         return _from_data(kind, data, where)
-    values: dict[str, Any] = {}
-    for name, cell in cells.items():
-        if cell == "":
-            values[name] = None
-        else:
-            values[name] = _CELLS.get(name, _string_in)(cell)
+    values = {
+        name: None if cell == "" else _CELLS.get(name, _string_in)(cell)
+        for name, cell in cells.items()
+    }
     _decode(kind, values)
     return Record(kind, values, where)
 
@@ -221,13 +219,12 @@ def write_csv(records: Iterable[Record], file: IO[bytes]) -> None:
     rows = csv.writer(text)
     rows.writerow(("record", "data", *PAGE_FIELDS))
     for record in records:
-        if record.kind != "page":
-            data = json_text(_encoded(record))
-            rows.writerow((record.kind, data, *("" for _ in PAGE_FIELDS)))
-            continue
         values = _encoded(record)
-        cells = (_cell(values.get(name)) for name in PAGE_FIELDS)
-        rows.writerow((record.kind, "", *cells))
+        if record.kind == "page":
+            cells = (_cell(values.get(name)) for name in PAGE_FIELDS)
+            rows.writerow((record.kind, "", *cells))
+        else:
+            rows.writerow((record.kind, json_text(values), *("" for _ in PAGE_FIELDS)))
     text.flush()
     text.detach()
 
