@@ -14,7 +14,7 @@ from shingling import Page, Rules, Store
 from shingling.tuning.pairs import reviewed_pairs
 from shingling.tuning.report import tune_on
 from tests.support.pages import article
-from tests.web.conftest import serving
+from tests.web.conftest import serving, watched
 from tests.web.stores import EDITED_STORIES, fill_with_editions, fill_with_news
 from tests.web.test_requests import ask as send, fields_of
 
@@ -260,9 +260,7 @@ def test_a_threshold_is_found_by_keyboard_alone(tmp_path: Path, browser: Browser
         browser.new_context(permissions=["clipboard-read", "clipboard-write"]) as context,
     ):
         tab = context.new_page()
-        troubles: list[str] = []
-        tab.on("console", lambda message: troubles.append(message.text))
-        tab.on("pageerror", lambda error: troubles.append(str(error)))
+        _, troubles = watched(tab)
         keys = tab.keyboard
         tab.goto(served.address)
         keys.press("t")
