@@ -13,20 +13,16 @@ import psutil
 ROOT = Path(__file__).parent.parent
 
 
-def run_scrapy(
-    *arguments: str, folder: Path = ROOT, seconds: float | None = None, **environment: str
-) -> str:
+def run_scrapy(*arguments: str, folder: Path = ROOT, **environment: str) -> str:
     """Run `scrapy crawl`, and return its log.
 
     Args:
         arguments: of the command.
         folder: in which it runs.
-        seconds: that it may take.
         environment: is added to that of this process.
 
     Raises:
         SystemExit: it has failed; the message is the end of its log.
-        subprocess.TimeoutExpired: it took too long.
     """
     done = subprocess.run(
         [sys.executable, "-m", "scrapy", "crawl", *arguments, "-L", "INFO"],
@@ -35,7 +31,6 @@ def run_scrapy(
         capture_output=True,
         text=True,
         check=False,
-        timeout=seconds,
     )
     if done.returncode:
         raise SystemExit(done.stdout[-500:] + done.stderr[-3000:])

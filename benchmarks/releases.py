@@ -121,20 +121,15 @@ def releases(name: str, pages: Iterable[Read]) -> dict[str, list[Read]]:
 
 def count(release: str, pages: Sequence[Read]) -> Count:
     """Decide the pages of a release, and return how many are flagged with what."""
-    checked = [
-        Page(f"https://manual.example/{page.file}", page.text, title=page.title) for page in pages
-    ]
-    of_url = {page.url: page for page in checked}
+    of_url = {f"https://manual.example/{page.file}": page for page in pages}
+    checked = [Page(url, page.text, title=page.title) for url, page in of_url.items()]
     flagged = []
-    with (
-        TemporaryDirectory() as folder,
-        Store.open(f"sqlite:///{Path(folder) / 'dedup.db'}") as store,
-    ):
+    with TemporaryDirectory() as folder, Store.open(f"sqlite:///{folder}/dedup.db") as store:
         for start in range(0, len(checked), _BATCH):
             batch = checked[start : start + _BATCH]
             for page, verdict in zip(batch, store.check(batch), strict=True):
                 if verdict.original is not None:
-                    flagged.append((page, of_url[verdict.original]))
+                    flagged.append((of_url[page.url], of_url[verdict.original]))
     titled = [pair for pair in flagged if len({written(page.title) for page in pair}) > 1]
     reworded = [pair for pair in titled if len({written(page.text) for page in pair}) > 1]
     differing = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from rich.console import Console
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 WIDTH = 150  # characters of a line, also where the terminal is narrower
+_FIGURE = re.compile(r"-?[\d,.]*( of [\d,]+|%)?$")
 
 
 class Target(NamedTuple):
@@ -60,11 +62,13 @@ def show(
     columns: Iterable[str], rows: Iterable[Iterable[object]], title: str | None = None
 ) -> None:
     """Print a table: names on the left, figures on the right."""
+    cells = [[*map(str, row)] for row in rows]
     table = Table(box=None, pad_edge=False)
     for place, column in enumerate(columns):
-        table.add_column(column, justify="right" if place else "left")
-    for row in rows:
-        table.add_row(*map(str, row))
+        names = [row[place] for row in cells if not _FIGURE.match(row[place])]
+        table.add_column(column, justify="left" if names else "right")
+    for row in cells:
+        table.add_row(*row)
     if title:
         print(title)
     Console(width=WIDTH, highlight=False, markup=False).print(table)

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.growth_pages import signature_of, text_pages
+from benchmarks.growth_pages import text_pages
 from benchmarks.processes import ROOT
 from benchmarks.report import Target, chosen, options_of, show
 from shingling import Store
@@ -104,7 +104,8 @@ def fill(store: Store, milestones: Sequence[int], batch: int) -> Iterator[dict[s
         return [verdict.status for verdict in store.check(pages)]
 
     def similar(page: Page) -> int:
-        return len(store.similar(signature_of(page), store.rules.threshold))
+        assert page.signature is not None
+        return len(store.similar(page.signature, store.rules.threshold))
 
     number = singles = 0
     elapsed = 0.0

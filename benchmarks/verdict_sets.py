@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import re
 from collections import Counter, defaultdict
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
@@ -30,8 +29,6 @@ DIFFERENT = 0.5  # resemblance below which pages are different ones
 ALL, EVEN, ODD = "all", "even sites", "odd sites"
 
 _SCHEME = Scheme()
-_WADDLE = re.compile(r"html/\d{8}_([^_]+)_")
-_AMDGPU = "AMDGPU/"
 
 _RECORD = """WARC/1.1\r
 WARC-Type: response\r
@@ -54,7 +51,6 @@ class LabelledPage:
         url: that it is crawled under.
         key: pages of two keys need not be found, however alike they are.
         groups: that it is counted in.
-        name: tells it from others that are made of one template; None where there are none.
         gold: its main text, where a person has cut it out.
         body: HTML.
     """
@@ -63,7 +59,6 @@ class LabelledPage:
     url: str
     key: str = ""
     groups: tuple[str, ...] = (ALL,)
-    name: str | None = None
     gold: str | None = None
     body: bytes = b""
 
@@ -86,22 +81,14 @@ class VerdictSet:
 
 
 def _waddle(rows: list[dict[str, Any]]) -> list[LabelledPage]:
-    urls = []
+    pages = []
     for row in rows:
-        match = _WADDLE.match(row["file"])
-        assert match is not None, row["file"]
-        urls.append(f"http://{match[1]}/{row['file']}")
-    sites = sorted({site_of(url) for url in urls})
+        host = row["file"].split("_")[1]  # html/20120101_host_...
+        gold = row["gold"].replace("<p>", "\n").replace("</p>", "\n")
+        pages.append(LabelledPage(row["file"], f"http://{host}/{row['file']}", gold=gold))
+    sites = sorted({site_of(page.url) for page in pages})
     half = {site: (EVEN, ODD)[number % 2] for number, site in enumerate(sites)}
-    return [
-        LabelledPage(
-            file=row["file"],
-            url=url,
-            groups=(ALL, half[site_of(url)]),
-            gold=row["gold"].replace("<p>", "\n").replace("</p>", "\n"),
-        )
-        for row, url in zip(rows, urls, strict=True)
-    ]
+    return [replace(page, groups=(ALL, half[site_of(page.url)])) for page in pages]
 
 
 def _guide(rows: list[dict[str, Any]]) -> list[LabelledPage]:
@@ -110,7 +97,6 @@ def _guide(rows: list[dict[str, Any]]) -> list[LabelledPage]:
             file=row["file"],
             url=f"http://guide.example/{row['file']}",
             key=f"{row['lang']}\t{row['title']}",
-            name=row["title"],
         )
         for row in rows
     ]
@@ -122,24 +108,20 @@ def _llvm(rows: list[dict[str, Any]]) -> list[LabelledPage]:
             file=row["file"],
             url=f"http://llvm.example/{row['file']}",
             key=row["page"],
-            name=row["page"] if row["page"].startswith(_AMDGPU) else None,
         )
         for row in rows
     ]
 
 
 def _web(rows: list[dict[str, Any]]) -> list[LabelledPage]:
-    given = [row["url"] or "" for row in rows]
+    urls = [row["url"] or "" for row in rows]
     # As Scrapy requests them, and the store knows them.
-    urls = [
-        safe_url(Request(url).url) if url.startswith(("http://", "https://")) else ""
-        for url in given
-    ]
+    urls = [safe_url(Request(url).url) if url.startswith("http") else "" for url in urls]
     uses = Counter(urls)
     return [
         LabelledPage(
-            file=row["file"],
-            url=url if url and uses[url] == 1 else f"http://unknown.example/{quote(row['file'])}",
+            row["file"],
+            url if url and uses[url] == 1 else f"http://unknown.example/{quote(row['file'])}",
         )
         for row, url in zip(rows, urls, strict=True)
     ]
@@ -147,12 +129,8 @@ def _web(rows: list[dict[str, Any]]) -> list[LabelledPage]:
 
 VERDICT_SETS = {
     "waddle": VerdictSet(_waddle, "gold texts >= 0.8 alike"),
-    "installation-guide": VerdictSet(
-        _guide, "same language and title, main texts >= 0.8 alike; trap: another title"
-    ),
-    "llvm-docs": VerdictSet(
-        _llvm, "same path, main texts >= 0.8 alike; trap: AMDGPU page of another path"
-    ),
+    "installation-guide": VerdictSet(_guide, "same language and title, main texts >= 0.8 alike"),
+    "llvm-docs": VerdictSet(_llvm, "same path, main texts >= 0.8 alike"),
     "trafilatura-eval": VerdictSet(_web, "main texts >= 0.5 alike", must_find=0.5, listed=True),
     "article-extraction": VerdictSet(_web, "main texts >= 0.5 alike", must_find=0.5, listed=True),
 }
@@ -219,19 +197,10 @@ class Truth:
         members = defaultdict(list)
         for number, page in enumerate(self.pages):
             members[page.key].append(number)
-        found: dict[int, int] = {}
+        found = {}
         for numbers in members.values():
-            pages_of: dict[int, list[int]] = defaultdict(list)
-            for number in numbers:
-                shared: Counter[int] = Counter()
-                for shingle in self._shingles[number].tolist():
-                    shared.update(pages_of[shingle])
-                    pages_of[shingle].append(number)
-                size = len(self._shingles[number])
-                alike = {
-                    other: count / (size + len(self._shingles[other]) - count)
-                    for other, count in shared.items()
-                }
+            for place, number in enumerate(numbers):
+                alike = {other: self.resemblance(number, other) for other in numbers[:place]}
                 best = max(alike, key=alike.__getitem__, default=None)
                 if best is not None and alike[best] >= self._least:
                     found[number] = best
@@ -248,8 +217,6 @@ class Tally:
         false: of those, the ones that are not like it.
         must_find: pages that must be flagged.
         found: of those, the flagged ones.
-        trapped: flagged with another page that is made of the same template.
-        least: the lowest resemblance of those; None where there are none.
     """
 
     pages: int
@@ -257,8 +224,6 @@ class Tally:
     false: int
     must_find: int
     found: int
-    trapped: int = 0
-    least: float | None = None
 
     @property
     def precision(self) -> float | None:
@@ -292,21 +257,12 @@ def score(flags: Flags, truth: Truth) -> dict[str, Tally]:
 def _tally(members: set[int], flags: Flags, false: set[int], truth: Truth) -> Tally:
     flagged = members & flags.keys()
     must_find = members & truth.must_find.keys()
-    names = {number: truth.pages[number].name for number in {*flagged, *flags.values()}}
-    trapped = [
-        truth.resemblance(number, flags[number])
-        for number in flagged
-        if None not in (names[number], names[flags[number]])
-        and names[number] != names[flags[number]]
-    ]
     return Tally(
         pages=len(members),
         flagged=len(flagged),
         false=len(flagged & false),
         must_find=len(must_find),
         found=len(must_find & flagged),
-        trapped=len(trapped),
-        least=min(trapped, default=None),
     )
 
 

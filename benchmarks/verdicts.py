@@ -8,9 +8,7 @@ A page must be found if it is alike enough to an earlier one; `false` are pages 
 original less than half alike. Alike is measured by 5-word shingles: of the hand-made texts of
 waddle, else of the main texts as trafilatura extracts them by default. Precision is the share
 of flagged pages that are not false, recall that of pages to be found that are flagged.
-`trapped` are pages flagged with one of another name that is made of the same template, `least`
-the lowest resemblance of those. The sites of waddle are in two halves: the plugin is tuned on
-the even ones.
+The sites of waddle are in two halves: the plugin is tuned on the even ones.
 
     python -m benchmarks.verdicts [--data DIR] [--sets waddle,...] [--pages N]
         [-s DEDUP_THRESHOLD=0.4] [--cache DIR]
@@ -125,8 +123,8 @@ def show_set(name: str, truth: Truth, run: Crawl) -> None:
     counts = (tally.flagged, tally.false, tally.must_find, tally.found)
     shares = map(_share, (tally.precision, tally.recall, tally.f1))
     show(
-        ("flagged", "false", "to find", "found", "P", "R", "F1", "trapped", "least"),
-        [(*counts, *shares, tally.trapped, _share(tally.least))],
+        ("flagged", "false", "to find", "found", "P", "R", "F1"),
+        [(*counts, *shares)],
         f"\n{name}: {len(truth.pages)} pages; to find: {VERDICT_SETS[name].truth}",
     )
     print(f"seconds of the crawl: {run.seconds:.1f}")

@@ -10,13 +10,13 @@ from html import escape
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+from benchmarks.fetches.texts import articles
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from benchmarks.fetches.texts import Text
-
-_RENDERINGS = 2  # of each page, with other links
 
 
 @dataclass(frozen=True)
@@ -94,20 +94,30 @@ class Site(ABC):
 
     Attributes:
         name: of the site.
+        host: that its links go to.
         start: URL that a crawl begins with.
-        changed: a parameter that made no difference matters from now on, where a site has one.
+        renderings: of each page, with other links.
+        can_change: whether there is a parameter that may begin to matter.
+        changed: it matters from now on.
+        visit: number of the request that is answered.
     """
 
     name: str
+    host: str
     start: str
+    renderings = 2
     can_change = False
 
     def __init__(self, seed: int, data: Path) -> None:
         self.seed = seed
-        self.data = data
         self.changed = False
+        self.visit = 0
+        self._make(data)
 
     @abstractmethod
+    def _make(self, data: Path) -> None:
+        """Choose what the site shows."""
+
     def show(self, url: str, visit: int) -> Shown:
         """Show a URL.
 
@@ -115,19 +125,38 @@ class Site(ABC):
             url: of this site.
             visit: number of the request, for what is new each time.
         """
+        self.visit = visit
+        return self._show(Address.of(url), self.dice(self.form(url), visit % self.renderings))
 
     @abstractmethod
+    def _show(self, at: Address, dice: random.Random) -> Shown:
+        """Show a URL; `dice` are those of a rendering of its page, under whatever URL."""
+
     def form(self, url: str) -> str:
         """Name what all URLs share that a crawl with all right rules fetches once."""
+        return str(self._form(Address.of(url)))
+
+    @abstractmethod
+    def _form(self, at: Address) -> Address:
+        """Return the address that stands for all of its form."""
 
     def dice(self, *about: object) -> random.Random:
         """Random numbers that depend on the seed of the site and on what they are about."""
         key = "\0".join(map(str, (self.name, self.seed, *about)))
         return random.Random(blake2b(key.encode(), digest_size=8).digest())
 
-    def rendering(self, url: str, visit: int) -> random.Random:
-        """Random numbers of one of the few renderings of a page, under whatever URL."""
-        return self.dice(self.form(url), visit % _RENDERINGS)
+    def url(self, path: str, query: Mapping[str, object], host: str | None = None) -> str:
+        """Write a URL of the site."""
+        shown = {name: str(value) for name, value in query.items()}
+        return str(Address(host or self.host, path, shown))
+
+    def shuffled(self, members: Iterable[int], order: str) -> list[int]:
+        """Put the members of a list into an order, by its name."""
+        return sorted(members, key=lambda one: self.dice(order, one).random())
+
+    def articles(self, data: Path, count: int) -> list[Text]:
+        """Choose some of the English articles."""
+        return self.dice("texts").sample(articles(data), count)
 
     def missing(self, home: str) -> Shown:
         """Show the page for what is not there; such sites answer with status 200."""

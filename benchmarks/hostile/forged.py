@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmarks.hostile.project import Target
+from benchmarks.report import Target
 from shingling import Page, Rules, Store, sign
 from shingling.bulk import Options, deduplicate
 from shingling.sketch.minhash import AFFINE
