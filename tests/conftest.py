@@ -40,7 +40,6 @@ _MARKERS = {
         "store/backends/test_atomic.py",
         "store/backends/test_races.py",
         "admin/test_damage.py",
-        "store/decide/test_methods_reference.py",
         "store/decide/test_reference.py",
         "web/test_",
     ),

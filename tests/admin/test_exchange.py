@@ -103,7 +103,9 @@ def review(a: str, b: str, created: int, note: str | None = None, *, same: bool 
     return Record("review", fields)
 
 
-def test_a_restored_store_is_equal_in_everything(store: Store, target: Path, file: Path) -> None:
+def test_a_restored_store_is_equal_in_everything_and_goes_on_as_the_first_one_would(
+    store: Store, target: Path, file: Path
+) -> None:
     fill(store)
     store.check([Page("https://c.example/", text(words("c")))], rules=Rules(store_text=False))
     records = exported(store)
@@ -116,43 +118,29 @@ def test_a_restored_store_is_equal_in_everything(store: Store, target: Path, fil
         assert other.runs() == store.runs()
         one, two = store.status(), other.status()
         assert replace(one, bytes=two.bytes, url=two.url) == two
-    assert groups_of(target) == groups_of(file)
-    for table in ("scheme", "runs", "pages", "texts", "reviews"):
-        query = f"SELECT * FROM {table}"  # noqa: S608
-        assert sorted(rows_of(target, query)) == sorted(rows_of(file, query)), table
-    standing = {record.fields["status"] for record in records if record.kind == "page"}
-    assert standing == {"new", "near", "exact", "skipped"}
-    verdicts = {record.fields["last_verdict"] for record in records if record.kind == "page"}
-    assert verdicts >= {"unchanged", "new", "near", "exact", "skipped"}
-    assert any(
-        record.fields["original_id"] > record.fields["id"]
-        for record in records
-        if record.kind == "page" and record.fields["original_id"] is not None
-    ), "a page whose original comes later"
-
-
-def test_a_restored_store_goes_on_as_the_first_one_would(store: Store, target: Path) -> None:
-    fill(store)
-    with Store.open(url_of(target)) as other:
-        restored(other, exported(store))
+        assert groups_of(target) == groups_of(file)
+        for table in ("scheme", "runs", "pages", "texts", "reviews"):
+            query = f"SELECT * FROM {table}"  # noqa: S608
+            assert sorted(rows_of(target, query)) == sorted(rows_of(file, query)), table
+        assert other.start_run("next").id == store.start_run("next").id == 3
         batch = [
             Page("https://d.example/1", text(ending(BASE, "other", 4)), fetched=3e9),
             Page("https://d.example/2", text(words("d")), fetched=3e9),
             Page("https://a.example/2", text(ending(BASE, "changed", 50)), fetched=3e9),
         ]
-        for one in (store, other):
-            run = one.start_run("next")
-            assert run.id == 3
-            one.finish_run(run, "finished")
         # PostgreSQL may skip numbers: a batch that is tried again takes new ones.
-        both = [
-            (
-                [replace(verdict, page_id=None) for verdict in one.check(batch)],
-                [replace(page, id=0) for page in one.pages()],
-            )
+        first, second = (
+            [replace(verdict, page_id=None) for verdict in one.check(batch)]
             for one in (store, other)
-        ]
-        assert both[0] == both[1]
+        )
+        assert first == second
+        stored, moved = ([replace(page, id=0) for page in one.pages()] for one in (store, other))
+        assert stored == moved
+    pages = [record.fields for record in records if record.kind == "page"]
+    assert {page["status"] for page in pages} == {"new", "near", "exact", "skipped"}
+    assert {page["last_verdict"] for page in pages} > {"unchanged", "new", "near", "exact"}
+    originals = [(page["original_id"] or 0, page["id"]) for page in pages]
+    assert any(original > own for original, own in originals), "one that comes later"
 
 
 @pytest.mark.parametrize(

@@ -150,24 +150,6 @@ def test_a_text_that_cannot_be_read_is_named_and_left_out(compare: Any, folder: 
     assert "not JSON" in done.err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        (["a", "b", "--measure", "dice"], "--measure goes with --all"),
-        (["a", "b", "--step", "2"], "--step goes with --hash"),
-        (["a", "b", "c"], "two are compared"),
-        (["a", "--all", "--diff"], "--diff does not go with --all"),
-        (["a", "--all", "--csv", "--json"], "not both"),
-        (["a", "--all", "--matrix", "--threshold", "0.1"], "--matrix is of all pairs"),
-    ],
-)
-def test_options_that_do_not_go_together_are_refused(
-    compare: Any, arguments: list[str], problem: str
-) -> None:
-    done = compare(*arguments)
-    assert (done.code, problem in done.err) == (2, True), done
-
-
 def test_checksums_of_shingles_are_compared_and_listed(compare: Any, folder: Path) -> None:
     a, b = article(1), (folder / "sub/b.md").read_text()
     paths = [str(folder / "a.txt"), str(folder / "sub" / "b.md")]

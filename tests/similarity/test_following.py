@@ -2,63 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING
-
 import numpy as np
-import pytest
 
-from shingling import Page, Rules, Scheme, Store, sign
-from shingling.bulk import Options, deduplicate
+from shingling import Rules
 from shingling.similarity import overlap
 from shingling.similarity.following import MAX_CANDIDATES_MEASURED, Following
 from shingling.sketch import fingerprint_set
 from tests.support.pages import article
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-
-def test_store_bulk_and_spark_ask_the_same_function(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    text = article(1)
-    texts = [text, f"{text} and an end of its own"]
-    rules = Rules(templates=False)
-
-    def stored(name: str) -> str:
-        with Store.open(f"sqlite:///{tmp_path / name}", rules=rules) as store:
-            pages = [
-                Page(url=f"https://a.example/{at}", text=one, signature=sign(one, store.scheme))
-                for at, one in enumerate(texts)
-            ]
-            return [verdict.status for verdict in store.check(pages, rules=rules)][-1]
-
-    def in_bulk(name: str) -> int:
-        rows = tmp_path / "rows.jsonl"
-        rows.write_text("".join(json.dumps({"text": one}) + "\n" for one in texts))
-        return deduplicate([str(rows)], tmp_path / name, Options(rules=rules, workers=0)).near
-
-    def on_spark() -> list[int]:
-        pytest.importorskip("pyspark")
-        from shingling.bulk.spark.batches import of_columns
-        from shingling.bulk.spark.candidates import Deciding
-        from shingling.bulk.spark.measuring import OWN_TEXT, choose
-
-        columns = ([0, 0], [1, 1], [1, 0], [OWN_TEXT, 80], [False, True], [False, True])
-        schema = "block long, row long, other long, equal int, original boolean, sure boolean"
-        more = ([0, 0], [0, 0], [texts[1], texts[0]])
-        batch = of_columns([*columns, *more], f"{schema}, hidden long, ahead long, text string")
-        [answer] = choose([batch], Deciding(Scheme(), Following.by(rules), 128, 32))
-        found: list[int] = answer.column("original").to_pylist()
-        return found
-
-    assert (stored("a.db"), in_bulk("a")) == ("near", 1)
-    assert on_spark() == [0]
-    monkeypatch.setattr(Following, "best", lambda *_, **__: None)
-    assert (stored("b.db"), in_bulk("b")) == ("new", 0)
-    with pytest.raises(AssertionError):
-        on_spark()
 
 
 def test_the_most_alike_is_followed_and_among_equals_the_oldest() -> None:

@@ -222,13 +222,6 @@ def test_very_many_words_that_differ_in_a_row_are_not_taken_apart() -> None:
     assert [change.same for change in word_diff(a, b)] == [False]
 
 
-def test_the_difference_of_long_texts_takes_no_long_time() -> None:
-    lines = [" ".join(f"w{n}x{m}" for m in range(20)) for n in range(5000)]
-    other = [*lines[:2000], "something else", *lines[2001:]]
-    changes = word_diff("\n".join(lines), "\n".join(other))
-    assert [change.b for change in changes if not change.same] == ["something else"]
-
-
 FIGURE = (
     "Чтобы иметь стройную фигуру, вы должны заниматься спортом и правильно питаться."
     " Тренируйтесь у нас - это здоровье!"
@@ -257,19 +250,14 @@ def _words(text: str) -> list[str]:
     return [word for word in cut if word not in peer.DROPPED_WORDS]
 
 
-@pytest.mark.parametrize("shingle", PRINTED)
-def test_a_russian_shingle_has_the_value_that_php_prints(shingle: str) -> None:
-    [value] = shingles(shingle.split(" "), 3, signed=True)
-    assert value == PRINTED[shingle]
-    [unsigned] = shingles(shingle.split(" "), 3)
-    assert unsigned == PRINTED[shingle] % 2**32
-
-
-def test_a_whole_text_has_the_values_that_php_prints() -> None:
+def test_the_shingles_of_a_russian_text_have_the_values_that_php_prints() -> None:
     words = _words(FIGURE)
     assert words == peer.clean_words(FIGURE)
-    assert shingles(words, 3, signed=True)[:5] == [*PRINTED.values()][:5]
-    assert shingles(words, 3, signed=True) == peer.signed_checksums(words)
+    values = shingles(words, 3, signed=True)
+    assert values == peer.signed_checksums(words)
+    assert shingles(words, 3) == [value % 2**32 for value in values]
+    found = {" ".join(words[at : at + 3]): value for at, value in enumerate(values)}
+    assert found.items() >= PRINTED.items()
 
 
 def test_the_russian_example_shares_13_04_percent() -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, strategies as st
 
-from shingling import Scheme, SimhashFeatures, sign, sign_many
+from shingling import Scheme, SimhashFeatures, canonical_words, sign, sign_many
 from shingling.kernel import COMPILED
 from shingling.sketch import fmix64, shingle_text, signature
 from shingling.sketch.minhash import AFFINE
@@ -130,7 +130,7 @@ def test_many_texts_are_signed_in_their_order(threads: int) -> None:
 
 @pytest.mark.skipif(not COMPILED, reason="the kernel is not there")
 def test_other_threads_run_while_a_text_is_signed() -> None:
-    joined = b" ".join(str(number).encode() for number in range(2_000_000))
+    joined = b" ".join(str(number).encode() for number in range(500_000))
     done = threading.Event()
     counted = 0
 
@@ -185,20 +185,16 @@ def test_words_under_a_key_are_hashed_by_siphash(length: int, hashed: int) -> No
 
 
 def test_without_the_kernel_everything_is_the_same() -> None:
+    text = "The quick brown fox – Straße, 漢字 und 2½ Maß"
     script = (
         "from shingling import canonical_words, sign; from shingling.kernel import COMPILED;"
-        "text = 'The quick brown fox – Straße, 漢字 und 2½ Maß'; "
-        "print(COMPILED, canonical_words(text), sign(text).to_bytes().hex())"
+        f"print(COMPILED, canonical_words({text!r}), sign({text!r}).to_bytes().hex())"
     )
-    shown = [
-        subprocess.run(
-            [sys.executable, "-c", script],
-            env={**os.environ, "SHINGLING_COMPILED": value},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout.split(" ", 1)
-        for value in ("0", "1")
-    ]
-    assert shown[0][0] == "False"
-    assert shown[0][1] == shown[1][1]
+    shown = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "SHINGLING_COMPILED": "0"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert shown.stdout == f"False {canonical_words(text)} {sign(text).to_bytes().hex()}\n"

@@ -131,26 +131,17 @@ def _text(vector: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("vector", _VECTORS, ids=lambda vector: vector["name"])
 def test_signatures_equal_the_committed_known_answers(vector: dict[str, Any]) -> None:
-    scheme = Scheme(vector["shingle_size"])
-    signature = sign(_text(vector), scheme)
+    text, size, raw = _text(vector), vector["shingle_size"], bytes.fromhex(vector["bytes"])
+    signature = sign(text, Scheme(size))
 
     assert signature.words == vector["words"]
     assert f"{signature.simhash:016x}" == vector["simhash"]
     assert signature.text_hash.hex() == vector["text_hash"]
     assert signature.minima[:4].tolist() == vector["first_minima"]
-    assert signature.to_bytes().hex() == vector["bytes"]
-    assert Signature.from_bytes(bytes.fromhex(vector["bytes"])) == signature
-    assert sign_by_numpy(cut_words(_text(vector)), scheme, _text(vector)) == signature
-
-
-@pytest.mark.parametrize("vector", _VECTORS, ids=lambda vector: vector["name"])
-def test_the_slow_reference_gives_the_committed_known_answers(vector: dict[str, Any]) -> None:
-    text = _text(vector)
-
-    assert (
-        _reference_bytes(canonical_words(text), vector["shingle_size"], text).hex()
-        == (vector["bytes"])
-    )
+    assert signature.to_bytes() == raw
+    assert Signature.from_bytes(raw) == signature
+    assert sign_by_numpy(cut_words(text), Scheme(size), text) == signature
+    assert _reference_bytes(canonical_words(text), size, text) == raw
 
 
 _SAME_TEXT = {
@@ -234,10 +225,8 @@ def test_neither_the_order_nor_repeats_of_shingles_change_the_minima(
 ) -> None:
     shuffled = values + values[: len(values) // 2]
     random.shuffle(shuffled)
-    first = minima(np.array(values, dtype=np.uint64))
 
-    assert first.tolist() == _reference_minima(values)
-    assert minima(np.array(shuffled, dtype=np.uint64)).tolist() == first.tolist()
+    assert minima(np.array(shuffled, dtype=np.uint64)).tolist() == _reference_minima(values)
 
 
 @pytest.mark.parametrize("feature", [_MASK, 0, 1, 1 << 63, 0x0001_0001_0001_0001])

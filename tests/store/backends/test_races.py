@@ -210,18 +210,32 @@ def waits(checking: Future[list[Verdict]]) -> bool:
     return False
 
 
+def many(count: int, name: str = "many") -> list[Page]:
+    return [Page(f"{name} {at}", text(words(f"{name} {at}", 40))) for at in range(count)]
+
+
+def alone(store: Store) -> bool:
+    return session_of(store).database.alone
+
+
 @postgres_only
-@pytest.mark.parametrize("rules", [Rules(), Rules(method="simhash"), Rules(method="exact")])
+@pytest.mark.parametrize("count", [1, 256])
+@pytest.mark.parametrize("method", ["minhash", "simhash", "exact"])
 def test_pages_that_share_nothing_do_not_wait_for_each_other(
-    file: Path, threads: ThreadPoolExecutor, rules: Rules
+    file: Path, threads: ThreadPoolExecutor, method: str, count: int
 ) -> None:
+    rules = Rules(method=method)
     with Store.open(url_of(file), rules=rules) as one, Store.open(url_of(file)) as two:
-        with holding(one, [Page("a", A)], threads, rules) as first:
-            [verdict] = threads.submit(two.check, [Page("b", OTHER)], rules=rules).result(10)
-            assert verdict.status == "new"
+        with holding(one, many(count), threads, rules) as first:
+            others = many(count, "other")
+            verdicts = threads.submit(two.check, others, rules=rules).result(20)
+            assert {verdict.status for verdict in verdicts} == {"new"}
             assert not first.done()
-            assert [page.url for page in two.pages()] == ["b"], "nobody waits to read"
-        assert first.result()[0].status == "new"
+            stored = [page.url for page in two.pages()]
+            assert stored == [page.url for page in others], "nobody waits to read"
+        assert {verdict.status for verdict in first.result()} == {"new"}
+        assert not alone(one)
+        assert not alone(two)
     verify(file)
 
 
@@ -314,27 +328,6 @@ def test_a_page_does_not_join_the_group_of_one_that_has_changed_meanwhile(
         assert threads.submit(two.check, [Page("a", OTHER)]).result(10)[0].status == "changed"
     assert first.result()[0].original == "c"
     assert {page.url: page.original for page in one.pages()} == {"a": None, "b": "c", "c": None}
-
-
-def many(count: int, name: str = "many") -> list[Page]:
-    return [Page(f"{name} {at}", text(words(f"{name} {at}", 40))) for at in range(count)]
-
-
-def alone(store: Store) -> bool:
-    return session_of(store).database.alone
-
-
-@postgres_only
-def test_large_batches_do_not_wait_for_each_other(
-    one: Store, two: Store, threads: ThreadPoolExecutor
-) -> None:
-    with holding(one, many(256), threads) as first:
-        verdicts = threads.submit(two.check, many(256, "more")).result(20)
-        assert {verdict.status for verdict in verdicts} == {"new"}
-        assert not first.done()
-    assert {verdict.status for verdict in first.result()} == {"new"}
-    assert not alone(one)
-    assert not alone(two)
 
 
 @postgres_only

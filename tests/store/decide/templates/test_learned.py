@@ -7,12 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import shingling.store.decide.check
 import shingling.store.schema.site_entries
 import shingling.store.templates
 from shingling import Page, Rules, Store
-from shingling.errors import StoreError
-from shingling.store.decide.write import write_batch
 from tests.store.decide.templates.pages import (
     TEMPLATE,
     A,
@@ -37,8 +34,6 @@ from tests.support.stores import both_databases, rows_of, url_of
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from shingling.store.decide.batch import Batch
 
 
 # What pages of one site have in common
@@ -291,22 +286,6 @@ def test_two_open_stores_share_what_they_learn(store: Store, file: Path) -> None
             assert (verdict.status, bool(verdict.template)) == ("new", at > 0)
         store.admin.forget(site="a.example")
         assert one(other, page(A + "x", footer(A, 8), title="Another")).template == 0.0
-
-
-def test_a_batch_that_is_rolled_back_teaches_nothing(store: Store, file: Path) -> None:
-    pages = pages_of(A, 3, footer(A))
-
-    def fail(batch: Batch) -> None:
-        write_batch(batch)
-        raise StoreError("no more")
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shingling.store.decide.check, "write_batch", fail)
-        with pytest.raises(StoreError, match="no more"):
-            store.check(pages)
-    assert rows_of(file, "SELECT id FROM site_blocks") == []
-    shares = [bool(verdict.template) for verdict in check(store, pages)]
-    assert shares == [False, True, True]
 
 
 # Bounds
