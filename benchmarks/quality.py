@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from shingling import Comparison
-    from shingling.tuning.evaluation import Integers
+    from shingling.arrays import Integers
 
     Score: TypeAlias = Callable[[str, str], float]
 
