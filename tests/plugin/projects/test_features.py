@@ -1,4 +1,4 @@
-"""Real projects that use what else Scrapy has: files, caches, jobs, several spiders, scripts."""
+"""Real projects that use what else Scrapy has: files, jobs, several spiders, scripts, Scrapyd."""
 
 from __future__ import annotations
 
@@ -44,18 +44,6 @@ def test_files_of_duplicates_are_not_downloaded_where_the_pipeline_of_files_come
     crawl = project("files").crawl("reports", site, "-s", later)
     assert values(crawl.items, "headline") == HEADLINES
     assert crawl.stat("file_count") == "6"
-
-
-def test_every_page_of_a_crawl_from_the_cache_is_unchanged(project: Projects, site: str) -> None:
-    articles = project("plain")
-    first, second = (
-        articles.crawl("articles", site, "-s", "HTTPCACHE_ENABLED=True") for _ in range(2)
-    )
-    assert values(first.items, "headline") == HEADLINES
-    assert second.stat("httpcache/hit") == "9"
-    assert second.stat("dedup/unchanged") == "8"
-    assert {item["headline"] for item in second.items} == {*HEADLINES}
-    assert not warnings_in(second)
 
 
 def test_every_item_of_a_job_that_was_stopped_and_resumed_comes_out_exactly_once(
