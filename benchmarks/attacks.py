@@ -33,7 +33,7 @@ from benchmarks.hostile import bombs, forged, kills, mutated
 from benchmarks.hostile.mutations import Mutator
 from benchmarks.processes import ROOT
 from benchmarks.report import Target, number, options_of, show
-from shingling.rules.defaults import WORKER_MEMORY_BYTES
+from shingling.rules import WORKER_MEMORY_BYTES
 
 if TYPE_CHECKING:
     from argparse import Namespace

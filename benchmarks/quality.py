@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from benchmarks.pairs import Pair
     from shingling import Comparison
-    from shingling.tuning.evaluation import Integers
+    from shingling.arrays import Integers
 
     Score: TypeAlias = Callable[[str, str], float]
 

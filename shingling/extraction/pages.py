@@ -19,7 +19,7 @@ from shingling.extraction.html import (
     extract_page,
 )
 from shingling.extraction.limits import limit_memory
-from shingling.rules.defaults import MAX_BYTES, WORKER_MEMORY_BYTES
+from shingling.rules import MAX_BYTES, WORKER_MEMORY_BYTES
 from shingling.sketch import sign
 from shingling.text import PreparedText, clean
 

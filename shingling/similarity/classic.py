@@ -10,7 +10,7 @@ import zlib
 from typing import TYPE_CHECKING, Literal, NamedTuple, overload
 
 from shingling.errors import SchemeError
-from shingling.rules.defaults import CLASSIC_HASHES
+from shingling.rules import CLASSIC_HASHES
 from shingling.text import canonical_words
 
 if TYPE_CHECKING:

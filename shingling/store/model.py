@@ -7,9 +7,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from itertools import compress
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shingling.errors import PageError
 from shingling.rules.own_fields import OwnFields, own_fields
@@ -19,11 +17,11 @@ from shingling.text import PreparedText, clean
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from shingling.arrays import Flags
     from shingling.rules.rules import Rules
     from shingling.sketch import Scheme, Signature
     from shingling.text import Canonicaliser
 
-Mask: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 DAY = 86_400  # seconds
 FIRST_SECOND, LAST_SECOND = -62_135_596_800, 253_402_300_799  # the years 1 to 9999, since 1970
@@ -105,7 +103,7 @@ class SplitText:
         is_template: which of its blocks are template, bool[n]; None: none of them.
     """
 
-    def __init__(self, text: str | PreparedText, is_template: Mask | None = None) -> None:
+    def __init__(self, text: str | PreparedText, is_template: Flags | None = None) -> None:
         self._text = PreparedText.of(text)
         self._gone = None if is_template is None or not is_template.any() else is_template
 

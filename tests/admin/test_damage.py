@@ -185,7 +185,7 @@ def test_an_export_goes_on_over_damaged_rows(file: Path) -> None:
         session.database.damage.tell = told.append
         records = export(session)
         restored = restore(into, Header.of(next(records)), records)
-        assert restored.pages == PAGES
+        assert restored["page"] == PAGES
         assert len(told) == 2
     with Store.open(url_of(other)) as store:
         assert store.admin.check().is_sound

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from shingling.extraction import cpus
-from shingling.extraction.cpus import cpu_quota, usable_cpus
+from shingling.extraction import limits
+from shingling.extraction.limits import cpu_quota, usable_cpus
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,6 +45,6 @@ def test_the_quota_of_a_container_is_read(
 def test_a_quota_bounds_the_cpus(
     monkeypatch: pytest.MonkeyPatch, quota: float | None, expected: int
 ) -> None:
-    monkeypatch.setattr(cpus, "cpu_quota", lambda *_: quota)
+    monkeypatch.setattr(limits, "cpu_quota", lambda *_: quota)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(64), raising=False)
     assert usable_cpus() == expected

@@ -19,7 +19,7 @@ from shingling.extraction.html import Head, sniff_html
 from shingling.extraction.pages import Extraction, Fetched, PageExtractor
 from shingling.extraction.pool import ExtractionPool
 from shingling.plugin.items.documents import Document, Kind, Skipped, identity, is_same_page
-from shingling.rules.defaults import DEFAULT_EXTRACTOR
+from shingling.rules import DEFAULT_EXTRACTOR
 from shingling.store import Page, safe_url, site_of
 from shingling.store.known import page_by_url, pages_by_body
 
@@ -212,7 +212,7 @@ class DocumentExtractor:
     async def _known_or_new(self, fetched: Fetched, url: str) -> Body:
         """Take what was extracted from a body before, or extract it."""
         # What the store knows of a body is its text, which it may be told not to keep.
-        has_key = fetched.is_html and self._settings.store_text
+        has_key = fetched.is_html and self._settings.rules.store_text
         key = self._extractor.body_key(fetched) if has_key else None
         if key is not None:
             page = None
