@@ -105,8 +105,8 @@ def test_a_matrix_has_the_measure_of_every_pair(compare: Any, folder: Path, meas
     a, b = (next(name for name in names if name.endswith(end)) for end in ("a.txt", "b.md"))
     values = {(row[0], name): row[at] for row in rows for at, name in enumerate(names, 1)}
     assert values[a, b] == values[b, a]
-    texts = ((folder / name).read_text() for name in ("a.txt", "sub/b.md"))
-    assert float(values[a, b]) == pytest.approx(measured(*texts, measure), abs=0.0006)
+    expected = measured(article(1), (folder / "sub" / "b.md").read_text(), measure)
+    assert float(values[a, b]) == pytest.approx(expected, abs=0.0006)
     assert len(compare("--all", str(folder), "--matrix").out.splitlines()) == 7
 
 
