@@ -190,9 +190,7 @@ def _stars(
     return leaders
 
 
-def _repeated(
-    minima: Minima,
-) -> Integers:
+def _repeated(minima: Minima) -> Integers:
     """Numbers of minima that occur more than once in their column; 0 for all others."""
     codes = np.zeros(minima.shape, dtype=np.int64)
     last = 0

@@ -167,15 +167,15 @@ class DocumentExtractor:
         fetched = fetched_for(document, response, self._settings.max_bytes)
         if isinstance(fetched, Fetched) and not fetched.is_html:
             return extraction.text
-        main = None
+        text = None
         self.main_texts += 1
         if isinstance(fetched, Fetched):
             with suppress(Exception):  # the item goes on, whatever it is
-                main = await self.pool.main_text(fetched)
-        if main is None:
+                text = await self.pool.main_text(fetched)
+        if text is None:
             self.main_texts_missing += 1
             return extraction.text
-        return main.text
+        return text
 
     def stats(self) -> dict[str, float]:
         """Count what a crawl says of its extractions at its end, by stats key."""
