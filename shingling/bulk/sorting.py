@@ -95,7 +95,7 @@ def first_of_equal(signed: SignedRows, column: str, ignored: Flags, memory: int)
 class SharedKeys:
     """The keys that rows share with other rows, on disk, each by the place of its bucket.
 
-    A bucket holds the originals under one key (`greedy.Buckets`). Keys of minima are those that
+    A bucket holds the originals under one key (in `greedy`). Keys of minima are those that
     a row is looked up under, and those that it is stored under if it is an original; SimHashes
     are looked up under the keys of their neighbours as well.
 

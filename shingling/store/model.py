@@ -45,7 +45,7 @@ class Page:
         fetched: seconds since 1970, UTC; None is now.
         reason: why there is no text; the verdict repeats it.
         body_key: 128-bit hash of what the text, title and language were read from, and of how:
-            `Store.by_body` finds them by it, where texts are kept.
+            `pages_by_body` finds them by it, where texts are kept.
         source: URL of the page that it is an item of; documents of one page are never
             duplicates of each other, nor of the page. None for a page.
         prepared: the main text as another process has prepared it, in place of `text`.
