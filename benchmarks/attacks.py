@@ -33,7 +33,7 @@ from benchmarks.hostile import bombs, forged, kills, mutated
 from benchmarks.hostile.mutations import Mutator
 from benchmarks.processes import ROOT
 from benchmarks.report import Target, number, options_of, show
-from shingling.rules.defaults import WORKER_MEMORY_BYTES
+from shingling.rules import WORKER_MEMORY_BYTES
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -82,14 +82,6 @@ def _tests(options: Namespace, folder: Path) -> Iterator[Target]:
         yield Target(name, sum(failed[file] for file in files), 0)
 
 
-def _twins(_: Namespace, folder: Path) -> Iterator[Target]:
-    yield from forged.twins_dropped(folder)
-
-
-def _flood(options: Namespace, folder: Path) -> Iterator[Target]:
-    yield from forged.flooded(folder, options.flood)
-
-
 def _kills(options: Namespace, folder: Path) -> Iterator[Target]:
     for name in kills.WORKS:
         if not options.only or options.only in name:
@@ -120,8 +112,8 @@ def _bombs(options: Namespace, folder: Path) -> Iterator[Target]:
 
 _PARTS: dict[str, Callable[[Namespace, Path], Iterator[Target]]] = {
     "tests": _tests,
-    "twins": _twins,
-    "flood": _flood,
+    "twins": lambda _, folder: forged.twins_dropped(folder),
+    "flood": lambda options, folder: forged.flooded(folder, options.flood),
     "kills": _kills,
     "mutated": _mutated,
     "bombs": _bombs,

@@ -197,13 +197,14 @@ def main() -> None:
 
 
 def _compare(options: Namespace, names: Sequence[str], folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
     splicer = Splicer(data_folder(options.data))
     file = folder / f"rows_{options.rows}.jsonl"
     if not file.exists():
-        splicer.write(file, options.rows)
+        splicer.write(file, range(options.rows))
     if "datatrove" in names:
-        _cut(file)
+        rows = range(options.rows)
+        for part, half in enumerate((rows[: len(rows) // 2], rows[len(rows) // 2 :])):
+            splicer.write(file.with_suffix(".parts") / f"{part}.jsonl", half)
     if "spark" in names:
         _parquet(file)
     figures: dict[str, dict[str, float]] = {}
@@ -231,19 +232,6 @@ def _kept(name: str, folder: Path) -> list[str]:
         with part.open(encoding="utf-8") as lines:
             found += [json.loads(line)["id"] for line in lines]
     return found
-
-
-def _cut(file: Path) -> None:
-    """Cut a file into two, of whole lines."""
-    folder = file.with_suffix(".parts")
-    folder.mkdir(exist_ok=True)
-    half = file.stat().st_size // 2
-    with file.open("rb") as whole:
-        with (folder / "0.jsonl").open("wb") as part:
-            while whole.tell() < half:
-                part.write(whole.readline())
-        with (folder / "1.jsonl").open("wb") as part:
-            shutil.copyfileobj(whole, part)
 
 
 def _show(rows: int, size: float, figures: dict[str, dict[str, float]]) -> None:

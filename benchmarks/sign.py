@@ -26,7 +26,7 @@ from benchmarks.report import Target, options_of, show
 from shingling import Scheme, sign
 from shingling.kernel import COMPILED
 from shingling.sketch import FUNCTIONS
-from shingling.sketch.signing import sign_by_numpy, sign_words
+from shingling.sketch.signature import sign_by_numpy, sign_words
 from shingling.text.words import cut_words
 
 if TYPE_CHECKING:

@@ -121,7 +121,8 @@ def fill(store: Store, milestones: Sequence[int], batch: int) -> Iterator[dict[s
             verdicts.update(found)
             number += len(pages)
         elapsed += sum(seconds for _, seconds, _ in batches)
-        counts, wall, cpus = np.array(last_batches(batches, milestone)).T
+        window = min(max(milestone // 10, WINDOW[0]), WINDOW[1])
+        counts, wall, cpus = np.array(batches[-max(window // batch, 1) :]).T
 
         ones = SINGLES + 1  # the first is for warming up
         known = text_pages([number * place // ones for place in range(ones)])
@@ -153,21 +154,6 @@ def fill(store: Store, milestones: Sequence[int], batch: int) -> Iterator[dict[s
         }
         number += ones
         singles += ones
-
-
-def last_batches(
-    batches: Sequence[tuple[int, float, float]], milestone: int
-) -> list[tuple[int, float, float]]:
-    """Batches that a rate is taken over."""
-    least, most = WINDOW
-    pages, taken = max(1, min(max(milestone // 10, least), most)), 0
-    window: list[tuple[int, float, float]] = []
-    for batch in reversed(batches):
-        if window and taken + batch[0] > pages:
-            break
-        window.append(batch)
-        taken += batch[0]
-    return window
 
 
 def timed(action: Any, things: Sequence[Any]) -> tuple[list[Any], float]:

@@ -46,13 +46,8 @@ _CRAWLS = ("first", "second")  # of each order
 
 
 def row(site: Site, variant: str, plain: Crawled, done: Crawled) -> Row:
-    """Figures of one crawl beside the one that skips nothing.
-
-    Of the lost pages, `passed_by` are those to which a fetched page has a link. To the others only
-    pages have one that show other links with each visit, and were visited less often.
-    """
-    lost = plain.contents - done.contents
-    linked = {site.show(url, 0).content for url in done.links} if lost else set()
+    """Figures of one crawl beside the one that skips nothing."""
+    lost, passed_by = done.lost(plain)
     return {
         "site": site.name,
         "seed": site.seed,
@@ -62,11 +57,9 @@ def row(site: Site, variant: str, plain: Crawled, done: Crawled) -> Row:
         "saveable": plain.saveable,
         "saved": len(plain.urls) - len(done.urls),
         "contents": len(plain.contents),
-        "lost": len(lost),
-        "passed_by": len(lost & linked),
+        "lost": lost,
+        "passed_by": passed_by,
         "first": done.stats.get("fetches/before_first_skip"),
-        "bytes": done.sent,
-        "seconds": round(done.seconds, 1),
         "stats": {name: done.stats[name] for name in done.stats if "/fetch" in name},
     }
 

@@ -12,11 +12,11 @@ that no figure depends on what the crawl says of itself.
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from benchmarks.fetches.replay import MAX_FETCHES
+from benchmarks.fetches.site import Visit
 from benchmarks.hostile.server import Reply, serving
 from benchmarks.processes import run_scrapy, stats_of
 
@@ -32,48 +32,20 @@ STORES = {"again": "skip", "changed": "skip"}
 
 
 @dataclass
-class Crawled:
-    """What one crawl has fetched, as the server has answered it.
+class Crawled(Visit):
+    """A crawl over HTTP; `stats` are Scrapy's."""
 
-    Args:
-        site: that is served.
-
-    Attributes:
-        urls: fetched, in their order; redirects are fetches.
-        contents: unique pages that were sent.
-        links: URLs that were on them.
-        sent: bytes of the bodies.
-        seconds: of the whole process, by the clock.
-        stats: of Scrapy.
-    """
-
-    site: Site
-    urls: list[str] = field(default_factory=list)
-    contents: set[str] = field(default_factory=set)
-    links: set[str] = field(default_factory=set)
-    sent: int = 0
-    seconds: float = 0
     stats: dict[str, float] = field(default_factory=dict)
 
     def answer(self, url: str) -> Reply:
-        """Answer a request; the path of what is not the site's is not there."""
+        """Answer a request."""
         if url.endswith("/robots.txt"):
             return Reply(b"", status=404)
-        shown = self.site.show(url, len(self.urls))
-        self.urls.append(url)
-        if shown.content is not None:
-            self.contents.add(shown.content)
+        shown = self.fetch(url)
         self.links.update(shown.links)
         if shown.location is not None:
             return Reply(b"", (("Location", shown.location),), 302)
-        body = shown.html().encode()
-        self.sent += len(body)
-        return Reply(body)
-
-    @property
-    def saveable(self) -> int:
-        """Fetches less one for each form of the URLs: what rules could save, if none was."""
-        return len(self.urls) - len({self.site.form(url) for url in self.urls})
+        return Reply(shown.html().encode())
 
 
 def crawl(site: Site, variant: str, folder: Path, store: Path) -> Crawled:
@@ -89,7 +61,6 @@ def crawl(site: Site, variant: str, folder: Path, store: Path) -> Crawled:
         SystemExit: the crawl has failed; the message is the end of its log.
     """
     crawled = Crawled(site)
-    began = time.monotonic()
     with serving(crawled.answer) as proxy:
         log = run_scrapy(
             *("fetches", "-a", f"start={site.start}"),
@@ -100,7 +71,6 @@ def crawl(site: Site, variant: str, folder: Path, store: Path) -> Crawled:
             no_proxy="",
             SCRAPY_SETTINGS_MODULE="benchmarks.fetches.settings",
         )
-    crawled.seconds = time.monotonic() - began
     crawled.stats = stats_of(log)
     failed = [
         name for name in crawled.stats if name.startswith(("fetches/failed", "spider_exceptions"))

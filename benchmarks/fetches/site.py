@@ -164,6 +164,48 @@ class Site(ABC):
         return Shown(None, "Not found", (text, "Try the start page, or the search."), (home,))
 
 
+@dataclass
+class Visit:
+    """What a crawl fetches of a site.
+
+    Args:
+        site: that is crawled.
+
+    Attributes:
+        urls: fetched, in their order; redirects are fetches.
+        contents: unique pages that were shown.
+        links: URLs that were on them.
+    """
+
+    site: Site
+    urls: list[str] = field(default_factory=list, init=False)
+    contents: set[str] = field(default_factory=set, init=False)
+    links: set[str] = field(default_factory=set, init=False)
+
+    def fetch(self, url: str) -> Shown:
+        """Fetch a URL."""
+        shown = self.site.show(url, len(self.urls))
+        self.urls.append(url)
+        if shown.content is not None:
+            self.contents.add(shown.content)
+        return shown
+
+    @property
+    def saveable(self) -> int:
+        """Fetches less one for each form of the URLs: what rules could save, if none was."""
+        return len(self.urls) - len({self.site.form(url) for url in self.urls})
+
+    def lost(self, plain: Visit) -> tuple[int, int]:
+        """Count contents that only another crawl has seen, and those to which a page has a link.
+
+        To the others only pages have one that show other links with each visit, and were visited
+        less often.
+        """
+        lost = plain.contents - self.contents
+        linked = {self.site.show(url, 0).content for url in self.links} if lost else set()
+        return len(lost), len(lost & linked)
+
+
 def paged(text: Text) -> tuple[str, tuple[str, ...]]:
     """Title and paragraphs of a text."""
     return text.title, text.paragraphs

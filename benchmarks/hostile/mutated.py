@@ -27,7 +27,7 @@ from benchmarks.report import Target
 from shingling import Scheme, canonical_words
 from shingling.extraction.extractors import BUILT_IN
 from shingling.extraction.pages import Fetched, PageExtractor
-from shingling.rules.defaults import DEFAULT_THRESHOLD
+from shingling.rules import DEFAULT_THRESHOLD
 from shingling.store import safe_url
 
 if TYPE_CHECKING:

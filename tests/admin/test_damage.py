@@ -95,6 +95,7 @@ BOTH = {
     ),
     "a run": ("UPDATE runs SET counts = 'no', started = -1000000000000000000", {"run"}),
     "a review": ("UPDATE reviews SET a_key = substr(b_key, 1, 5)", {"review"}),
+    "a review of no page": ("UPDATE reviews SET a_url = ''", {"review"}),
     "a site": ("UPDATE site_blocks SET entries = substr(entries, 1, 5)", {"site"}),
     "left-overs of a rebuild": ("INSERT INTO next_bands (key, page_id) VALUES (1, 1)", {"orphan"}),
     "keys of no page": ("INSERT INTO bands (key, page_id) VALUES (5, 999999)", {"index"}),
@@ -130,6 +131,7 @@ def test_damage_is_named_and_mended_and_a_crawl_over_it_goes_on(
         found = [verdict for verdict in verdicts if verdict.status in ("exact", "near")]
         assert len(found) > 2 * PAGES / 3 - 20
         assert len(store.check(pages_of("a"))) == PAGES
+        assert len(store.admin.reviews()) == ("a_url" not in statement)
         repaired = store.admin.check(repair=True)
         assert repaired.is_mended, repaired
         assert store.admin.check().is_sound
@@ -179,7 +181,7 @@ def test_an_export_goes_on_over_damaged_rows(file: Path) -> None:
         session.database.damage.tell = told.append
         records = export(session)
         restored = restore(into, Header.of(next(records)), records)
-        assert restored.pages == PAGES
+        assert restored["page"] == PAGES
         assert len(told) == 2
     with Store.open(url_of(other)) as store:
         assert store.admin.check().is_sound

@@ -16,7 +16,7 @@ import shingling.bulk.measuring
 import shingling.bulk.sorting
 import shingling.store.backends.base
 import shingling.store.backends.recent
-import shingling.store.index.lookup
+import shingling.store.index
 from shingling import Rules, Scheme, SimhashFeatures, Store, sign
 from shingling.bulk import Options, Progress, deduplicate
 from shingling.bulk.measuring import Measurer, Pairs
@@ -102,7 +102,7 @@ def low_limits(request: pytest.FixtureRequest) -> Iterator[None]:
         for module in (
             shingling.bulk.greedy,
             shingling.bulk.sorting,
-            shingling.store.index.lookup,
+            shingling.store.index,
             shingling.store.backends.base,
             shingling.store.backends.recent,
         ):

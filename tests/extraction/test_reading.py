@@ -272,37 +272,19 @@ def test_a_charset_that_is_none_does_not_raise(charset: str) -> None:
 
 
 OPENINGS_OF_HTML = [
-    b"<!doctype HTML PUBLIC '-//W3C//DTD HTML 4.01//EN'>",
-    b"<!DOCTYPE\n html>",
-    b"<HTML lang=de>",
-    b"<!-- a comment first --><html>",
-    b"<!-- one -->\n<!-- two --> <!DOCTYPE html>",
+    *(b"<HTML lang=de>", b'<div class="a">', b"<p/>", b"<body ", b"   \r\n\t<html>"),
+    *(b"<!doctype HTML PUBLIC '-//W3C//DTD HTML 4.01//EN'>", b"<!DOCTYPE\n html>"),
+    *(b"<!-- a comment first --><html>", b"<!-- one -->\n<!-- two --> <!DOCTYPE html>"),
     b'<?xml version="1.0" encoding="utf-8"?>\n<!DOCTYPE html PUBLIC "a" "b">',
     b'<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml">',
-    b"\xef\xbb\xbf<!DOCTYPE html>",
-    b"   \r\n\t<html>",
-    b'<div class="a">',
-    b"<p/>",
-    b"<body ",
-    "\ufeff<html>".encode("utf-16-be"),
-    "<!DOCTYPE html><title>Мост</title>".encode("windows-1251"),
-    b"<!-- a -->" * 500 + b"<html>",
+    *(b"\xef\xbb\xbf<!DOCTYPE html>", "\ufeff<html>".encode("utf-16-be")),
+    *("<!DOCTYPE html><title>Мост</title>".encode("windows-1251"), b"<!-- a -->" * 500 + b"<html>"),
 ]
 OPENINGS_OF_OTHERS = [
-    b"",
-    b'{"html": "<html>"}',
-    b"function a() { return '<div>' }",
-    b"Just words, then <p>.",
-    b"%PDF-1.7",
-    b"<divine>",
-    b"<abbr>",
-    b'<?xml version="1.0"?><rss version="2.0">',
-    b"<svg xmlns='http://www.w3.org/2000/svg'>",
-    b"<!-- a comment only -->",
-    b"<!-- <html> never closed",
-    b"<!---->" * 1000 + b"x",
-    b"\xff\xfea",
-    gzip.compress(b"<html>", mtime=0),
+    *(b"", b'{"html": "<html>"}', b"function a() { return '<div>' }", b"Just words, then <p>."),
+    *(b"%PDF-1.7", b"<divine>", b"<abbr>", b'<?xml version="1.0"?><rss version="2.0">'),
+    *(b"<svg xmlns='http://www.w3.org/2000/svg'>", b"<!-- a comment only -->", b"\xff\xfea"),
+    *(b"<!-- <html> never closed", b"<!---->" * 1000 + b"x", gzip.compress(b"<html>", mtime=0)),
 ]
 
 

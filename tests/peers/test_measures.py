@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from shingling import DocumentFrequencies, Scheme, Weighting, compare, extract, sign
-from shingling.rules.defaults import WEIGHTINGS
+from shingling.rules import WEIGHTINGS
 from shingling.similarity import cosine
 from shingling.sketch import Idf, SimhashFeatures, word_hashes
 from shingling.sketch.simhash import feature_hashes

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from shingling.rules.defaults import MIN_WORDS_FOR_SIMHASH
+from shingling.rules import MIN_WORDS_FOR_SIMHASH
 from shingling.sketch import Idf
 from tests.support.pages import article, html
 

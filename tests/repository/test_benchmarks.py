@@ -22,8 +22,7 @@ pytest.importorskip("simhash")
 from benchmarks import crawl as crawls, sign, store_growth, verdicts
 from benchmarks.hostile import bombs, mutated
 from benchmarks.hostile.mutations import MUTATIONS, Mutator
-from benchmarks.pairs import Pair, labelled_pairs
-from benchmarks.quality import METHODS, halves, score as score_pair
+from benchmarks.quality import METHODS, Pair, halves, labelled_pairs, score as score_pair
 from benchmarks.releases import Read, count
 from benchmarks.report import Target
 from benchmarks.verdict_sets import (

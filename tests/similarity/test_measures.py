@@ -15,7 +15,7 @@ from hypothesis import given, settings, strategies as st
 
 from shingling import Scheme, compare, shingles
 from shingling.errors import SchemeError
-from shingling.rules.defaults import MIN_WORDS_FOR_SIMHASH
+from shingling.rules import MIN_WORDS_FOR_SIMHASH
 from shingling.similarity import (
     DocumentFrequencies,
     Weighting,

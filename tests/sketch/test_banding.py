@@ -15,7 +15,7 @@ from shingling.errors import SchemeError
 from shingling.sketch import FUNCTIONS, Banding
 
 if TYPE_CHECKING:
-    from shingling.sketch import Minima
+    from shingling.arrays import Minima
 
 _KNOWN: dict[str, list[int]] = json.loads(
     Path(__file__).with_name("known_answers.json").read_bytes()

@@ -15,7 +15,7 @@ from hypothesis import example, given, strategies as st
 
 from shingling import Scheme, SimhashFeatures, canonical_words, sign, sign_many
 from shingling.kernel import COMPILED
-from shingling.sketch import fmix64, shingle_text, signing
+from shingling.sketch import fmix64, shingle_text, signature
 from shingling.sketch.minhash import AFFINE
 from shingling.text.folding import fold_table
 from shingling.text.words import cut_words, join_words
@@ -82,12 +82,12 @@ def test_words_are_signed_as_by_numpy(
     words: list[str], size: int, features: str, bits: int
 ) -> None:
     scheme = Scheme(size, simhash=SimhashFeatures(bits, features))
-    assert signing._kernel_signs(scheme) == COMPILED
-    expected = signing.sign_by_numpy(words, scheme)
-    assert signing.sign_words(words, scheme) == expected
+    assert signature._kernel_signs(scheme) == COMPILED
+    expected = signature.sign_by_numpy(words, scheme)
+    assert signature.sign_words(words, scheme) == expected
     assert (
         sign(" ".join(words), scheme).minima.tolist()
-        == signing.sign_by_numpy(cut_words(" ".join(words)), scheme).minima.tolist()
+        == signature.sign_by_numpy(cut_words(" ".join(words)), scheme).minima.tolist()
     )
 
 
@@ -95,14 +95,14 @@ def test_words_are_signed_as_by_numpy(
 def test_long_texts_are_signed_as_by_numpy(count: int) -> None:
     rnd = random.Random(count)
     words = [str(rnd.randrange(count)) for _ in range(count)]
-    assert sign(" ".join(words)) == signing.sign_by_numpy(words, Scheme())
+    assert sign(" ".join(words)) == signature.sign_by_numpy(words, Scheme())
     text = " ".join(words)
-    assert np.array_equal(shingle_text(text), signing.shingle_words(words))
+    assert np.array_equal(shingle_text(text), signature.shingle_words(words))
 
 
 @pytest.mark.parametrize("words", [["a b"], ["", "a"], ["a", ""], [""], [" "], []])
 def test_words_with_blanks_in_them_are_signed_as_they_are(words: list[str]) -> None:
-    assert signing.sign_words(words) == signing.sign_by_numpy(words, Scheme())
+    assert signature.sign_words(words) == signature.sign_by_numpy(words, Scheme())
 
 
 @pytest.mark.parametrize(
@@ -116,9 +116,9 @@ def test_words_with_blanks_in_them_are_signed_as_they_are(words: list[str]) -> N
     ],
 )
 def test_a_scheme_that_the_kernel_does_not_know_is_signed_by_numpy(scheme: Scheme) -> None:
-    assert not signing._kernel_signs(scheme)
+    assert not signature._kernel_signs(scheme)
     text = "the quick brown fox jumps over the lazy dog"
-    assert sign(text, scheme) == signing.sign_by_numpy(text.split(), scheme)
+    assert sign(text, scheme) == signature.sign_by_numpy(text.split(), scheme)
 
 
 @pytest.mark.parametrize("threads", [1, 4])
@@ -135,7 +135,7 @@ def test_other_threads_run_while_a_text_is_signed() -> None:
     counted = 0
 
     def work() -> None:
-        signing.sign_by_kernel(joined, Scheme(), bytes(16))
+        signature.sign_by_kernel(joined, Scheme(), bytes(16))
         done.set()
 
     thread = threading.Thread(target=work)

@@ -149,7 +149,8 @@ def _majority(weighted: dict[int, int], bits: int) -> int:
 
 
 def _features(words: list[str], size: int, unit: str = "words") -> list[int]:
-    return shingle_words(words, Scheme(size, unit=unit)).tolist()
+    found: list[int] = shingle_words(words, Scheme(size, unit=unit)).tolist()
+    return found
 
 
 @given(_WORDS.filter(bool))

@@ -19,7 +19,7 @@ from shingling import Scheme, Signature, canonical_words, sign
 from shingling.errors import SchemeError, SignatureError
 from shingling.sketch import exact_hash, fingerprint_set_of_words, shingles, sign_words
 from shingling.sketch.minhash import minima
-from shingling.sketch.signing import sign_by_numpy
+from shingling.sketch.signature import sign_by_numpy
 from shingling.sketch.simhash import simhash
 from shingling.text import Canonicaliser
 from shingling.text.words import cut_words

@@ -13,8 +13,7 @@ from shingling.sketch import Scheme, SimhashFeatures, sign
 from shingling.store import Page, Store
 from shingling.text import Canonicaliser
 from shingling.text.canonical import WordsLeft
-from shingling.text.languages import packs
-from shingling.text.languages.stop_words import function_words, read_lines
+from shingling.text.languages import function_words, packs, read_lines
 from tests.support.canonicalisers import canonicaliser_with
 
 if TYPE_CHECKING:

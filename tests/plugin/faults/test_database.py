@@ -27,7 +27,7 @@ from tests.support.pages import article
 from tests.support.postgres import connect, own_server
 from tests.support.processes import so_within
 from tests.support.serving import Answer, page, serving
-from tests.support.stores import rows_of
+from tests.support.stores import execute, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -144,10 +144,10 @@ def said(log: str) -> list[str]:
     ]
 
 
-def stored(store: Path) -> int:
-    """Return the number of pages in a store that a crawl may be making."""
+def stored(store: Path, table: str = "pages") -> int:
+    """Return the number of rows in a store that a crawl may be making."""
     try:
-        return int(rows_of(store, "SELECT count(*) FROM pages")[0][0]) if store.exists() else 0
+        return int(rows_of(store, f"SELECT count(*) FROM {table}")[0][0]) if store.exists() else 0  # noqa: S608 (our own tables)
     except sqlite3.OperationalError:
         return 0
 
@@ -487,6 +487,34 @@ def test_a_role_that_loses_its_rights_keeps_the_items_and_it_is_said_once(
     assert len(failed) >= 10
     assert stats(crawling.log)["dedup/errors/StoreError"] == str(len(failed))
     assert "error" not in {found[url]["reason"] for url in sorted(urls)[-10:]}
+
+
+DAMAGE = (
+    "UPDATE pages SET minima = substr(minima, 1, 300) WHERE id IN (1, 8)",
+    "UPDATE texts SET zlib = substr(zlib, 1, 60) WHERE page_id = 4",
+    "UPDATE pages SET text_hash = substr(text_hash, 1, 5) WHERE id IN (13, 14, 15)",
+)
+
+
+def test_damaged_rows_are_counted_and_said_once_and_cost_no_item(tmp_path: Path) -> None:
+    store, answers = tmp_path / "dedup.db", make_pages(15)
+    with serving(answers) as former, serving(answers) as server:
+        for folder, site in ((tmp_path / "first", former), (tmp_path / "second", server)):
+            folder.mkdir()
+            crawling = crawl(folder, site, f"sqlite:///{store}", delay=0)
+            assert crawling.wait() == 0, crawling.log
+            if site is former:
+                assert "dedup/damaged" not in stats(crawling.log)
+                execute(store, *DAMAGE)
+        paths = [server.url + path for path in answers]
+    (warning,) = said(crawling.log)
+    assert " WARNING: " in warning
+    assert "`scrapy dedup check`" in warning
+    assert int(stats(crawling.log)["dedup/damaged"]) >= 2
+    assert "Traceback" not in crawling.log
+    found = results(tmp_path / "second")
+    assert sorted(found) == paths
+    assert "error" not in {result["reason"] for result in found.values()}
 
 
 START_SPIDER = """

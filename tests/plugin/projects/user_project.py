@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import sqlite3
@@ -45,11 +46,14 @@ class UserProject:
             with (self.folder / name / "settings.py").open("a", encoding="utf-8") as settings:
                 settings.write(_SETTINGS.format(name=name))
 
-    def python(self, *arguments: str) -> CompletedProcess[str]:
-        """Run Python in the project, in a process of its own; it must not say an error."""
+    def python(
+        self, *arguments: str, folder: Path | None = None, **variables: str
+    ) -> CompletedProcess[str]:
+        """Run Python in the project or another folder; it must not say an error."""
         done = subprocess.run(
             [sys.executable, *arguments],
-            cwd=self.folder,
+            cwd=folder or self.folder,
+            env={**os.environ, **variables},
             capture_output=True,
             text=True,
             timeout=_LONGEST,

@@ -20,8 +20,8 @@ from sqlalchemy import create_engine
 from shingling import Page, Scheme, Store
 from shingling.errors import SchemeError, StoreError, StoreVersionError
 from shingling.store import parse_url
+from shingling.store.backends import BACKENDS, database_of
 from shingling.store.backends.base import Database
-from shingling.store.backends.engine import BACKENDS, database_of
 from shingling.store.model import DAY
 from shingling.store.schema.migrate import HEAD, alembic_config
 from shingling.text import Canonicaliser

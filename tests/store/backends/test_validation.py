@@ -13,7 +13,7 @@ import shingling.store.backends.postgres
 import shingling.store.decide.check
 from shingling import Page, Rules, Store, sign
 from shingling.store.backends.postgres import NOTED_TRANSACTIONS
-from shingling.store.decide.locks import Validation
+from shingling.store.decide.check import Validation
 from shingling.store.decide.write import write_batch
 from tests.store.children import check_and_hold
 from tests.support.invariants import beginning, ending, text, verify, words

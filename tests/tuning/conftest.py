@@ -8,7 +8,7 @@ import pytest
 
 from shingling.errors import SchemeError
 from shingling.text import Canonicaliser
-from tests.tuning.settings.pairs import made_pairs, tuned
+from tests.tuning.pairs import made_pairs, tuned
 
 if TYPE_CHECKING:
     from shingling.tuning.report import Report

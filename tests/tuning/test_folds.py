@@ -16,7 +16,7 @@ from shingling.tuning.evaluation import (
     quality,
 )
 from shingling.tuning.pairs import LabelledPair
-from tests.tuning.settings.pairs import THRESHOLDS
+from tests.tuning.pairs import THRESHOLDS
 
 
 @settings(max_examples=50)
