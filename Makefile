@@ -63,8 +63,7 @@ bench: .venv/tested
 	$(BIN)/python -m benchmarks.verdicts
 	$(BIN)/python -m benchmarks.releases
 	$(BIN)/python -m benchmarks.store_growth
-	$(BIN)/python -m benchmarks.hostile
-	$(BIN)/python -m benchmarks.attacks --part tests --part twins --part flood --part kills
+	$(BIN)/python -m benchmarks.attacks --every 10
 	$(BIN)/python -m benchmarks.memory
 	$(BIN)/python -m benchmarks.bulk
 

@@ -8,7 +8,7 @@
     bombs    pages made to take long, each among ordinary ones: nobody waits for them
 
     python -m benchmarks.attacks [--part NAME]... [--flood 20000] [--kills 100] [--pages 10000]
-        [--every 1] [--json FILE]
+        [--every 1] [--all-ways] [--data DIR] [--json FILE]
 
 All of it takes hours: parts can be run one by one, with the same --json, which then has them all.
 The exit status is 1 if a limit was missed.
@@ -16,7 +16,6 @@ The exit status is 1 if a limit was missed.
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import subprocess
@@ -28,20 +27,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from rich.console import Console
-from rich.table import Table
-
 import tests.hostile
 from benchmarks.data import data_folder
 from benchmarks.hostile import bombs, forged, kills, mutated
 from benchmarks.hostile.mutations import Mutator
-from benchmarks.hostile.project import ROOT, Target
-from shingling.rules.defaults import WORKER_MEMORY_BYTES
+from benchmarks.processes import ROOT
+from benchmarks.report import Target, number, options_of, show
+from shingling.rules import WORKER_MEMORY_BYTES
 
 if TYPE_CHECKING:
+    from argparse import Namespace
     from collections.abc import Callable, Iterator
 
 _SEED = 32
+# Extractor, workers and action of crawls; the first one is that of a plain crawl.
+_WAYS = (
+    *(("quick", "auto", "drop"), ("trafilatura", "auto", "drop"), ("trafilatura", "0", "drop")),
+    *(("quick", "0", "drop"), ("quick", "1", "drop"), ("quick", "2", "drop")),
+    ("quick", "auto", "tag"),
+)
 
 
 def attacks() -> dict[str, list[str]]:
@@ -56,7 +60,7 @@ def attacks() -> dict[str, list[str]]:
     return found
 
 
-def _tests(options: argparse.Namespace, folder: Path) -> Iterator[Target]:
+def _tests(options: Namespace, folder: Path) -> Iterator[Target]:
     chosen = {
         attack: files
         for attack, files in attacks().items()
@@ -78,65 +82,67 @@ def _tests(options: argparse.Namespace, folder: Path) -> Iterator[Target]:
         yield Target(name, sum(failed[file] for file in files), 0)
 
 
-def _twins(_: argparse.Namespace, folder: Path) -> Iterator[Target]:
-    yield from forged.twins_dropped(folder)
-
-
-def _flood(options: argparse.Namespace, folder: Path) -> Iterator[Target]:
-    yield from forged.flooded(folder, options.flood)
-
-
-def _kills(options: argparse.Namespace, folder: Path) -> Iterator[Target]:
+def _kills(options: Namespace, folder: Path) -> Iterator[Target]:
     for name in kills.WORKS:
         if not options.only or options.only in name:
             yield kills.killed(folder / name, name, options.kills, options.seed)
 
 
-def _mutated(options: argparse.Namespace, folder: Path) -> Iterator[Target]:
-    mutator = Mutator(data_folder(None), min(1000, options.pages), options.seed)
-    results = mutated.run(folder, mutator, options.pages, [["quick", "auto", "drop"]])
+def _mutated(options: Namespace, folder: Path) -> Iterator[Target]:
+    mutator = Mutator(data_folder(options.data), min(1000, options.pages), options.seed)
+    results = mutated.run(folder, mutator, options.pages, _WAYS if options.all_ways else _WAYS[:1])
+    show(mutated.COLUMNS, (result.row for result in results))
     print(*mutated.shown(results), sep="\n")
     for target in mutated.targets(results):
         yield target._replace(name=f"{options.pages:,} mutated pages: {target.name}")
 
 
-def _bombs(options: argparse.Namespace, folder: Path) -> Iterator[Target]:
-    names = [name for name in bombs.ALL if name != bombs.NONE][:: options.every]
-    found = [*bombs.run(folder, bombs.SIZE, names, ["quick"], ["auto"], 90)]
+def _bombs(options: Namespace, folder: Path) -> Iterator[Target]:
+    names = [name for name in bombs.ALL if (options.only or "") in name][:: options.every]
+    extractors = ("quick", "trafilatura") if options.all_ways else ("quick",)
+    workers = ("0", "1", "2") if options.all_ways else ("auto",)
+    found = []
+    for result in bombs.run(folder, names, extractors, workers):
+        found.append(result)
+        print(*result.row, sep=" | ", flush=True)
+    show(bombs.COLUMNS, (result.row for result in found))
     for target in bombs.targets(found, WORKER_MEMORY_BYTES / 1e6):
         yield target._replace(name=f"{len(found)} bombs of 8 MB: {target.name}")
 
 
-_PARTS: dict[str, Callable[[argparse.Namespace, Path], Iterator[Target]]] = {
+_PARTS: dict[str, Callable[[Namespace, Path], Iterator[Target]]] = {
     "tests": _tests,
-    "twins": _twins,
-    "flood": _flood,
+    "twins": lambda _, folder: forged.twins_dropped(folder),
+    "flood": lambda options, folder: forged.flooded(folder, options.flood),
     "kills": _kills,
     "mutated": _mutated,
     "bombs": _bombs,
 }
 
 
-def _print(rows: dict[str, list[Target]]) -> None:
-    table = Table("part", "attack", "today", "limit", "", box=None)
-    for part, targets in rows.items():
-        for one in targets:
-            today = f"{one.measured:,.2f}".rstrip("0").rstrip(".")
-            table.add_row(part, one.name, today, f"{one.limit:g}", "" if one.met else "MISSED")
-    Console(width=150).print(table)
+def _show(rows: dict[str, list[Target]]) -> None:
+    show(
+        ("part", "attack", "today", "limit", ""),
+        (
+            (part, one.name, number(one.measured), f"{one.limit:g}", "" if one.met else "MISSED")
+            for part, targets in rows.items()
+            for one in targets
+        ),
+    )
 
 
 def main() -> None:
     """Run the parts, and print the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = options_of(__doc__, data=True)
     parser.add_argument("--part", choices=[*_PARTS], action="append", help="default: all")
-    parser.add_argument("--only", help="of tests and kills: part of the names")
+    parser.add_argument("--only", help="of tests, kills and bombs: part of the names")
     parser.add_argument("--flood", type=int, default=20_000, help="pages that share all minima")
     parser.add_argument("--kills", type=int, default=100, help="of each work")
     parser.add_argument("--pages", type=int, default=10_000, help="that are mutated")
     parser.add_argument("--every", type=int, default=1, help="crawl only each so many-th bomb")
+    parser.add_argument(
+        "--all-ways", action="store_true", help="both extractors, all numbers of workers, tag"
+    )
     parser.add_argument("--seed", type=int, default=_SEED, help="of everything that is random")
     parser.add_argument("--json", type=Path, help="keeps the figures of the parts")
     options = parser.parse_args()
@@ -155,10 +161,9 @@ def main() -> None:
         names = {target.name for target in found}
         rows[part] = [one for one in rows.get(part, []) if one.name not in names] + found
         if options.json:
-            written = {part: [list(one) for one in targets] for part, targets in rows.items()}
-            options.json.write_text(json.dumps(written, indent=1), "utf-8")
+            options.json.write_text(json.dumps(rows, indent=1), "utf-8")
     ordered = {part: rows[part] for part in _PARTS if part in rows}
-    _print(ordered)
+    _show(ordered)
     sys.exit(0 if all(one.met for targets in ordered.values() for one in targets) else 1)
 
 

@@ -22,7 +22,6 @@ pages counted once (PSS).
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import shutil
@@ -30,23 +29,23 @@ import subprocess
 import sys
 import tempfile
 import time
+from argparse import SUPPRESS
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import psutil
-from rich.console import Console
-from rich.table import Table
-
 from benchmarks.data import data_folder
+from benchmarks.processes import memory_of
+from benchmarks.report import Target, chosen, number, options_of, show
 from benchmarks.splice import Splicer
 from shingling.bulk import DEFAULT_MEMORY_BYTES, Options, deduplicate
 from shingling.similarity import overlap
 from shingling.sketch import fingerprint_set
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from argparse import Namespace
+    from collections.abc import Iterable, Sequence
 
     from datasketch import MinHash
 
@@ -56,7 +55,7 @@ _BATCH = 500  # rows
 _SPARK_BYTES = 4 << 30  # of memory, at least
 _LOOK = 0.5  # seconds between two looks at the memory
 _JUDGED = 200_000  # rows of which the exact resemblance is measured
-# Rows, the contestant, a figure, and what it is to be at most or at least.
+# Rows, a figure of this, what it is to be, and whether at least.
 _TARGETS = (
     (1_000_000, "rows/s", 8_000, True),
     (1_000_000, "peak MB", 1_500, False),
@@ -64,15 +63,13 @@ _TARGETS = (
 )
 
 
-def this(file: Path, out: Path, memory: int) -> Iterator[str]:
+def this(file: Path, out: Path, memory: int) -> None:
     """Write what this keeps."""
     options = Options(workers=len(os.sched_getaffinity(0)), memory=memory)
-    summary = deduplicate([str(file)], out, options)
-    print(json.dumps(summary.as_dict()))
-    return iter(())
+    print(json.dumps(deduplicate([str(file)], out, options).as_dict()))
 
 
-def spark(file: Path, out: Path, memory: int) -> Iterator[str]:
+def spark(file: Path, out: Path, memory: int) -> None:
     """Write what this keeps on Spark."""
     from pyspark.sql import SparkSession
 
@@ -88,7 +85,6 @@ def spark(file: Path, out: Path, memory: int) -> Iterator[str]:
     )
     with session:
         deduplicate_parquet(session, [str(_parquet(file))], str(out / "result"), Options())
-    return iter(())
 
 
 def _parquet(file: Path) -> Path:
@@ -101,18 +97,21 @@ def _parquet(file: Path) -> Path:
     return made
 
 
-def datasketch(file: Path, out: Path, _: int) -> Iterator[str]:
-    """Yield the ids that a loop over datasketch keeps."""
-    del out
+def datasketch(file: Path, out: Path, _: int) -> None:
+    """Write what a loop over datasketch keeps."""
     from datasketch import MinHashLSH
 
     index = MinHashLSH(threshold=THRESHOLD, num_perm=128)
-    with get_context("spawn").Pool() as pool, file.open(encoding="utf-8") as lines:
+    with (
+        get_context("spawn").Pool() as pool,
+        file.open(encoding="utf-8") as lines,
+        (out / "kept.jsonl").open("w", encoding="utf-8") as kept,
+    ):
         for batch in pool.imap(_minhashes, iter(lambda: [*islice(lines, _BATCH)], [])):
             for name, minhash in batch:
                 if not index.query(minhash):
                     index.insert(name, minhash, check_duplication=False)
-                    yield name
+                    kept.write(json.dumps({"id": name}) + "\n")
 
 
 def _minhashes(lines: list[str]) -> list[tuple[str, MinHash]]:
@@ -129,12 +128,6 @@ def _minhashes(lines: list[str]) -> list[tuple[str, MinHash]]:
     return found
 
 
-def _ids(file: Path) -> Iterator[str]:
-    with file.open(encoding="utf-8") as lines:
-        for line in lines:
-            yield json.loads(line)["id"]
-
-
 CONTESTANTS = {"this": this, "spark": spark, "datasketch": datasketch}  # and datatrove, elsewhere
 DATATROVE = Path(sys.prefix) / "datatrove" / "bin" / "python"
 
@@ -149,31 +142,16 @@ def run(name: str, file: Path, folder: Path, memory: int) -> dict[str, float]:
         command = [str(DATATROVE), str(script), str(file.with_suffix(".parts")), str(out)]
     else:
         command = [sys.executable, "-m", "benchmarks.bulk", "--contestant", name]
-        command += ["--memory", str(memory), "--file", str(file), "--folder", str(folder)]
+        command += ["--memory", str(memory), "--file", str(file), "--folder", str(out)]
     began, peak = time.perf_counter(), 0.0
     with (folder / f"{name}.log").open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log)
         while process.poll() is None:
-            peak = max(peak, tree_mb(process.pid))
+            peak = max(peak, memory_of(process.pid))
             time.sleep(_LOOK)
     if process.returncode:
         raise SystemExit(f"{name} failed:\n" + (folder / f"{name}.log").read_text("utf-8")[-3000:])
     return {"seconds": time.perf_counter() - began, "peak MB": peak}
-
-
-def tree_mb(pid: int) -> float:
-    """Return the memory of a process and those below it, in MB."""
-    total = 0
-    try:
-        tree = [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
-    except psutil.Error:
-        return 0.0
-    for process in tree:
-        try:
-            total += process.memory_full_info().pss
-        except psutil.Error:  # it is gone
-            continue
-    return total / 1e6
 
 
 def judge(splicer: Splicer, rows: int, kept: Iterable[str]) -> tuple[float, int]:
@@ -182,11 +160,11 @@ def judge(splicer: Splicer, rows: int, kept: Iterable[str]) -> tuple[float, int]
     for name in kept:
         stays[int(name)] = 1
     found = there = wrong = 0
-    for number in range(rows):
-        removed = not stays[number]
-        if number % 20 not in (7, 13, 19) and not removed:
+    for at in range(rows):
+        removed = not stays[at]
+        if at % 20 not in (7, 13, 19) and not removed:
             continue
-        text, source = splicer.row(number)
+        text, source = splicer.row(at)
         resemblance = 0.0
         if source is not None:
             other = splicer.row(source)[0]
@@ -199,40 +177,34 @@ def judge(splicer: Splicer, rows: int, kept: Iterable[str]) -> tuple[float, int]
 
 def main() -> None:
     """Run the benchmark."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = options_of(__doc__, data=True)
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--only", default="this,datatrove,datasketch")
-    parser.add_argument("--data", help="folder of the labelled data (default: DEDUP_DATA)")
     parser.add_argument("--folder", type=Path, help="for the rows and all that is made of them")
     parser.add_argument("--memory", type=int, default=DEFAULT_MEMORY_BYTES, help="bytes, of this")
-    parser.add_argument("--contestant", choices=CONTESTANTS, help=argparse.SUPPRESS)
-    parser.add_argument("--file", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--contestant", help=SUPPRESS)
+    parser.add_argument("--file", type=Path, help=SUPPRESS)
     options = parser.parse_args()
     if options.contestant:
-        kept = CONTESTANTS[options.contestant](
-            options.file, options.folder / options.contestant, options.memory
-        )
-        with (options.folder / f"{options.contestant}.kept").open("w", encoding="ascii") as file:
-            file.writelines(f"{name}\n" for name in kept)
+        CONTESTANTS[options.contestant](options.file, options.folder, options.memory)
         return
-    with tempfile.TemporaryDirectory() as temporary:
-        _compare(options, options.folder or Path(temporary))
-
-
-def _compare(options: argparse.Namespace, folder: Path) -> None:
-    names = options.only.split(",")
+    names = chosen(parser, options.only, (*CONTESTANTS, "datatrove"))
     if "datatrove" in names and not DATATROVE.exists():
         print(f"datatrove is left out: there is no {DATATROVE} (`make bench` makes it)")
         names.remove("datatrove")
-    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as temporary:
+        _compare(options, names, options.folder or Path(temporary))
+
+
+def _compare(options: Namespace, names: Sequence[str], folder: Path) -> None:
     splicer = Splicer(data_folder(options.data))
     file = folder / f"rows_{options.rows}.jsonl"
     if not file.exists():
-        splicer.write(file, options.rows)
+        splicer.write(file, range(options.rows))
     if "datatrove" in names:
-        _cut(file)
+        rows = range(options.rows)
+        for part, half in enumerate((rows[: len(rows) // 2], rows[len(rows) // 2 :])):
+            splicer.write(file.with_suffix(".parts") / f"{part}.jsonl", half)
     if "spark" in names:
         _parquet(file)
     figures: dict[str, dict[str, float]] = {}
@@ -255,47 +227,28 @@ def _kept(name: str, folder: Path) -> list[str]:
 
         kept: list[str] = parquet.read_table(folder / name / "result" / "kept")["id"].to_pylist()
         return kept
-    if name != "datasketch":
-        parts = [*(folder / name).glob("kept.jsonl"), *(folder / name).glob("kept/*.jsonl")]
-        return [one for part in parts for one in _ids(part)]
-    return (folder / f"{name}.kept").read_text(encoding="ascii").split()
-
-
-def _cut(file: Path) -> None:
-    """Cut a file into two, of whole lines."""
-    folder = file.with_suffix(".parts")
-    folder.mkdir(exist_ok=True)
-    half = file.stat().st_size // 2
-    with file.open("rb") as whole:
-        with (folder / "0.jsonl").open("wb") as part:
-            while whole.tell() < half:
-                part.write(whole.readline())
-        with (folder / "1.jsonl").open("wb") as part:
-            shutil.copyfileobj(whole, part)
+    found = []
+    for part in [*(folder / name).glob("kept.jsonl"), *(folder / name).glob("kept/*.jsonl")]:
+        with part.open(encoding="utf-8") as lines:
+            found += [json.loads(line)["id"] for line in lines]
+    return found
 
 
 def _show(rows: int, size: float, figures: dict[str, dict[str, float]]) -> None:
     names = [*next(iter(figures.values()))]
-    table = Table("", *names, box=None)
-    for name, own in figures.items():
-        table.add_row(
-            name, *(f"{own[one]:,.4f}" if own[one] <= 1 else f"{own[one]:,.0f}" for one in names)
-        )
-    console = Console(width=120)
-    console.print(f"{rows:,} rows of {size:,.0f} bytes, {os.cpu_count()} cores", table, sep="\n")
-    if "this" not in figures:
+    show(
+        ("", *names),
+        ((name, *(number(own[one]) for one in names)) for name, own in figures.items()),
+        f"{rows:,} rows of {size:,.0f} bytes, {os.cpu_count()} cores",
+    )
+    own = figures.pop("this", None)
+    if own is None:
         return
-    own = figures["this"]
     for name, other in figures.items():
-        if name != "this":
-            console.print(f"this / {name}: {other['seconds'] / own['seconds']:.1f} times as fast")
-    for number, name, target, least in _TARGETS:
-        if number == rows:
-            met = own[name] >= target if least else own[name] <= target
-            console.print(
-                f"{name} {'>=' if least else '<='} {target:,}: {'met' if met else 'missed'},"
-                f" {own[name]:,.0f}"
-            )
+        print(f"this / {name}: {other['seconds'] / own['seconds']:.1f} times as fast")
+    for size_of, name, limit, at_least in _TARGETS:
+        if size_of == rows:
+            print(Target(name, own[name], limit, at_least))
 
 
 if __name__ == "__main__":

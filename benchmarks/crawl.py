@@ -8,24 +8,18 @@ The same pages are crawled by turns, by the spider `archive`, from an uncompress
     warm         the same again, into the store that `cold` has left
     text         the project as it is: its items ask for their main text, into an empty store
 
-With `--half`, half of the pages are near-duplicates of the others.
-
 Seconds are those from the opening of the spider to its end, the start of workers included.
 CPU seconds are those of all processes. See `benchmarks.meter` for event loop and memory.
 
     python -m benchmarks.crawl [--set trafilatura-eval|installation-guide|...] [--pages N]
-        [--rounds N] [--only cold,warm] [--spliced] [--half] [--data DIR]
-        [-s NAME=VALUE]
+        [--rounds N] [--only cold,warm] [--data DIR] [-s NAME=VALUE]
 """
 
 from __future__ import annotations
 
-import argparse
 import io
 import json
 import os
-import random
-import re
 import resource
 import statistics
 import tarfile
@@ -33,13 +27,12 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.table import Table
-
-from benchmarks.data import data_folder, run_scrapy
+from benchmarks.data import data_folder
+from benchmarks.processes import run_scrapy, stats_of
+from benchmarks.report import Target, chosen, number, options_of, show
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
 _NO_PLUGIN = ("-s", "ADDONS={}")
 _NO_MAIN_TEXT = ("-s", "DEDUP_FILL_FIELDS=title,language")
@@ -55,12 +48,11 @@ CRAWLS = {
     "text": ["archive"],
 }
 _STORES = {"warm": "cold"}  # of other variants
-# Pages per second of one variant / another, and the least that it is to be for pages of a kind:
-# `half` where half of them are duplicates.
-RATIOS: tuple[tuple[str, str, dict[str, float]], ...] = (
+# Pages per second of one variant / another, and the least that it is to be for pages of a kind.
+RATIOS = (
     ("cold", "inline", {"heavy": 8.0, "light": 4.0}),
     ("warm", "inline", {"heavy": 12.0, "light": 5.0}),
-    ("text", "inline", {"heavy": 2.5, "half": 4.0}),
+    ("text", "inline", {"heavy": 2.5}),
 )
 # Figures of `cold`, and the most that they are to be for pages of a kind.
 LIMITS = (
@@ -71,7 +63,6 @@ LIMITS = (
     ("peak_mb", "peak memory of all processes, MB", {"heavy": 250.0}),
 )
 _LIGHT = 40_000  # bytes of a page
-_GROWTH = 1.15  # of the memory, from 1,000 to 20,000 pages
 
 
 def chosen_bodies(archive: Path, count: int) -> list[bytes]:
@@ -83,24 +74,6 @@ def chosen_bodies(archive: Path, count: int) -> list[bytes]:
     with tarfile.open(archive) as tar:
         files = (tar.extractfile(member) for member in tar if member.name in wanted)
         return [file.read() for file in files if file is not None]
-
-
-def spliced(bodies: Sequence[bytes], count: int) -> Iterator[bytes]:
-    """Yield so many different pages: the bodies again and again, with words put in."""
-    rnd = random.Random(7)
-    words = sorted({word for body in bodies for word in re.findall(rb"[a-z]{4,9}", body)})
-    for number in range(count):
-        own = b" ".join(rnd.choices(words, k=300))
-        yield bodies[number % len(bodies)].replace(b"</body>", b"<p>" + own + b"</p></body>")
-
-
-def doubled(bodies: Sequence[bytes]) -> list[bytes]:
-    """Put a near-duplicate of each page behind it, and leave out every second page."""
-    return [
-        body.replace(b"</body>", b"<p>%d</p></body>" % copy)
-        for body in bodies[::2]
-        for copy in range(2)
-    ]
 
 
 def write_archive(file: Path, bodies: Sequence[bytes]) -> None:
@@ -122,10 +95,7 @@ def crawl(variant: str, archive: Path, store: Path, settings: Sequence[str]) -> 
     )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    stats = {
-        key: float(value)
-        for key, value in re.findall(r"'([\w/]+)': ([\d.]+)(?=[,}]$)", log, re.MULTILINE)
-    }
+    stats = stats_of(log)
     pages = stats["response_received_count"]
     return {
         "pages/s": pages / stats["elapsed_time_seconds"],
@@ -160,69 +130,45 @@ def summary(figures: dict[str, list[dict[str, float]]]) -> dict[str, dict[str, f
     }
 
 
-def judged(shown: dict[str, dict[str, float]], kind: str) -> list[tuple[str, float, str]]:
-    """Return what is measured beside its target: name, figure, target."""
+def judged(shown: dict[str, dict[str, float]], kind: str) -> list[Target]:
+    """Compare what is measured with its targets for pages of a kind."""
     found = []
-    for one, other, targets in RATIOS:
-        if one in shown and other in shown:
+    for one, other, least in RATIOS:
+        if one in shown and other in shown and kind in least:
             ratio = shown[one]["pages/s"] / shown[other]["pages/s"]
-            found.append(
-                (f"{one} / {other}", ratio, f">= {targets[kind]}" if kind in targets else "")
-            )
-    if "cold" in shown:
-        cold = shown["cold"]
-        for name, described, most in LIMITS:
-            if name in cold:
-                target = f"<= {most[kind]:g}" if kind in most else ""
-                found.append((f"{described} (cold)", cold[name], target))
-        if "mb_at_20000" in cold:
-            growth = cold["mb_at_20000"] / cold["mb_at_1000"]
-            found.append(("memory, 20,000 / 1,000 pages", growth, f"<= {_GROWTH}"))
+            found.append(Target(f"{one} / {other}", ratio, least[kind], at_least=True))
+    for name, described, most in LIMITS:
+        if name in shown.get("cold", ()) and kind in most:
+            found.append(Target(f"{described} (cold)", shown["cold"][name], most[kind]))
     return found
 
 
 def main() -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = options_of(__doc__, data=True)
     parser.add_argument("--set", default="trafilatura-eval", help="of the labelled data")
     parser.add_argument("--pages", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", default=",".join(CRAWLS), help="some of the variants")
-    parser.add_argument("--spliced", action="store_true", help="as many pages, made of 1,000")
-    parser.add_argument("--half", action="store_true", help="of the pages are near-duplicates")
-    parser.add_argument("--data", help="folder of the labelled data (default: DEDUP_DATA)")
     parser.add_argument("-s", action="append", default=[], dest="settings", metavar="NAME=VALUE")
     options = parser.parse_args()
-    variants = options.only.split(",")
-    if unknown := {*variants} - {*CRAWLS}:
-        parser.error(f"no variant {', '.join(sorted(unknown))}: {', '.join(CRAWLS)}")
-    archive = data_folder(options.data) / options.set / "html.tar.xz"
-    bodies = chosen_bodies(archive, min(options.pages, 1000) if options.spliced else options.pages)
-    if options.spliced:
-        bodies = list(spliced(bodies, options.pages))
-    if options.half:
-        bodies = doubled(bodies)
+    variants = chosen(parser, options.only, CRAWLS)
+    bodies = chosen_bodies(data_folder(options.data) / options.set / "html.tar.xz", options.pages)
     settings = [part for setting in options.settings for part in ("-s", setting)]
     shown = summary(measure(bodies, variants, options.rounds, settings))
     size = sum(map(len, bodies)) / len(bodies)
-    kind = "half" if options.half else "light" if size < _LIGHT else "heavy"
+    kind = "light" if size < _LIGHT else "heavy"
+    for one in shown.values():
+        if "inline" in shown:
+            one["/ inline"] = one["pages/s"] / shown["inline"]["pages/s"]
     names = list(dict.fromkeys(name for one in shown.values() for name in one))
-    table = Table("", *names, box=None)
-    for variant, one in shown.items():
-        table.add_row(variant, *(f"{one[name]:,.1f}" if name in one else "" for name in names))
-    ratios = Table("", "figure", "target", box=None)
-    for name, figure, target in judged(shown, kind):
-        ratios.add_row(name, f"{figure:.2f}", target)
-    console = Console(width=120)
-    console.print(
+    show(
+        ("", *names),
+        ((variant, *(number(one[name]) for name in names)) for variant, one in shown.items()),
         f"{options.set}: {len(bodies):,} {kind} pages of {size / 1000:.1f} kB, {options.rounds}"
         f" rounds (medians), {os.cpu_count()} cores",
-        table,
-        ratios,
-        sep="\n",
     )
+    print(*judged(shown, kind), sep="\n")
 
 
 if __name__ == "__main__":

@@ -1,21 +1,16 @@
-"""Where the labelled data lies, how it is read, and crawled."""
+"""Where the labelled data lies, and how it is read."""
 
 from __future__ import annotations
 
 import gzip
 import json
 import os
-import subprocess
-import sys
 import tarfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
-
-
-ROOT = Path(__file__).parent.parent
 
 
 def data_folder(given: str | None = None) -> Path:
@@ -28,21 +23,6 @@ def data_folder(given: str | None = None) -> Path:
     if not folder.is_dir():
         raise SystemExit(f"no labelled data at {folder}: set DEDUP_DATA, or give --data DIR")
     return folder
-
-
-def run_scrapy(*arguments: str) -> str:
-    """Run `scrapy crawl` in the project of this folder, and return its log."""
-    done = subprocess.run(
-        [sys.executable, "-m", "scrapy", "crawl", *arguments, "-L", "INFO"],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        raise SystemExit(done.stderr[-3000:])
-    return done.stderr
 
 
 def rows_of(file: Path) -> list[dict[str, Any]]:

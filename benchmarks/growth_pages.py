@@ -8,11 +8,11 @@ from __future__ import annotations
 import pickle
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shingling import Page, Scheme, Signature, sign
+from shingling import Page, Scheme, sign
 from shingling.text import PreparedText
 
 if TYPE_CHECKING:
@@ -50,20 +50,13 @@ def _draw(random: np.random.Generator, count: int) -> list[str]:
     return drawn
 
 
-class _Site(NamedTuple):
-    """What the pages of a site show around their texts."""
-
-    name: str
-    before: tuple[str, ...]
-    after: tuple[str, ...]
-
-
 @cache
-def _site(number: int) -> _Site:
+def _site(number: int) -> tuple[str, list[str], list[str]]:
+    """Name of a site, and what its pages show before and after their texts."""
     random = np.random.default_rng((2, number))
     menu = [" ".join(_draw(random, 1 + place % 2)).capitalize() for place in range(6)]
     footer = [" ".join(_draw(random, count)).capitalize() + "." for count in (12, 18, 5)]
-    return _Site(" ".join(_draw(random, 2)).title(), tuple(menu), tuple(footer))
+    return " ".join(_draw(random, 2)).title(), menu, footer
 
 
 def _sentences(words: list[str]) -> str:
@@ -85,10 +78,10 @@ def _article(number: int) -> tuple[str, list[str]]:
 def text_of(number: int) -> tuple[str, str]:
     """Title and main text of a page."""
     headline, paragraphs = _article(number)
-    site = _site(number % SITES)
+    site, menu, footer = _site(number % SITES)
     day = f"{1 + number % 28} {_MONTHS[number % len(_MONTHS)]} {2010 + number % 15}"
-    lines = [*site.before, headline, day, *paragraphs, *site.after]
-    return f"{headline} | {site.name}", "\n".join(lines)
+    lines = [*menu, headline, day, *paragraphs, *footer]
+    return f"{headline} | {site}", "\n".join(lines)
 
 
 def text_pages(chosen: Iterable[int]) -> list[Page]:
@@ -108,9 +101,3 @@ def text_pages(chosen: Iterable[int]) -> list[Page]:
         )
         pages.append(page)
     return pages
-
-
-def signature_of(page: Page) -> Signature:
-    """Signature that a page was made with."""
-    assert page.signature is not None
-    return page.signature

@@ -12,7 +12,6 @@ without the plugin shows, is taken off the growth of the others.
 
 from __future__ import annotations
 
-import argparse
 import functools
 import gc
 import json
@@ -20,6 +19,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from argparse import SUPPRESS
 from itertools import islice
 from pathlib import Path
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
@@ -29,20 +29,21 @@ from urllib.parse import urlsplit
 import numpy as np
 import psutil
 import scrapy
-from rich.console import Console
-from rich.table import Table
 from scrapy import signals
 from scrapy.crawler import AsyncCrawlerProcess
 
 from benchmarks.growth_pages import text_of
 from benchmarks.hostile.server import Reply, serving
+from benchmarks.processes import ROOT
+from benchmarks.report import options_of, show
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Iterator
+    from collections.abc import AsyncIterator, Iterator
 
 _PARTS = 5  # of a crawl, at whose ends memory is taken
 _LIMIT = 1.15  # times the memory at the first of them
 _SOME_LINKS = 5
+_WITHOUT = "process, without what Scrapy grows by"
 _KEEPERS = {
     "scrapy.dupefilters.RFPDupeFilter": "URLs that Scrapy has seen",
     "shingling.store.index.recent.Recent": "recent keys of the index",
@@ -176,7 +177,7 @@ def _crawl(fetch: str, pages: int, sites: int) -> None:
 def crawled(fetch: str, pages: int, sites: int) -> list[dict[str, float]]:
     """Crawl in a process of its own; what its watch has taken."""
     with serving(answer) as proxy, tempfile.TemporaryDirectory() as folder:
-        variables = {"http_proxy": proxy, "no_proxy": "", "PYTHONPATH": str(Path.cwd())}
+        variables = {"http_proxy": proxy, "no_proxy": "", "PYTHONPATH": str(ROOT)}
         arguments = ("--child", fetch, "--pages", str(pages), "--sites", str(sites))
         done = subprocess.run(
             [sys.executable, "-m", "benchmarks.memory", *arguments],
@@ -190,42 +191,38 @@ def crawled(fetch: str, pages: int, sites: int) -> list[dict[str, float]]:
     return taken
 
 
-def _print(results: dict[str, list[dict[str, float]]]) -> bool:
-    """Print the table; return whether each crawl keeps to the limit."""
+def _show(results: dict[str, list[dict[str, float]]]) -> bool:
+    """Print the tables; return whether each crawl keeps to the limit."""
     own = results.get("none")
     met = True
     for fetch, taken in results.items():
-        title = "without the plugin" if fetch == "none" else f"DEDUP_FETCH = {fetch}"
-        columns = ("MB", *(f"{one['pages']:,.0f} pages" for one in taken), "times")
-        table = Table(*columns, title=title, box=None, title_justify="left")
-        rows: Iterable[tuple[str, list[float]]] = (
-            (name, [one[name] for one in taken]) for name in islice(taken[0], 1, None)
-        )
-        for name, values in rows:
-            table.add_row(name, *(f"{one:,.1f}" for one in values), _times(values))
+        rows = {name: [one[name] for one in taken] for name in islice(taken[0], 1, None)}
         if own is not None and fetch != "none":
-            scrapys = [one["process"] - own[0]["process"] for one in own]
-            values = [one["process"] - more for one, more in zip(taken, scrapys, strict=False)]
-            table.add_row("process, without", *(f"{one:,.1f}" for one in values), _times(values))
-            met &= values[-1] <= _LIMIT * values[0]
-        Console(width=140).print(table)
+            more = [one["process"] - own[0]["process"] for one in own]
+            rows[_WITHOUT] = [a - b for a, b in zip(rows["process"], more, strict=False)]
+            met &= rows[_WITHOUT][-1] <= _LIMIT * rows[_WITHOUT][0]
+        show(
+            ("MB", *(f"{one['pages']:,.0f} pages" for one in taken), "times"),
+            (
+                (
+                    *(name, *(f"{one:,.1f}" for one in values)),
+                    f"{values[-1] / values[0]:.2f}" if values[0] >= 1 else "",
+                )
+                for name, values in rows.items()
+            ),
+            "without the plugin" if fetch == "none" else f"DEDUP_FETCH = {fetch}",
+        )
     return met
-
-
-def _times(values: list[float]) -> str:
-    return f"{values[-1] / values[0]:.2f}" if values[0] >= 1 else ""
 
 
 def main() -> None:
     """Crawl in each way, and print the tables."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = options_of(__doc__)
     parser.add_argument("--pages", type=int, default=100_000)
     parser.add_argument("--sites", type=int, default=1000)
     parser.add_argument("--fetch", default="none,all,skip", help="ways to crawl")
     parser.add_argument("--json", type=Path, help="keeps what was taken")
-    parser.add_argument("--child", help=argparse.SUPPRESS)
+    parser.add_argument("--child", help=SUPPRESS)
     options = parser.parse_args()
     if options.child:
         _crawl(options.child, options.pages, options.sites)
@@ -235,7 +232,7 @@ def main() -> None:
         results[fetch] = crawled(fetch, options.pages, options.sites)
         if options.json:
             options.json.write_text(json.dumps(results, indent=1), "utf-8")
-    sys.exit(0 if _print(results) else 1)
+    sys.exit(0 if _show(results) else 1)
 
 
 if __name__ == "__main__":

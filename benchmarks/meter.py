@@ -7,15 +7,15 @@ import resource
 import time
 from typing import TYPE_CHECKING, Any, Self
 
-import psutil
 from scrapy import signals
+
+from benchmarks.processes import memory_of
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 _PAUSE = 0.005  # seconds between two looks at the event loop
 _MEMORY = 2.0  # seconds between two looks at the memory
-_MARKS = (1000, 20_000)  # items after which the memory is noted
 
 
 class Meter:
@@ -23,9 +23,8 @@ class Meter:
 
     `lag_p50`, `lag_p99` and `lag_max` are milliseconds for which the event loop did not come to
     what was due. `peak_mb` is the memory of the process and its children at most, shared pages
-    counted once (PSS), in MB of 10^6 bytes; `mb_at_<n>` is that after n items. `own_ms` and
-    `worker_ms` are the CPU milliseconds an item of the crawl's own process, from its start on,
-    and of those that it has started.
+    counted once (PSS), in MB of 10^6 bytes. `own_ms` and `worker_ms` are the CPU milliseconds an
+    item of the crawl's own process, from its start on, and of those that it has started.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -57,15 +56,11 @@ class Meter:
             await asyncio.sleep(_PAUSE)
             self._lags.append(time.perf_counter() - due)
             if time.perf_counter() - looked > _MEMORY:
-                self._peak = max(self._peak, await asyncio.to_thread(_memory))
+                self._peak = max(self._peak, await asyncio.to_thread(memory_of))
                 looked = time.perf_counter()
 
-    async def _left(self) -> None:
+    def _left(self) -> None:
         self._items += 1
-        items = self._items
-        if items in _MARKS:
-            value = await asyncio.to_thread(_memory)
-            self._crawler.stats.set_value(f"meter/mb_at_{items}", round(value, 1))
 
     def _closed(self, **_: Any) -> None:
         if self._task is None or not self._lags:
@@ -82,17 +77,4 @@ class Meter:
         for name, share in (("p50", 0.5), ("p99", 0.99), ("max", 1)):
             at = min(int(share * len(lags)), len(lags) - 1)
             stats.set_value(f"meter/lag_{name}", round(lags[at], 2))
-        stats.set_value("meter/peak_mb", round(max(self._peak, _memory()), 1))
-
-
-def _memory() -> float:
-    """Return MB of this process and all that it has started."""
-    own = psutil.Process()
-    used = 0
-    for process in (own, *own.children(recursive=True)):
-        try:
-            memory = process.memory_full_info()
-        except psutil.NoSuchProcess:
-            continue
-        used += getattr(memory, "pss", memory.rss)
-    return used / 1e6
+        stats.set_value("meter/peak_mb", round(max(self._peak, memory_of()), 1))

@@ -6,13 +6,17 @@ used on the other, both ways round, so that each pair is decided once by a thres
 seen it; no document is in both halves. Of two scores, the lower rank is tuned. Beside that, the
 figures at the method's usual threshold. AUC, which needs no threshold, is of all pairs.
 
+Other packages are used as their own examples do. datasketch has no tokeniser: its README feeds it
+the words of a text; windows of words are what its users feed it besides. simhash gets windows of 3
+characters, as in its documentation.
+
     python -m benchmarks.quality [--data DIR] [--only copycat,...]
 """
 
 from __future__ import annotations
 
-import argparse
 import hashlib
+import re
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -20,13 +24,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from rich.box import SIMPLE
-from rich.console import Console
-from rich.table import Table
+from datasketch import MinHash
+from simhash import Simhash
 
-from benchmarks import peers
-from benchmarks.data import data_folder
-from benchmarks.pairs import SETS, labelled_pairs
+from benchmarks.data import data_folder, rows_of
+from benchmarks.report import chosen, options_of, show
 from shingling import compare
 from shingling.tuning.evaluation import (
     Quality,
@@ -37,16 +39,121 @@ from shingling.tuning.evaluation import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
 
-    from benchmarks.pairs import Pair
     from shingling import Comparison
-    from shingling.tuning.evaluation import Integers
+    from shingling.arrays import Integers
 
     Score: TypeAlias = Callable[[str, str], float]
 
 _PROCESSES = 2
-_LEAST_WIDTH = 160  # of a table, also where the terminal is narrower, or a pipe
+_BITS = 64  # of a Simhash
+_CACHED = 4096  # texts: one stands in several pairs
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two texts and the answer.
+
+    Args:
+        a, b: the texts.
+        same: the answer.
+        group: pairs that share a document are of one group; halves of a set are cut
+            between groups.
+        label: the set's own word for the answer.
+    """
+
+    a: str
+    b: str
+    same: bool
+    group: str
+    label: str
+
+
+@dataclass(frozen=True)
+class LabelledSet:
+    """How a set is read, and what its answers mean.
+
+    Args:
+        folder: of its file.
+        same: labels of pairs that are the same.
+        documents: fields that name the documents of a pair, or what they belong to.
+        truth: what `same` means in it.
+        left_out: labels of pairs that are not read.
+    """
+
+    folder: str
+    same: frozenset[str]
+    documents: tuple[str, ...]
+    truth: str
+    left_out: frozenset[str] = frozenset()
+
+
+SETS = {
+    "copycat": LabelledSet(
+        "copycat",
+        frozenset({"3", "2"}),
+        ("canonical",),
+        "web pages of one canonical URL, graded by a person: 3 and 2 the same, 0.5 not, 1 left out",
+        frozenset({"1", "unknown"}),
+    ),
+    "copycat-strict": LabelledSet(
+        "copycat",
+        frozenset({"3"}),
+        ("canonical",),
+        "the same pages: 3 the same, 2, 1 and 0.5 not",
+        frozenset({"unknown"}),
+    ),
+    "clough-stevenson": LabelledSet(
+        "clough-stevenson",
+        frozenset({"cut", "light", "heavy"}),
+        ("task",),
+        "an answer and the longer article: cut, lightly or heavily revised from it, or not;"
+        " derived texts, no near-duplicates: containment is the measure",
+    ),
+    "tgcontest": LabelledSet(
+        "tgcontest",
+        frozenset({"OK"}),
+        ("a_url", "b_url"),
+        "news, mostly Russian, of one event or not; rewritten texts, no near-duplicates",
+    ),
+}
+
+
+def labelled_pairs(data: Path, name: str) -> list[Pair]:
+    """Return the pairs of one of `SETS`, always the same ones in the same order.
+
+    Args:
+        data: folder of the labelled data.
+        name: of the set.
+    """
+    one = SETS[name]
+    rows = [
+        row
+        for row in rows_of(data / one.folder / "pairs.jsonl.gz")
+        if row["label"] not in one.left_out
+    ]
+    groups = _components([row[field] for field in one.documents] for row in rows)
+    return [
+        Pair(
+            a=row["a"],
+            b=row["b"],
+            same=row["label"] in one.same,
+            group=groups[row[one.documents[0]]],
+            label=row["label"],
+        )
+        for row in rows
+    ]
+
+
+def _components(pairs: Iterable[list[str]]) -> dict[str, str]:
+    """Return for every document the first one of those that pairs connect it with."""
+    parts: dict[str, set[str]] = {}
+    for documents in pairs:
+        joined = set().union(*(parts.get(document, {document}) for document in documents))
+        parts.update(dict.fromkeys(joined, joined))
+    return {document: min(part) for document, part in parts.items()}
 
 
 @dataclass(frozen=True)
@@ -71,6 +178,29 @@ def _measure(read: Callable[[Comparison], float]) -> Score:
     return lambda a, b: float(read(_compared(a, b)))
 
 
+@lru_cache(_CACHED)
+def _minhash(text: str, size: int) -> MinHash:
+    words = text.lower().split()
+    shingles = {" ".join(words[i : i + size]) for i in range(max(len(words) - size + 1, 1))}
+    sketch = MinHash(num_perm=128)
+    sketch.update_batch([shingle.encode() for shingle in shingles])
+    return sketch
+
+
+def _datasketch(size: int) -> Score:
+    return lambda a, b: float(_minhash(a, size).jaccard(_minhash(b, size)))
+
+
+@lru_cache(_CACHED)
+def _simhash(text: str) -> Simhash:
+    line = re.sub(r"[^\w]+", "", text.lower())
+    return Simhash([line[i : i + 3] for i in range(max(len(line) - 2, 1))])
+
+
+def _equal_bits(a: str, b: str) -> float:
+    return (_BITS - int(_simhash(a).distance(_simhash(b)))) / _BITS
+
+
 _estimate = _measure(lambda c: c.estimate)
 _likeness = _measure(lambda c: c.simhash_likeness)
 _supershingles = _measure(lambda c: c.supershingles)
@@ -87,9 +217,9 @@ METHODS = (
     Method("minhash+simhash", (_estimate, _likeness), (0.8, _three_bits)),
     # The combination of Henzinger (2006), where 355 of 384 bits were to be equal.
     Method("megashingle+simhash", (_supershingles, _likeness), (2, 355 / 384)),
-    Method("datasketch, words", (peers.datasketch_words,), (0.8,)),
-    Method("datasketch, 5 words", (peers.datasketch_five_words,), (0.8,)),
-    Method("simhash package, 3 chars", (peers.simhash_three_characters,), (_three_bits,)),
+    Method("datasketch, words", (_datasketch(1),), (0.8,)),
+    Method("datasketch, 5 words", (_datasketch(5),), (0.8,)),
+    Method("simhash package, 3 chars", (_equal_bits,), (_three_bits,)),
 )
 
 
@@ -135,39 +265,33 @@ def methods_of(pairs: Sequence[Pair], pool: ProcessPoolExecutor) -> dict[str, An
     return found
 
 
-def methods_table(name: str, found: dict[str, Any], counts: str) -> Table:
-    """Return the table of one set's methods."""
-    title = f"{name}: {counts}\n{SETS[name].truth}"
-    table = Table(title=title, box=SIMPLE, title_justify="left", pad_edge=False)
-    for column in ("method", "AUC", "tuned: P", "R", "F1", "usual", "P", "R", "F1"):
-        table.add_column(column, justify="right" if table.columns else "left", no_wrap=True)
+def show_methods(name: str, found: dict[str, Any], counts: str) -> None:
+    """Print the table of one set's methods."""
+    rows = []
     for method, figures in found.items():
-        shares = [
+        tuned, used = (
             [f"{figures[kind][share]:.3f}" for share in Quality._fields]
             for kind in ("tuned", "usual")
-        ]
+        )
         usual = " & ".join(f"{threshold:.3g}" for threshold in figures["usual"]["thresholds"])
-        table.add_row(method, f"{figures['auc']:.3f}", *shares[0], usual, *shares[1])
-    return table
+        rows.append((method, f"{figures['auc']:.3f}", *tuned, usual, *used))
+    columns = ("method", "AUC", "tuned: P", "R", "F1", "usual", "P", "R", "F1")
+    show(columns, rows, f"{name}: {counts}\n{SETS[name].truth}")
 
 
 def main() -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--data", help="folder of the labelled data (default: DEDUP_DATA)")
+    parser = options_of(__doc__, data=True)
     parser.add_argument("--only", default=",".join(SETS), help="sets, with commas between")
     options = parser.parse_args()
-    names = options.only.split(",")
-    if unknown := sorted(set(names) - set(SETS)):
-        parser.error(f"no set {', '.join(unknown)}; known: {', '.join(SETS)}")
+    names = chosen(parser, options.only, SETS)
     folder = data_folder(options.data)
-    console = Console(width=max(Console().width, _LEAST_WIDTH), highlight=False)
     with ProcessPoolExecutor(_PROCESSES) as pool:
         for name in names:
             pairs = labelled_pairs(folder, name)
             same = sum(pair.same for pair in pairs)
             counts = f"{same} pairs the same, {len(pairs) - same} different"
-            console.print(methods_table(name, methods_of(pairs, pool), counts))
+            show_methods(name, methods_of(pairs, pool), counts)
 
 
 if __name__ == "__main__":

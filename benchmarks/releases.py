@@ -14,7 +14,6 @@ the pages of llvm-docs have the names of their files for titles, since generated
 
 from __future__ import annotations
 
-import argparse
 import re
 import unicodedata
 from collections import defaultdict
@@ -25,10 +24,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
 from typing import TYPE_CHECKING, NamedTuple
 
-from rich.console import Console
-from rich.table import Table
-
 from benchmarks.data import bodies_of, data_folder, kept, rows_of
+from benchmarks.report import options_of, show
 from shingling.errors import ExtractionError
 from shingling.extraction.html import extract_page
 from shingling.store import Page, Store
@@ -43,7 +40,7 @@ _APACHE = re.compile(r"apache2-doc/doc/apache2-doc/manual/([a-z]{2}(?:-[a-z]{2})
 
 
 class Read(NamedTuple):
-    """What was read from a page."""
+    """What was read from a page of a release."""
 
     file: str
     title: str | None
@@ -122,28 +119,17 @@ def releases(name: str, pages: Iterable[Read]) -> dict[str, list[Read]]:
     return dict(sorted(found.items()))
 
 
-def kind_of(release: str) -> str:
-    """Return what kind of release one is, by its name."""
-    name, _, rest = release.partition(" ")
-    return f"{name} names" if rest.startswith("names ") else name
-
-
 def count(release: str, pages: Sequence[Read]) -> Count:
     """Decide the pages of a release, and return how many are flagged with what."""
-    checked = [
-        Page(f"https://manual.example/{page.file}", page.text, title=page.title) for page in pages
-    ]
-    of_url = {page.url: page for page in checked}
+    of_url = {f"https://manual.example/{page.file}": page for page in pages}
+    checked = [Page(url, page.text, title=page.title) for url, page in of_url.items()]
     flagged = []
-    with (
-        TemporaryDirectory() as folder,
-        Store.open(f"sqlite:///{Path(folder) / 'dedup.db'}") as store,
-    ):
+    with TemporaryDirectory() as folder, Store.open(f"sqlite:///{folder}/dedup.db") as store:
         for start in range(0, len(checked), _BATCH):
             batch = checked[start : start + _BATCH]
             for page, verdict in zip(batch, store.check(batch), strict=True):
                 if verdict.original is not None:
-                    flagged.append((page, of_url[verdict.original]))
+                    flagged.append((of_url[page.url], of_url[verdict.original]))
     titled = [pair for pair in flagged if len({written(page.title) for page in pair}) > 1]
     reworded = [pair for pair in titled if len({written(page.text) for page in pair}) > 1]
     differing = [
@@ -153,40 +139,37 @@ def count(release: str, pages: Sequence[Read]) -> Count:
     return Count(release, *counts)
 
 
-def table(counts: Sequence[Count]) -> Table:
-    """Return the table of all kinds of releases."""
-    shown = Table(box=None, pad_edge=False)
-    columns = ("releases", "pages", "flagged", "titled", "reworded", "symbols", "worst")
-    for place, name in enumerate(("", *columns)):
-        shown.add_column(name, justify="right" if place else "left", no_wrap=True)
+def show_kinds(counts: Sequence[Count]) -> None:
+    """Print the table of all kinds of releases."""
     kinds = defaultdict(list)
     for one in counts:
-        kinds[kind_of(one.release)].append(one)
-    for kind, members in sorted(kinds.items()):
-        sums = [
-            sum(getattr(one, name) for one in members)
-            for name in ("pages", "flagged", "titled", "reworded", "symbols")
-        ]
-        worst = max(one.titled / one.pages for one in members)
-        shown.add_row(kind, str(len(members)), *map(str, sums), f"{worst:.2%}")
-    return shown
+        name, _, rest = one.release.partition(" ")
+        kinds[f"{name} names" if rest.startswith("names ") else name].append(one)
+    figures = ("pages", "flagged", "titled", "reworded", "symbols")
+    show(
+        ("", "releases", *figures, "worst"),
+        (
+            (
+                *(kind, len(members)),
+                *(sum(getattr(one, name) for one in members) for name in figures),
+                f"{max(one.titled / one.pages for one in members):.2%}",
+            )
+            for kind, members in sorted(kinds.items())
+        ),
+    )
 
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--data", help="folder of the labelled data (default: DEDUP_DATA)")
-    options = parser.parse_args()
-    folder = data_folder(options.data)
+    folder = data_folder(options_of(__doc__, data=True).parse_args().data)
     found: dict[str, list[Read]] = {}
     for name in ("installation-guide", "llvm-docs", "docs-multilang"):
         found.update(releases(name, readings(folder, name)))
     counts = [count(release, pages) for release, pages in found.items()]
-    console = Console(width=120, highlight=False, markup=False)
-    console.print(table(counts))
+    show_kinds(counts)
     missed = [one.release for one in counts if not one.met]
     said = f"missed by {', '.join(missed)}" if missed else "met"
-    console.print(f"at most {MOST:.1%} of each release, none by a symbol: {said}")
+    print(f"at most {MOST:.1%} of each release, none by a symbol: {said}")
 
 
 if __name__ == "__main__":

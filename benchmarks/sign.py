@@ -6,13 +6,11 @@ make a SimHash and an exact hash of each text besides, and fold what Unicode say
 letters; the others get words by `text.lower().split()`, and hash shingles of words joined by
 blanks.
 
-    python -m benchmarks.sign [--words 1000] [--texts 100] [--rounds 7]
-        [--data DIR]
+    python -m benchmarks.sign [--words 1000] [--texts 100] [--rounds 7] [--data DIR]
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import statistics
 import time
@@ -22,14 +20,13 @@ from typing import TYPE_CHECKING, Any
 os.environ.setdefault("RAYON_NUM_THREADS", "1")  # of rensa, before it is imported
 
 from datasketch import MinHash
-from rich.console import Console
-from rich.table import Table
 
 from benchmarks.data import data_folder, rows_of
+from benchmarks.report import Target, options_of, show
 from shingling import Scheme, sign
 from shingling.kernel import COMPILED
 from shingling.sketch import FUNCTIONS
-from shingling.sketch.signing import sign_by_numpy, sign_words
+from shingling.sketch.signature import sign_by_numpy, sign_words
 from shingling.text.words import cut_words
 
 if TYPE_CHECKING:
@@ -110,31 +107,29 @@ def measure(texts: Sequence[str], rounds: int) -> dict[str, dict[str, float]]:
 
 
 def main() -> None:
-    """Print the tables."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    """Print the table and the targets."""
+    parser = options_of(__doc__, data=True)
     parser.add_argument("--words", type=int, default=1000)
     parser.add_argument("--texts", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--data", help="folder of the labelled data (default: DEDUP_DATA)")
     options = parser.parse_args()
     texts = texts_of(data_folder(options.data), options.words, options.texts)
     figures = measure(texts, options.rounds)
     fastest = min(one["text"] for one in figures.values())
-    table = Table("ms a text", "from text", "/ fastest", "from ready shingles", box=None)
-    for name, one in figures.items():
-        ready = f"{one['ready']:.3f}"
-        table.add_row(name, f"{one['text']:.3f}", f"{one['text'] / fastest:.1f}", ready)
-    targets = Table("from text", "ratio", "target", box=None)
+    length = statistics.mean(map(len, texts))
+    about = f"{len(texts)} texts of {options.words} words ({length:,.0f} characters)"
+    show(
+        ("ms a text", "from text", "/ fastest", "from ready shingles"),
+        (
+            (name, f"{one['text']:.3f}", f"{one['text'] / fastest:.1f}", f"{one['ready']:.3f}")
+            for name, one in figures.items()
+        ),
+        f"{about}, best of {options.rounds} rounds",
+    )
     for ours, peer, least in TARGETS:
         if ours in figures and peer in figures:
             ratio = figures[peer]["text"] / figures[ours]["text"]
-            targets.add_row(f"{peer} / {ours}", f"{ratio:.1f}", f">= {least:g}")
-    length = statistics.mean(map(len, texts))
-    about = f"{len(texts)} texts of {options.words} words ({length:,.0f} characters)"
-    console = Console(width=110)
-    console.print(f"{about}, best of {options.rounds} rounds", table, targets, sep="\n")
+            print(Target(f"{peer} / {ours}, from text", ratio, least, at_least=True))
 
 
 if __name__ == "__main__":

@@ -60,10 +60,11 @@ class Splicer:
         starts = [int(rnd.random() * last) for _ in range(PIECES)]
         return " ".join([word for start in starts for word in words[start : start + PIECE]])
 
-    def write(self, file: Path, rows: int) -> None:
+    def write(self, file: Path, rows: range) -> None:
         """Write rows as JSON lines of `id` and `text`."""
+        file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("w", encoding="utf-8") as out:
-            for number in range(rows):
+            for number in rows:
                 text = self.row(number)[0]
                 out.write(f'{{"id": "{number}", "text": {json.dumps(text, ensure_ascii=False)}}}\n')
 

@@ -9,7 +9,6 @@ is what the same hour of the machine gave. The first crawl makes its store, as w
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
 import time
@@ -17,9 +16,7 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
-from rich.console import Console
-from rich.table import Table
-
+from benchmarks.report import Target, options_of, show
 from tests.support.pages import html
 from tests.support.serving import serving
 
@@ -29,9 +26,10 @@ import scrapy
 
 class Spider(scrapy.Spider):
     name = "one"
+    start_urls = ["{url}/"]
 
     def parse(self, response):
-        yield {"url": response.url, "heading": response.css("h1::text").get()}
+        yield {{"url": response.url, "heading": response.css("h1::text").get()}}
 """
 _WORDS = " ".join(f"word{number}" for number in range(300))
 _ADDON = ("-s", 'ADDONS={"shingling.Addon": 500}')
@@ -62,8 +60,7 @@ def measure(rounds: int) -> dict[str, list[float]]:
     seconds: dict[str, list[float]] = {name: [] for name in VARIANTS}
     with serving({"/": html(_WORDS)}) as server, TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        start = f'name = "one"\n    start_urls = ["{server.url}/"]'
-        (folder / "one.py").write_text(_SPIDER.replace('name = "one"', start))
+        (folder / "one.py").write_text(_SPIDER.format(url=server.url))
         crawl(folder, VARIANTS["new"])  # byte code, and what the machine keeps in memory
         for _ in range(rounds):
             for store in folder.glob("dedup.db*"):
@@ -74,20 +71,16 @@ def measure(rounds: int) -> dict[str, list[float]]:
 
 
 def main() -> None:
-    """Measure, and print a table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    """Measure, and print a table and the targets."""
+    parser = options_of(__doc__)
     parser.add_argument("--rounds", type=int, default=5)
-    options = parser.parse_args()
-    seconds = measure(options.rounds)
+    seconds = measure(parser.parse_args().rounds)
     medians = {name: median(values) for name, values in seconds.items()}
-    table = Table("crawl of one page", "seconds", "longer than without", "at most")
-    for name, middle in medians.items():
-        longer = middle - medians["without"]
-        most = MOST.get(name)
-        table.add_row(
-            name, f"{middle:.2f}", "" if most is None else f"{longer:.2f}", f"{most or ''}"
-        )
-    Console().print(table)
+    longer = {name: middle - medians["without"] for name, middle in medians.items()}
+    rows = ((name, f"{medians[name]:.2f}", f"{more:.2f}") for name, more in longer.items())
+    show(("crawl of one page", "seconds", "longer than without"), rows)
+    for name, most in MOST.items():
+        print(Target(f"{name}: seconds longer", longer[name], most))
 
 
 if __name__ == "__main__":

@@ -14,16 +14,15 @@ write-ahead log, and memory.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
-import platform
 import resource
 import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
+from argparse import SUPPRESS
 from collections import Counter
 from contextlib import ExitStack, closing, contextmanager
 from importlib import import_module
@@ -31,22 +30,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
-from benchmarks.growth_pages import signature_of, text_pages
-from shingling import ShinglingError, Store
+from benchmarks.growth_pages import text_pages
+from benchmarks.processes import ROOT
+from benchmarks.report import Target, chosen, options_of, show
+from shingling import Store
 
 if TYPE_CHECKING:
+    from argparse import Namespace
     from collections.abc import Iterator, Sequence
 
     from shingling import Page
 
-ROOT = Path(__file__).parent.parent
 DATABASES = ("sqlite", "postgres")
 MILESTONES = (10_000, 100_000, 1_000_000, 10_000_000)
 WINDOW = 20_000, 100_000  # pages, at least and at most, that a rate is taken over
 SINGLES = 200
+_RSS_UNIT = 1 if sys.platform == "darwin" else 1024  # bytes
 NOT_STORED = 1 << 40  # number of the first page that is looked up and never stored
 COLUMNS = {
     "pages/s": ",.0f",
@@ -61,8 +61,6 @@ COLUMNS = {
     "bytes a page": ",.0f",
     "peak MB": ",.0f",
 }
-
-
 # Database, milestone (None: the largest measured), figure, and what it is to be: at least for
 # rates, at most for all else.
 TARGETS: tuple[tuple[str, int | None, str, float], ...] = (
@@ -91,12 +89,6 @@ def opened(name: str, folder: Path, postgres: str | None) -> Iterator[Store]:
         yield store
 
 
-def peak_memory() -> int:
-    """Largest size of this process so far, in bytes."""
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-
-
 def bytes_of(store: Store) -> int:
     """Bytes of a store, without a write-ahead log."""
     if store.url.startswith("sqlite"):
@@ -112,7 +104,8 @@ def fill(store: Store, milestones: Sequence[int], batch: int) -> Iterator[dict[s
         return [verdict.status for verdict in store.check(pages)]
 
     def similar(page: Page) -> int:
-        return len(store.similar(signature_of(page), store.rules.threshold))
+        assert page.signature is not None
+        return len(store.similar(page.signature, store.rules.threshold))
 
     number = singles = 0
     elapsed = 0.0
@@ -128,7 +121,8 @@ def fill(store: Store, milestones: Sequence[int], batch: int) -> Iterator[dict[s
             verdicts.update(found)
             number += len(pages)
         elapsed += sum(seconds for _, seconds, _ in batches)
-        counts, wall, cpus = np.array(last_batches(batches, milestone)).T
+        window = min(max(milestone // 10, WINDOW[0]), WINDOW[1])
+        counts, wall, cpus = np.array(batches[-max(window // batch, 1) :]).T
 
         ones = SINGLES + 1  # the first is for warming up
         known = text_pages([number * place // ones for place in range(ones)])
@@ -137,7 +131,7 @@ def fill(store: Store, milestones: Sequence[int], batch: int) -> Iterator[dict[s
         matches, look_up = timed(similar, others)
         unchanged, check_again = timed(check, [[page] for page in known])
         added, check_new = timed(check, [[page] for page in fresh])
-        size, stored = bytes_of(store), store.status().pages
+        stored = store.status().pages
         yield {
             "milestone": milestone,
             "pages/s": float(counts.sum() / wall.sum()),
@@ -146,16 +140,13 @@ def fill(store: Store, milestones: Sequence[int], batch: int) -> Iterator[dict[s
             "batch p50 ms": 1000 * float(np.percentile(wall, 50)),
             "p99 ms": 1000 * float(np.percentile(wall, 99)),
             "slowest ms": 1000 * float(wall.max()),
-            "slowest since the last milestone ms": 1000 * max(one for _, one, _ in batches),
             "window": int(counts.sum()),
             "look-up ms": look_up,
             "one new ms": check_new,
             "one again ms": check_again,
-            "bytes a page": size / stored,
-            "peak MB": peak_memory() / 1e6,
-            "seconds": elapsed,
+            "bytes a page": bytes_of(store) / stored,
+            "peak MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _RSS_UNIT / 1e6,
             "stored": stored,
-            "bytes": size,
             "verdicts": dict(verdicts),
             "matches": sum(matches),
             "one again": Counter(verdict for (verdict,) in unchanged),
@@ -163,21 +154,6 @@ def fill(store: Store, milestones: Sequence[int], batch: int) -> Iterator[dict[s
         }
         number += ones
         singles += ones
-
-
-def last_batches(
-    batches: Sequence[tuple[int, float, float]], milestone: int
-) -> list[tuple[int, float, float]]:
-    """Batches that a rate is taken over."""
-    least, most = WINDOW
-    pages, taken = max(1, min(max(milestone // 10, least), most)), 0
-    window: list[tuple[int, float, float]] = []
-    for batch in reversed(batches):
-        if window and taken + batch[0] > pages:
-            break
-        window.append(batch)
-        taken += batch[0]
-    return window
 
 
 def timed(action: Any, things: Sequence[Any]) -> tuple[list[Any], float]:
@@ -190,95 +166,77 @@ def timed(action: Any, things: Sequence[Any]) -> tuple[list[Any], float]:
     return results, float(np.median(times[1:]))
 
 
-def run_child(options: argparse.Namespace) -> None:
+def run_child(options: Namespace) -> None:
     """Measure one database in this process; write a line of JSON at each milestone."""
     milestones = [*(size for size in MILESTONES if size + 1000 <= options.pages), options.pages]
-    try:
-        with opened(options.child, options.folder, options.postgres) as store:
-            for row in fill(store, milestones, options.batch):
-                print(json.dumps(row), flush=True)
-    except (ImportError, ShinglingError) as error:
-        print(json.dumps({"reason": str(error)}), flush=True)
+    with opened(options.child, options.folder, options.postgres) as store:
+        for row in fill(store, milestones, options.batch):
+            print(json.dumps(row), flush=True)
 
 
-def run(name: str, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+def run(name: str, folder: Path | None) -> Iterator[dict[str, Any]]:
     """Measure a database in another process, and yield its figures as they come."""
-    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-        Path(folder).chmod(0o755)  # a PostgreSQL that root starts runs as another user
+    with tempfile.TemporaryDirectory(dir=folder) as own:
+        Path(own).chmod(0o755)  # a PostgreSQL that root starts runs as another user
         command = [sys.executable, "-m", "benchmarks.store_growth", *sys.argv[1:]]
-        command += ["--child", name, "--folder", folder]
+        command += ["--child", name, "--folder", own]
         with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as child:
             assert child.stdout is not None
             for line in child.stdout:
                 yield {"database": name, **json.loads(line)}
     if child.returncode:
-        yield {"database": name, "reason": f"ended with exit status {child.returncode}"}
+        print(f"{name} ended with exit status {child.returncode}")
 
 
-def table_of(rows: Sequence[dict[str, Any]]) -> Table:
-    """Figures of all databases, by milestone."""
-    table = Table("pages", "database", box=None)
-    for column in COLUMNS:
-        table.add_column(column, justify="right")
-    measured = sorted((row for row in rows if "reason" not in row), key=lambda r: r["milestone"])
-    for row in measured:
-        figures = (format(row[column], form) for column, form in COLUMNS.items())
-        table.add_row(f"{row['milestone']:,}", row["database"], *figures)
-    return table
+def show_rows(rows: Sequence[dict[str, Any]]) -> None:
+    """Print the figures of all databases, by milestone."""
+    show(
+        ("pages", "database", *COLUMNS),
+        (
+            (
+                *(f"{row['milestone']:,}", row["database"]),
+                *(format(row[column], form) for column, form in COLUMNS.items()),
+            )
+            for row in sorted(rows, key=lambda row: row["milestone"])
+        ),
+    )
 
 
-def compared(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Yield a line for each target."""
-    for name, size, figure, bound in TARGETS:
+def targets(rows: Sequence[dict[str, Any]]) -> Iterator[Target]:
+    """Compare what was measured with what it is to be."""
+    for name, size, figure, limit in TARGETS:
         sized = [
-            row
-            for row in rows
-            if row["database"] == name and "stored" in row and size in (None, row["milestone"])
+            row for row in rows if row["database"] == name and size in (None, row["milestone"])
         ]
-        sign = ">=" if figure == "pages/s" else "<="
-        at, outcome = size, "not measured"
         if sized:
-            at, value = sized[-1]["milestone"], sized[-1][figure]
-            met = value >= bound if sign == ">=" else value <= bound
-            outcome = f"{'met' if met else 'missed'}, {value:,.4g}, {value / bound:.2f} of it"
-        yield f"{name}{f' at {at:,}' if at else ''}: {figure} {sign} {bound:,g}: {outcome}"
+            about = f"{name} at {sized[-1]['milestone']:,}: {figure}"
+            yield Target(about, sized[-1][figure], limit, at_least=figure == "pages/s")
 
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = options_of(__doc__)
     parser.add_argument("--pages", type=int, default=1_000_000)
     parser.add_argument("--databases", default=",".join(DATABASES))
     parser.add_argument("--batch", type=int, default=256, help="pages")
     parser.add_argument("--postgres", metavar="URL", help="instead of a server of its own")
     parser.add_argument("--folder", type=Path, help="where databases are made for the while")
     parser.add_argument("--json", type=Path)
-    parser.add_argument("--child", choices=DATABASES, help=argparse.SUPPRESS)
+    parser.add_argument("--child", choices=DATABASES, help=SUPPRESS)
     options = parser.parse_args()
-    names = options.databases.split(",")
-    if not set(names) <= set(DATABASES):
-        parser.error(f"--databases: expected some of {','.join(DATABASES)}")
     if options.child:
         run_child(options)
         return
-    machine: dict[str, Any] = {"cpus": os.cpu_count(), "system": platform.platform()}
-    machine |= {"python": platform.python_version(), "sqlite": sqlite3.sqlite_version}
-    console = Console(width=150)
     rows: list[dict[str, Any]] = []
-    for name in names:
-        for row in run(name, options):
+    for name in chosen(parser, options.databases, DATABASES):
+        for row in run(name, options.folder):
             rows.append(row)
-            shown = row.get("reason") or f"{row['milestone']:,} pages, {row['pages/s']:,.0f}/s"
-            console.print(f"{name}: {shown}", markup=False)
+            print(f"{name}: {row['milestone']:,} pages, {row['pages/s']:,.0f}/s", flush=True)
             if options.json:
-                written = {"machine": machine, "batch": options.batch, "rows": rows}
-                written["targets"] = [*compared(rows)]
-                options.json.write_text(json.dumps(written, indent=1), encoding="utf-8")
-    console.print(f"\nBatches of {options.batch}, {machine}")
-    console.print(table_of(rows))
-    console.print("\n".join(compared(rows)), markup=False)
+                options.json.write_text(json.dumps(rows, indent=1), encoding="utf-8")
+    show_rows(rows)
+    print(*targets(rows), sep="\n")
+    print(f"batches of {options.batch}, {os.cpu_count()} cores, SQLite {sqlite3.sqlite_version}")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import re
 from collections import Counter, defaultdict
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
@@ -24,16 +23,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-    from shingling.sketch import Fingerprints
-
     Flags: TypeAlias = dict[int, int]  # flagged pages, each with its original
 
 DIFFERENT = 0.5  # resemblance below which pages are different ones
 ALL, EVEN, ODD = "all", "even sites", "odd sites"
 
 _SCHEME = Scheme()
-_WADDLE = re.compile(r"html/\d{8}_([^_]+)_")
-_AMDGPU = "AMDGPU/"
 
 _RECORD = """WARC/1.1\r
 WARC-Type: response\r
@@ -56,7 +51,6 @@ class LabelledPage:
         url: that it is crawled under.
         key: pages of two keys need not be found, however alike they are.
         groups: that it is counted in.
-        name: tells it from others that are made of one template; None where there are none.
         gold: its main text, where a person has cut it out.
         body: HTML.
     """
@@ -65,7 +59,6 @@ class LabelledPage:
     url: str
     key: str = ""
     groups: tuple[str, ...] = (ALL,)
-    name: str | None = None
     gold: str | None = None
     body: bytes = b""
 
@@ -88,22 +81,14 @@ class VerdictSet:
 
 
 def _waddle(rows: list[dict[str, Any]]) -> list[LabelledPage]:
-    urls = []
+    pages = []
     for row in rows:
-        match = _WADDLE.match(row["file"])
-        assert match is not None, row["file"]
-        urls.append(f"http://{match[1]}/{row['file']}")
-    sites = sorted({site_of(url) for url in urls})
+        host = row["file"].split("_")[1]  # html/20120101_host_...
+        gold = row["gold"].replace("<p>", "\n").replace("</p>", "\n")
+        pages.append(LabelledPage(row["file"], f"http://{host}/{row['file']}", gold=gold))
+    sites = sorted({site_of(page.url) for page in pages})
     half = {site: (EVEN, ODD)[number % 2] for number, site in enumerate(sites)}
-    return [
-        LabelledPage(
-            file=row["file"],
-            url=url,
-            groups=(ALL, half[site_of(url)], row["lang"]),
-            gold=row["gold"].replace("<p>", "\n").replace("</p>", "\n"),
-        )
-        for row, url in zip(rows, urls, strict=True)
-    ]
+    return [replace(page, groups=(ALL, half[site_of(page.url)])) for page in pages]
 
 
 def _guide(rows: list[dict[str, Any]]) -> list[LabelledPage]:
@@ -112,8 +97,6 @@ def _guide(rows: list[dict[str, Any]]) -> list[LabelledPage]:
             file=row["file"],
             url=f"http://guide.example/{row['file']}",
             key=f"{row['lang']}\t{row['title']}",
-            groups=(ALL, row["lang"]),
-            name=row["title"],
         )
         for row in rows
     ]
@@ -125,24 +108,20 @@ def _llvm(rows: list[dict[str, Any]]) -> list[LabelledPage]:
             file=row["file"],
             url=f"http://llvm.example/{row['file']}",
             key=row["page"],
-            name=row["page"] if row["page"].startswith(_AMDGPU) else None,
         )
         for row in rows
     ]
 
 
 def _web(rows: list[dict[str, Any]]) -> list[LabelledPage]:
-    given = [row["url"] or "" for row in rows]
+    urls = [row["url"] or "" for row in rows]
     # As Scrapy requests them, and the store knows them.
-    urls = [
-        safe_url(Request(url).url) if url.startswith(("http://", "https://")) else ""
-        for url in given
-    ]
+    urls = [safe_url(Request(url).url) if url.startswith("http") else "" for url in urls]
     uses = Counter(urls)
     return [
         LabelledPage(
-            file=row["file"],
-            url=url if url and uses[url] == 1 else f"http://unknown.example/{quote(row['file'])}",
+            row["file"],
+            url if url and uses[url] == 1 else f"http://unknown.example/{quote(row['file'])}",
         )
         for row, url in zip(rows, urls, strict=True)
     ]
@@ -150,12 +129,8 @@ def _web(rows: list[dict[str, Any]]) -> list[LabelledPage]:
 
 VERDICT_SETS = {
     "waddle": VerdictSet(_waddle, "gold texts >= 0.8 alike"),
-    "installation-guide": VerdictSet(
-        _guide, "same language and title, main texts >= 0.8 alike; trap: another title"
-    ),
-    "llvm-docs": VerdictSet(
-        _llvm, "same path, main texts >= 0.8 alike; trap: AMDGPU page of another path"
-    ),
+    "installation-guide": VerdictSet(_guide, "same language and title, main texts >= 0.8 alike"),
+    "llvm-docs": VerdictSet(_llvm, "same path, main texts >= 0.8 alike"),
     "trafilatura-eval": VerdictSet(_web, "main texts >= 0.5 alike", must_find=0.5, listed=True),
     "article-extraction": VerdictSet(_web, "main texts >= 0.5 alike", must_find=0.5, listed=True),
 }
@@ -195,16 +170,6 @@ def main_texts(name: str, pages: Sequence[LabelledPage], cache: Path) -> list[st
     return texts
 
 
-def shingles(text: str) -> Fingerprints:
-    """Return the set of a text's 5-word shingles, sorted."""
-    return fingerprint_set_of_words(_SCHEME.canonical.words(text), _SCHEME)
-
-
-def resemblance(a: Fingerprints, b: Fingerprints) -> float:
-    """Return shared shingles / all shingles; 0 where one text has none."""
-    return overlap(a, b).resemblance if len(a) and len(b) else 0.0
-
-
 class Truth:
     """Which pages are alike, by the 5-word shingles of their gold texts or main texts.
 
@@ -216,12 +181,15 @@ class Truth:
 
     def __init__(self, pages: Sequence[LabelledPage], texts: Iterable[str], least: float) -> None:
         self.pages = pages
-        self._shingles = [shingles(text) for text in texts]
+        self._shingles = [
+            fingerprint_set_of_words(_SCHEME.canonical.words(text), _SCHEME) for text in texts
+        ]
         self._least = least
 
     def resemblance(self, a: int, b: int) -> float:
-        """Return how alike two pages are."""
-        return resemblance(self._shingles[a], self._shingles[b])
+        """Return shared shingles / all shingles of two pages; 0 where one has none."""
+        one, other = self._shingles[a], self._shingles[b]
+        return overlap(one, other).resemblance if len(one) and len(other) else 0.0
 
     @cached_property
     def must_find(self) -> dict[int, int]:
@@ -229,19 +197,10 @@ class Truth:
         members = defaultdict(list)
         for number, page in enumerate(self.pages):
             members[page.key].append(number)
-        found: dict[int, int] = {}
+        found = {}
         for numbers in members.values():
-            pages_of: dict[int, list[int]] = defaultdict(list)
-            for number in numbers:
-                shared: Counter[int] = Counter()
-                for shingle in self._shingles[number].tolist():
-                    shared.update(pages_of[shingle])
-                    pages_of[shingle].append(number)
-                size = len(self._shingles[number])
-                alike = {
-                    other: count / (size + len(self._shingles[other]) - count)
-                    for other, count in shared.items()
-                }
+            for place, number in enumerate(numbers):
+                alike = {other: self.resemblance(number, other) for other in numbers[:place]}
                 best = max(alike, key=alike.__getitem__, default=None)
                 if best is not None and alike[best] >= self._least:
                     found[number] = best
@@ -258,8 +217,6 @@ class Tally:
         false: of those, the ones that are not like it.
         must_find: pages that must be flagged.
         found: of those, the flagged ones.
-        trapped: flagged with another page that is made of the same template.
-        least: the lowest resemblance of those; None where there are none.
     """
 
     pages: int
@@ -267,8 +224,6 @@ class Tally:
     false: int
     must_find: int
     found: int
-    trapped: int = 0
-    least: float | None = None
 
     @property
     def precision(self) -> float | None:
@@ -295,42 +250,27 @@ def score(flags: Flags, truth: Truth) -> dict[str, Tally]:
     for number, page in enumerate(truth.pages):
         for group in page.groups:
             members[group].append(number)
-    groups = sorted(members, key=lambda group: (group != ALL, group))
-    false = {page for page, _, _ in false_pairs(flags, truth)}
-    return {group: _tally(set(members[group]), flags, false, truth) for group in groups}
+    false = {page for page, _ in false_pairs(flags, truth)}
+    return {group: _tally(set(members[group]), flags, false, truth) for group in sorted(members)}
 
 
 def _tally(members: set[int], flags: Flags, false: set[int], truth: Truth) -> Tally:
     flagged = members & flags.keys()
     must_find = members & truth.must_find.keys()
-    names = {number: truth.pages[number].name for number in {*flagged, *flags.values()}}
-    trapped = [
-        truth.resemblance(number, flags[number])
-        for number in flagged
-        if None not in (names[number], names[flags[number]])
-        and names[number] != names[flags[number]]
-    ]
     return Tally(
         pages=len(members),
         flagged=len(flagged),
         false=len(flagged & false),
         must_find=len(must_find),
         found=len(must_find & flagged),
-        trapped=len(trapped),
-        least=min(trapped, default=None),
     )
 
 
-def false_pairs(flags: Flags, truth: Truth) -> list[tuple[int, int, float]]:
-    """Return pages that are not like the originals that they are flagged with, and how alike."""
-    pairs = [(page, other, truth.resemblance(page, other)) for page, other in sorted(flags.items())]
-    return [pair for pair in pairs if pair[2] < DIFFERENT]
+def false_pairs(flags: Flags, truth: Truth) -> list[tuple[int, int]]:
+    """Return pages that are not like the originals that they are flagged with."""
+    return [pair for pair in sorted(flags.items()) if truth.resemblance(*pair) < DIFFERENT]
 
 
-def missed_pairs(flags: Flags, truth: Truth) -> list[tuple[int, int, float]]:
+def missed_pairs(flags: Flags, truth: Truth) -> list[tuple[int, int]]:
     """Return pages that should have been flagged, with the earlier pages most like them."""
-    return [
-        (page, other, truth.resemblance(page, other))
-        for page, other in truth.must_find.items()
-        if page not in flags
-    ]
+    return [pair for pair in truth.must_find.items() if pair[0] not in flags]

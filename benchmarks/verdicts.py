@@ -8,28 +8,23 @@ A page must be found if it is alike enough to an earlier one; `false` are pages 
 original less than half alike. Alike is measured by 5-word shingles: of the hand-made texts of
 waddle, else of the main texts as trafilatura extracts them by default. Precision is the share
 of flagged pages that are not false, recall that of pages to be found that are flagged.
-`trapped` are pages flagged with one of another name that is made of the same template, `least`
-the lowest resemblance of those. The sites of waddle are in two halves: the plugin is tuned on
-the even ones.
+The sites of waddle are in two halves: the plugin is tuned on the even ones.
 
     python -m benchmarks.verdicts [--data DIR] [--sets waddle,...] [--pages N]
-                                  [-s DEDUP_THRESHOLD=0.4] [--cache DIR]
+        [-s DEDUP_THRESHOLD=0.4] [--cache DIR]
 """
 
 from __future__ import annotations
 
-import argparse
 import json
-import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from rich.console import Console
-from rich.table import Table
-
-from benchmarks.data import data_folder, run_scrapy
+from benchmarks.data import data_folder
+from benchmarks.processes import run_scrapy, stats_of
+from benchmarks.report import Target, chosen, options_of, show
 from benchmarks.verdict_sets import (
     ALL,
     EVEN,
@@ -45,44 +40,24 @@ from benchmarks.verdict_sets import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from benchmarks.verdict_sets import Flags, LabelledPage, Tally
+    from benchmarks.verdict_sets import Flags, LabelledPage
 
 DEFAULT_CACHE = Path(gettempdir()) / "shingling-verdicts"
-_WIDTH = 160
-
-
-@dataclass(frozen=True)
-class Target:
-    """What is to be reached on a set: at least the share `least`; without it, none at all."""
-
-    set: str
-    figure: str
-    least: float = 0.0
-
-    def __str__(self) -> str:
-        return f"{self.figure} >= {self.least}" if self.least else f"{self.figure} = 0"
-
-    def met(self, tally: Tally) -> bool:
-        """Return whether it is reached; a share of nothing is."""
-        value = getattr(tally, self.figure)
-        return value is None or (value >= self.least if self.least else value == 0)
-
-
+# Set, figure, and what it is to be at least; without it, none at all.
 TARGETS = (
-    Target("waddle", "precision", 0.98),
-    Target("waddle", "recall", 0.95),
-    Target("installation-guide", "recall", 0.99),
-    Target("installation-guide", "false"),
-    Target("llvm-docs", "false"),
-    Target("trafilatura-eval", "false"),
-    Target("article-extraction", "false"),
+    ("waddle", "precision", 0.98),
+    ("waddle", "recall", 0.95),
+    ("installation-guide", "recall", 0.99),
+    ("installation-guide", "false", None),
+    ("llvm-docs", "false", None),
+    ("trafilatura-eval", "false", None),
+    ("article-extraction", "false", None),
 )
 
 
-@dataclass(frozen=True)
-class Crawl:
+class Crawl(NamedTuple):
     """What a crawl said: flags, and the seconds that it took."""
 
     flags: Flags
@@ -103,32 +78,19 @@ def crawl(warc: Path, pages: Sequence[LabelledPage], store: Path, *settings: str
         *("archive", "-a", f"path={warc}", "-O", str(feed)),
         *("-s", f"DEDUP_STORE_URL=sqlite:///{store}", "-s", "DEDUP_ACTION=tag", *settings),
     )
-    [seconds] = re.findall(r"'elapsed_time_seconds': ([\d.]+)", log)
     number_of = {page.url: number for number, page in enumerate(pages)}
-    made = Crawl({}, float(seconds))
+    flags = {}
     for line in feed.read_bytes().splitlines():
         item = json.loads(line)
-        number, verdict = number_of[item["url"]], item["dedup"]
+        verdict = item["dedup"]
         if verdict["status"] in ("exact", "near") and verdict["reason"] != "other_fields":
-            made.flags[number] = number_of[verdict["original"]]
-    return made
-
-
-@dataclass(frozen=True)
-class Result:
-    """The verdicts on the pages of a set."""
-
-    truth: Truth
-    run: Crawl
-
-    def scores(self) -> dict[str, Tally]:
-        """Return the figures by group."""
-        return score(self.run.flags, self.truth)
+            flags[number_of[item["url"]]] = number_of[verdict["original"]]
+    return Crawl(flags, stats_of(log)["elapsed_time_seconds"])
 
 
 def measure(
     folder: Path, name: str, most: int | None, settings: Sequence[str], cache: Path
-) -> Result:
+) -> tuple[Truth, Crawl]:
     """Crawl the first pages of a set.
 
     Args:
@@ -144,82 +106,76 @@ def measure(
         write_warc(warc, pages)
         run = crawl(warc, pages, store, *settings)
     texts = main_texts(name, pages, cache)
-    golds = [page.gold for page in pages]
-    right = [text if gold is None else gold for gold, text in zip(golds, texts, strict=True)]
+    right = [
+        text if page.gold is None else page.gold for page, text in zip(pages, texts, strict=True)
+    ]
     pages = [replace(page, body=b"") for page in pages]  # they are large
-    return Result(Truth(pages, right, VERDICT_SETS[name].must_find), run)
+    return Truth(pages, right, VERDICT_SETS[name].must_find), run
 
 
 def _share(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
 
 
-def totals_table(tally: Tally) -> Table:
-    """Return the table of all pages of a set."""
-    names = ("flagged", "false", "to find", "found", "P", "R", "F1", "trapped", "least")
-    table = Table(*names, box=None, pad_edge=False)
-    counts = (tally.flagged, tally.false, tally.must_find, tally.found)
-    shares = (tally.precision, tally.recall, tally.f1)
-    trapped = (str(tally.trapped), _share(tally.least))
-    table.add_row(*map(str, counts), *map(_share, shares), *trapped)
-    return table
-
-
-def print_set(console: Console, name: str, result: Result) -> None:
+def show_set(name: str, truth: Truth, run: Crawl) -> None:
     """Print the table of a set, and the pairs of one where hardly any is expected."""
-    pages = result.truth.pages
-    console.print(f"\n{name}: {len(pages)} pages; to find: {VERDICT_SETS[name].truth}")
-    console.print(totals_table(result.scores()[ALL]))
-    console.print(f"seconds of the crawl: {result.run.seconds:.1f}")
-    for page, other in sorted(result.run.flags.items()) if VERDICT_SETS[name].listed else ():
-        alike = result.truth.resemblance(page, other)
-        console.print(f"  {alike:.3f} {pages[page].file}  {pages[other].file}")
+    tally = score(run.flags, truth)[ALL]
+    counts = (tally.flagged, tally.false, tally.must_find, tally.found)
+    shares = map(_share, (tally.precision, tally.recall, tally.f1))
+    show(
+        ("flagged", "false", "to find", "found", "P", "R", "F1"),
+        [(*counts, *shares)],
+        f"\n{name}: {len(truth.pages)} pages; to find: {VERDICT_SETS[name].truth}",
+    )
+    print(f"seconds of the crawl: {run.seconds:.1f}")
+    if VERDICT_SETS[name].listed:
+        show_pairs(truth, sorted(run.flags.items()))
 
 
-def print_targets(console: Console, results: dict[str, Result]) -> None:
+def show_pairs(truth: Truth, pairs: Iterable[tuple[int, int]]) -> None:
+    """Print pages, each with another one, and how alike they are."""
+    for page, other in pairs:
+        alike = truth.resemblance(page, other)
+        print(f"  {alike:.3f}  {truth.pages[page].file}  {truth.pages[other].file}")
+
+
+def show_targets(results: dict[str, tuple[Truth, Crawl]]) -> None:
     """Print which targets are met, and the pages that those are missed by."""
-    console.print("\ntargets")
-    missed: dict[tuple[str, str], None] = {}
-    for target in TARGETS:
-        tallies = results[target.set].scores() if target.set in results else {}
+    print("\ntargets")
+    for name, figure, least in TARGETS:
+        if name not in results:
+            continue
+        truth, run = results[name]
+        tallies = score(run.flags, truth)
+        met = True
         for group in (ALL, EVEN, ODD):
-            if group not in tallies:
-                continue
-            value, met = getattr(tallies[group], target.figure), target.met(tallies[group])
-            shown = _share(value) if target.least else value
-            console.print(f"{target.set}, {group}: {target}: {shown} {'met' if met else 'missed'}")
-            if not met:
-                missed[target.set, target.figure] = None
-    for name, figure in missed:
-        result = results[name]
-        pairs = missed_pairs if figure == "recall" else false_pairs
-        console.print(f"\n{name}: {'not found' if figure == 'recall' else 'false'}")
-        pages = result.truth.pages
-        for page, other, alike in pairs(result.run.flags, result.truth):
-            console.print(f"  {alike:.3f}  {pages[page].file}  {pages[other].file}")
+            value = getattr(tallies[group], figure) if group in tallies else None
+            if value is not None:  # there is no share of nothing
+                target = Target(f"{name}, {group}: {figure}", value, least or 0, bool(least))
+                print(target)
+                met &= target.met
+        if not met:
+            print(f"{name}: {'not found' if figure == 'recall' else 'false'}")
+            pairs = missed_pairs if figure == "recall" else false_pairs
+            show_pairs(truth, pairs(run.flags, truth))
 
 
 def main() -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--data", help="folder of the labelled data (default: DEDUP_DATA)")
+    parser = options_of(__doc__, data=True)
     parser.add_argument("--sets", default=",".join(VERDICT_SETS), help="with commas between")
     parser.add_argument("--pages", type=int, help="the first pages of each set only")
     parser.add_argument("-s", dest="settings", action="append", default=[], help="of the crawl")
     parser.add_argument("--cache", type=Path, default=DEFAULT_CACHE, help="for main texts")
     options = parser.parse_args()
-    names = options.sets.split(",")
-    if unknown := sorted(set(names) - set(VERDICT_SETS)):
-        parser.error(f"no set {', '.join(unknown)}; known: {', '.join(VERDICT_SETS)}")
+    names = chosen(parser, options.sets, VERDICT_SETS)
     settings = [part for value in options.settings for part in ("-s", value)]
     folder = data_folder(options.data)
-    width = max(Console().width, _WIDTH)
-    console = Console(width=width, highlight=False, markup=False, soft_wrap=True)
-    results: dict[str, Result] = {}
+    results = {}
     for name in names:
         results[name] = measure(folder, name, options.pages, settings, options.cache)
-        print_set(console, name, results[name])
-    print_targets(console, results)
+        show_set(name, *results[name])
+    show_targets(results)
 
 
 if __name__ == "__main__":

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from filelock import FileLock
 from hypothesis import settings
 
 from tests.support.crawls import Project
-from tests.support.installed import ROOT, install_wheel
+from tests.support.installed import ROOT
 from tests.support.postgres import Database, shared_database
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ _MARKERS = {
         "extraction/test_workers.py",
         "plugin/faults/",
         "plugin/projects/",
-        "repository/crawler/",
+        "repository/test_crawler.py",
         "repository/docs/test_how_to.py",
         "repository/packaging/test_wheel.py",
     ),
@@ -37,16 +36,15 @@ _MARKERS = {
         "bulk/",
         "cli/test_exchange_commands.py",
         "hostile/files/",
-        "repository/benchmarks/",
+        "repository/test_benchmarks.py",
         "store/backends/test_atomic.py",
         "store/backends/test_races.py",
         "admin/test_damage.py",
-        "store/decide/test_methods_reference.py",
         "store/decide/test_reference.py",
         "web/test_",
     ),
 }
-_FIXTURES = {"crawl": {"project", "user_python"}, "data": {"data"}, "postgres": {"postgres"}}
+_FIXTURES = {"crawl": {"project"}, "data": {"data"}, "postgres": {"postgres"}}
 
 
 @pytest.hookimpl(wrapper=True)
@@ -92,19 +90,6 @@ def data() -> Path:
     if not folder.is_dir():
         pytest.skip("the labelled pages are not here (DEDUP_DATA)")
     return folder
-
-
-@pytest.fixture(scope="session")
-def user_python(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    """The Python of a user's virtual environment, in which the wheel is installed."""
-    folder = tmp_path_factory.getbasetemp()
-    if worker_id != "master":
-        folder = folder.parent  # the workers of pytest-xdist share it
-    made = folder / "user_python"
-    with FileLock(folder / "user_python.lock"):
-        if not made.exists():
-            made.write_text(str(install_wheel(folder / "user")))
-    return Path(made.read_text())
 
 
 @pytest.fixture(scope="session")

@@ -4,116 +4,77 @@ What rules could save of a site is the number of fetches of a crawl that skips n
 fewest that a crawl needs which knows all right rules from the start: one for each form of the
 URLs that it fetched (`Site.form`). Traps without end are bounded by `MAX_FETCHES`, for all alike.
 A page is lost when the crawl that skips nothing has seen its content and another has not.
+
+The server is the proxy of the crawl, so it answers for every host. It counts what is fetched, so
+that no figure depends on what the crawl says of itself.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import re
-import subprocess
-import sys
-import time
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from benchmarks.fetches.served import Served
-from benchmarks.hostile.server import serving
+from benchmarks.fetches.replay import MAX_FETCHES
+from benchmarks.fetches.site import Visit
+from benchmarks.hostile.server import Reply, serving
+from benchmarks.processes import run_scrapy, stats_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from pathlib import Path
 
     from benchmarks.fetches.site import Site
 
-ROOT = Path(__file__).parents[2]
-MAX_FETCHES = 15_000
-_PLUGIN = ("-s", "ADDONS=" + json.dumps({"shingling.Addon": 500}))
-VARIANTS: dict[str, Sequence[str]] = {
-    "none": (),
-    "skip": (*_PLUGIN, "-s", "DEDUP_FETCH=skip"),
-    "again": (*_PLUGIN, "-s", "DEDUP_FETCH=skip"),
-    "changed": (*_PLUGIN, "-s", "DEDUP_FETCH=skip"),
-}
+_PLUGIN = ("-s", "ADDONS=" + json.dumps({"shingling.Addon": 500}), "-s", "DEDUP_FETCH=skip")
+VARIANTS = {"none": (), "skip": _PLUGIN, "again": _PLUGIN, "changed": _PLUGIN}
 STORES = {"again": "skip", "changed": "skip"}
 """Variants that begin with the store which another has left."""
 
 
-@dataclass(frozen=True)
-class Crawled:
-    """What one crawl has fetched.
+@dataclass
+class Crawled(Visit):
+    """A crawl over HTTP; `stats` are Scrapy's."""
 
-    Args:
-        fetches: requests that the server answered.
-        contents: unique pages that it sent.
-        links: URLs that were on them.
-        saveable: see `Served.saveable`.
-        sent: bytes.
-        seconds: of the whole process, by the clock.
-        stats: of Scrapy.
-    """
+    stats: dict[str, float] = field(default_factory=dict)
 
-    fetches: int
-    contents: frozenset[str]
-    links: frozenset[str]
-    saveable: int
-    sent: int
-    seconds: float
-    stats: dict[str, float]
+    def answer(self, url: str) -> Reply:
+        """Answer a request."""
+        if url.endswith("/robots.txt"):
+            return Reply(b"", status=404)
+        shown = self.fetch(url)
+        self.links.update(shown.links)
+        if shown.location is not None:
+            return Reply(b"", (("Location", shown.location),), 302)
+        return Reply(shown.html().encode())
 
 
-def crawl(site: Site, variant: str, folder: Path, store: Path, max_seconds: float) -> Crawled:
+def crawl(site: Site, variant: str, folder: Path, store: Path) -> Crawled:
     """Crawl a site once.
 
     Args:
         site: that is served.
         variant: of `VARIANTS`.
-        folder: for files of this crawl.
+        folder: in which the crawl runs.
         store: SQLite file of the plugin.
-        max_seconds: after which the crawl is given up.
 
     Raises:
         SystemExit: the crawl has failed; the message is the end of its log.
     """
-    served = Served(site)
-    began = time.monotonic()
-    with serving(served.answer) as proxy:
-        done = subprocess.run(
-            [
-                *(sys.executable, "-m", "scrapy", "crawl", "fetches", "-L", "INFO"),
-                *("-a", f"start={site.start}"),
-                *("-s", f"CLOSESPIDER_PAGECOUNT={MAX_FETCHES}"),
-                *("-s", f"DEDUP_STORE_URL=sqlite:///{store}"),
-                *VARIANTS[variant],
-            ],
-            cwd=folder,
-            env={
-                **os.environ,
-                "http_proxy": proxy,  # not by metadata: a proxy there may be a secret
-                "no_proxy": "",
-                "SCRAPY_SETTINGS_MODULE": "benchmarks.fetches.settings",
-                "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
-            },
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=max_seconds,
+    crawled = Crawled(site)
+    with serving(crawled.answer) as proxy:
+        log = run_scrapy(
+            *("fetches", "-a", f"start={site.start}"),
+            *("-s", f"CLOSESPIDER_PAGECOUNT={MAX_FETCHES}"),
+            *("-s", f"DEDUP_STORE_URL=sqlite:///{store}", *VARIANTS[variant]),
+            folder=folder,
+            http_proxy=proxy,  # not by metadata: a proxy there may be a secret
+            no_proxy="",
+            SCRAPY_SETTINGS_MODULE="benchmarks.fetches.settings",
         )
-    stats = {
-        name: float(value)
-        for name, value in re.findall(r"'([\w/]+)': ([\d.]+)(?=[,}]$)", done.stderr, re.MULTILINE)
-    }
-    failed = [name for name in stats if name.startswith(("fetches/failed", "spider_exceptions"))]
-    if done.returncode or not served.urls or failed or "finish_reason" not in done.stderr:
-        raise SystemExit(
-            f"{site.name}, {variant}: {failed}\n{done.stdout[-500:]}{done.stderr[-3000:]}"
-        )
-    return Crawled(
-        len(served.urls),
-        frozenset(served.contents),
-        frozenset(served.links),
-        served.saveable(),
-        served.sent,
-        time.monotonic() - began,
-        stats,
-    )
+    crawled.stats = stats_of(log)
+    failed = [
+        name for name in crawled.stats if name.startswith(("fetches/failed", "spider_exceptions"))
+    ]
+    if failed or not crawled.urls or "finish_reason" not in log:
+        raise SystemExit(f"{site.name}, {variant}: {failed}\n{log[-3000:]}")
+    return crawled

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import random
 import statistics
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 from scrapy.utils.request import fingerprint
 
+from benchmarks.fetches.site import Visit
 from shingling import Scheme, sign
 from shingling.fetching.counting import interval
 from shingling.fetching.learning import FetchedPage, UrlLearner
@@ -43,24 +45,19 @@ def signature_of(text: str) -> Signature:
 
 
 @dataclass
-class Replay:
+class Replay(Visit):
     """One crawl in memory.
 
     Args:
-        site: that is crawled.
         order: number of the order of arrival.
         mode: `none`, `skip` or `observe`.
         saved: what a former crawl has saved.
     """
 
-    site: Site
     order: int
     mode: str = "skip"
     saved: Sequence[RuleCounts] = ()
-    urls: list[str] = field(default_factory=list)
-    contents: set[str] = field(default_factory=set)
-    links: set[str] = field(default_factory=set)
-    counts: dict[str, int] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         self.learner = UrlLearner(salt=str(self.order).encode())
@@ -134,10 +131,7 @@ class Replay:
     def _fetch(self, url: str) -> tuple[str, tuple[str, ...], Shown]:
         requested: list[str] = []
         while True:
-            shown = self.site.show(url, len(self.urls))
-            self.urls.append(url)
-            if shown.content is not None:
-                self.contents.add(shown.content)
+            shown = self.fetch(url)
             if shown.location is None:
                 return url, tuple(requested), shown
             requested.append(url)
@@ -151,8 +145,8 @@ class Replay:
             self._unlearn(self.learner.note_again(again, _page(*self._fetch(again))))
         skip = self._decided.pop(requested[0] if requested else url, None)
         if skip is not None:
-            self._count("tried")
-            self._count("would_lose", bool(self.learner.note(page, skip, counts=False)))
+            self.counts["tried"] += 1
+            self.counts["would_lose"] += bool(self.learner.note(page, skip, counts=False))
         if skip is None or skip.explore:
             self._unlearn(self.learner.note(page, skip))
 
@@ -170,18 +164,10 @@ class Replay:
             else:
                 self._skipped[url] = other
 
-    def _count(self, name: str, number: int = 1) -> None:
-        self.counts[name] = self.counts.get(name, 0) + number
-
-    @property
-    def forms(self) -> int:
-        """Fetches that a crawl needs which knows all right rules, of the same URLs."""
-        return len({self.site.form(url) for url in self.urls})
-
     @property
     def estimate(self) -> tuple[float, float]:
         """Interval of the share of skipped requests that would have been lost."""
-        return interval(self.counts.get("would_lose", 0), self.counts.get("tried", 0))
+        return interval(self.counts["would_lose"], self.counts["tried"])
 
     def share_lost(self, plain: Replay) -> float:
         """Share of the skipped requests without which a page was not seen."""
@@ -210,7 +196,7 @@ def replayed(site: Site, orders: int) -> dict[str, Any]:
     The second crawl of each order begins with what the first one has saved, and has another order.
     """
     plain = Replay(site, 0, "none").run()
-    saveable = len(plain.urls) - plain.forms
+    saveable = plain.saveable
     shares: dict[str, list[float]] = {"first": [], "second": []}
     lost: dict[str, list[int]] = {"first": [], "second": []}
     missed = 0
@@ -220,9 +206,7 @@ def replayed(site: Site, orders: int) -> dict[str, Any]:
         observed = Replay(site, 2 * orders + order, "observe").run()
         for name, crawl in (("first", first), ("second", second)):
             shares[name].append((len(plain.urls) - len(crawl.urls)) / saveable)
-            gone = plain.contents - crawl.contents
-            linked = {site.show(url, 0).content for url in crawl.links} if gone else set()
-            lost[name].append(len(gone & linked))
+            lost[name].append(crawl.lost(plain)[1])
         low, high = observed.estimate
         missed += not low <= first.share_lost(plain) <= high
     return {

@@ -65,9 +65,8 @@ def news(folder: Path) -> list[Text]:
 @cache
 def guide(folder: Path) -> dict[tuple[str, str, str], Text]:
     """Pages of an installation guide, by architecture, language and file name."""
-    pages = labelled_pages(folder, "installation-guide")
     texts = {}
-    for page in pages:
+    for page in labelled_pages(folder, "installation-guide"):
         architecture, language, name = page.file.split("/", 2)
         texts[architecture, language, name] = _text_of_page(page)
     return texts
@@ -76,9 +75,8 @@ def guide(folder: Path) -> dict[tuple[str, str, str], Text]:
 @cache
 def releases(folder: Path) -> dict[tuple[str, str], Text]:
     """Pages of five releases of a manual, by release and file name."""
-    pages = labelled_pages(folder, "llvm-docs")
     texts = {}
-    for page in pages:
+    for page in labelled_pages(folder, "llvm-docs"):
         release, name = page.file.split("/", 1)
         text = _text_of_page(page, _WORDS_OF_RELEASE)
         if text.words:

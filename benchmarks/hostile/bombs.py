@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import shutil
 import time
-from dataclasses import dataclass
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, NamedTuple
 
-from benchmarks.hostile.project import Events, Project, Target, peaks_of
+from benchmarks.hostile.project import Project, number_of, watched
 from benchmarks.hostile.server import Reply, serving
 from benchmarks.hostile.spider import PAUSE
+from benchmarks.report import Target, number
 from tests.hostile.bombs import BOMBS
 from tests.support.pages import article, html
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
+
+    from benchmarks.hostile.project import Events
 
 ORDINARY = 200
 SIZE = 8_000_000  # bytes of a bomb: below what DEDUP_MAX_BYTES lets in
 _PLACES = (40, 120)  # among the ordinary pages: under a second URL, the same bytes come again
+_BOMBS = (ORDINARY, ORDINARY + 1)  # numbers, which follow those of the ordinary pages
 _WORDS = 300
 _LONGEST = 900  # seconds of a crawl
 _DIED = 9e9  # where there is no figure
@@ -54,9 +56,7 @@ TEXTS: dict[str, Callable[[int], bytes]] = {
 }
 """Texts that items bring in a field of their own."""
 
-NONE = "(none)"
-ALL: dict[str, tuple[str, Callable[[int], bytes] | None]] = {
-    NONE: ("page", None),
+ALL: dict[str, tuple[str, Callable[[int], bytes]]] = {
     **{name: ("page", make) for name, make in BOMBS.items()},
     **{f"text: {name}": ("text", make) for name, make in TEXTS.items()},
     **{f"html: {name}": ("html", BOMBS[name]) for name in ("br", "p", "marks", "attributes")},
@@ -69,37 +69,34 @@ COLUMNS = (
 )
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(NamedTuple):
     """What the ordinary pages of a crawl have noticed of a bomb.
 
     Args:
+        bomb: its name, the extractor and the workers.
         lags: milliseconds of the event loop, p50, p99 and max, since the bomb has arrived.
         wait: seconds that an ordinary page has waited at most, from its response to its end.
+        worker: MB of the largest worker.
+        crawl: MB of the process of the crawl.
+        seconds: of the crawl.
         verdicts: on the bomb, each time.
         lost: pages without an end.
     """
 
-    name: str
-    extractor: str
-    workers: str
+    bomb: tuple[str, str, str]
     lags: tuple[float, float, float]
     wait: float
     worker: float
     crawl: float
     seconds: float
-    verdicts: tuple[str, ...]
+    verdicts: list[str]
     lost: int
 
     @property
     def row(self) -> tuple[str, ...]:
         """The figures of the table."""
         figures = (*self.lags, self.wait, self.worker, self.crawl, self.seconds)
-        texts = [f"{value:.{digits}f}" for value, digits in zip(figures, _DIGITS, strict=True)]
-        return (self.name, self.extractor, self.workers, *texts, *self.verdicts)
-
-
-_DIGITS = (1, 1, 0, 2, 0, 0, 1)
+        return (*self.bomb, *map(number, figures), *self.verdicts)
 
 
 def lags_of(events: Events, since: float) -> tuple[float, float, float]:
@@ -122,105 +119,73 @@ def lags_of(events: Events, since: float) -> tuple[float, float, float]:
     return late[len(late) // 2], late[int(0.99 * len(late))], late[-1]
 
 
-class Crawls:
-    """Crawls of bombs.
-
-    Args:
-        folder: of the projects.
-        proxy: URL of the server.
-        bomb: is put where the server finds it.
-        size: of the bombs, bytes.
-    """
-
-    def __init__(self, folder: Path, size: int) -> None:
-        self._folder = folder
-        self._size = size
-        self._body = b""
-
-    def answer(self, url: str) -> Reply:
-        """Answer with the bomb, or with an ordinary page."""
-        number = int(urlsplit(url).path.rpartition("/")[2])
-        if number >= ORDINARY:
-            return Reply(self._body)
-        return Reply(html(article(number + 1, _WORDS), f"Page {number}").encode())
-
-    def run(self, proxy: str, name: str, extractor: str, workers: str) -> Result:
-        """Crawl ordinary pages with a bomb among them, twice."""
-        use, make = ALL[name]
-        self._body = b"" if make is None else make(self._size)
-        project = Project(self._folder / "crawl", proxy)
-        project.list_urls(_listed(use, bombed=make is not None))
-        began = time.monotonic()
-        crawling = project.crawl(
-            *("-s", f"DEDUP_EXTRACTOR={extractor}"),
-            *([] if workers == "auto" else ["-s", f"DEDUP_WORKERS={workers}"]),
-        )
-        with peaks_of(crawling) as peaks:
-            try:
-                crawling.wait(_LONGEST)
-            except AssertionError:
-                crawling.end()
-        seconds = time.monotonic() - began
-        events = Events.read(project.events)
-        shutil.rmtree(project.folder)
-        responses = {event["number"]: event["at"] for event in events["response"]}
-        ends = {event["number"]: event for kind in ("out", "dropped") for event in events[kind]}
-        first = min((responses[n] for n in _bombs(make) if n in responses), default=0.0)
-        asked = ORDINARY + len(_bombs(make))
-        return Result(
-            *(name, extractor, workers, lags_of(events, first)),
-            max(
-                (ends[n]["at"] - responses[n] for n in range(ORDINARY) if n in ends), default=_DIED
-            ),
-            *(peaks.worker, peaks.crawl, seconds),
-            tuple(_verdict(ends.get(number)) for number in _bombs(make)),
-            asked - len(ends),
-        )
-
-
-def _bombs(make: object) -> tuple[int, ...]:
-    """Numbers of the bombs: they follow those of the ordinary pages."""
-    return () if make is None else tuple(ORDINARY + at for at in range(len(_PLACES)))
-
-
-def _listed(use: str, *, bombed: bool) -> Iterator[tuple[int, str, str]]:
-    for number in range(ORDINARY):
-        if bombed and number in _PLACES:
-            bomb = ORDINARY + _PLACES.index(number)
-            yield bomb, f"http://bomb{bomb}.example/{bomb}", use
-        yield number, f"http://site{number % 20}.example/{number}", "page"
-
-
-def _verdict(end: dict[str, str] | None) -> str:
-    return "LOST" if end is None else " ".join(filter(None, (end["status"], end["reason"])))
-
-
 def run(
     folder: Path,
-    size: int,
-    names: Sequence[str],
-    extractors: Sequence[str],
-    workers: Sequence[str],
-    minutes: float,
+    names: Iterable[str],
+    extractors: Iterable[str],
+    workers: Iterable[str],
+    size: int = SIZE,
 ) -> Iterator[Result]:
-    """Crawl each bomb in each way, for some minutes; all ways of one before the next."""
-    end = time.monotonic() + 60 * minutes
-    crawls = Crawls(folder, size)
-    with serving(crawls.answer) as proxy:
-        for name, extractor, number in product(names, extractors, workers):
-            if time.monotonic() > end:
-                print(f"the time is over: bombs from {name!r} on were not crawled")
-                return
-            yield crawls.run(proxy, name, extractor, number)
+    """Crawl each bomb in each way; all ways of one before the next."""
+    body = b""
+
+    def answer(url: str) -> Reply:
+        page = number_of(url)
+        if page in _BOMBS:
+            return Reply(body)
+        return Reply(html(article(page + 1, _WORDS), f"Page {page}").encode())
+
+    with serving(answer) as proxy:
+        for bomb in product(names, extractors, workers):
+            use, make = ALL[bomb[0]]
+            body = make(size)
+            project = Project(folder / "crawl", proxy)
+            project.list_urls(_listed(use))
+            yield _crawled(bomb, project)
+            shutil.rmtree(project.folder)
+
+
+def _crawled(bomb: tuple[str, str, str], project: Project) -> Result:
+    """Crawl ordinary pages with a bomb among them, twice."""
+    began = time.monotonic()
+    crawling = project.crawl(*bomb[1:])
+    crawl, worker = watched(crawling, _LONGEST)
+    seconds = time.monotonic() - began
+    events = project.events()
+    responses = {event["number"]: event["at"] for event in events["response"]}
+    ends = {event["number"]: event for kind in ("out", "dropped") for event in events[kind]}
+    first = min((responses[n] for n in _BOMBS if n in responses), default=0.0)
+    waits = [ends[n]["at"] - responses[n] for n in range(ORDINARY) if n in ends]
+    verdicts = [
+        " ".join(filter(None, (ends[n]["status"], ends[n]["reason"]))) if n in ends else "LOST"
+        for n in _BOMBS
+    ]
+    return Result(
+        bomb,
+        lags=lags_of(events, first),
+        wait=max(waits, default=_DIED),
+        worker=worker,
+        crawl=crawl,
+        seconds=seconds,
+        verdicts=verdicts,
+        lost=ORDINARY + len(_BOMBS) - len(ends),
+    )
+
+
+def _listed(use: str) -> Iterator[tuple[int, str, str]]:
+    for page in range(ORDINARY):
+        if page in _PLACES:
+            bomb = _BOMBS[_PLACES.index(page)]
+            yield bomb, f"http://bomb{bomb}.example/{bomb}", use
+        yield page, f"http://site{page % 20}.example/{page}", "page"
 
 
 def targets(results: Sequence[Result], worker_megabytes: float) -> list[Target]:
     """Return the figures that must be met, of the worst crawl with a bomb."""
-    bombed = [result for result in results if ALL[result.name][1] is not None] or results
     return [
-        Target("event loop, p99 ms", max(one.lags[1] for one in bombed), 50),
-        Target("event loop, max ms", max(one.lags[2] for one in bombed), 1000),
-        Target("longest wait of an ordinary page, s", max(one.wait for one in bombed), 5),
-        Target("largest worker, MB", max(one.worker for one in bombed), worker_megabytes),
+        Target("event loop, p99 ms", max(one.lags[1] for one in results), 50),
+        Target("event loop, max ms", max(one.lags[2] for one in results), 1000),
+        Target("longest wait of an ordinary page, s", max(one.wait for one in results), 5),
+        Target("largest worker, MB", max(one.worker for one in results), worker_megabytes),
         Target("pages without an end", sum(one.lost for one in results), 0),
     ]

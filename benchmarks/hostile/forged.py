@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmarks.hostile.project import Target
+from benchmarks.report import Target
 from shingling import Page, Rules, Store, sign
 from shingling.bulk import Options, deduplicate
 from shingling.sketch.minhash import AFFINE
@@ -29,7 +29,7 @@ _RATIO = 3  # of the time of an ordinary page
 _TWINS = 200
 
 
-def twins_dropped(folder: Path) -> list[Target]:
+def twins_dropped(folder: Path) -> Iterator[Target]:
     """Count pages that are dropped for others with which they share hashes, and no word."""
     texts = [text(words(number, 120)) for number in range(_TWINS)]
     forged = [twins(one) for one in texts]
@@ -39,16 +39,9 @@ def twins_dropped(folder: Path) -> list[Target]:
     rows = [{"id": str(at), "text": one} for at, one in enumerate([*texts, *forged])]
     file = write_lines(folder / "twins.jsonl", rows)
     summary = deduplicate([str(file)], folder / "out", Options(workers=0))
-    return [
-        Target(
-            f"of {_TWINS} pages of twin words, dropped by the store", sum(map(_is_lost, found)), 0
-        ),
-        Target("the same in files: removed by bulk", summary.exact + summary.near, 0),
-    ]
-
-
-def _is_lost(verdict: object) -> bool:
-    return getattr(verdict, "original", None) is not None
+    lost = sum(verdict.original is not None for verdict in found)
+    yield Target(f"of {_TWINS} pages of twin words, dropped by the store", lost, 0)
+    yield Target("the same in files: removed by bulk", summary.exact + summary.near, 0)
 
 
 def fixing_words() -> list[str]:
@@ -73,11 +66,12 @@ def _before_fmix64(value: int) -> int:
     return value ^ value >> 33
 
 
-def flood(folder: Path, pages: int) -> Iterator[tuple[int, float, float]]:
-    """Fill a store with pages that share all minima; yield CPU ms of one, and of an ordinary page.
+def flooded(folder: Path, pages: int) -> Iterator[Target]:
+    """Compare a page that shares all minima with those of a store, and an ordinary page.
 
-    Yields:
-        How many such pages are stored, and both figures.
+    Args:
+        folder: of the store.
+        pages: so many are stored in the end; the time is also taken at some smaller numbers.
     """
     fixed = fixing_words()
 
@@ -100,15 +94,10 @@ def flood(folder: Path, pages: int) -> Iterator[tuple[int, float, float]]:
             if any(start < one <= start + _BATCH for one in milestones):
                 now = start + _BATCH
                 own = _took(store, forged, 20_000_000 + now * 100)
-                yield now, own, _took(store, ordinary, 30_000_000 + now * 100)
-
-
-def flooded(folder: Path, pages: int) -> Iterator[Target]:
-    """Compare a page of a flood with an ordinary one, at several sizes of the store."""
-    for stored, own, ordinary in flood(folder, pages):
-        shown = f"{own:.2f} ms, an ordinary one of its length {ordinary:.2f}"
-        name = f"a page of 420 words that fix all minima, beside {stored:,} of them: {shown}; times"
-        yield Target(name, own / ordinary, _RATIO)
+                usual = _took(store, ordinary, 30_000_000 + now * 100)
+                shown = f"{own:.2f} ms, an ordinary one of its length {usual:.2f}"
+                name = f"a page of 420 words that fix all minima, beside {now:,} of them: {shown}"
+                yield Target(f"{name}; times", own / usual, _RATIO)
 
 
 def _page(number: int, chosen: list[str]) -> Page:

@@ -16,7 +16,8 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from benchmarks.hostile.project import ROOT, Target
+from benchmarks.processes import ROOT
+from benchmarks.report import Target
 from shingling import Page, Rules, Store
 from shingling.admin.records import Header
 from shingling.admin.transfer import export, is_empty, restore

@@ -9,31 +9,33 @@ their originals by the one and not by the other: `scrapy dedup compare A B --exp
 
 from __future__ import annotations
 
+import math
 import re
 import zlib
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urljoin
 
 from w3lib.encoding import http_content_type_encoding
 
-from benchmarks.hostile.project import Events, Project, Target
+from benchmarks.hostile.project import Project, number_of
 from benchmarks.hostile.server import Reply, serving
 from benchmarks.hostile.soundness import StoredTexts, faults_of
+from benchmarks.processes import stats_of
+from benchmarks.report import Target
 from shingling import Scheme, canonical_words
 from shingling.extraction.extractors import BUILT_IN
 from shingling.extraction.pages import Fetched, PageExtractor
-from shingling.rules.defaults import DEFAULT_THRESHOLD
+from shingling.rules import DEFAULT_THRESHOLD
 from shingling.store import safe_url
-from tests.support.crawls import stats
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from benchmarks.hostile.mutations import Mutator
+    from benchmarks.hostile.project import Events
 
 _SLACK = 0.05  # our words and lines are not exactly those of the plugin
 _SHOWN = 10  # of what is wrong
@@ -53,74 +55,79 @@ _LINE = re.compile(
 )
 
 
-@dataclass
-class Result:
-    """What came of a crawl."""
+COLUMNS = (
+    *("crawl", "pages", "out", "dropped", "refused", "errors", "explained", "unlike", "wrong"),
+    "s",
+)
+_ENDS = ("out", "dropped", "failed")
 
-    name: str
-    pages: int
-    seconds: float = 0
-    out: int = 0
-    dropped: int = 0
-    refused: int = 0
-    errors: int = 0
-    wrong: list[str] = field(default_factory=list)
-    unlike: list[str] = field(default_factory=list)
-    statuses: Counter[str] = field(default_factory=Counter)
-    explained: Counter[str] = field(default_factory=Counter)
+
+class Result:
+    """A crawl of mutated pages, and what came of it.
+
+    Args:
+        mutator: makes the pages.
+        pages: so many.
+        way: extractor, workers and action of the crawl.
+    """
+
+    def __init__(self, mutator: Mutator, pages: int, way: Sequence[str]) -> None:
+        self.name = " ".join(way)
+        self.pages = pages
+        self.counts: Counter[str] = Counter()  # of the ends of pages
+        self.wrong: list[str] = []
+        self.unlike: list[str] = []
+        self.statuses: Counter[str] = Counter()
+        self.explained: Counter[str] = Counter()
+        self._seconds = math.nan
+        self._mutator = mutator
+        self._way = way
+        self._extractor = PageExtractor(Scheme(), BUILT_IN[way[0]])
+
+    @property
+    def errors(self) -> int:
+        """How much of what is wrong is an error."""
+        return sum("error" in one for one in self.wrong)
 
     @property
     def row(self) -> tuple[object, ...]:
         """The figures of the table."""
         return (
-            *(self.name, self.pages, self.out, self.dropped, self.refused, self.errors),
-            *(self.explained.total(), len(self.unlike), len(self.wrong), f"{self.seconds:.0f}"),
+            *(self.name, self.pages, *(self.counts[name] for name in _ENDS), self.errors),
+            *(self.explained.total(), len(self.unlike), len(self.wrong), f"{self._seconds:.0f}"),
         )
 
+    def crawl(self, project: Project) -> None:
+        """Crawl all pages, and check what comes of it."""
+        pages = range(self.pages)
+        project.list_urls((n, self._mutator.url(n), self._mutator.make(n).use) for n in pages)
+        crawling = project.crawl(*self._way)
+        status = crawling.wait(60 + self.pages)
+        log, events = crawling.log, project.events()
+        self._seconds = stats_of(log).get("elapsed_time_seconds", math.nan)
+        self.counts.update({name: len(events[name]) for name in _ENDS})
+        for event in (*events["out"], *events["dropped"]):
+            self.statuses[" ".join(filter(None, (event["status"], event["reason"])))] += 1
+        self.wrong += [f"exit status {status}"] if status else []
+        self._check_ends(events)
+        self._check_log(log)
+        self._check_drops(events, StoredTexts(project.store))
+        self.wrong += faults_of(project.store)
 
-COLUMNS = (
-    "crawl",
-    "pages",
-    "out",
-    "dropped",
-    "refused",
-    "errors",
-    "explained",
-    "unlike",
-    "wrong",
-    "s",
-)
-
-
-class Checks:
-    """Checks of what a crawl of mutated pages has left.
-
-    Args:
-        mutator: that made the pages.
-        project: that crawled them.
-        extractor: name of the extractor.
-    """
-
-    def __init__(self, mutator: Mutator, project: Project, extractor: str) -> None:
-        self._mutator = mutator
-        self._project = project
-        self._extractor = PageExtractor(Scheme(), BUILT_IN[extractor])
-
-    def ends(self, events: Events, pages: int) -> list[str]:
-        """List pages that have not ended exactly once, or that Scrapy should not have refused."""
-        ends = Counter(event["number"] for kind in _ENDS for event in events[kind])
-        wrong = [f"page {n} ended {ends[n]} times" for n in range(pages) if ends[n] != 1]
+    def _check_ends(self, events: Events) -> None:
+        """Note pages that have not ended exactly once, or that Scrapy should not have refused."""
+        ends = Counter(event["number"] for name in _ENDS for event in events[name])
+        self.wrong += [f"page {n} ended {ends[n]} times" for n in range(self.pages) if ends[n] != 1]
         for event in events["failed"]:
             if not (made := self._mutator.make(event["number"])).may_fail:
-                wrong += [f"page {event['number']} ({made.names}): {event['error']}"]
+                self.wrong.append(f"page {event['number']} ({made.names}): {event['error']}")
         for event in (*events["out"], *events["dropped"]):
             if event["status"] is None or event["reason"] == "error":
-                wrong.append(f"page {event['number']}: verdict {event}")
-        wrong += [f"page {event['number']}: {event['error']}" for event in events["error"]]
-        return wrong
+                self.wrong.append(f"page {event['number']}: verdict {event}")
+        self.wrong += [f"page {event['number']}: {event['error']}" for event in events["error"]]
 
-    def drops(self, events: Events) -> list[str]:
-        """List drops of pages that are not like their originals."""
+    def _check_drops(self, events: Events, stored: StoredTexts) -> None:
+        """Note drops of pages that are not like their originals."""
         bodies = {event["number"]: event["url"] for event in events["response"]}
         named = defaultdict(set)  # answers by the URLs that their items may be stored under
         # A duplicate stands for its group when the page of its original changes.
@@ -128,8 +135,6 @@ class Checks:
             answered = bodies[event["number"]]
             for url in (answered, event["url"], _joined(answered, event["url"])):
                 named[url].add(answered)
-        stored = StoredTexts(self._project.store)
-        wrong = []
         for event in events["dropped"]:
             own, is_exact = bodies[event["number"]], event["status"] == "exact"
             page, url = (self._text(own), own), event["original"]
@@ -141,37 +146,30 @@ class Checks:
             measured = [stored.resemblance(page, one) for one in originals]
             if max(measured) < DEFAULT_THRESHOLD - _SLACK:
                 shown = ", ".join(f"{one:.2f}" for one in measured)
-                wrong.append(
-                    f"page {event['number']} is {shown} like its original: {event}"[:_MAX_LINE]
-                )
-        return wrong
+                line = f"page {event['number']} is {shown} like its original: {event}"
+                self.unlike.append(line[:_MAX_LINE])
 
     @cache  # noqa: B019 (as long as the benchmark)
     def _text(self, url: str) -> str:
         """Extract the main text of what was answered under a URL."""
-        made = self._mutator.make(int(urlsplit(url).path.rpartition("/")[2]))
-        header = dict(made.reply.headers).get("Content-Type", "")
-        encoding = http_content_type_encoding(header)
+        made = self._mutator.make(number_of(url))
         if made.use == "html":
             fetched = Fetched(made.body.decode("utf-8", "replace"), is_html=True, url=url)
         else:
+            header = dict(made.reply.headers).get("Content-Type", "")
+            encoding = http_content_type_encoding(header)
             fetched = Fetched(_received(made.reply), is_html=True, url=url, encoding=encoding)
         return self._extractor.extract(fetched).text or ""
 
-    def log(self, log: str, result: Result) -> list[str]:
-        """List what is in a log that nothing explains; count what is explained."""
-        wrong = ["a traceback is in the log"] if "Traceback" in log else []
+    def _check_log(self, log: str) -> None:
+        """Note what is in a log that nothing explains; count what is explained."""
+        if "Traceback" in log:
+            self.wrong.append("a traceback is in the log")
         for line in _LINE.finditer(log):
-            for why, pattern in EXPLAINED.items():
-                if re.search(pattern, line[0], re.I):
-                    result.explained[why] += 1
-                    break
-            else:
-                wrong.append(line[0][:_MAX_LINE])
-        return wrong
-
-
-_ENDS = ("out", "dropped", "failed")
+            found = [why for why, text in EXPLAINED.items() if re.search(text, line[0], re.I)]
+            self.explained.update(found[:1])
+            if not found:
+                self.wrong.append(line[0][:_MAX_LINE])
 
 
 def _joined(page: str, url: str) -> str:
@@ -194,42 +192,20 @@ def _received(reply: Reply) -> bytes:
         return b""
 
 
-def run(
-    folder: Path, mutator: Mutator, pages: int, variants: Sequence[Sequence[str]]
-) -> list[Result]:
-    """Crawl all pages once for each variant: extractor, workers, action."""
+def run(folder: Path, mutator: Mutator, pages: int, ways: Iterable[Sequence[str]]) -> list[Result]:
+    """Crawl all pages once in each way: extractor, workers, action."""
 
     def answer(url: str) -> Reply:
         try:
-            return mutator.make(int(urlsplit(url).path.rpartition("/")[2])).reply
+            return mutator.make(number_of(url)).reply
         except ValueError:
             return Reply(b"", status=404)
 
     results = []
     with serving(answer) as proxy:
-        for extractor, workers, action in variants:
-            name = f"{extractor} {workers} {action}"
-            project = Project(folder / name.replace(" ", "-"), proxy)
-            project.list_urls((n, mutator.url(n), mutator.make(n).use) for n in range(pages))
-            crawling = project.crawl(
-                *("-s", f"DEDUP_EXTRACTOR={extractor}", "-s", f"DEDUP_ACTION={action}"),
-                *([] if workers == "auto" else ["-s", f"DEDUP_WORKERS={workers}"]),
-            )
-            status = crawling.wait(60 + pages)
-            log, events = crawling.log, Events.read(project.events)
-            result = Result(name, pages)
-            result.seconds = float(stats(log).get("elapsed_time_seconds", "nan"))
-            result.out, result.dropped = len(events["out"]), len(events["dropped"])
-            result.refused = len(events["failed"])
-            for event in (*events["out"], *events["dropped"]):
-                result.statuses[" ".join(filter(None, (event["status"], event["reason"])))] += 1
-            checks = Checks(mutator, project, extractor)
-            result.wrong += [f"exit status {status}"] if status else []
-            result.wrong += checks.ends(events, pages)
-            result.wrong += checks.log(log, result)
-            result.errors = sum("error" in one for one in result.wrong)
-            result.unlike = checks.drops(events)
-            result.wrong += faults_of(project.store)
+        for way in ways:
+            result = Result(mutator, pages, way)
+            result.crawl(Project(folder / "-".join(way), proxy))
             results.append(result)
     return results
 
@@ -248,8 +224,8 @@ def shown(results: Sequence[Result]) -> list[str]:
 
 def targets(results: Sequence[Result]) -> list[Target]:
     """Return the figures that must be met."""
-    lost = sum(abs(one.pages - one.out - one.dropped - one.refused) for one in results)
-    dropped = max(sum(one.dropped for one in results), 1)
+    lost = sum(abs(one.pages - one.counts.total()) for one in results)
+    dropped = max(sum(one.counts["dropped"] for one in results), 1)
     unlike = sum(len(one.unlike) for one in results)
     return [
         Target("mutated pages whose item was lost", lost, 0),

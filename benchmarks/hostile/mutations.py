@@ -218,25 +218,25 @@ class Mutator:
     def _sent(self, made: Made, number: int, chance: Random) -> Made:
         """Send some of the pages with odd headers, redirects or a broken coding."""
         reply, html_type = made.reply, ("Content-Type", "text/html")
+
+        def with_headers(*headers: tuple[str, str]) -> Made:
+            return replace(made, reply=replace(reply, headers=headers))
+
         kind = chance.randrange(40)
-        headers: tuple[tuple[str, str], ...]
         if kind < 4:
             charset = chance.choice((*_CHARSETS, "none\xff", '"utf-8', "a" * 5000))
-            headers = (("Content-Type", f"text/html; charset={charset}"),)
-            return replace(made, reply=replace(reply, headers=headers))
+            return with_headers(("Content-Type", f"text/html; charset={charset}"))
         if kind == 4:
-            types = (("Content-Type", chance.choice(_KINDS)),)
-            return replace(made, reply=replace(reply, headers=types))
+            return with_headers(("Content-Type", chance.choice(_KINDS)))
         if kind == 5:
-            return replace(made, reply=replace(reply, headers=()))
-        if kind == 6:
-            headers = (html_type, ("Content-Encoding", "gzip"))
-            return replace(made, reply=Reply(gzip.compress(made.body, 1, mtime=0), headers))
-        if kind == 7:
-            packed = gzip.compress(made.body, 1, mtime=0)
-            cut = packed[: chance.randrange(len(packed))]
-            headers = (html_type, ("Content-Encoding", chance.choice(("gzip", "gzip", "deflate"))))
-            return replace(made, names=("gzip cut",), reply=Reply(cut, headers), may_fail=True)
+            return with_headers()
+        if kind in (6, 7):
+            packed, coding = gzip.compress(made.body, 1, mtime=0), "gzip"
+            if kind == 7:
+                packed = packed[: chance.randrange(len(packed))]
+                coding = chance.choice(("gzip", "gzip", "deflate"))
+                made = replace(made, names=("gzip cut",), may_fail=True)
+            return replace(made, reply=Reply(packed, (html_type, ("Content-Encoding", coding))))
         if kind in (8, 9, 10):
             url = html.escape(chance.choice((*_HOSTILE_URLS, self.url(number // 2))))
             link = f'<link rel="canonical" href="{url}">'.encode()
@@ -246,8 +246,8 @@ class Mutator:
         if kind == 11:
             url = chance.choice((*_HOSTILE_URLS, *[self.url(max(number - 1, 0))] * 10))
             url = "".join(one for one in url if one not in "\r\n").encode().decode("latin-1")
-            headers = (("Location", url),)
-            reply = Reply(b"", headers, status=chance.choice((301, 302, 303, 307, 308)))
+            status = chance.choice((301, 302, 303, 307, 308))
+            reply = Reply(b"", (("Location", url),), status)
             return replace(made, names=("redirect",), reply=reply, may_fail=True)
         if kind == 12:
             missing = replace(reply, missing=chance.randrange(1, 1000))

@@ -4,68 +4,38 @@ from __future__ import annotations
 
 import json
 import os
-import threading
+import time
 from collections import defaultdict
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import urlsplit
 
 import psutil
 
+from benchmarks.processes import ROOT
 from tests.support.crawls import Crawling
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Self
+    from collections.abc import Iterable
 
-ROOT = Path(__file__).parent.parent.parent
 _SETTINGS = """
 BOT_NAME = "attacked"
 SPIDER_MODULES = ["benchmarks.hostile.spider"]
 ADDONS = {"shingling.Addon": 500}
-EXTENSIONS = {"benchmarks.hostile.spider.Watch": 0}
 TELNETCONSOLE_ENABLED = False
 REMOTE_CONTROL_ENABLED = False
 """
 _LOOK_SECONDS = 0.1  # between two looks at the memory of processes
 
 
-class Target(NamedTuple):
-    """A figure beside what it is to be."""
-
-    name: str
-    measured: float
-    limit: float
-
-    @property
-    def met(self) -> bool:
-        """Whether it is what it is to be."""
-        return self.measured <= self.limit
-
-    def __str__(self) -> str:
-        met = "met" if self.met else "MISSED"
-        return f"{met:7}{self.name}: {self.measured:,.2f} (target <= {self.limit:g})"
+Events: TypeAlias = "defaultdict[str, list[dict[str, Any]]]"
+"""What the spider of a crawl has noted, by what it is."""
 
 
-@dataclass
-class Events:
-    """What the watch of a crawl has written, by what it is."""
-
-    by_kind: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
-
-    @classmethod
-    def read(cls, file: Path) -> Self:
-        """Read a file; a killed crawl may have left half a line at its end."""
-        events = cls()
-        for line in file.read_bytes().splitlines(True) if file.exists() else []:
-            if line.endswith(b"\n"):
-                event = json.loads(line)
-                events.by_kind[event["what"]].append(event)
-        return events
-
-    def __getitem__(self, kind: str) -> list[dict[str, Any]]:
-        return self.by_kind[kind]
+def number_of(url: str) -> int:
+    """Return the number of a page, which its path ends with."""
+    return int(urlsplit(url).path.rpartition("/")[2])
 
 
 class Project:
@@ -78,18 +48,12 @@ class Project:
 
     def __init__(self, folder: Path, proxy: str) -> None:
         self.folder = folder
-        self.events = folder / "events.jsonl"
+        self._events = folder / "events.jsonl"
         self.store = folder / "dedup.db"
         self._proxy = proxy
         folder.mkdir(parents=True, exist_ok=True)
-        self.forget()
         (folder / "scrapy.cfg").write_text("[settings]\ndefault = attacked\n", "utf-8")
         (folder / "attacked.py").write_text(_SETTINGS, "utf-8")
-
-    def forget(self) -> None:
-        """Delete the store, if there is one."""
-        for file in self.folder.glob("dedup.db*"):
-            file.unlink()
 
     def list_urls(self, pages: Iterable[tuple[int, str, str]]) -> None:
         """Write the list that the spider crawls: number, URL and use of each page."""
@@ -97,13 +61,13 @@ class Project:
             for page in pages:
                 file.write(json.dumps(page) + "\n")
 
-    def crawl(self, *arguments: str) -> Crawling:
+    def crawl(self, extractor: str, workers: str, action: str = "drop") -> Crawling:
         """Start a crawl of the list."""
-        self.events.unlink(missing_ok=True)
         return Crawling(
             self.folder,
-            *("-a", "urls=urls.jsonl", "-s", f"WATCH_FILE={self.events}", "-L", "INFO"),
-            *arguments,
+            *("-a", "urls=urls.jsonl", "-a", f"events={self._events}", "-L", "INFO"),
+            *("-s", f"DEDUP_EXTRACTOR={extractor}", "-s", f"DEDUP_ACTION={action}"),
+            *([] if workers == "auto" else ["-s", f"DEDUP_WORKERS={workers}"]),
             command=("-m", "scrapy", "crawl", "list"),
             environment={
                 "PYTHONPATH": os.pathsep.join([str(ROOT), str(self.folder)]),
@@ -113,37 +77,28 @@ class Project:
             forked=False,
         )
 
+    def events(self) -> Events:
+        """Read what the spider has noted; a killed crawl may have left half a line at its end."""
+        events: Events = defaultdict(list)
+        for line in self._events.read_bytes().splitlines(True) if self._events.exists() else []:
+            if line.endswith(b"\n"):
+                event = json.loads(line)
+                events[event["what"]].append(event)
+        return events
 
-@dataclass
-class Peaks:
-    """MB that processes have taken at most."""
 
-    crawl: float = 0
-    worker: float = 0
-
-
-@contextmanager
-def peaks_of(crawling: Crawling) -> Iterator[Peaks]:
-    """Watch the memory of a crawl's process and of the largest of its workers."""
-    peaks, done = Peaks(), threading.Event()
-    crawl = psutil.Process(crawling.process.pid)
-
-    def look() -> None:
-        while not done.wait(_LOOK_SECONDS):
-            try:
-                peaks.crawl = max(peaks.crawl, _peak(crawl.pid))
-                children = crawl.children(recursive=True)
-            except psutil.NoSuchProcess:
-                return
-            peaks.worker = max([peaks.worker, *(_peak(child.pid) for child in children)])
-
-    thread = threading.Thread(target=look)
-    thread.start()
-    try:
-        yield peaks
-    finally:
-        done.set()
-        thread.join()
+def watched(crawling: Crawling, seconds: float) -> tuple[float, float]:
+    """Wait for the end of a crawl, or end it; MB that its process and a worker took at most."""
+    crawl = worker = 0.0
+    process, end = psutil.Process(crawling.process.pid), time.monotonic() + seconds
+    while crawling.process.poll() is None and time.monotonic() < end:
+        with suppress(psutil.NoSuchProcess):
+            crawl = max(crawl, _peak(process.pid))
+            children = process.children(recursive=True)
+            worker = max([worker, *(_peak(child.pid) for child in children)])
+        time.sleep(_LOOK_SECONDS)
+    crawling.end()
+    return crawl, worker
 
 
 def _peak(number: int) -> float:

@@ -60,26 +60,24 @@ async def _serve(
 def serving(answer: Answer) -> Iterator[str]:
     """Serve what a function answers to URLs, on a thread of its own; yields the proxy's URL."""
     loop = asyncio.new_event_loop()
+    starting = asyncio.start_server(
+        lambda reader, writer: _serve(answer, reader, writer), "127.0.0.1", 0, limit=1 << 20
+    )
+    server = loop.run_until_complete(starting)
     thread = Thread(target=loop.run_forever, daemon=True)
     thread.start()
 
-    async def start() -> asyncio.Server:
-        return await asyncio.start_server(
-            lambda reader, writer: _serve(answer, reader, writer), "127.0.0.1", 0, limit=1 << 20
-        )
-
-    async def stop(server: asyncio.Server) -> None:
+    async def stop() -> None:
         server.close()
         tasks = asyncio.all_tasks() - {asyncio.current_task()}
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    server = asyncio.run_coroutine_threadsafe(start(), loop).result()
     try:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     finally:
-        asyncio.run_coroutine_threadsafe(stop(server), loop).result()
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
+        loop.run_until_complete(stop())
         loop.close()

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 import unicodedata
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, TypeAlias
 
-from benchmarks.hostile.project import ROOT
+from benchmarks.processes import ROOT
 from shingling.text import unpack
+from tests.support.crawls import run_scrapy
 from tests.support.invariants import verify
 from tests.support.stores import rows_of
 
@@ -35,14 +33,7 @@ def faults_of(store: Path) -> list[str]:
         verify(store)
     except AssertionError as error:
         found.append(f"the store is not sound: {error or 'see tests/support/invariants.py'}")
-    done = subprocess.run(
-        [sys.executable, "-m", "scrapy", "dedup", "check"],
-        cwd=store.parent,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_scrapy(store.parent, "dedup", "check", PYTHONPATH=str(ROOT))
     if done.returncode:
         found.append(f"scrapy dedup check: {done.stdout[-1000:]}{done.stderr[-1000:]}")
     return found

@@ -1,7 +1,7 @@
-"""The spider of these crawls, one item a page of a list, and an extension that notes what happens.
+"""The spider of these crawls, one item a page of a list, which notes what happens.
 
-Each line of the file `WATCH_FILE` is a JSON object with `what` and `at`, the seconds of the
-machine's monotonic clock, which other processes can compare. Nothing is kept in memory.
+Each line of its file of events is a JSON object with `what` and `at`, the seconds of the machine's
+monotonic clock, which other processes can compare. Nothing is kept in memory.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
 
+PAUSE = 0.005  # seconds between two looks at the event loop
+_LAGS_AT_ONCE = 200
 _CANONICAL = re.compile(rb'<link rel="canonical" href="([^"]*)"')
+_SHOWN = ("status", "reason", "original")  # of a verdict
 
 
 @dataclass
@@ -45,17 +48,39 @@ class PageItem:
 class ListSpider(scrapy.Spider):
     """Crawls the URLs of a file, in their order.
 
+    Events are `response`, `out` (an item came out of all pipelines), `dropped`, `error`, `failed`
+    (there is no response), and `lags` (milliseconds for which the event loop did not come to what
+    was due).
+
     Args:
         urls: file of JSON lines: number, URL and use of a page. The use is `page`; `canonical`,
             where the item has the URL that the page declares; `text` or `html`, where the body
             is that field of the item.
+        events: file of the events.
     """
 
     name = "list"
 
-    def __init__(self, urls: str, **kwargs: Any) -> None:
+    def __init__(self, urls: str, events: str, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._urls = Path(urls)
+        self._events = os.open(events, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        self._task: asyncio.Task[None] | None = None
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+        """Make the spider of a crawl, and have it told of what happens."""
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        for signal, method in (
+            (signals.spider_opened, spider._opened),
+            (signals.response_received, spider._response),
+            (signals.item_scraped, spider._out),
+            (signals.item_dropped, spider._dropped),
+            (signals.item_error, spider._error),
+            (signals.spider_closed, spider._closed),
+        ):
+            crawler.signals.connect(method, signal)
+        return spider
 
     async def start(self) -> AsyncIterator[scrapy.Request]:
         """Yield a request for each URL, no faster than they are crawled."""
@@ -84,75 +109,34 @@ class ListSpider(scrapy.Spider):
     def failed(self, failure: Failure) -> None:
         """Note that there is no response to a request."""
         request = failure.request  # type: ignore[attr-defined]  # Scrapy puts it there
-        self.crawler.signals.send_catch_log(
-            "benchmark_failed",
-            number=request.cb_kwargs["number"],
-            error=type(failure.value).__name__,
-        )
+        error = type(failure.value).__name__
+        self._note("failed", number=request.cb_kwargs["number"], error=error)
 
-
-PAUSE = 0.005  # seconds between two looks at the event loop
-_LAGS_AT_ONCE = 200
-
-
-class Watch:
-    """Writes events.
-
-    `response`, `out` (an item came out of all pipelines), `dropped`, `failed`, and `lags`
-    (milliseconds for which the event loop did not come to what was due).
-    """
-
-    def __init__(self, crawler: Crawler) -> None:
-        self._file = os.open(
-            crawler.settings["WATCH_FILE"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644
-        )
-        self._task: asyncio.Task[None] | None = None
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        """Make the watch of a crawl."""
-        watch = cls(crawler)
-        for signal, method in (
-            (signals.spider_opened, watch._opened),
-            (signals.response_received, watch._response),
-            (signals.item_scraped, watch._out),
-            (signals.item_dropped, watch._dropped),
-            (signals.item_error, watch._error),
-            ("benchmark_failed", watch._failed),
-            (signals.spider_closed, watch._closed),
-        ):
-            crawler.signals.connect(method, signal)
-        return watch
-
-    def _write(self, what: str, **values: Any) -> None:
+    def _note(self, what: str, **values: Any) -> None:
         # At once, so that a killed crawl has written all that it has done.
         line = json.dumps({"what": what, "at": time.monotonic(), **values}) + "\n"
-        os.write(self._file, line.encode())
+        os.write(self._events, line.encode())
 
     def _opened(self) -> None:
-        self._write("opened", pid=os.getpid())
         self._task = asyncio.ensure_future(self._look())
 
     def _response(self, response: Response, request: Request) -> None:
-        self._write("response", number=request.cb_kwargs["number"], url=response.url)
+        self._note("response", number=request.cb_kwargs["number"], url=response.url)
 
     def _out(self, item: Any) -> None:
         verdict = item.dedup or {}
-        named = {name: verdict.get(name) for name in ("status", "reason", "original")}
-        self._write("out", number=item.number, url=item.url, **named)
+        shown = {name: verdict.get(name) for name in _SHOWN}
+        self._note("out", number=item.number, url=item.url, **shown)
 
     def _dropped(self, item: Any, exception: Exception) -> None:
-        named = {"reason": type(exception).__name__}
+        shown = {"reason": type(exception).__name__}
         if isinstance(exception, DuplicatePage):
             verdict = exception.verdict.as_dict()
-            named = {name: verdict[name] for name in ("status", "reason", "original")}
-        self._write("dropped", number=item.number, url=item.url, **named)
+            shown = {name: verdict[name] for name in _SHOWN}
+        self._note("dropped", number=item.number, url=item.url, **shown)
 
     def _error(self, item: Any, failure: Any) -> None:
-        self._write("error", number=item.number, error=str(failure.value)[:300])
-
-    def _failed(self, number: int, error: str) -> None:
-        self._write("failed", number=number, error=error)
+        self._note("error", number=item.number, error=str(failure.value)[:300])
 
     async def _look(self) -> None:
         lags: list[float] = []
@@ -162,13 +146,12 @@ class Watch:
                 await asyncio.sleep(PAUSE)
                 lags.append(round(1000 * (time.perf_counter() - due), 2))
                 if len(lags) >= _LAGS_AT_ONCE or lags[-1] > 10:
-                    self._write("lags", ms=lags)
+                    self._note("lags", ms=lags)
                     lags = []
         finally:  # the end of the crawl
-            self._write("lags", ms=lags)
+            self._note("lags", ms=lags)
 
-    async def _closed(self, reason: str) -> None:
+    async def _closed(self) -> None:
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
-        self._write("closed", reason=reason)

@@ -9,6 +9,7 @@ and so do templates of sites: nothing that is shown reads them.
 from __future__ import annotations
 
 import zlib
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +57,7 @@ def fill(url: str, number: int) -> None:
     with Session.open(url) as session:
         database = session.database
         random = np.random.default_rng(7)
-        originals = _Originals()
+        originals: dict[int, Page] = {}  # by their ids
         reviewed: list[dict[str, Any]] = []
         for start in range(0, number, PAGES_AT_ONCE):
             rows = [*_rows(random, originals, start, min(start + PAGES_AT_ONCE, number), number)]
@@ -74,20 +75,10 @@ def fill(url: str, number: int) -> None:
         store.admin.vacuum()
 
 
-class _Originals:
-    """Originals so far, to be copied: URLs and minima of them by their ids."""
-
-    def __init__(self) -> None:
-        self.ids: list[int] = []
-        self.url: dict[int, str] = {}
-        self.minima: list[np.ndarray[Any, np.dtype[np.uint32]]] = []
-        self.signature: list[tuple[int, bytes, int]] = []  # SimHash, hash of the text, words
-
-
 def _rows(
-    random: np.random.Generator, originals: _Originals, start: int, end: int, number: int
+    random: np.random.Generator, originals: dict[int, Page], start: int, end: int, number: int
 ) -> Iterator[Row]:
-    count = end - start
+    count, ids = end - start, [*originals]
     is_duplicate = random.random(count) < _DUPLICATES
     # Most copy any original; the others one of the few that thousands copy.
     popular = random.random(count) < 0.3
@@ -101,41 +92,39 @@ def _rows(
     for at in range(count):
         page_id = start + at + 1
         run = page_id * RUNS // (number + 1)
-        own, simhash = minima[at], int(rest[at, 0])
-        text_hash, words = rest[at, 1:3].tobytes(), 300 + int(rest[at, 3]) % 1200
+        words = 300 + int(rest[at, 3]) % 1200
+        text_hash = rest[at, 1:3].tobytes()
+        signature = Signature(minima[at], int(rest[at, 0]), text_hash, words, SCHEME.id)
         status, original, resemblance = "new", None, None
-        if is_duplicate[at] and len(originals.ids) > 100:
-            known = len(originals.ids)
-            copied = int(skewed[at] * 2000) % known if popular[at] else int(places[at] * known)
-            original = originals.ids[copied]
+        if is_duplicate[at] and len(ids) > 100:
+            original = ids[
+                int(skewed[at] * 2000) % len(ids) if popular[at] else int(places[at] * len(ids))
+            ]
+            copied = originals[original].signature
+            assert copied is not None
             status, resemblance = "near", float(resemblances[at])
-            own = own.copy()
             same = round(resemblance * FUNCTIONS)
-            own[:same] = originals.minima[copied][:same]
+            shared = np.concatenate((copied.minima[:same], minima[at, same:]))
+            signature = replace(signature, minima=shared)
             if kinds[at] < _EXACT:
-                own = originals.minima[copied]
-                simhash, text_hash, words = originals.signature[copied]
-                status, resemblance = "exact", 1.0
+                signature, status, resemblance = copied, "exact", 1.0
         elif kinds[at] < _SKIPPED:
-            status, words = "skipped", 5
+            status, signature = "skipped", replace(signature, words=5)
         title = " ".join(_WORDS[int(place)] for place in rest[at].view(np.uint8)[:6] % len(_WORDS))
         page = Page(
             f"https://site{sites[at]}.example/articles/{page_id}/words-of-a-title.html",
-            signature=Signature(own, simhash, text_hash, words, SCHEME.id),
+            signature=signature,
             title=f"{title.capitalize()} {page_id}",
             language="en",
             fetched=_FIRST_SECOND + page_id * RUNS * _SECONDS_PER_RUN // number,
         )
-        assert page.signature is not None
-        row = Row.of(page, page.signature, page_id, run + 1)
+        row = Row.of(page, signature, page_id, run + 1)
         row.status = row.last_verdict = status
         row.original_id = original
         row.resemblance = row.containment = resemblance
         if original is None:
-            originals.ids.append(page_id)
-            originals.url[page_id] = page.url
-            originals.minima.append(own)
-            originals.signature.append((simhash, text_hash, words))
+            ids.append(page_id)
+            originals[page_id] = page
         yield row
 
 
@@ -152,11 +141,11 @@ def _insert_texts(connection: Connection, rows: list[Row]) -> None:
     insert_rows(connection, texts, ("page_id", "zlib"), texts_of)
 
 
-def _reviews(rows: list[Row], originals: _Originals, every: int) -> Iterator[dict[str, Any]]:
+def _reviews(rows: list[Row], originals: dict[int, Page], every: int) -> Iterator[dict[str, Any]]:
     for row in rows:
         if row.original_id is None or row.id % every:
             continue
-        ends = sorted((url_key(url), url) for url in (row.url, originals.url[row.original_id]))
+        ends = sorted((url_key(url), url) for url in (row.url, originals[row.original_id].url))
         yield {
             "a_key": ends[0][0],
             "b_key": ends[1][0],

@@ -20,7 +20,7 @@ from shingling.admin.transfer import export_records, require_sqlite, restore_rec
 from shingling.sketch import shingle_text
 from shingling.store.backends.base import MAX_PAGES_PER_KEY
 from shingling.store.backends.sqlite import SqliteDatabase
-from shingling.store.index.lookup import keys_of_sample
+from shingling.store.index import keys_of_sample
 from shingling.store.kept import kept_rows
 from shingling.store.schema.rows import Keyed, read_minima, url_key
 from shingling.store.schema.site_entries import are_entries
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from shingling.store.backends.base import Database, Postings
+    from shingling.store.backends.base import Postings
 
     Show = Callable[[str, int], None]
 
@@ -235,7 +235,7 @@ def _mend(session: Session) -> None:
     ):
         with database.writing() as connection:
             with mended.database.writing() as into:
-                _copy(connection, mended.database, into)
+                _copy(connection, mended, into)
                 # What other processes hold of recent entries is of the damaged store.
                 into.execute(update(logs).values(epoch=int(time.time())))
             if file is not None:
@@ -245,15 +245,15 @@ def _mend(session: Session) -> None:
                     if table not in (scheme_table, logs, recent):
                         connection.execute(delete(table))
                 with mended.reading() as sound:
-                    _copy(sound, database, connection)
+                    _copy(sound, session, connection)
         if file is not None:
             file.become(mended.database)
 
 
-def _copy(connection: Connection, database: Database, into: Connection) -> None:
+def _copy(connection: Connection, session: Session, into: Connection) -> None:
     records = export_records(connection, note=lambda *_: None, verify=True)
     header = Header.of(next(records))
-    restore_records(database, into, header, records, mend=True)
+    restore_records(session, into, header, records, mend=True)
     for kept in kept_rows().values():
         try:
             kept.copy(connection, into)

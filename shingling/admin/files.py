@@ -1,7 +1,6 @@
 """Files of records and of items: JSON lines and CSV, also packed by gzip, and Parquet.
 
-A Parquet file has a row for each page, and behind the pages the templates of sites, in rows without
-an id. All else is in its metadata.
+CSV and Parquet have a column for each field of a page, and all other records as JSON in one.
 """
 
 from __future__ import annotations
@@ -11,10 +10,8 @@ import gzip
 import io
 import json
 import sys
-from base64 import b64decode, b64encode
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
@@ -25,7 +22,6 @@ from shingling.console.files import written_whole
 from shingling.console.output import json_text
 from shingling.errors import RecordError, ShinglingError, require
 from shingling.extraction.lines import Line, csv_lines, json_lines, reading_errors, unpacked
-from shingling.store.kept import kept_rows
 from shingling.store.schema.fields import BASE64, TIME
 from shingling.store.schema.rows import EXPORTED_FIELDS
 
@@ -37,13 +33,6 @@ if TYPE_CHECKING:
 FORMATS = ("jsonl", "csv", "parquet")
 _ROWS_READ_AT_ONCE = 1000
 _MAX_GROUP_ROWS, _MAX_GROUP_CHARACTERS = 5_000, 1 << 24  # of a row group
-_IN_METADATA = {
-    "store": b"shingling.store",
-    "run": b"shingling.runs",
-    "review": b"shingling.reviews",
-    "site_field": b"shingling.site_fields",
-    **{kind: f"shingling.{kind}s".encode() for kind in kept_rows()},
-}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TIMES = [name for name, one in EXPORTED_FIELDS.items() if one.kind is TIME]
 _SUFFIXES = {
@@ -165,19 +154,22 @@ def _from_json(values: dict[str, Any], where: str) -> Record:
 def _from_csv(cells: dict[str, str], where: str) -> Record:
     kind, data = cells.pop("record", ""), cells.pop("data", "")
     if kind != "page":
-        fields = json.loads(data)
-        if not isinstance(fields, dict):
-            raise TypeError("data is not a JSON object")
-        _decode(kind, fields)
-        return Record(kind, fields, where)
-    values: dict[str, Any] = {}
-    for name, cell in cells.items():
-        if cell == "":
-            values[name] = None
-        else:
-            values[name] = _CELLS.get(name, _string_in)(cell)
+        return _from_data(kind, data, where)
+    values = {
+        name: None if cell == "" else _CELLS.get(name, _string_in)(cell)
+        for name, cell in cells.items()
+    }
     _decode(kind, values)
     return Record(kind, values, where)
+
+
+def _from_data(kind: str, data: str, where: str) -> Record:
+    """Record that is no page, out of its JSON."""
+    fields = json.loads(data)
+    if not isinstance(fields, dict):
+        raise TypeError("data is not a JSON object")
+    _decode(kind, fields)
+    return Record(kind, fields, where)
 
 
 def _decode(kind: str, values: dict[str, Any]) -> None:
@@ -227,13 +219,12 @@ def write_csv(records: Iterable[Record], file: IO[bytes]) -> None:
     rows = csv.writer(text)
     rows.writerow(("record", "data", *PAGE_FIELDS))
     for record in records:
-        if record.kind != "page":
-            data = json_text(_encoded(record))
-            rows.writerow((record.kind, data, *("" for _ in PAGE_FIELDS)))
-            continue
         values = _encoded(record)
-        cells = (_cell(values.get(name)) for name in PAGE_FIELDS)
-        rows.writerow((record.kind, "", *cells))
+        if record.kind == "page":
+            cells = (_cell(values.get(name)) for name in PAGE_FIELDS)
+            rows.writerow((record.kind, "", *cells))
+        else:
+            rows.writerow((record.kind, json_text(values), *("" for _ in PAGE_FIELDS)))
     text.flush()
     text.detach()
 
@@ -257,35 +248,30 @@ def _schema() -> Any:
     import pyarrow as pa
 
     columns = [(name, *one.kind.arrow) for name, one in EXPORTED_FIELDS.items()]
-    return pa.schema([(name, getattr(pa, kind)(*given)) for name, kind, *given in columns])
+    pages = [(name, getattr(pa, kind)(*given)) for name, kind, *given in columns]
+    return pa.schema([("record", pa.string()), ("data", pa.string()), *pages])
 
 
 def write_parquet(records: Iterable[Record], file: IO[bytes]) -> None:
-    """Write records; those that are no pages have to come before them."""
+    """Write records as Parquet: the fields of pages in columns, other records as JSON in one."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    others: dict[str, list[Any]] = {name: [] for name in _IN_METADATA}
-    following = iter(records)
-    for record in following:
-        if record.kind not in others:
-            break
-        others[record.kind].append(dict(record.fields))
-    others["store"] = others["store"][0]
-    metadata = {key: json.dumps(others[kind]) for kind, key in _IN_METADATA.items()}
-    schema = _schema().with_metadata(metadata)
+    schema = _schema()
     rows: list[Mapping[str, Any]] = []
     size = 0
     with pq.ParquetWriter(file, schema, compression="zstd") as writer:
-        for one in chain([record], following):
-            if one.kind == "page":
-                rows.append({**one.fields, **{name: 1000 * one.fields[name] for name in _TIMES}})
-            elif one.kind == "template":
-                letters = b64encode(one.fields["blocks"]).decode()
-                rows.append({"site": one.fields["site"], "text": letters})
-            size += len(rows[-1].get("text") or "") if rows else 0
+        for record in records:
+            row: dict[str, Any] = {"record": record.kind, "data": None, "text": None}
+            if record.kind == "page":
+                row |= record.fields
+                row |= {name: 1000 * row[name] for name in _TIMES}
+            else:
+                row["data"] = json_text(_encoded(record))
+            rows.append(row)
+            size += len(row["text"] or row["data"] or "")
             full = len(rows) == _MAX_GROUP_ROWS or size > _MAX_GROUP_CHARACTERS
-            if rows and (full or one.kind == "end"):
+            if full or record.kind == "end":
                 writer.write_table(pa.Table.from_pylist(rows, schema=schema))
                 rows, size = [], 0
 
@@ -313,27 +299,16 @@ def read_parquet(file: IO[bytes]) -> Generator[Record]:
 def _records_of(parquet: Any) -> Iterator[Record]:
     import pyarrow as pa
 
-    metadata = parquet.schema_arrow.metadata or {}
-    if not {*_IN_METADATA.values()} <= metadata.keys():
+    schema, number = _schema(), 0
+    if not {*schema.names} <= {*parquet.schema_arrow.names}:
         raise RecordError("a Parquet file of something else, not of `scrapy dedup export`")
-    others = {kind: json.loads(metadata[key]) for kind, key in _IN_METADATA.items()}
-    others["store"] = [others["store"]]
-    for kind, records in others.items():
-        for fields in records:
-            if not isinstance(fields, dict):
-                raise TypeError("its metadata has other values")
-            yield Record(kind, fields, "metadata")
-    schema, number, pages = _schema(), 0, 0
     for batch in parquet.iter_batches(_ROWS_READ_AT_ONCE):
         table = pa.Table.from_batches([batch]).select(schema.names)
-        for row in table.cast(schema.with_metadata(metadata)).to_pylist():
+        for row in table.replace_schema_metadata().cast(schema).to_pylist():
             number += 1
-            if row["id"] is None:
-                blocks = b64decode(row["text"] or "", validate=True)
-                fields = {"site": row["site"], "blocks": blocks}
-                yield Record("template", fields, f"row {number:,}")
+            where, kind, data = f"row {number:,}", row.pop("record"), row.pop("data")
+            if kind != "page":
+                yield _from_data(kind, data, where)
                 continue
-            pages += 1
             seconds = {name: (row[name] - _EPOCH) // timedelta(seconds=1) for name in _TIMES}
-            yield Record("page", {**row, **seconds}, f"row {number:,}")
-    yield Record("end", {"pages": pages}, "the file's end")
+            yield Record(kind, {**row, **seconds}, where)

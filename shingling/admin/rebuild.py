@@ -19,14 +19,14 @@ from sqlalchemy import delete, func, or_, select, update
 from shingling.errors import BandingError, SchemeError, StoreError
 from shingling.rules.rules import Rules
 from shingling.sketch import Scheme, sign
+from shingling.store.backends.base import damage_of
 from shingling.store.decide.batch import Batch
 from shingling.store.decide.decide import place
 from shingling.store.decide.texts import read_texts
 from shingling.store.decide.write import write_batch
-from shingling.store.index.keys import Index
-from shingling.store.indexing import index_pages
+from shingling.store.index import Index
+from shingling.store.indexing import clear_keys, index_pages
 from shingling.store.runs import add_rules
-from shingling.store.schema.damage import damage_of
 from shingling.store.schema.rows import COLUMNS, ORIGINS, row_from
 from shingling.store.schema.tables import (
     LIVE,
@@ -43,11 +43,11 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from shingling.arrays import Integers
     from shingling.store.backends.base import Database
     from shingling.store.model import IndexShape
     from shingling.store.schema.rows import Row
 
-    Ids = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 _PAGES_PER_TRANSACTION = 500
 _IDS_READ_AT_ONCE = 10_000
@@ -205,7 +205,7 @@ class Rebuild:
         noted = json.dumps({**self._plan.as_dict(), **state})
         connection.execute(update(scheme_table).values(rebuilding=noted))
 
-    def _order(self, connection: Connection) -> Ids:
+    def _order(self, connection: Connection) -> Integers:
         """Ids of all pages, in the order in which they were first seen."""
         ids = connection.scalars(_ORDER, execution_options={"yield_per": _IDS_READ_AT_ONCE})
         return np.fromiter(ids, np.int64)
@@ -217,7 +217,7 @@ class Rebuild:
             raise StoreError("another rebuild has ended this one, or taken its place")
         return state
 
-    def _advance(self, connection: Connection, order: Ids) -> int:
+    def _advance(self, connection: Connection, order: Integers) -> int:
         """Do the next pages; the number of those that are done."""
         state = self._state(connection)
         done: int = state["done"]
@@ -238,9 +238,7 @@ class Rebuild:
                     of_page = update(pages).where(pages.c.id == row.id)
                     connection.execute(of_page.values({name: made[name] for name in names}))
                 keys = (NEXT.bands, NEXT.samples)
-                index_pages(
-                    self._database, connection, self._plan.scheme, self._next.index, originals, keys
-                )
+                index_pages(self._next, connection, self._next.index, originals, keys)
             self._note(connection, state["began"], done + len(ids))
         return done + len(ids) if ids else len(order)
 
@@ -350,7 +348,5 @@ def abandon(database: Database, connection: Connection) -> bool:
 
 def clear_next(database: Database, connection: Connection) -> None:
     """Remove what a rebuild has made, or has left over."""
-    for table in (NEXT.bands, NEXT.samples):
-        database.postings(connection, table).clear()
-        connection.execute(delete(full_keys).where(full_keys.c.owner == table.name))
+    clear_keys(database, connection, (NEXT.bands, NEXT.samples))
     connection.execute(delete(NEXT.pages))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shingling.errors import RecordError, ShinglingError
 from shingling.sketch import Halves, Scheme
-from shingling.store.index.keys import Index
+from shingling.store.index import Index
 from shingling.store.kept import kept_rows
 from shingling.store.schema import checks
 from shingling.store.schema.rows import EXPORTED_FIELDS

@@ -15,18 +15,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from heapq import nsmallest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sqlalchemy import func, select
 
-from shingling.rules.methods import DEFAULT_METHOD, METHODS
+from shingling.rules import DEFAULT_METHOD, METHODS
 from shingling.similarity.following import Following
 from shingling.sketch import FUNCTIONS, Banding
 from shingling.store.decide.batch import Batch
 from shingling.store.decide.decide import place
-from shingling.store.index.keys import Index
-from shingling.store.schema.damage import MINIMA_BYTES
+from shingling.store.index import Index
+from shingling.store.schema.fields import MINIMA_BYTES
 from shingling.store.schema.rows import read_minima, row_from
 from shingling.store.schema.statements import among, chunked
 from shingling.store.schema.tables import LIVE, pages
@@ -35,15 +35,13 @@ from shingling.text import canonical_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import TypeAlias
 
     from sqlalchemy import Connection
 
-    from shingling.sketch import Minima
+    from shingling.arrays import Flags, Minima, Octets
     from shingling.store.decide.batch import Decision, Met
     from shingling.store.schema.rows import Row
 
-    Flags: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 MAX_PAGES_SAMPLED = 1000
 """Pages that are looked at: a share of them has a standard error of 0.016 or less."""
@@ -340,7 +338,7 @@ def _lookalikes(
     return [[[page_id for _, page_id in kind] for kind in kinds] for kinds in found]
 
 
-def _bytes_of(minima: Sequence[Minima]) -> np.ndarray[Any, np.dtype[np.uint8]]:
+def _bytes_of(minima: Sequence[Minima]) -> Octets:
     """Lowest bytes of the minima of n pages, which tell nearly as much as the whole: uint8[84, n].
 
     Two of them are equal by chance once in 256 times; what is found is measured.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import and_, bindparam, case, exists, func, insert, select, text, update
@@ -21,13 +21,13 @@ from shingling.admin.records import (
 from shingling.admin.reviews import merge_reviews
 from shingling.errors import RecordError, StoreError
 from shingling.sketch import Scheme, exact_hash, sign
+from shingling.store.backends.base import damage_of
 from shingling.store.decide.texts import unpacked
-from shingling.store.index.keys import Index
+from shingling.store.index import Index
 from shingling.store.indexing import index_all
 from shingling.store.kept import kept_rows
 from shingling.store.queries import sound_run
 from shingling.store.schema import fields as kinds
-from shingling.store.schema.damage import damage_of
 from shingling.store.schema.rows import (
     COLUMNS,
     EXPORTED_NAMES,
@@ -63,7 +63,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import BindParameter, Connection, Row, Select
 
-    from shingling.store.backends.base import Database
     from shingling.store.session import Session
 
     Note = Callable[[str, str], None]
@@ -123,17 +122,6 @@ _FIND_COPIES = text(
     " AS own WHERE own.text_hash = pages.text_hash AND own.status <> 'exact'"
     " AND (own.id = pages.original_id OR own.original_id = pages.original_id))"
 )
-
-
-@dataclass(frozen=True)
-class Restored:
-    """What a restored store holds."""
-
-    scheme: Scheme
-    index: Index
-    pages: int
-    runs: int
-    reviews: int
 
 
 def export(session: Session, *, with_texts: bool = True) -> Generator[Record]:
@@ -413,7 +401,7 @@ def _is_empty(connection: Connection) -> bool:
     return not any(connection.scalar(select(exists(select(table.c.id)))) for table in (pages, runs))
 
 
-def restore(session: Session, header: Header, records: Iterable[Record]) -> Restored:
+def restore(session: Session, header: Header, records: Iterable[Record]) -> Counter[str]:
     """Make an empty store of records, all or nothing.
 
     It gets their scheme, index, ids, groups, verdicts, runs and reviews.
@@ -424,30 +412,28 @@ def restore(session: Session, header: Header, records: Iterable[Record]) -> Rest
         records: those behind it.
 
     Returns:
-        What the store now has.
+        How many records of each kind it now has.
 
     Raises:
         StoreError: the store is not empty.
         RecordError: a record is not what it should be.
     """
     with session.database.writing() as connection:  # records cannot be read a second time
-        restored = restore_records(session.database, connection, header, records)
-    session.scheme, session.index = restored.scheme, restored.index
-    return restored
+        return restore_records(session, connection, header, records)
 
 
 def restore_records(
-    database: Database,
+    session: Session,
     connection: Connection,
     header: Header,
     records: Iterable[Record],
     *,
     mend: bool = False,
-) -> Restored:
+) -> Counter[str]:
     """Do what `restore` does within a transaction that writes alone.
 
     Args:
-        database: of the store.
+        session: of the store.
         connection: to it.
         header: what the first record says.
         records: those behind it.
@@ -486,9 +472,10 @@ def restore_records(
             **index.columns(),
         )
     )
-    index_all(database, connection, header.scheme, index)
-    database.ids_restored(connection)
-    return Restored(header.scheme, index, *(numbers[kind] for kind in ("page", "run", "review")))
+    session.scheme, session.index = header.scheme, index
+    index_all(session, connection, index)
+    session.database.ids_restored(connection)
+    return numbers
 
 
 def _write(connection: Connection, batch: Sequence[Record]) -> None:

@@ -14,9 +14,8 @@ from shingling.console.output import FOUND, print_json, print_lines, print_table
 from shingling.console.progress import progress_bar
 from shingling.console.subcommand import HelpGroup, Subcommand
 from shingling.errors import BulkError
-from shingling.extraction.cpus import usable_cpus
-from shingling.rules.defaults import MAX_SIMHASH_DISTANCE, THRESHOLD_MEASURES, resemblance_of_dice
-from shingling.rules.methods import METHODS
+from shingling.extraction.limits import usable_cpus
+from shingling.rules import MAX_SIMHASH_DISTANCE, METHODS, THRESHOLD_MEASURES, resemblance_of_dice
 
 if TYPE_CHECKING:
     from shingling.bulk import Options, Summary

@@ -11,13 +11,13 @@ from __future__ import annotations
 import os
 from contextlib import closing
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shingling.bulk.measuring import Measurer, MeasuringPool, Pairs, by_row
 from shingling.bulk.sorting import NO_ROW
-from shingling.rules.methods import METHODS
+from shingling.rules import METHODS
 from shingling.similarity.following import Following
 from shingling.store import MAX_PAGES_PER_KEY
 
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
+    from shingling.arrays import Flags, Integers, Numbers, Records
     from shingling.bulk.options import Options
     from shingling.bulk.signed_rows import SignedRows
     from shingling.bulk.sorting import SharedKeys
@@ -61,8 +60,8 @@ class Greedy:
     def __init__(
         self,
         signed: SignedRows,
-        same_text: NDArray[np.uint32],
-        repeated_id: NDArray[np.bool_],
+        same_text: Numbers,
+        repeated_id: Flags,
         shared: SharedKeys | None,
         options: Options,
         folder: Path,
@@ -98,12 +97,12 @@ class Greedy:
                 file.flush()
         report(len(self._signed))
 
-    def decided(self, start: int, stop: int) -> NDArray[Any]:
+    def decided(self, start: int, stop: int) -> Records:
         """Decisions on the rows from `start` to before `stop`: `DECISION`[stop - start]."""
         offset = start * DECISION.itemsize
         return np.fromfile(self._file, DECISION, count=stop - start, offset=offset)
 
-    def _decide_block(self, start: int) -> NDArray[Any]:
+    def _decide_block(self, start: int) -> Records:
         stop = min(start + self._block_rows, len(self._signed))
         decided = np.zeros(stop - start, DECISION)
         decided["original"] = NO_ROW
@@ -123,10 +122,10 @@ class Greedy:
     def _decide_near(
         self,
         shared: SharedKeys,
-        records: NDArray[Any],
-        decided: NDArray[Any],
-        own_rows: NDArray[np.int64],
-        own_buckets: NDArray[np.int64],
+        records: Records,
+        decided: Records,
+        own_rows: Integers,
+        own_buckets: Integers,
         start: int,
     ) -> None:
         """Attach near-duplicates to their originals.
@@ -181,9 +180,7 @@ class Greedy:
                 if len(originals[key]) < room[key]:
                     originals[key].append(row)
 
-    def _earlier(
-        self, rows: NDArray[np.int64], buckets: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], Pairs]:
+    def _earlier(self, rows: Integers, buckets: Integers) -> tuple[Integers, Pairs]:
         """Look up the originals of earlier blocks.
 
         Args:
@@ -214,8 +211,8 @@ class Greedy:
         return numbers, Pairs(*map(np.concatenate, zip(*found, strict=True)))
 
     def _worth_measuring(
-        self, equal: NDArray[np.bool_], own: NDArray[Any], others: NDArray[Any]
-    ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+        self, equal: Flags, own: Records, others: Records
+    ) -> tuple[Flags, Integers]:
         """Select the pairs that are worth measuring.
 
         Args:
@@ -230,7 +227,7 @@ class Greedy:
         chosen &= others["words"] >= self._rules.min_words
         return chosen, counts[chosen]
 
-    def _decide_exact(self, start: int, decided: NDArray[Any]) -> None:
+    def _decide_exact(self, start: int, decided: Records) -> None:
         """Attach rows with the text of an earlier row to the original of that row, or to it.
 
         Such a row is never an original itself.
@@ -273,9 +270,7 @@ class _Buckets:
                 os.posix_fallocate(made.fileno(), 0, 4 * size)
         self._numbers = np.memmap(file, "<u4", "r+", shape=(size,))
 
-    def read(
-        self, buckets: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint32]]:
+    def read(self, buckets: Integers) -> tuple[Integers, Integers, Numbers]:
         """Look up buckets.
 
         Returns:
@@ -286,7 +281,7 @@ class _Buckets:
         originals = self._numbers[ranges(buckets + 1, counts)]
         return counts, np.cumsum(counts) - counts, originals
 
-    def add(self, buckets: NDArray[np.int64], originals: NDArray[np.int64]) -> None:
+    def add(self, buckets: Integers, originals: Integers) -> None:
         """Add originals; those for which a bucket has no room are dropped.
 
         Args:
@@ -301,27 +296,25 @@ class _Buckets:
         self._numbers[distinct] = np.minimum(counts + sizes, MAX_PAGES_PER_KEY)
 
 
-def ranges(starts: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+def ranges(starts: Integers, counts: Integers) -> Integers:
     """Concatenate ranges, each from a start on with a count of numbers."""
     ends = np.cumsum(counts)
     steps = np.arange(int(ends[-1]) if len(ends) else 0)
     return steps - np.repeat(ends - counts, counts) + np.repeat(starts, counts)
 
 
-def _of_each(
-    read: Callable[[NDArray[np.int64]], NDArray[Any]], rows: NDArray[np.int64]
-) -> NDArray[Any]:
+def _of_each(read: Callable[[Integers], Records], rows: Integers) -> Records:
     """Read what belongs to rows, each different one once."""
     distinct, inverse = np.unique(rows, return_inverse=True)
     return read(distinct)[inverse]
 
 
-def _by_row(rows: NDArray[np.int64], buckets: NDArray[np.int64]) -> dict[int, list[int]]:
+def _by_row(rows: Integers, buckets: Integers) -> dict[int, list[int]]:
     """Buckets of each of rising rows."""
     return {row: buckets[part].tolist() for row, part in by_row(rows)}
 
 
-def _parts(rows: NDArray[np.int64], numbers: NDArray[np.int64]) -> Iterator[slice]:
+def _parts(rows: Integers, numbers: Integers) -> Iterator[slice]:
     """Cut rising rows into parts with about `_MAX_PAIRS_COMPARED` pairs; equal ones stay together.
 
     Args:

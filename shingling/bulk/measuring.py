@@ -20,11 +20,10 @@ from shingling.sketch import FUNCTIONS, fingerprint_set
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from numpy.typing import NDArray
-
+    from shingling.arrays import Fingerprints, Integers
     from shingling.bulk.signed_rows import SignedRows
     from shingling.similarity.following import Following
-    from shingling.sketch import Fingerprints, Scheme
+    from shingling.sketch import Scheme
 
 _FINGERPRINTS_BYTES = 1 << 26  # remembered
 _MIN_PAIRS_FOR_WORKERS = 1 << 8  # fewer are measured sooner than workers are asked
@@ -33,18 +32,14 @@ _MIN_PAIRS_FOR_WORKERS = 1 << 8  # fewer are measured sooner than workers are as
 class Pairs(NamedTuple):
     """Pairs of a row and an earlier original that are worth measuring, sorted by both."""
 
-    rows: NDArray[np.int64]
-    originals: NDArray[np.int64]
-    equal: NDArray[np.int64]  # minima
+    rows: Integers
+    originals: Integers
+    equal: Integers  # minima
 
     @classmethod
     def none(cls) -> Pairs:
         """No pairs."""
         return cls(*(np.empty(0, np.int64) for _ in cls._fields))
-
-    def by_row(self) -> Iterator[tuple[int, slice]]:
-        """Yield each row with the places of its pairs."""
-        return by_row(self.rows)
 
     def cut(self, number: int) -> list[Pairs]:
         """Cut the pairs into parts of about the same size; the pairs of a row stay together."""
@@ -53,7 +48,7 @@ class Pairs(NamedTuple):
         return [Pairs(*(column[first:last] for column in self)) for first, last in pairwise(bounds)]
 
 
-def by_row(rows: NDArray[np.int64]) -> Iterator[tuple[int, slice]]:
+def by_row(rows: Integers) -> Iterator[tuple[int, slice]]:
     """Yield each of rising rows with its places."""
     bounds = np.flatnonzero(np.diff(rows)) + 1
     firsts = [0, *bounds.tolist()] if len(rows) else []
@@ -82,7 +77,7 @@ class Measurer:
         self._fingerprints: OrderedDict[int, Fingerprints] = OrderedDict()
         self._size = 0
 
-    def prepare(self) -> Callable[[Pairs], NDArray[np.int64]]:
+    def prepare(self) -> Callable[[Pairs], Integers]:
         """Make a worker process ready that measures pairs: fingerprints are of one process."""
         self._fingerprints.clear()
         self._size = 0
@@ -106,7 +101,7 @@ class Measurer:
         )
         return None if best is None else (originals[best[0]], best[1])
 
-    def measure(self, pairs: Pairs) -> NDArray[np.int64]:
+    def measure(self, pairs: Pairs) -> Integers:
         """Measure all pairs that choosing the originals of their rows needs.
 
         Those of a row for which there is not enough memory are left out.
@@ -119,7 +114,7 @@ class Measurer:
         """
         self._measured.clear()
         self._signed.prefetch(np.union1d(pairs.rows, pairs.originals))
-        for row, part in pairs.by_row():
+        for row, part in by_row(pairs.rows):
             try:
                 self.choose(row, pairs.originals[part].tolist(), pairs.equal[part].tolist())
             except MemoryError:
@@ -128,7 +123,7 @@ class Measurer:
         found = [(*pair, both.shared, both.a, both.b) for pair, both in self._measured.items()]
         return np.array(found, np.int64).reshape(-1, 5)
 
-    def learn(self, measured: NDArray[np.int64]) -> None:
+    def learn(self, measured: Integers) -> None:
         """Replace the remembered measures by those of workers."""
         self._measured = {
             (row, other): Overlap(*counts) for row, other, *counts in measured.tolist()
@@ -187,7 +182,7 @@ class MeasuringPool:
         for place in range(len(self._workers)):
             self._end(place)
 
-    def _ask(self, place: int, pairs: Pairs) -> NDArray[np.int64]:
+    def _ask(self, place: int, pairs: Pairs) -> Integers:
         try:
             worker = self._workers[place]
             if worker is None:
@@ -200,7 +195,7 @@ class MeasuringPool:
         if isinstance(answer, LastAnswer):
             self._end(place)
             answer = answer.answer
-        measured: NDArray[np.int64] = answer
+        measured: Integers = answer
         return measured
 
     def _end(self, place: int) -> None:

@@ -8,12 +8,16 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shingling.errors import BulkError
-from shingling.rules.defaults import DEFAULT_EXTRACTOR, MAX_BYTES, WORKER_MEMORY_BYTES
+from shingling.rules import DEFAULT_EXTRACTOR, MAX_BYTES, METHODS, WORKER_MEMORY_BYTES
 from shingling.rules.rules import Rules
 from shingling.sketch import Scheme
+from shingling.store import Index
+
+if TYPE_CHECKING:
+    from shingling.sketch import Banding, Halves
 
 INPUT_FORMATS = ("jsonl", "csv", "parquet", "warc", "html", "sql")
 OUTPUT_FORMATS = ("jsonl", "parquet")
@@ -109,6 +113,13 @@ class Options:
             "query": self.query and hashlib.sha256(self.query.encode()).hexdigest(),
             "max_bytes": self.max_bytes,
         }
+
+
+def keys_of(options: Options) -> Banding | Halves | None:
+    """Choose what rows that are compared share keys of; None looks for exact duplicates only."""
+    if METHODS[options.rules.method].keys is None:
+        return None
+    return Index.for_rules(options.rules, options.scheme).keys_of
 
 
 class Problem(NamedTuple):

@@ -15,13 +15,13 @@ from shingling.bulk.options import OUTPUT_FORMATS, Problem, Summary
 from shingling.bulk.sorting import NO_ROW
 from shingling.console.files import LEFT_OVER, written_whole
 from shingling.errors import BulkError
-from shingling.rules.methods import METHODS
+from shingling.rules import METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from shingling.bulk.arrays import Integers
+    from shingling.arrays import Integers
     from shingling.bulk.greedy import Greedy
     from shingling.bulk.options import Options
     from shingling.bulk.signed_rows import SignedRows

@@ -15,7 +15,7 @@ import numpy as np
 
 from shingling.bulk.files.sources import sources_of
 from shingling.bulk.greedy import Greedy
-from shingling.bulk.options import Options, Progress, Summary
+from shingling.bulk.options import Options, Progress, Summary, keys_of
 from shingling.bulk.output import REPEATED_ID_REASON, Output
 from shingling.bulk.signed_rows import SignedRows
 from shingling.bulk.signing import sign_all
@@ -28,9 +28,7 @@ from shingling.bulk.sorting import (
 from shingling.bulk.storing import put_into_store
 from shingling.console.files import written_whole
 from shingling.errors import BulkError
-from shingling.rules.methods import METHODS
 from shingling.sketch.banding import Banding
-from shingling.store import Index
 from shingling.text import plain_line
 from shingling.text.canonical import WordsLeft
 
@@ -38,7 +36,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from shingling.bulk.files.sources import Source
-    from shingling.sketch import Halves
     from shingling.store import Store
 
 WORK_FOLDER = ".bulk"
@@ -113,14 +110,6 @@ class _Run:
     def work(self) -> Path:
         return self.out / WORK_FOLDER
 
-    @property
-    def keys_of(self) -> Banding | Halves | None:
-        """What rows that are compared share keys of."""
-        options = self.options
-        if METHODS[options.rules.method].keys is None:
-            return None
-        return Index.for_rules(options.rules, options.scheme).keys_of
-
     @contextmanager
     def locked(self, restart: bool) -> Iterator[None]:
         """Lock the work folder of this run; create it, or continue with it.
@@ -159,10 +148,11 @@ class _Run:
     def run(self) -> Summary:
         """Sign what is not signed yet, then do all other steps."""
         began = time.monotonic()
-        options, sources, keys_of = self.options, self.sources, self.keys_of
+        options, sources = self.options, self.sources
         marker = self.work / "signed-all"
         if not marker.exists():
-            banding = keys_of if isinstance(keys_of, Banding) else None
+            keys = keys_of(options)
+            banding = keys if isinstance(keys, Banding) else None
             sign_all(sources, options, banding, self.work, self.progress)
             marker.touch()
         names, files = [source.name for source in sources], [source.file for source in sources]
@@ -223,12 +213,12 @@ class _Run:
         def report(share: float) -> None:
             self.progress(Progress("sorting", int(share * rows), share))
 
-        shared, keys_of = None, self.keys_of
-        if isinstance(keys_of, Banding):
-            shared = find_shared_keys(signed, compared, keys_of.bands, folder, memory, report)
-        elif keys_of is not None:
+        shared, keys = None, keys_of(options)
+        if isinstance(keys, Banding):
+            shared = find_shared_keys(signed, compared, keys.bands, folder, memory, report)
+        elif keys is not None:
             distance = options.rules.simhash_distance
-            shared = find_shared_halves(signed, compared, keys_of, distance, folder, report)
+            shared = find_shared_halves(signed, compared, keys, distance, folder, report)
         return Greedy(signed, same_text, repeated_id, shared, options, self.work)
 
 

@@ -33,9 +33,8 @@ from shingling.text import clean
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
+    from shingling.arrays import Hashes, Integers, Minima, Records
 
-    from shingling.bulk.arrays import Integers, Keys, Records
 
 ROW_RECORD = np.dtype(
     [
@@ -77,7 +76,7 @@ class SignedPart(NamedTuple):
     lines: int
     bad: list[tuple[int, str]]
     rows: Records
-    minima: NDArray[np.uint32]
+    minima: Minima
     keys: Integers | None
     ids: bytes
     own: bytes
@@ -262,11 +261,11 @@ class SignedRows:
         """Read the records from `start` to before `stop`: `ROW_RECORD`[stop - start]."""
         return self._read("rows", ROW_RECORD, start, stop)
 
-    def minima(self, start: int, stop: int) -> NDArray[np.uint32]:
+    def minima(self, start: int, stop: int) -> Minima:
         """Read the minima from `start` to before `stop`: uint32[stop - start, 84]."""
         return self._read("minima", _MINIMA, start, stop)
 
-    def keys(self, band: int, start: int, stop: int) -> Keys:
+    def keys(self, band: int, start: int, stop: int) -> Hashes:
         """Read the keys of a band from `start` to before `stop`: uint64[stop - start]."""
         return self._read(_band(band), np.dtype("<u8"), start, stop)
 
@@ -274,7 +273,7 @@ class SignedRows:
         """Read the records of single rows: `ROW_RECORD`[n]."""
         return self._pick("rows", ROW_RECORD, rows)
 
-    def minima_of(self, rows: Records) -> NDArray[np.uint32]:
+    def minima_of(self, rows: Records) -> Minima:
         """Read the minima of single rows: uint32[n, 84]."""
         return self._pick("minima", _MINIMA, rows)
 

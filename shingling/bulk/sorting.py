@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from shingling.bulk.arrays import Flags, Integers, Keys, Records, RowNumbers
+    from shingling.arrays import Flags, Hashes, Integers, Numbers, Records
     from shingling.bulk.signed_rows import SignedRows
     from shingling.sketch import Halves
 
@@ -28,8 +28,8 @@ _ROWS_LOOKED_UP = 1 << 20  # at once, under all halves near theirs
 
 
 def _group_in_parts(
-    total: int, memory: int, read: Callable[[], Iterator[tuple[Keys, Any]]]
-) -> Iterator[tuple[RowNumbers, Integers]]:
+    total: int, memory: int, read: Callable[[], Iterator[tuple[Hashes, Any]]]
+) -> Iterator[tuple[Numbers, Integers]]:
     """Yield the rows that share a key with another row, one range of keys after the other.
 
     Args:
@@ -58,7 +58,7 @@ def _group_in_parts(
         yield rows[order][np.repeat(sizes > 1, sizes)], sizes[sizes > 1]
 
 
-def first_of_equal(signed: SignedRows, column: str, ignored: Flags, memory: int) -> RowNumbers:
+def first_of_equal(signed: SignedRows, column: str, ignored: Flags, memory: int) -> Numbers:
     """First row with the same 128-bit hash, for every row but that first one.
 
     Args:
@@ -72,7 +72,7 @@ def first_of_equal(signed: SignedRows, column: str, ignored: Flags, memory: int)
     """
     first = np.full(len(signed), NO_ROW)
 
-    def read() -> Iterator[tuple[Keys, Any]]:
+    def read() -> Iterator[tuple[Hashes, Any]]:
         for start, stop in signed.blocks():
             hashes = signed.records(start, stop)[column]
             compared = hashes.any(axis=1) & ~ignored[start:stop]
@@ -95,7 +95,7 @@ def first_of_equal(signed: SignedRows, column: str, ignored: Flags, memory: int)
 class SharedKeys:
     """The keys that rows share with other rows, on disk, each by the place of its bucket.
 
-    A bucket holds the originals under one key (`greedy.Buckets`). Keys of minima are those that
+    A bucket holds the originals under one key (in `greedy`). Keys of minima are those that
     a row is looked up under, and those that it is stored under if it is an original; SimHashes
     are looked up under the keys of their neighbours as well.
 
@@ -209,7 +209,7 @@ def find_shared_keys(
     shared = SharedKeys(folder)
     for band in range(bands):
 
-        def read(band: int = band) -> Iterator[tuple[Keys, Any]]:
+        def read(band: int = band) -> Iterator[tuple[Hashes, Any]]:
             for start, stop in signed.blocks():
                 chosen = compared[start:stop]
                 rows = np.arange(start, stop, dtype=np.uint32)[chosen]

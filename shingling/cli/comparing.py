@@ -13,7 +13,10 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from shingling.cli.texts import files_named, texts_of_file
+from shingling.console.opening import open_store
 from shingling.console.output import (
     FOUND,
     NOT_FOUND,
@@ -23,16 +26,18 @@ from shingling.console.output import (
     print_table,
 )
 from shingling.errors import ShinglingError, message_line, printable
-from shingling.extraction.cpus import usable_cpus
-from shingling.rules.defaults import MEASURES, UNIQUE_FROM, UNIQUENESS
-from shingling.similarity import Collection, Document
+from shingling.extraction.limits import usable_cpus
+from shingling.rules import MAX_FILE_BYTES, MEASURES, UNIQUE_FROM, UNIQUENESS
+from shingling.similarity import Collection, Document, DocumentFrequencies
+from shingling.sketch import Idf
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Generator, Sequence
 
+    from shingling.arrays import Fingerprints
     from shingling.console.options import CommandOptions
-    from shingling.similarity import DocumentFrequencies, Weighting
-    from shingling.sketch import Fingerprints, Scheme
+    from shingling.similarity import Weighting
+    from shingling.sketch import Scheme
 
 MAX_DOCUMENTS = 5_000
 MAX_WORDS = 20_000_000
@@ -56,19 +61,13 @@ class _Read(NamedTuple):
     problem: str = ""
 
 
-def compare_all(
-    options: CommandOptions,
-    scheme: Scheme,
-    weighting: Weighting,
-    frequencies_of: Callable[[list[Fingerprints]], DocumentFrequencies | None],
-) -> int:
+def compare_all(options: CommandOptions, scheme: Scheme, weighting: Weighting) -> int:
     """Compare all documents of files and folders, and print what is asked for.
 
     Args:
         options: of the command.
         scheme: how a text becomes words and shingles.
         weighting: of the cosine.
-        frequencies_of: document frequencies of the features of documents; None for their own.
 
     Returns:
         The exit status.
@@ -85,7 +84,8 @@ def compare_all(
         )
     measure = options.measure or MEASURES[0]
     if measure == "cosine":
-        found = frequencies_of([one.features for one in documents])
+        features = [one.features for one in documents]
+        found = frequencies_of(features, weighting, options)
         weighting = replace(weighting, frequencies=found)
     collection = Collection(documents, weighting)
     names = [one.name for one in documents]
@@ -94,6 +94,29 @@ def compare_all(
     if options.matrix:
         return _print_matrix(names, collection, measure, options)
     return _print_pairs(names, collection, measure, options)
+
+
+def frequencies_of(
+    features: list[Fingerprints], weighting: Weighting, options: CommandOptions
+) -> DocumentFrequencies | None:
+    """Document frequencies of features, as `--df` has it; None for those of the documents."""
+    if options.df == "documents":
+        return None
+    if options.df == "store":
+        with open_store(options) as store:
+            found = DocumentFrequencies.of_documents(
+                (weighting.hashes(store.scheme.canonical.words(one)) for one in store.texts()),
+                among=np.unique(np.concatenate(features)),
+            )
+        if not found.documents:
+            raise ShinglingError("the store keeps no texts to count words of (DEDUP_STORE_TEXT)")
+        return found
+    if weighting.features != "words":
+        raise ShinglingError(f"{options.df}: a table is of words, not of {weighting.features}")
+    file = Path(options.df)
+    if not file.is_file() or file.stat().st_size > MAX_FILE_BYTES:
+        raise ShinglingError(f"{options.df}: no such table; --df takes documents, store or a file")
+    return DocumentFrequencies.of_table(Idf.from_json(file.read_text("utf-8", "replace")))
 
 
 def _documents(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from shingling.errors import ExtractionError, ShinglingError
 from shingling.extraction.html import decode, extract_page, sniff_html
 from shingling.extraction.lines import json_lines, json_object
-from shingling.rules.defaults import MAX_FILE_BYTES
+from shingling.rules import MAX_FILE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

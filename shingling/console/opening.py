@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from shingling.console.output import print_lines
 from shingling.plugin.settings import is_file_name, store_url
-from shingling.rules.methods import METHODS, Keys
+from shingling.rules import METHODS, Keys
 
 if TYPE_CHECKING:
     from shingling.console.options import CommandOptions

@@ -14,7 +14,7 @@ from importlib import import_module, metadata
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from shingling.errors import SettingsError
-from shingling.rules.defaults import DEFAULT_EXTRACTOR
+from shingling.rules import DEFAULT_EXTRACTOR
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

@@ -13,7 +13,7 @@ from shingling.errors import ExtractionError
 from shingling.extraction.extractors import BUILT_IN, Extracted, default_extractor
 from shingling.extraction.limits import check_markup
 from shingling.extraction.parsed import is_enough, language_code, plain_title
-from shingling.rules.defaults import MAX_BYTES
+from shingling.rules import MAX_BYTES
 from shingling.text import bounded, clean
 
 if TYPE_CHECKING:

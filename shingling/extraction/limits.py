@@ -1,9 +1,12 @@
-"""Limits: of the markup that a parser is given, and of the memory of a worker process."""
+"""Limits: of the markup that a parser is given, and of the memory and CPUs of processes."""
 
 from __future__ import annotations
 
+import os
 import re
 import signal
+from contextlib import suppress
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +34,8 @@ _TAG = re.compile(
     rf"<[a-zA-Z][^ \t\n\f\r/>]*+(?:{_ATTRIBUTE}){{0,{MAX_ATTRIBUTES}}}+({_ATTRIBUTE})?+"
 )
 
+_CGROUPS = Path("/sys/fs/cgroup")
+_OWN = Path("/proc/self/cgroup")
 _STATUS = Path("/proc/self/statm")
 _DATA_FIELD = 5  # of that file: pages of data and stack
 _GROWN_FRACTION = 0.75  # of the limit, when no page is being extracted
@@ -127,3 +132,41 @@ def has_grown() -> bool:
     except OSError:  # not on Linux
         return False
     return data * resource.getpagesize() > _GROWN_FRACTION * limit
+
+
+def usable_cpus() -> int:
+    """Count the CPUs that this process may use: by its affinity and the limit of its container."""
+    cpus = os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        cpus = len(os.sched_getaffinity(0))
+    quota = cpu_quota(_CGROUPS, _OWN)
+    return cpus if quota is None else max(1, min(cpus, ceil(quota)))
+
+
+def cpu_quota(cgroups: Path, own: Path) -> float | None:
+    """CPUs that control groups of Linux, version 2, leave to this process; None is all.
+
+    Args:
+        cgroups: where they are mounted.
+        own: the file that names that of this process.
+    """
+    quotas = []
+    for line in _read(own).splitlines():
+        if not line.startswith("0::"):  # version 1
+            continue
+        # In a container, the path may be that of the host: then the mount itself is ours.
+        group = cgroups / line.removeprefix("0::").strip("/")
+        for folder in (group, *group.parents):
+            if folder == cgroups.parent:
+                break
+            with suppress(ValueError):  # "max", or no such file
+                used, period = map(int, _read(folder / "cpu.max").split())
+                quotas.append(used / period)
+    return min(quotas, default=None)
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text(encoding="ascii")
+    except (OSError, UnicodeDecodeError):
+        return ""

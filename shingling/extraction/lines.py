@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 
 from shingling.errors import BulkError, require
-from shingling.rules.defaults import MAX_LINE_BYTES
+from shingling.rules import MAX_LINE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -13,13 +13,12 @@ from shingling.errors import ExtractionError
 from shingling.extraction.extractors import BUILT_IN, Extractor, default_extractor
 from shingling.extraction.html import (
     EXTRACTION_VERSION,
-    MainText,
     decode,
     extract_head,
     extract_page,
 )
 from shingling.extraction.limits import limit_memory
-from shingling.rules.defaults import MAX_BYTES, WORKER_MEMORY_BYTES
+from shingling.rules import MAX_BYTES, WORKER_MEMORY_BYTES
 from shingling.sketch import sign
 from shingling.text import PreparedText, clean
 
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from shingling.extraction.html import Head
     from shingling.sketch import Scheme, Signature
 
-    Answer: TypeAlias = "Extraction | Head | MainText | None"
+    Answer: TypeAlias = "Extraction | Head | str | None"
 
 # Of a page that is extracted in a thread: a parser takes less than a second for it.
 _MAX_CHARS_IN_THREAD = 1 << 19
@@ -148,18 +147,18 @@ class PageExtractor:
         parser = self.extractor.load_parser()
         return extract_head(fetched.body, fetched.url, encoding=fetched.encoding, parser=parser)
 
-    def main_text(self, fetched: Fetched) -> MainText | None:
+    def main_text(self, fetched: Fetched) -> str | None:
         """Extract the text that people read, by trafilatura; None where there is none."""
         try:
             if not fetched.is_html:
-                return MainText(self._plain(fetched.body))
+                return self._plain(fetched.body)
             return extract_page(
                 fetched.body,
                 fetched.url,
                 encoding=fetched.encoding,
                 max_bytes=self.max_bytes,
                 parser=BUILT_IN["trafilatura"].load_parser(),
-            )
+            ).text
         except (ExtractionError, MemoryError):
             return None
 

@@ -24,7 +24,7 @@ from shingling.extraction.processes import LastAnswer, Worker, WorkerDiedError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from shingling.extraction.html import Head, MainText
+    from shingling.extraction.html import Head
     from shingling.extraction.pages import Extraction, Fetched, PageExtractor
 
     Question: TypeAlias = tuple[str, Fetched]
@@ -144,14 +144,14 @@ class ExtractionPool:
         head: Head = await self._ask("head", fetched)
         return head
 
-    async def main_text(self, fetched: Fetched) -> MainText | None:
+    async def main_text(self, fetched: Fetched) -> str | None:
         """Extract the text that people read, by trafilatura; None where there is none.
 
         Raises:
             ExtractionError: with reason `timeout` or `worker_died`.
         """
-        main: MainText | None = await self._ask("main_text", fetched)
-        return main
+        text: str | None = await self._ask("main_text", fetched)
+        return text
 
     def close(self) -> None:
         """End the workers, also in the middle of a page."""

@@ -62,12 +62,9 @@ def _rules(options: CommandOptions) -> int:
     if change is not None and action in ("list", "export"):
         raise UsageError(f"{action} takes one site at most")
     with open_session(options) as session:
-        if action == "forget":
-            assert site is not None
+        if site is not None and action == "forget":
             return _forget(options, session, site, change)
-        if action == "pin":
-            assert site is not None
-            assert change is not None
+        if site is not None and change is not None:
             return _pin(options, session, site, change)
         rules = _learned(options, session, site)
         if action == "export":

@@ -7,16 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import delete, insert, or_, select, text
 
-from shingling.fetching.rows import (
-    COUNTS,
-    MAX_CHANGE_CHARS,
-    MAX_NODE_CHARS,
-    MAX_SITE_CHARS,
-    RuleCounts,
-    is_count,
-    is_sound_rule,
-    is_sound_skip,
-)
+from shingling.fetching.rows import RULE_FIELDS, RuleCounts, is_sound_rule, is_sound_skip
 from shingling.fetching.stored_rules import (
     INSERT_RULE,
     PINNED,
@@ -25,7 +16,6 @@ from shingling.fetching.stored_rules import (
     read_rules,
     rule_row,
 )
-from shingling.store.schema import checks
 from shingling.store.schema.statements import chunked
 from shingling.store.schema.tables import skipped_urls, url_rules
 from shingling.store.urls import safe_url
@@ -34,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from sqlalchemy import Connection, Table
+
+    from shingling.store.schema.checks import Check
 
 _MERGE_RULES = {
     dialect: text(
@@ -55,13 +47,7 @@ class KeptRules:
     """Rules on URLs and skipped requests of a store, as `shingling.store.kept` asks for them."""
 
     kind = "url_rule"
-    fields: Mapping[str, checks.Check] = {
-        "site": checks.bounded_string(MAX_SITE_CHARS),
-        "change": checks.bounded_string(MAX_CHANGE_CHARS),
-        "node": checks.bounded_string(MAX_NODE_CHARS),
-        **dict.fromkeys(COUNTS, (is_count, "a number of pages or requests")),
-        "pinned": checks.or_none(checks.of_type(bool)),
-    }
+    fields: Mapping[str, Check] = RULE_FIELDS
     damage = (
         "fetches",
         "rules on URLs, fetched pages and skipped requests with impossible values",

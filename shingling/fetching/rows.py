@@ -6,8 +6,8 @@ import hashlib
 import json
 from typing import Any, NamedTuple
 
+from shingling.store.schema import checks
 from shingling.store.urls import MAX_URL_CHARS
-from shingling.text import clean
 
 MAX_CHANGE_CHARS = 1000  # of the text form of a change
 MAX_NODE_CHARS = 2000  # of a host with a path
@@ -15,6 +15,7 @@ MAX_SITE_CHARS = 253
 MAX_REQUEST_CHARS = 8192  # of the JSON of a skipped request
 
 _MAX_COUNT = 1 << 53  # pages or requests
+_CHANGE = checks.bounded_string(MAX_CHANGE_CHARS)
 
 
 class RuleCounts(NamedTuple):
@@ -78,40 +79,45 @@ def skip_key(spider: str, url: str) -> bytes:
     return hashlib.blake2b(json.dumps([spider, url]).encode(), digest_size=16).digest()
 
 
+RULE_FIELDS: dict[str, checks.Check] = {
+    "site": checks.bounded_string(MAX_SITE_CHARS),
+    "change": _CHANGE,
+    "node": checks.bounded_string(MAX_NODE_CHARS),
+    # What several crawlers add may be negative.
+    **dict.fromkeys(COUNTS, checks.whole_number(-_MAX_COUNT, _MAX_COUNT)),
+    "pinned": checks.or_none(checks.of_type(bool)),
+}
+"""Fields of a rule, with what they may be."""
+
+_SKIP_FIELDS: dict[str, checks.Check] = {
+    "site": checks.bounded_string(MAX_SITE_CHARS),
+    **dict.fromkeys(("url", "page"), checks.bounded_string(MAX_URL_CHARS)),
+    "spider": checks.of_type(str),
+    "request": checks.or_none(checks.bounded_string(MAX_REQUEST_CHARS)),
+    "created": checks.of_type(int),
+}
+
+
 def is_sound_rule(row: Any) -> bool:
     """Whether a row of `url_rules` may have been written by this package."""
-    names = row["site"], row["change"], row["node"]
-    limits = (MAX_SITE_CHARS, MAX_CHANGE_CHARS, MAX_NODE_CHARS)
     return (
-        all(_is_name(name, limit) for name, limit in zip(names, limits, strict=True))
-        and row["rule_key"] == rule_key(*names)
-        and all(is_count(row[name]) for name in COUNTS)
-        and row["pinned"] in (None, True, False)
+        _are_sound(row, RULE_FIELDS)
+        and row["rule_key"] == rule_key(row["site"], row["change"], row["node"])
         and type(row["updated"]) is int
     )
 
 
-def is_count(value: object) -> bool:
-    """Whether a value may be a count, or be added to one: what several crawlers add may be < 0."""
-    return type(value) is int and abs(value) <= _MAX_COUNT
-
-
 def is_sound_skip(row: Any) -> bool:
     """Whether a row of `skipped_urls` may have been written by this package."""
-    request = row["request"]
     return (
-        _is_name(row["site"], MAX_SITE_CHARS)
-        and all(_is_name(row[name], MAX_URL_CHARS) for name in ("url", "page"))
-        and type(row["spider"]) is str
+        _are_sound(row, _SKIP_FIELDS)
         and row["skip_key"] == skip_key(row["spider"], row["url"])
         and _is_list_of_changes(row["rules"])
-        and (request is None or (type(request) is str and len(request) <= MAX_REQUEST_CHARS))
-        and type(row["created"]) is int
     )
 
 
-def _is_name(value: object, limit: int) -> bool:
-    return type(value) is str and len(value) <= limit and clean(value) == value
+def _are_sound(row: Any, fields: dict[str, checks.Check]) -> bool:
+    return all(fits(row[name]) for name, (fits, _) in fields.items())
 
 
 def _is_list_of_changes(value: object) -> bool:
@@ -119,4 +125,4 @@ def _is_list_of_changes(value: object) -> bool:
         changes = json.loads(value) if type(value) is str else None
     except (ValueError, RecursionError):
         return False
-    return type(changes) is list and all(_is_name(one, MAX_CHANGE_CHARS) for one in changes)
+    return type(changes) is list and all(map(_CHANGE[0], changes))

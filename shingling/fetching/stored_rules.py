@@ -64,13 +64,11 @@ _PUT_SKIPPED = text(
 ROWS_READ_AT_ONCE = 500
 
 
-def read_rules(
-    connection: Connection, site: str | None = None, limit: int = MAX_RULES_OF_SITE
-) -> Iterator[RuleCounts]:
+def read_rules(connection: Connection, site: str | None = None) -> Iterator[RuleCounts]:
     """Yield the rules of a site, or of all of them; damaged rows are left out."""
     query = select(url_rules).order_by(url_rules.c.site, url_rules.c.change, url_rules.c.node)
     if site is not None:
-        query = query.where(url_rules.c.site == site).limit(limit)
+        query = query.where(url_rules.c.site == site).limit(MAX_RULES_OF_SITE)
     for row in connection.execute(query).mappings():
         if is_sound_rule(row):
             counts = {name: max(0, row[name]) for name in COUNTS}

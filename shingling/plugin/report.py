@@ -11,8 +11,7 @@ from scrapy.exceptions import DropItem
 
 from shingling.errors import PageError, StoreError, printable
 from shingling.kernel import COMPILED
-from shingling.rules.defaults import MIN_WORDS_FOR_SIMHASH
-from shingling.rules.methods import METHODS
+from shingling.rules import METHODS, MIN_WORDS_FOR_SIMHASH
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -120,9 +119,10 @@ class Report:
     def start(self) -> None:
         """Say how the crawl is deduplicated."""
         settings = self._settings
-        decided = f"method {settings.method}"
-        if METHODS[settings.method].threshold:
-            decided += f", threshold {settings.threshold:g}"
+        rules = settings.rules
+        decided = f"method {rules.method}"
+        if METHODS[rules.method].threshold:
+            decided += f", threshold {rules.threshold:g}"
         workers = f"{settings.workers} worker processes at most" if settings.workers else "a thread"
         self._log(
             logging.INFO,
@@ -155,13 +155,13 @@ class Report:
         if (
             words is not None
             and words < MIN_WORDS_FOR_SIMHASH
-            and METHODS[self._settings.method].distance
+            and METHODS[self._settings.rules.method].distance
         ):
             stats.inc_value("dedup/short_for_simhash")
             self.warn_once(
                 "short_for_simhash",
-                f"DEDUP_METHOD = {self._settings.method!r} misses many near-duplicates among texts"
-                f" of fewer than {MIN_WORDS_FOR_SIMHASH} words, such as one of {words} here;"
+                f"DEDUP_METHOD = {self._settings.rules.method!r} misses many near-duplicates among"
+                f" texts of fewer than {MIN_WORDS_FOR_SIMHASH} words, such as one of {words} here;"
                 " dedup/short_for_simhash counts them",
             )
 

@@ -19,25 +19,26 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from scrapy.utils.conf import closest_scrapy_cfg
 
 from shingling.errors import SettingsError, ShinglingError, StoreError, printable
-from shingling.extraction.cpus import usable_cpus
 from shingling.extraction.extractors import BUILT_IN, find_extractor
+from shingling.extraction.limits import usable_cpus
 from shingling.rooms import offered
-from shingling.rules.defaults import (
+from shingling.rules import (
     DEFAULT_EXTRACTOR,
+    DEFAULT_METHOD,
     DEFAULT_MIN_WORDS,
     DEFAULT_SHINGLE_SIZE,
     DEFAULT_SIMHASH_DISTANCE,
     DEFAULT_THRESHOLD,
     MAX_BYTES,
     MAX_SIMHASH_DISTANCE,
+    METHODS,
     WORKER_MEMORY_BYTES,
 )
-from shingling.rules.methods import DEFAULT_METHOD, METHODS
+from shingling.rules.rules import Rules
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
-    from shingling.rules.rules import Rules
     from shingling.sketch import Scheme
 
 # What a setting accepts, as a message has it, and what reads a value: of Scrapy's command line, it
@@ -65,19 +66,12 @@ class DedupSettings:
     enabled: bool
     store_url: str = field(repr=False)  # with a password
     action: str
-    threshold: float
-    method: str
-    simhash_distance: int
-    containment: float | None
+    rules: Rules
     debug: bool
     lists: str
     shingle_size: int
     scheme_parameters: dict[str, Any]
-    min_words: int
     scope: str
-    window_days: float | None
-    store_text: bool
-    templates: bool
     extractor: str
     workers: int
     timeout: float
@@ -90,7 +84,6 @@ class DedupSettings:
     result_field: str
     fill_fields: tuple[str, ...]
     on_error: str
-    fields: str | tuple[str, ...]
     of_rooms: Mapping[str, Any]  # by their names
 
     @cached_property
@@ -102,7 +95,7 @@ class DedupSettings:
                 be read.
         """
         from shingling.sketch import Idf, Scheme
-        from shingling.text.languages.stop_words import read_lines
+        from shingling.text.languages import read_lines
 
         def idf(name: str) -> Idf:
             return Idf.from_json(_read_file(name, "; `scrapy dedup tune --idf` makes such a file"))
@@ -131,14 +124,8 @@ class DedupSettings:
             *("threshold", "method", "simhash_distance", "containment", "min_words", "scope"),
             *("templates", "fields", "extractor"),
         )
-        return {name: getattr(self, name) for name in names}
-
-    @cached_property
-    def rules(self) -> Rules:
-        """How a page is decided."""
-        from shingling.rules.rules import Rules
-
-        return Rules(**{one.name: getattr(self, one.name) for one in fields(Rules)})
+        values = {**vars(self), **vars(self.rules)}
+        return {name: values[name] for name in names}
 
     @classmethod
     def from_settings(cls, settings: BaseSettings, *, crawl: bool = True) -> DedupSettings:
@@ -157,19 +144,16 @@ class DedupSettings:
             if isinstance(name, str) and name.startswith("DEDUP_") and name not in known:
                 raise SettingsError(_unknown(name, known))
         values = {name: _read(name, settings, one) for name, one in known.items()}
-        made = cls(
-            **{
-                _ATTRIBUTES.get(name, name.removeprefix("DEDUP_").lower()): values[name]
-                for name in SETTINGS
-            },
-            of_rooms={name: values[name] for name in of_rooms},
-        )
+        own = {
+            _ATTRIBUTES.get(name, name.removeprefix("DEDUP_").lower()): values[name]
+            for name in SETTINGS
+        }
+        rules = Rules(**{one.name: own.pop(one.name) for one in fields(Rules)})
+        made = cls(**own, rules=rules, of_rooms={name: values[name] for name in of_rooms})
         if not made.enabled and crawl:
             return made
         try:
             _check_fields(made)
-            if made.containment is not None:  # the only one that may contradict others
-                _ = made.rules
             if crawl and made.scheme_parameters:
                 _check_language(made.scheme)
             if crawl:
@@ -231,8 +215,8 @@ def _check_fields(settings: DedupSettings) -> None:
             f"DEDUP_RESULT_FIELD = {_shown(settings.result_field)} is not accepted: the result"
             " would replace what the item has in that field; accepted: the name of another field"
         )
-    wrong = {*settings.fields} & {*read, settings.result_field}
-    if settings.fields != "auto" and wrong:
+    wrong = {*settings.rules.fields} & {*read, settings.result_field}
+    if settings.rules.fields != "auto" and wrong:
         names = _short(", ".join(sorted(wrong)))
         raise SettingsError(
             f"DEDUP_FIELDS: {names} is no field of its own: URL, HTML, text and"
@@ -252,7 +236,7 @@ def _with_files(
         idf: reads document frequencies.
         stop_words: reads stop words.
     """
-    from shingling.text.languages.stop_words import is_file_name
+    from shingling.text.languages import is_file_name
 
     whole = dict(parameters)
     simhash, canonical = whole.get("simhash"), whole.get("canonical")

@@ -122,7 +122,6 @@ def own_fields(
     urls: Iterable[str],
     *,
     began: float | None = None,
-    body: bytes | None = None,
 ) -> OwnFields:
     """Digest what an item says.
 
@@ -131,7 +130,6 @@ def own_fields(
         urls: of the item, of its response and of its request: a value that only repeats one of
             them says nothing.
         began: when the crawl began, seconds since 1970; None: now.
-        body: hash of the bytes that the item was made of.
     """
     now = time.time()
     reader = _Reader([*urls], Moment(now if began is None else began, now))
@@ -151,7 +149,7 @@ def own_fields(
             rest.append(f"{name}\0{said}")
     if rest:
         digests[REST] = Digest(_hash("\0".join(sorted(rest))))
-    return OwnFields(digests, body)
+    return OwnFields(digests)
 
 
 def _hash(said: str) -> bytes:

@@ -7,13 +7,14 @@ from dataclasses import asdict, dataclass
 from typing import TypedDict
 
 from shingling.errors import SettingsError
-from shingling.rules.defaults import (
+from shingling.rules import (
+    DEFAULT_METHOD,
     DEFAULT_MIN_WORDS,
     DEFAULT_SIMHASH_DISTANCE,
     DEFAULT_THRESHOLD,
     MAX_SIMHASH_DISTANCE,
+    METHODS,
 )
-from shingling.rules.methods import DEFAULT_METHOD, METHODS
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Rules:
         threshold: resemblance at or above which a page is a near-duplicate, 0 < t <= 1, for
             the methods that measure it.
         min_words: shorter texts match only exactly, and under the same title.
-        method: name of one of `shingling.rules.methods.METHODS`, which say how each decides.
+        method: name of one of `shingling.rules.METHODS`, which say how each decides.
         simhash_distance: bits in which the SimHashes of near-duplicates differ at most, 0 to 7.
         containment: share of a page's shingles from which on it is a piece of another; None
             does not look for pieces.

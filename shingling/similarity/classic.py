@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from typing import TYPE_CHECKING, Literal, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shingling.errors import SchemeError
-from shingling.rules.defaults import CLASSIC_HASHES
+from shingling.rules import CLASSIC_HASHES
 from shingling.text import canonical_words
 
 if TYPE_CHECKING:
@@ -24,36 +24,6 @@ _HEX_DIGESTS: dict[str, Callable[[bytes], str]] = {
 }
 
 
-@overload
-def shingles(
-    text: str | Sequence[str],
-    size: int = ...,
-    step: int = ...,
-    hash: Literal["crc32"] = ...,
-    *,
-    canonical: Canonicaliser | None = ...,
-    signed: bool = ...,
-) -> list[int]: ...
-@overload
-def shingles(
-    text: str | Sequence[str],
-    size: int = ...,
-    step: int = ...,
-    *,
-    hash: Literal["md5", "sha1"],
-    canonical: Canonicaliser | None = ...,
-    signed: bool = ...,
-) -> list[str]: ...
-@overload
-def shingles(
-    text: str | Sequence[str],
-    size: int = ...,
-    step: int = ...,
-    hash: str = ...,
-    *,
-    canonical: Canonicaliser | None = ...,
-    signed: bool = ...,
-) -> list[int] | list[str]: ...
 def shingles(
     text: str | Sequence[str],
     size: int = 10,
@@ -62,7 +32,7 @@ def shingles(
     *,
     canonical: Canonicaliser | None = None,
     signed: bool = False,
-) -> list[int] | list[str]:
+) -> list[Any]:
     """Checksum of the text of each shingle, in text order, repeats included.
 
     The text of a shingle is its words, joined by one blank, in UTF-8. What is left at the end of

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from shingling.similarity.cosines import DocumentFrequencies, Weighting, count_features
-from shingling.similarity.measures import Counts, Values, measure_sets
-from shingling.sketch import Fingerprints, Scheme, fingerprint_set_of_words
+from shingling.similarity.measures import Counts, measure_sets
+from shingling.sketch import Scheme, fingerprint_set_of_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from shingling.similarity.cosines import Weights
+    from shingling.arrays import Fingerprints, Floats
 
 _MAX_HASHES_LOOKED_UP = 1024  # at a time; each may be in all documents
 
@@ -33,7 +33,7 @@ class Document(NamedTuple):
     words: int
     shingles: Fingerprints
     features: Fingerprints
-    counts: Weights
+    counts: Floats
 
     @classmethod
     def of_text(cls, name: str, text: str, scheme: Scheme, weighting: Weighting) -> Document:
@@ -73,7 +73,7 @@ class Collection:
         self._sizes = np.array([len(one.shingles) for one in documents], np.float64)
         self._shared = _Postings([one.shingles for one in documents])
 
-    def rows(self, measure: str) -> Iterator[Values]:
+    def rows(self, measure: str) -> Iterator[Floats]:
         """Yield the measures of each document with all: float64[n], its own place included."""
         if measure == "cosine":
             yield from self._cosines()
@@ -83,7 +83,7 @@ class Collection:
             counts = Counts(self._sizes[place], self._sizes, self._words[place], self._words)
             yield measure_sets(measure, shared, counts)
 
-    def _cosines(self) -> Iterator[Values]:
+    def _cosines(self) -> Iterator[Floats]:
         documents, weighting = self._documents, self._weighting
         frequencies = weighting.frequencies or DocumentFrequencies.of_documents(
             one.features for one in documents
@@ -105,7 +105,7 @@ class Collection:
             for other in np.flatnonzero(later >= threshold).tolist():
                 yield Pair(float(later[other]), place, place + 1 + other)
 
-    def uniqueness(self) -> Values:
+    def uniqueness(self) -> Floats:
         """Share of each document's shingles that no other has: float64[n], 1.0 without any."""
         alone = self._shared.alone()
         return np.divide(alone, self._sizes, out=np.ones(len(alone)), where=self._sizes > 0)
@@ -120,7 +120,7 @@ class _Postings:
     """
 
     def __init__(
-        self, hashes: Sequence[Fingerprints], weights: Sequence[Weights] | None = None
+        self, hashes: Sequence[Fingerprints], weights: Sequence[Floats] | None = None
     ) -> None:
         joined = np.concatenate(hashes)
         order = np.argsort(joined, kind="stable")
@@ -129,7 +129,7 @@ class _Postings:
         self._weights = None if weights is None else np.concatenate(weights)[order]
         self._own_hashes, self._own_weights = hashes, weights
 
-    def row(self, place: int) -> Values:
+    def row(self, place: int) -> Floats:
         """Sum of the products of weights that a document has in common with each: float64[n]."""
         row = np.zeros(len(self._own_hashes))
         hashes = self._own_hashes[place]
@@ -145,7 +145,7 @@ class _Postings:
             row += np.bincount(self._documents[places], weights, len(row))
         return row
 
-    def alone(self) -> Values:
+    def alone(self) -> Floats:
         """Hashes of each document that no other has: float64[n]."""
         _, first, counts = np.unique(self._hashes, return_index=True, return_counts=True)
         alone = self._documents[first[counts == 1]]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-Numbers: TypeAlias = np.ndarray[tuple[int], np.dtype[np.uint64]]
+    from shingling.arrays import Hashes
+
 
 MAX_WORD_PAIRS_ALIGNED = 10_000_000_000
 """Words of a x words of b beyond which subsequence and edits are not computed: 1 to 4 seconds."""
@@ -65,8 +66,8 @@ class _Runs(NamedTuple):
     """Numbers of all runs of so many words, by the word that they begin at in each text."""
 
     words: int
-    a: Numbers
-    b: Numbers
+    a: Hashes
+    b: Hashes
 
     @property
     def are_common(self) -> bool:
@@ -80,7 +81,7 @@ class _Runs(NamedTuple):
         return _Runs(self.words + others.words, found[: len(pairs[0])], found[len(pairs[0]) :])
 
 
-def _pairs(first: Numbers, second: Numbers, words: int) -> Numbers:
+def _pairs(first: Hashes, second: Hashes, words: int) -> Hashes:
     """Numbers of runs, each with that of the run that begins so many words later: in one number."""
     behind = second[words:]
     return (first[: len(behind)] << np.uint64(32)) | behind
@@ -107,7 +108,7 @@ def align(a: Sequence[str], b: Sequence[str]) -> Alignment | None:
     )
 
 
-def _numbered(words: Sequence[str], numbers: dict[str, int]) -> Numbers:
+def _numbered(words: Sequence[str], numbers: dict[str, int]) -> Hashes:
     return np.fromiter(
         (numbers.setdefault(word, len(numbers) + 1) for word in words), np.uint64, len(words)
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from shingling.rules.defaults import MIN_WORDS_FOR_SIMHASH
+from shingling.rules import MIN_WORDS_FOR_SIMHASH
 from shingling.similarity.common_runs import align, longest_common_run
 from shingling.similarity.cosines import DocumentFrequencies, Weighting, cosine
 from shingling.similarity.measures import (

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self, TypeAlias
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from shingling.errors import SchemeError
-from shingling.rules.defaults import WEIGHTINGS
+from shingling.rules import WEIGHTINGS
 from shingling.sketch import feature_hashes, look_up, table_entries, word_hashes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from shingling.sketch import Fingerprints, Idf
-
-Weights: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
+    from shingling.arrays import Fingerprints, Floats
+    from shingling.sketch import Idf
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +31,7 @@ class DocumentFrequencies:
 
     documents: int
     hashes: Fingerprints
-    counts: Weights
+    counts: Floats
 
     @classmethod
     def of_documents(
@@ -63,7 +62,7 @@ class DocumentFrequencies:
         # The weight is 1 + ln((1 + N) / (1 + d)).
         return cls(idf.documents, hashes, (1 + idf.documents) / np.exp(weights - 1) - 1)
 
-    def of(self, hashes: Fingerprints) -> Weights:
+    def of(self, hashes: Fingerprints) -> Floats:
         """Documents with each of these features; 0 for those that none has."""
         return look_up(hashes, self.hashes, self.counts, 0)
 
@@ -98,21 +97,21 @@ class Weighting:
         return word_hashes(words) if whole else feature_hashes(words, self.features)
 
     def weigh(
-        self, hashes: Fingerprints, counts: Weights, frequencies: DocumentFrequencies
-    ) -> Weights:
+        self, hashes: Fingerprints, counts: Floats, frequencies: DocumentFrequencies
+    ) -> Floats:
         """Weights of a text's distinct features, which occur so often in it."""
         if self.name == "tf" or not len(hashes):
             return counts
         found, documents = frequencies.of(hashes), frequencies.documents
         if self.name == "smooth":
-            smooth: Weights = counts * (1 + np.log((1 + documents) / (1 + found)))
+            smooth: Floats = counts * (1 + np.log((1 + documents) / (1 + found)))
             return smooth
         scale = counts.max() if self.name == "tf-idf-max" else 1
-        rarity: Weights = np.log(max(documents, 1) / np.clip(found, 1, max(documents, 1)))
+        rarity: Floats = np.log(max(documents, 1) / np.clip(found, 1, max(documents, 1)))
         return counts / scale * rarity
 
 
-def count_features(hashes: Fingerprints) -> tuple[Fingerprints, Weights]:
+def count_features(hashes: Fingerprints) -> tuple[Fingerprints, Floats]:
     """Distinct hashes, sorted, and how often each occurs."""
     values, counts = np.unique(hashes, return_counts=True)
     return values, counts.astype(np.float64)

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from shingling.rules.methods import METHODS
+from shingling.rules import METHODS
 from shingling.similarity.measures import standard_error
 from shingling.sketch import FUNCTIONS, SUPERSHINGLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from numpy.typing import NDArray
-
+    from shingling.arrays import Flags, Floats, Hashes, Integers
     from shingling.rules.rules import Rules
 
 MAX_CANDIDATES_MEASURED = 32
@@ -69,9 +68,7 @@ class Following(NamedTuple):
             worth = min(worth, _MIN_ESTIMATE_FRACTION * least)
         return cls(rules, least, worth, margin)
 
-    def accepts(
-        self, equal: NDArray[np.bool_], simhash: NDArray[np.uint64], others: NDArray[np.uint64]
-    ) -> NDArray[np.bool_]:
+    def accepts(self, equal: Flags, simhash: Hashes, others: Hashes) -> Flags:
         """Whether the method accepts candidates by their signatures alone.
 
         Args:
@@ -92,8 +89,8 @@ class Following(NamedTuple):
         return accepted
 
     def worth_measuring(
-        self, equal: NDArray[np.bool_], simhash: NDArray[np.uint64], others: NDArray[np.uint64]
-    ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+        self, equal: Flags, simhash: Hashes, others: Hashes
+    ) -> tuple[Flags, Integers]:
         """Which pairs are accepted and have enough equal minima, and how many each pair has.
 
         Args:
@@ -105,10 +102,10 @@ class Following(NamedTuple):
             bool[n] and int64[n].
         """
         counts = np.count_nonzero(equal, axis=1)
-        enough: NDArray[np.bool_] = counts / FUNCTIONS >= self.worth
+        enough: Flags = counts / FUNCTIONS >= self.worth
         return enough & self.accepts(equal, simhash, others), counts
 
-    def ranked(self, estimates: NDArray[np.float64]) -> list[tuple[int, float]]:
+    def ranked(self, estimates: Floats) -> list[tuple[int, float]]:
         """Places and estimates of the candidates that are measured: the most alike first.
 
         Args:

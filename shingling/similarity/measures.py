@@ -14,10 +14,10 @@ from shingling.sketch import FUNCTIONS, SUPERSHINGLES, shingle_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from shingling.sketch import Fingerprints, Minima, Scheme, Signature
+    from shingling.arrays import Fingerprints, Floats, Minima
+    from shingling.sketch import Scheme, Signature
 
-Values: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
-Number: TypeAlias = float | Values
+Number: TypeAlias = "float | Floats"
 
 
 class Counts(NamedTuple):
@@ -38,8 +38,8 @@ _WHOLES: dict[str, Callable[[Number, Counts], Number]] = {
 }
 
 
-def measure_sets(measure: str, shared: Number, counts: Counts) -> Values:
-    """One of `shingling.rules.defaults.SET_MEASURES`, from 0 to 1; 0 where there is nothing.
+def measure_sets(measure: str, shared: Number, counts: Counts) -> Floats:
+    """One of `shingling.rules.SET_MEASURES`, from 0 to 1; 0 where there is nothing.
 
     Args:
         measure: "resemblance" (shared / all), "dice" (2 shared / (a + b); Dice 1945), "share"

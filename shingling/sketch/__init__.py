@@ -1,15 +1,16 @@
 """Canonical words -> shingles -> fingerprints -> signatures, and the keys that find them again.
 
-`shingles` hashes; `minhash` and `simhash` make the parts of a `signature`; `signing` makes
-signatures of texts under a `scheme`; `banding` makes the keys of an index.
+`shingles` hashes; `minhash` and `simhash` make the parts of a `signature`, which is made under a
+`scheme`; `banding` makes the keys of an index.
 """
 
-from shingling.sketch.banding import SUPERSHINGLES, Banding, Halves, Keys
-from shingling.sketch.minhash import FAMILIES, FUNCTIONS, Minima
+from shingling.sketch.banding import SUPERSHINGLES, Banding, Halves
+from shingling.sketch.minhash import FAMILIES, FUNCTIONS
 from shingling.sketch.scheme import Scheme
-from shingling.sketch.shingles import Fingerprints, fmix64, winnow, word_hashes
-from shingling.sketch.signature import Signature, exact_hash
-from shingling.sketch.signing import (
+from shingling.sketch.shingles import fmix64, winnow, word_hashes
+from shingling.sketch.signature import (
+    Signature,
+    exact_hash,
     fingerprint_set,
     fingerprint_set_of_words,
     shingle_text,
@@ -25,11 +26,8 @@ __all__ = [
     "FUNCTIONS",
     "SUPERSHINGLES",
     "Banding",
-    "Fingerprints",
     "Halves",
     "Idf",
-    "Keys",
-    "Minima",
     "Scheme",
     "Signature",
     "SimhashFeatures",

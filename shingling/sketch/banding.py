@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,11 +20,8 @@ from shingling.sketch.simhash import WIDTHS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from shingling.arrays import Hashes, Integers, Minima
 
-    from shingling.sketch.minhash import Minima
-
-Keys: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.int64]]
 
 MIN_RECALL = 0.95
 """Share of the pairs at a threshold that a banding must find at least."""
@@ -97,7 +94,7 @@ class Banding:
             self.rows == _MINIMA_PER_SUPERSHINGLE or 2 * self.rows <= _MINIMA_PER_SUPERSHINGLE + 1
         )
 
-    def keys(self, signatures: Sequence[Minima]) -> Keys:
+    def keys(self, signatures: Sequence[Minima]) -> Integers:
         """Hash each band of signatures.
 
         A key has 64 bits, salted with the band's number. It is signed, because SQL has no
@@ -149,11 +146,11 @@ class Halves:
         """Bits of one half."""
         return self.bits // 2
 
-    def keys(self, simhashes: Sequence[int]) -> Keys:
+    def keys(self, simhashes: Sequence[int]) -> Integers:
         """Keys that SimHashes are stored under: int64[n, 2]."""
         return self._keys(self.split(simhashes))
 
-    def probes(self, simhashes: Sequence[int], distance: int) -> Keys:
+    def probes(self, simhashes: Sequence[int], distance: int) -> Integers:
         """Keys that SimHashes within a distance are stored under.
 
         Args:
@@ -169,25 +166,23 @@ class Halves:
         turned = halves.transpose(0, 2, 1).reshape(-1, 2)
         return self._keys(turned).reshape((len(simhashes), 2 * len(masks)))
 
-    def split(
-        self, simhashes: Sequence[int] | NDArray[np.uint64]
-    ) -> np.ndarray[tuple[int, int], np.dtype[np.uint64]]:
+    def split(self, simhashes: Sequence[int] | Hashes) -> Hashes:
         """Low and high half of each SimHash: uint64[n, 2]."""
         values = np.asarray(simhashes, np.uint64)
         low = values & np.uint64((1 << self.width) - 1)
         return np.stack([low, values >> np.uint64(self.width)], axis=1)
 
-    def masks(self, distance: int) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+    def masks(self, distance: int) -> Hashes:
         """Bits in which one half may differ where SimHashes are within a distance: uint64[m]."""
         return _masks(self.width, distance // 2)
 
-    def _keys(self, halves: np.ndarray[tuple[int, int], np.dtype[np.uint64]]) -> Keys:
+    def _keys(self, halves: Hashes) -> Integers:
         salted = halves + _SALTS
         return fmix64(salted.reshape(-1)).view(np.int64).reshape((len(salted), 2))
 
 
 @cache
-def _masks(width: int, max_bits: int) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+def _masks(width: int, max_bits: int) -> Hashes:
     """All values of one half in which at most so many bits are set."""
     chosen = [
         sum(1 << place for place in places)

@@ -15,16 +15,14 @@ from __future__ import annotations
 
 import hashlib
 from functools import cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import crcmod
 import numpy as np
 
 if TYPE_CHECKING:
-    from shingling.sketch.shingles import Fingerprints
+    from shingling.arrays import Fingerprints, Minima, Numbers, Octets
 
-HashValues: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.uint32]]
-Minima: TypeAlias = np.ndarray[tuple[int], np.dtype[np.uint32]]
 
 FUNCTIONS = 84
 """Hash functions of a family, and minima of a signature."""
@@ -53,7 +51,7 @@ POLYNOMIALS = (
 
 
 @cache
-def _tables() -> tuple[np.ndarray[tuple[int, int, int], np.dtype[np.uint32]], HashValues]:
+def _tables() -> tuple[Numbers, Numbers]:
     """Tables of what each byte of a fingerprint adds to each CRC, and CRCs of eight zero bytes.
 
     The CRC of a fixed length is linear: it is the XOR of what its bytes add.
@@ -76,12 +74,12 @@ def _tables() -> tuple[np.ndarray[tuple[int, int, int], np.dtype[np.uint32]], Ha
     return np.array(added, np.uint32) ^ zeros, zeros
 
 
-def _bytes_of(fingerprints: Fingerprints) -> np.ndarray[tuple[int, int], np.dtype[np.uint8]]:
+def _bytes_of(fingerprints: Fingerprints) -> Octets:
     """Bytes of fingerprints, little endian: uint8[8, n]."""
     return fingerprints.astype("<u8").view(np.uint8).reshape(-1, 8).T
 
 
-def crc_values(fingerprints: Fingerprints) -> HashValues:
+def crc_values(fingerprints: Fingerprints) -> Numbers:
     """Apply each of the 84 functions to each fingerprint.
 
     Args:
@@ -97,7 +95,7 @@ def crc_values(fingerprints: Fingerprints) -> HashValues:
     return _fmix32(values)
 
 
-def _fmix32(values: HashValues) -> HashValues:
+def _fmix32(values: Numbers) -> Numbers:
     """Apply the 32-bit finaliser of MurmurHash3 (Appleby 2011), in place."""
     values ^= values >> np.uint32(16)
     values *= np.uint32(0x85EBCA6B)
@@ -138,7 +136,7 @@ def minima(fingerprints: Fingerprints, family: str = "affine") -> Minima:
     return smallest
 
 
-def _affine_values(fingerprints: Fingerprints) -> HashValues:
-    values: HashValues = _MULTIPLIERS * fingerprints.astype(np.uint32)
+def _affine_values(fingerprints: Fingerprints) -> Numbers:
+    values: Numbers = _MULTIPLIERS * fingerprints.astype(np.uint32)
     values += _OFFSETS
     return values

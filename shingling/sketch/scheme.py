@@ -17,7 +17,7 @@ from shingling.sketch.minhash import FAMILIES
 from shingling.sketch.shingles import UNITS
 from shingling.sketch.simhash import Idf, SimhashFeatures
 from shingling.text import Canonicaliser
-from shingling.text.languages.stop_words import describe_stop_words
+from shingling.text.languages import describe_stop_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import crcmod
 import numpy as np
@@ -16,7 +16,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-Fingerprints: TypeAlias = np.ndarray[tuple[int], np.dtype[np.uint64]]
+    from shingling.arrays import Fingerprints
+
 
 # CRC-64/XZ: the polynomial of ECMA-182, reflected, all ones before and after.
 _crc64 = crcmod.mkCrcFun(0x142F0E1EBA9EA3693, initCrc=0, rev=True, xorOut=0xFFFFFFFFFFFFFFFF)

@@ -15,7 +15,7 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from math import log
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from shingling.sketch.shingles import Fingerprints
+    from shingling.arrays import Fingerprints, Floats, Integers, Records
+
 
 _N = TypeVar("_N", bound=np.generic)
 _WEIGHT_UNIT = 256  # weight of a word that every document has
@@ -65,7 +66,7 @@ class Idf:
         return f"Idf({self.documents:,} documents, {len(self._entries):,} words)"
 
     @cached_property
-    def _entries(self) -> np.ndarray[tuple[int], np.dtype[np.void]]:
+    def _entries(self) -> Records:
         try:
             raw = zlib.decompress(base64.b64decode(self.table, validate=True))
             entries = np.frombuffer(raw, dtype=_ENTRY)
@@ -124,13 +125,13 @@ class Idf:
             raise SchemeError("not a table that `scrapy dedup tune --idf` wrote") from error
 
 
-def table_entries(idf: Idf) -> tuple[Fingerprints, np.ndarray[tuple[int], np.dtype[np.float64]]]:
+def table_entries(idf: Idf) -> tuple[Fingerprints, Floats]:
     """Hashes of the words of a table, sorted, and their weights: uint64[n], float64[n]."""
     found = idf._entries
     return found["hash"].astype(np.uint64), found["weight"] / _WEIGHT_UNIT
 
 
-def word_weights(idf: Idf, hashes: Fingerprints) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def word_weights(idf: Idf, hashes: Fingerprints) -> Integers:
     """Weights of words, given by their hashes (uint64[n]), in 1/256: int64[n]."""
     entries = idf._entries
     weights = entries["weight"].astype(np.int64)
@@ -159,8 +160,6 @@ def look_up(
 def _weight(documents: int, count: int) -> int:
     return round(_WEIGHT_UNIT * (1 + log((1 + documents) / (1 + count))))
 
-
-Weights: TypeAlias = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 BITS = 64
 WIDTHS = (32, 64)
@@ -294,7 +293,7 @@ def simhash_of_words(words: Sequence[str], hashes: Fingerprints, features: Simha
 
 def _weighted_words(
     hashes: Fingerprints, features: SimhashFeatures
-) -> tuple[Fingerprints, Weights]:
+) -> tuple[Fingerprints, Integers]:
     """Fingerprints of single words, and their weights: tf or tf-idf."""
     distinct, counts = np.unique(hashes, return_counts=True)
     weights = counts.astype(np.int64)
@@ -307,7 +306,7 @@ def _weighted_words(
     return values, weights
 
 
-def simhash(features: Fingerprints, weights: Weights | None = None) -> int:
+def simhash(features: Fingerprints, weights: Integers | None = None) -> int:
     """SimHash of features: bit j is set where it is set in more than half of their weight.
 
     Args:
@@ -327,7 +326,7 @@ def simhash(features: Fingerprints, weights: Weights | None = None) -> int:
     return int.from_bytes(np.packbits(2 * counts > total, bitorder="little").tobytes(), "little")
 
 
-def _count_bits(features: Fingerprints) -> Weights:
+def _count_bits(features: Fingerprints) -> Integers:
     """Count the features that have each bit set: int64[64]."""
     counts = np.zeros((16, 4), dtype=np.int64)  # [shift, lane]: bit 16 * lane + shift
     for start in range(0, len(features), _CHUNK_FEATURES):

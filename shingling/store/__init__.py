@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 from shingling.names import when_used
 
 if TYPE_CHECKING:
-    from shingling.store.backends.base import (
-        MAX_PAGES_PER_KEY as MAX_PAGES_PER_KEY,
-    )
-    from shingling.store.backends.engine import (
+    from shingling.store.backends import (
         file_of as file_of,
         parse_url as parse_url,
         shown_url as shown_url,
     )
-    from shingling.store.index.keys import (
+    from shingling.store.backends.base import (
+        MAX_PAGES_PER_KEY as MAX_PAGES_PER_KEY,
+    )
+    from shingling.store.index import (
         Index as Index,
     )
     from shingling.store.model import (
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 _MODULE_OF = {
     "Group": "model",
-    "Index": "index.keys",
+    "Index": "index",
     "IndexShape": "model",
     "MAX_PAGES_PER_KEY": "backends.base",
     "Match": "model",
@@ -58,10 +58,10 @@ _MODULE_OF = {
     "StoreStatus": "model",
     "StoredPage": "model",
     "Verdict": "model",
-    "file_of": "backends.engine",
-    "parse_url": "backends.engine",
+    "file_of": "backends",
+    "parse_url": "backends",
     "safe_url": "urls",
-    "shown_url": "backends.engine",
+    "shown_url": "backends",
     "site_of": "urls",
 }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from shingling.rules.methods import METHODS
+from shingling.rules import METHODS
 from shingling.similarity import distance, estimate, overlap, standard_error
 from shingling.sketch import fingerprint_set
 

@@ -17,7 +17,7 @@ from shingling.sketch import FUNCTIONS, fingerprint_set
 from shingling.store.decide.texts import read_text
 from shingling.store.model import DAY, Group
 from shingling.store.queries import stored_pages
-from shingling.store.schema.damage import MINIMA_BYTES
+from shingling.store.schema.fields import MINIMA_BYTES
 from shingling.store.schema.rows import read_minima
 from shingling.store.schema.tables import pages
 
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from shingling.sketch import Fingerprints, Scheme
+    from shingling.arrays import Fingerprints, Integers, Minima
+    from shingling.sketch import Scheme
     from shingling.store.model import StoredPage
 
 _MAX_LEADERS_PER_MINIMUM = 200  # the first ones
@@ -46,7 +47,7 @@ class Measured:
     Args:
         connection: to the store.
         scheme: of the store.
-        measure: one of `shingling.rules.defaults.SET_MEASURES`.
+        measure: one of `shingling.rules.SET_MEASURES`.
     """
 
     def __init__(self, connection: Connection, scheme: Scheme, measure: str) -> None:
@@ -146,7 +147,7 @@ def _is_whole(row: Any) -> bool:
 
 def _stars(
     rows: Sequence[Any],
-    minima: np.ndarray[tuple[int, int], np.dtype[np.uint32]],
+    minima: Minima,
     threshold: float,
     days: float | None,
     measured: Measured | None,
@@ -189,9 +190,7 @@ def _stars(
     return leaders
 
 
-def _repeated(
-    minima: np.ndarray[tuple[int, int], np.dtype[np.uint32]],
-) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+def _repeated(minima: Minima) -> Integers:
     """Numbers of minima that occur more than once in their column; 0 for all others."""
     codes = np.zeros(minima.shape, dtype=np.int64)
     last = 0

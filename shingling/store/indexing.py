@@ -10,7 +10,7 @@ from sqlalchemy import delete, func, select, update
 from shingling.errors import StoreError
 from shingling.sketch import shingle_text
 from shingling.store.decide.texts import read_texts
-from shingling.store.index.lookup import keys_of_sample
+from shingling.store.index import keys_of_sample
 from shingling.store.schema.rows import row_from
 from shingling.store.schema.tables import (
     LIVE,
@@ -22,14 +22,13 @@ from shingling.store.schema.tables import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from sqlalchemy import Connection, Table
 
     from shingling.rules.rules import Rules
-    from shingling.sketch import Scheme
     from shingling.store.backends.base import Database, Entry
-    from shingling.store.index.keys import Index
+    from shingling.store.index import Index
     from shingling.store.schema.rows import Row
     from shingling.store.session import Session
 
@@ -88,7 +87,7 @@ def fit_index(session: Session, rules: Rules, run: int | None, show: Progress) -
                 raise _TooSlowError
             show(done, total)
 
-        index_all(session.database, connection, session.scheme, after, before, show_in_time)
+        index_all(session, connection, after, before, show_in_time)
         connection.execute(update(scheme_table).values(**after.columns()))
         session.index = after
         return ""
@@ -112,9 +111,8 @@ def _is_used(connection: Connection, run: int | None) -> bool:
 
 
 def index_all(
-    database: Database,
+    session: Session,
     connection: Connection,
-    scheme: Scheme,
     index: Index,
     before: Index | None = None,
     show: Callable[[int], None] = lambda _: None,
@@ -122,9 +120,8 @@ def index_all(
     """Index all originals of a store anew, within the caller's transaction.
 
     Args:
-        database: of the store.
+        session: of the store.
         connection: of a transaction that writes alone.
-        scheme: of the signatures.
         index: that is made.
         before: that is there; what both have is not made again. None makes all of it.
         show: is told how many pages are done, before the first one as well.
@@ -132,9 +129,7 @@ def index_all(
     bands = before is None or before.keys_of != index.keys_of
     samples = before is None or before.sampled != index.sampled
     made = [table for table, is_made in ((LIVE.bands, bands), (LIVE.samples, samples)) if is_made]
-    for table in made:
-        database.postings(connection, table).clear()
-        connection.execute(delete(full_keys).where(full_keys.c.owner == table.name))
+    clear_keys(session.database, connection, made)
     done = 0
     show(done)
     query = select(pages).where(pages.c.original_id.is_(None)).order_by(pages.c.id)
@@ -142,20 +137,27 @@ def index_all(
     with connection.execute(query) as streamed:
         for part in streamed.mappings().partitions():
             originals = [row_from(row, 0) for row in part]
-            index_pages(database, connection, scheme, index, originals, made)
+            index_pages(session, connection, index, originals, made)
             done += len(originals)
             show(done)
 
 
+def clear_keys(database: Database, connection: Connection, tables: Iterable[Table]) -> None:
+    """Remove all entries of tables of keys."""
+    for table in tables:
+        database.postings(connection, table).clear()
+        connection.execute(delete(full_keys).where(full_keys.c.owner == table.name))
+
+
 def index_pages(
-    database: Database,
+    session: Session,
     connection: Connection,
-    scheme: Scheme,
     index: Index,
     originals: Sequence[Row],
     tables: Sequence[Table],
 ) -> None:
     """Write the keys of originals into tables of bands or samples."""
+    scheme = session.scheme
     rows = [row for row in originals if row.words >= scheme.min_comparable_words]
     for table in tables:
         entries: list[Entry] = []
@@ -167,4 +169,4 @@ def index_pages(
             for page_id, main_text in read_texts(connection, scopes).items():
                 shingles = shingle_text(main_text.text, scheme)
                 entries += [(key, page_id) for key in keys_of_sample(shingles, scopes[page_id])]
-        database.postings(connection, table).write((), entries)
+        session.database.postings(connection, table).write((), entries)

@@ -7,9 +7,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from itertools import compress
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shingling.errors import PageError
 from shingling.rules.own_fields import OwnFields, own_fields
@@ -19,11 +17,11 @@ from shingling.text import PreparedText, clean
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from shingling.arrays import Flags
     from shingling.rules.rules import Rules
     from shingling.sketch import Scheme, Signature
     from shingling.text import Canonicaliser
 
-Mask: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 DAY = 86_400  # seconds
 FIRST_SECOND, LAST_SECOND = -62_135_596_800, 253_402_300_799  # the years 1 to 9999, since 1970
@@ -47,7 +45,7 @@ class Page:
         fetched: seconds since 1970, UTC; None is now.
         reason: why there is no text; the verdict repeats it.
         body_key: 128-bit hash of what the text, title and language were read from, and of how:
-            `Store.by_body` finds them by it, where texts are kept.
+            `pages_by_body` finds them by it, where texts are kept.
         source: URL of the page that it is an item of; documents of one page are never
             duplicates of each other, nor of the page. None for a page.
         prepared: the main text as another process has prepared it, in place of `text`.
@@ -105,7 +103,7 @@ class SplitText:
         is_template: which of its blocks are template, bool[n]; None: none of them.
     """
 
-    def __init__(self, text: str | PreparedText, is_template: Mask | None = None) -> None:
+    def __init__(self, text: str | PreparedText, is_template: Flags | None = None) -> None:
         self._text = PreparedText.of(text)
         self._gone = None if is_template is None or not is_template.any() else is_template
 

@@ -11,11 +11,11 @@ from sqlalchemy import func, or_, select
 
 from shingling.errors import SettingsError
 from shingling.rules.rules import Rules
+from shingling.store.backends.base import damage_of
 from shingling.store.decide.site_fields import SiteFields
 from shingling.store.model import StoredPage, StoreStatus, from_seconds
 from shingling.store.runs import RunRecord
 from shingling.store.schema import checks
-from shingling.store.schema.damage import damage_of
 from shingling.store.schema.migrate import HEAD
 from shingling.store.schema.rows import (
     COLUMNS,

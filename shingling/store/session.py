@@ -21,9 +21,9 @@ from shingling.errors import (
 )
 from shingling.rules.rules import Rules
 from shingling.sketch import Scheme
+from shingling.store.backends import database_of, parse_url
 from shingling.store.backends.base import AgainError, Trouble
-from shingling.store.backends.engine import database_of, parse_url
-from shingling.store.index.keys import Index
+from shingling.store.index import Index
 from shingling.store.runs import add_rules, find_rules
 from shingling.store.schema.migrate import HEAD, current_revision, require_known, upgrade
 from shingling.store.schema.tables import scheme as scheme_table

@@ -10,7 +10,7 @@ import numpy as np
 from sqlalchemy import bindparam, or_, select, text
 
 from shingling.errors import StoreError
-from shingling.rules.defaults import MAX_SIMHASH_DISTANCE, UNIQUENESS
+from shingling.rules import MAX_SIMHASH_DISTANCE, UNIQUENESS
 from shingling.similarity import Counts, distance as simhash_distance, measure_sets, overlap
 from shingling.sketch import Banding, Signature, fingerprint_set
 from shingling.store.decide.texts import estimated_containment, read_text
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import BindParameter, Connection
 
-    from shingling.sketch import Fingerprints, Scheme
+    from shingling.arrays import Fingerprints
+    from shingling.sketch import Scheme
     from shingling.store.session import Session
 
 _NOT_EXACT_COPIES = select(pages.c.id, pages.c.original_id).where(

@@ -13,7 +13,7 @@ from shingling.text.canonical import (
     plain_text,
 )
 from shingling.text.folding import nfkc_casefold
-from shingling.text.prepared import BlockKeys, PreparedText, pack, split_blocks, unpack
+from shingling.text.prepared import PreparedText, pack, split_blocks, unpack
 from shingling.text.titles import (
     differ_in_numbers_only,
     has_same_headline,
@@ -28,7 +28,6 @@ from shingling.text.words import canonical_words, join_folded_words, join_words
 __all__ = [
     "PARTS_OF_SPEECH",
     "UNSPACED",
-    "BlockKeys",
     "Canonicaliser",
     "PreparedText",
     "bounded",

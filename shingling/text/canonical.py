@@ -20,7 +20,7 @@ from shingling.errors import SchemeError
 from shingling.text import languages
 from shingling.text.bounding import HAN, KANA, MARK, SEGMENTED, SEPARATOR, SINGLE, class_table, nfkc
 from shingling.text.folding import fold
-from shingling.text.languages.stop_words import (
+from shingling.text.languages import (
     depend_on_language,
     read_stop_words,
     stop_word_packs,

@@ -10,7 +10,7 @@ import hashlib
 import re
 import zlib
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -20,9 +20,9 @@ from shingling.text.words import count_words
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from shingling.arrays import Hashes, Numbers
     from shingling.text.canonical import Canonicaliser
 
-BlockKeys: TypeAlias = np.ndarray[tuple[int], np.dtype[np.uint64]]
 
 # A number that is no part of a name; the text is case folded.
 _NUMBER = re.compile(r"(?<![a-zß-ʯͱ-ԯ_])\d+(?![a-zß-ʯͱ-ԯ_])")
@@ -34,7 +34,7 @@ MAX_BLOCKS = 1 << 16
 _MAX_PIECE = 1 << 16  # characters that one call goes through: it holds the interpreter meanwhile
 
 
-def split_blocks(text: str) -> tuple[list[str], BlockKeys]:
+def split_blocks(text: str) -> tuple[list[str], Hashes]:
     """Split a main text into blocks, and hash each one.
 
     Blocks are its lines that are not blank: paragraphs, list items, rows of a table. Lines that
@@ -78,7 +78,7 @@ def _pieces(text: str) -> Iterator[str]:
     yield text[start:]
 
 
-def _hash_lines(lines: Iterable[str]) -> BlockKeys:
+def _hash_lines(lines: Iterable[str]) -> Hashes:
     raw = b"".join(
         hashlib.blake2b(line.encode("utf-8", "replace"), digest_size=8).digest() for line in lines
     )
@@ -101,7 +101,7 @@ class PreparedText:
 
     def __init__(self, text: str) -> None:
         self.text = bounded(text)
-        self.words: np.ndarray[tuple[int], np.dtype[np.uint32]] | None = None
+        self.words: Numbers | None = None
 
     @classmethod
     def of(cls, text: str | Self) -> Self:
@@ -135,7 +135,7 @@ class PreparedText:
         return pack(self.text)
 
     @cached_property
-    def _blocks(self) -> tuple[list[str], BlockKeys]:
+    def _blocks(self) -> tuple[list[str], Hashes]:
         return split_blocks(self.text)
 
     @property
@@ -144,12 +144,12 @@ class PreparedText:
         return self._blocks[0]
 
     @cached_property
-    def keys(self) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+    def keys(self) -> Hashes:
         """Keys of the blocks: uint64[n]."""
         return self._blocks[1]
 
     @cached_property
-    def characters(self) -> np.ndarray[tuple[int], np.dtype[np.uint32]]:
+    def characters(self) -> Numbers:
         """Characters of each block: uint32[n]."""
         return np.fromiter(map(len, self.lines), np.uint32, len(self.lines))
 

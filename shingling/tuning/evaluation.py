@@ -6,7 +6,7 @@ The statistics that `settings` and `report` need.
 from __future__ import annotations
 
 from math import sqrt
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -15,12 +15,9 @@ from shingling.tuning.pairs import order_hash
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from shingling.arrays import Flags, Floats, Integers
     from shingling.tuning.pairs import LabelledPair
 
-Flags: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
-Integers: TypeAlias = np.ndarray[tuple[int], np.dtype[np.int64]]
-Scores: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
-Curves: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float64]]
 
 _F1_TOLERANCE = 0.002  # a cutoff that loses no more is as good as the best
 _BOOTSTRAP_RESAMPLES = 2000
@@ -45,10 +42,10 @@ class Scoring(NamedTuple):
         cutoffs: rising: float64[m].
     """
 
-    scores: Scores
-    cutoffs: Scores
+    scores: Floats
+    cutoffs: Floats
 
-    def curve(self, same: Flags) -> Curves:
+    def curve(self, same: Flags) -> Floats:
         """Compute precision, recall and F1 at every cutoff: float64[3, m]."""
         passed = np.searchsorted(self.cutoffs, self.scores, side="right")
         found, wrong = (
@@ -80,7 +77,7 @@ def choose(scorings: Sequence[Scoring], same: Flags) -> Choice:
     return Choice(place, float(scorings[place].cutoffs[middle]))
 
 
-def _widest(f1: Scores) -> tuple[int, int]:
+def _widest(f1: Floats) -> tuple[int, int]:
     """Middle and width of the widest stretch of cutoffs with the best F1, within the tolerance."""
     best = f1.max()
     edges = np.flatnonzero(np.diff(np.concatenate([[False], f1 >= best - _F1_TOLERANCE, [False]])))
@@ -122,7 +119,7 @@ def quality(decided: Flags, same: Flags) -> Quality:
     return Quality(precision, recall, f1)
 
 
-def _quality(found: Integers, wrong: Integers, missed: Integers) -> Curves:
+def _quality(found: Integers, wrong: Integers, missed: Integers) -> Floats:
     return np.stack(
         [
             found / np.maximum(found + wrong, 1),
@@ -132,7 +129,7 @@ def _quality(found: Integers, wrong: Integers, missed: Integers) -> Curves:
     )
 
 
-def area_under_curve(scores: Scores, same: Flags) -> float:
+def area_under_curve(scores: Floats, same: Flags) -> float:
     """Compute the probability that a pair which is the same scores above one which is not.
 
     Ties count half (Mann and Whitney 1947; Hanley and McNeil 1982). 0.5 if all pairs

@@ -20,13 +20,13 @@ import numpy as np
 from shingling.errors import ExtractionError, TuningError
 from shingling.extraction.html import extract_page, sniff_html
 from shingling.extraction.lines import json_lines
-from shingling.rules.defaults import MAX_FILE_BYTES
+from shingling.rules import MAX_FILE_BYTES
 from shingling.text import canonical_words, clean, plain_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from shingling.sketch import Minima
+    from shingling.arrays import Minima
     from shingling.store import Store
 
 MIN_PAIRS = 10

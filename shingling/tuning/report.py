@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shingling.errors import TuningError
-from shingling.rules.methods import DEFAULT_METHOD, METHODS
+from shingling.rules import DEFAULT_METHOD, METHODS
 from shingling.sketch import Banding
 from shingling.tuning.evaluation import folds_of, gap_error
 from shingling.tuning.settings import (
@@ -29,9 +29,9 @@ from shingling.tuning.settings import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from shingling.arrays import Flags
     from shingling.rules.rules import Rules
     from shingling.sketch import Scheme
-    from shingling.tuning.evaluation import Flags
     from shingling.tuning.pairs import LabelledPairs
 
 MAX_FOLDS = 20

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from shingling.errors import SchemeError
-from shingling.rules.defaults import MAX_SIMHASH_DISTANCE
-from shingling.rules.methods import DEFAULT_METHOD, METHODS
+from shingling.rules import DEFAULT_METHOD, MAX_SIMHASH_DISTANCE, METHODS
 from shingling.similarity import distance, equal_supershingles, overlap
 from shingling.sketch import fingerprint_set_of_words, sign_words
 from shingling.tuning.evaluation import (
@@ -29,10 +28,11 @@ from shingling.tuning.evaluation import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from shingling.arrays import Flags, Floats, Integers
     from shingling.rules.rules import Rules
     from shingling.sketch import Scheme, Signature
     from shingling.text import Canonicaliser
-    from shingling.tuning.evaluation import Flags, Integers, Quality, Scores
+    from shingling.tuning.evaluation import Quality
     from shingling.tuning.pairs import LabelledPair
 
 _T = TypeVar("_T")
@@ -216,13 +216,13 @@ class Measures:
         self._words = lru_cache(1)(self._read)
         self._signatures = lru_cache(1)(self._sign)
 
-    def resemblances(self, scheme: Scheme) -> Scores:
+    def resemblances(self, scheme: Scheme) -> Floats:
         """Exact resemblance of each pair, 0 to 1."""
         words = self._words(scheme.canonical)
         shingles = [fingerprint_set_of_words(one, scheme) for one in words]
         return self._compared(shingles, lambda a, b: overlap(a, b).resemblance)
 
-    def distances(self, scheme: Scheme) -> Scores:
+    def distances(self, scheme: Scheme) -> Floats:
         """SimHash distance of each pair in bits, all bits if a text is empty."""
         bits = scheme.simhash.bits
         return self._compared(
@@ -230,14 +230,14 @@ class Measures:
             lambda a, b: distance(a.simhash, b.simhash) if a.words and b.words else bits,
         )
 
-    def supershingles(self, scheme: Scheme) -> Scores:
+    def supershingles(self, scheme: Scheme) -> Floats:
         """Count the equal supershingles of each pair, 0 to 6, 0 if a text is empty."""
         return self._compared(
             self._signatures(scheme),
             lambda a, b: equal_supershingles(a.minima, b.minima) if a.words and b.words else 0,
         )
 
-    def _compared(self, known: Sequence[_T], measure: Callable[[_T, _T], float]) -> Scores:
+    def _compared(self, known: Sequence[_T], measure: Callable[[_T, _T], float]) -> Floats:
         of_text = dict(zip(self._texts, known, strict=True))
         found = (measure(of_text[pair.a], of_text[pair.b]) for pair in self._pairs)
         return np.fromiter(found, np.float64, len(self._pairs))

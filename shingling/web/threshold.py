@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from shingling.admin.reviews import reviews_of
 from shingling.admin.thresholds import LOWEST_THRESHOLD, CandidatePair, Candidates, DroppedPages
 from shingling.errors import SchemeError, ShinglingError, TuningError
-from shingling.rules.methods import METHODS
+from shingling.rules import METHODS
 from shingling.store import Store
 from shingling.tuning.pairs import reviewed_pairs
 from shingling.tuning.report import tune_on

@@ -239,15 +239,6 @@ def test_a_signature_comes_back_as_it_was(store: Store) -> None:
     assert {signature.simhash >> 63 for signature in signatures} == {0, 1}, "of either sign"
 
 
-def test_the_signature_of_a_forgotten_page_is_an_error(store: Store) -> None:
-    store.check([Page("a", A)])
-    [page] = store.find("a")
-    store.admin.forget(["a"])
-    with pytest.raises(StoreError, match="page 1 is no longer stored"):
-        store.signature(page)
-    assert store.text(page) is None
-
-
 def test_the_status_counts_pages_and_names_what_the_store_is(library: Store, file: Path) -> None:
     library.start_run("spider")
     status = library.status()
@@ -297,10 +288,14 @@ def test_a_run_records_what_was_decided_in_it(store: Store) -> None:
 
 def test_a_forgotten_page_leaves_no_row(store: Store, file: Path) -> None:
     store.check([Page("a", A), Page("b", OTHER)])
+    [page] = store.find("a")
     assert store.admin.forget(["a"]) == 1
     assert [page.url for page in store.pages()] == ["b"]
     assert rows_of(file, "SELECT page_id FROM texts") == [(2,)]
     assert {page_id for _, page_id in entries_of(file, "bands")} == {2}
+    assert store.text(page) is None
+    with pytest.raises(StoreError, match="page 1 is no longer stored"):
+        store.signature(page)
     assert store.check([Page("c", NEAR)])[0].status == "new"
 
 
@@ -358,9 +353,6 @@ def test_thousands_of_pages_are_forgotten_at_once(store: Store) -> None:
     assert store.admin.forget(site="example.org") == 300
 
 
-# What is stored of a decision is told again, whoever asks
-
-
 # What was read from a body is found by its key, as long as it is what reading would give
 
 
@@ -373,14 +365,18 @@ def known(store: Store) -> set[bytes]:
     return {*pages_by_body(session_of(store), [ONE, TWO, THREE])}
 
 
-def test_what_was_read_from_a_body_is_found_by_its_key(store: Store) -> None:
+def test_a_page_is_given_back_as_it_was_read_by_its_body_and_by_its_url(store: Store) -> None:
     assert pages_by_body(session_of(store), []) == {}
     store.check([READ])
-    [found] = pages_by_body(session_of(store), [ONE, TWO]).values()
-    assert found.main_text == READ.main_text
-    assert replace(found, signature=None, text=READ.text) == READ
-    assert READ.text is not None
-    assert found.signature == sign(READ.text)
+    [by_body] = pages_by_body(session_of(store), [ONE, TWO]).values()
+    for found in (by_body, page_by_url(session_of(store), READ.url)):
+        assert found is not None
+        assert found.main_text == READ.main_text
+        assert replace(found, signature=None, text=READ.text) == READ
+        assert found.signature == sign(text(WORDS))
+        assert [verdict.status for verdict in store.check([found])] == ["unchanged"]
+    assert page_by_url(session_of(store), READ.url, "another scope") is None
+    assert page_by_url(session_of(store), "https://example.org/b") is None
     # Another address with the same bytes; either may be named.
     store.check([replace(READ, url="https://mirror.example/a")])
     assert pages_by_body(session_of(store), [ONE])[ONE].main_text == READ.main_text
@@ -395,18 +391,18 @@ def test_a_page_that_reads_the_same_takes_the_key_of_its_new_bytes(store: Store)
     assert known(store) == {TWO}
 
 
-def test_a_page_that_reads_otherwise_keeps_the_key_of_what_is_stored(store: Store) -> None:
-    others = [
-        replace(READ, title="Another", body_key=THREE),
-        replace(READ, language="de", body_key=THREE),
-        replace(
-            READ, text=f"{READ.text}\n".upper(), body_key=THREE
-        ),  # the same text but for its case
-    ]
+@pytest.mark.parametrize(
+    "other",
+    [{"title": "Another"}, {"language": "de"}, {"text": f"{text(WORDS)}\n".upper()}],
+    ids=["title", "language", "case"],
+)
+def test_a_page_that_reads_otherwise_keeps_the_key_of_what_is_stored(
+    store: Store, other: dict[str, Any]
+) -> None:
     store.check([READ])
-    for other in others:
-        assert [verdict.status for verdict in store.check([other])] == ["unchanged"]
-        assert known(store) == {ONE}
+    [verdict] = store.check([replace(READ, **other, body_key=THREE)])
+    assert verdict.status == "unchanged"
+    assert known(store) == {ONE}
 
 
 def test_a_page_that_changes_in_one_batch_has_its_last_key(store: Store) -> None:
@@ -426,14 +422,3 @@ def test_where_no_texts_are_kept_nothing_is_known_of_bodies(store: Store) -> Non
     found = page_by_url(session_of(store), READ.url)
     assert found is not None
     assert (found.main_text, found.title, found.body_key) == (None, "A", None)
-
-
-def test_a_page_is_given_back_as_it_was_read(store: Store) -> None:
-    store.check([READ])
-    found = page_by_url(session_of(store), READ.url)
-    assert found is not None
-    assert found.main_text == READ.main_text
-    assert replace(found, signature=None, text=READ.text) == READ
-    assert [verdict.status for verdict in store.check([found])] == ["unchanged"]
-    assert page_by_url(session_of(store), READ.url, "another scope") is None
-    assert page_by_url(session_of(store), "https://example.org/b") is None

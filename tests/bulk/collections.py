@@ -91,16 +91,15 @@ def one_by_one(
 ) -> Result:
     """Check the rows against a store, in their order."""
     rules = replace(rules, templates=False)
-    kept: list[str] = []
-    removed: Removed = {}
+    pages = [Page(row["id"], row["text"]) for row in rows]
     with Store.open(f"sqlite:///{store}", scheme=scheme, rules=rules) as opened:
-        for row in rows:
-            [verdict] = opened.check([Page(row["id"], row["text"])], rules=rules)
-            if verdict.original is None:
-                kept.append(row["id"])
-                continue
+        verdicts = dict(zip((page.url for page in pages), opened.check(pages), strict=True))
+    kept = [name for name, verdict in verdicts.items() if verdict.original is None]
+    removed: Removed = {}
+    for name, verdict in verdicts.items():
+        if verdict.original is not None:
             assert verdict.resemblance is not None
             assert verdict.containment is not None
             measures = round(verdict.resemblance, 4), round(verdict.containment, 4)
-            removed[row["id"]] = verdict.original, verdict.status, *measures
+            removed[name] = verdict.original, verdict.status, *measures
     return Result(kept, removed)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import random
 import signal
 import sys
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from shingling import Rules
-from shingling.bulk import Options, Summary, deduplicate
+from shingling.bulk import Options, deduplicate
 from shingling.errors import BulkError
 from tests.support.installed import ROOT
 from tests.support.pages import article
@@ -120,9 +123,6 @@ def test_a_run_with_other_options_or_inputs_is_not_gone_on_from(tmp_path: Path) 
 def test_standard_input_has_to_be_the_same_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import io
-    import json
-
     def given(rows: list[dict[str, str]]) -> None:
         raw = "".join(json.dumps(row) + "\n" for row in rows).encode()
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw)))
@@ -148,31 +148,26 @@ def test_two_runs_do_not_write_to_one_folder(tmp_path: Path) -> None:
         deduplicate([str(file)], tmp_path / "out", Options(workers=0), progress=progress)
 
 
-def hostile(tmp_path: Path, *said: str, **options: Any) -> Summary:
-    rows = [{"id": str(at), "html": f"{one} {article(at)}"} for at, one in enumerate(said)]
-    file = write_lines(tmp_path / "rows.jsonl", rows)
-    return deduplicate(
-        [str(file)],
-        tmp_path / "out",
-        Options(extractor="tests.bulk.hostile.deadly", **{"workers": 1, **options}),
-    )
-
-
-def test_a_row_that_ends_its_worker_is_left_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        (("", "DIE ALWAYS", "", "DIE ONCE", ""), "worker died"),
+        (("", "HANG", ""), "timeout"),
+    ],
+    ids=["ends", "hangs"],
+)
+def test_a_row_that_ends_its_worker_or_takes_too_long_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: tuple[str, ...], reason: str
 ) -> None:
     monkeypatch.setenv("HOSTILE_MARK", str(tmp_path / "mark"))
-    summary = hostile(tmp_path, "", "DIE ALWAYS", "", "DIE ONCE", "")
-    assert summary.total == 4
+    rows = [{"id": str(at), "html": f"{one} {article(at)}"} for at, one in enumerate(said)]
+    file = write_lines(tmp_path / "rows.jsonl", rows)
+    options = Options(extractor="tests.bulk.hostile.deadly", workers=1)
+    if reason == "timeout":
+        options = replace(options, timeout=1.0)
+    assert deduplicate([str(file)], tmp_path / "out", options).total == len(said) - 1
     [bad] = read_lines(tmp_path / "out" / "bad.jsonl")
-    assert (bad["line"], bad["reason"]) == (2, "worker died")
-
-
-def test_a_row_that_takes_too_long_is_left_out(tmp_path: Path) -> None:
-    summary = hostile(tmp_path, "", "HANG", "", timeout=1.0)
-    assert summary.total == 2
-    [bad] = read_lines(tmp_path / "out" / "bad.jsonl")
-    assert (bad["line"], bad["reason"]) == (2, "timeout")
+    assert (bad["line"], bad["reason"]) == (2, reason)
 
 
 FULL = """

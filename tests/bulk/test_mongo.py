@@ -24,7 +24,7 @@ from bson import DatetimeMS, Decimal128, ObjectId
 from bson.json_util import RELAXED_JSON_OPTIONS, dumps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 DOCUMENTS: list[dict[str, Any]] = [
@@ -40,17 +40,40 @@ FIELDS = Fields(text="content")
 SECRET = "S3CRET"  # noqa: S105 (none)
 ALLOWED = f"mongodb://u:{SECRET}@ADDRESS/news.articles"
 BATCH = 101  # documents, as a server's first batch has
+LARGEST = (1 << 31) - 1
+
+
+@contextmanager
+def answering(answer: Callable[[str, Any], bool]) -> Iterator[str]:
+    """Run a server that greets, and answers other commands so; yield its address.
+
+    Args:
+        answer: called with the name of a command and the request; False if it has no answer.
+    """
+    server = mockupdb.MockupDB()
+
+    def respond(request: Any) -> bool:
+        if not answer(next(iter(request.doc)), request):
+            sizes = {"maxMessageSizeBytes": LARGEST, "maxBsonObjectSize": LARGEST}
+            versions = {"minWireVersion": 0, "maxWireVersion": 21}
+            request.replies({"ok": 1, "ismaster": True, **versions, **sizes})
+        return True
+
+    server.autoresponds(respond)
+    server.run()
+    try:
+        yield f"127.0.0.1:{server.port}"
+    finally:
+        server.stop()
 
 
 @contextmanager
 def serving(documents: list[dict[str, Any]], asked: list[dict[str, Any]]) -> Iterator[str]:
     """Serve a collection, batch by batch; yield the address of the server."""
-    server = mockupdb.MockupDB()
 
-    def answer(request: Any) -> bool:
-        command = dict(request.doc)
-        name = next(iter(command))
+    def answer(name: str, request: Any) -> bool:
         if name in ("find", "getMore"):
+            command = dict(request.doc)
             asked.append(command)
             start = command.get("getMore", 0)
             following = start + BATCH if start + BATCH < len(documents) else 0
@@ -60,17 +83,10 @@ def serving(documents: list[dict[str, Any]], asked: list[dict[str, Any]]) -> Ite
         elif name == "saslStart":
             refused = f"Authentication failed for {SECRET}."
             request.replies({"ok": 0, "code": 18, "errmsg": refused})
-        else:
-            versions = {"minWireVersion": 0, "maxWireVersion": 21}
-            request.replies({"ok": 1, "ismaster": True, **versions})
-        return True
+        return name in ("find", "getMore", "saslStart")
 
-    server.autoresponds(answer)
-    server.run()
-    try:
-        yield f"127.0.0.1:{server.port}"
-    finally:
-        server.stop()
+    with answering(answer) as address:
+        yield address
 
 
 def message(document: bytes) -> bytes:
@@ -134,7 +150,6 @@ def test_odd_values_and_large_documents_do_not_end_the_run(tmp_path: Path) -> No
     assert "longer than" in bad[1][1]
 
 
-LARGEST = (1 << 31) - 1
 LIES = {
     "a message of 2 GB": struct.pack("<iiii", LARGEST, 1, 0, 2013),
     "a message of less than nothing": struct.pack("<iiii", -1, 1, 0, 2013),
@@ -147,27 +162,18 @@ LIES = {
 
 @pytest.mark.parametrize("lie", LIES)
 def test_a_server_that_lies_about_sizes_is_an_error_of_one_line(lie: str, tmp_path: Path) -> None:
-    server = mockupdb.MockupDB()
-
-    def answer(request: Any) -> bool:
-        if next(iter(request.doc)) == "find":
+    def answer(name: str, request: Any) -> bool:
+        if name == "find":
             request._client.sendall(LIES[lie])
             with suppress(OSError):  # it may have gone
                 request._client.shutdown(socket.SHUT_RDWR)
-        else:
-            sizes = {"maxMessageSizeBytes": LARGEST, "maxBsonObjectSize": LARGEST}
-            versions = {"minWireVersion": 0, "maxWireVersion": 21}
-            request.replies({"ok": 1, "ismaster": True, **versions, **sizes})
-        return True
+        return name == "find"
 
-    server.autoresponds(answer)
-    server.run()
-    url = f"mongodb://127.0.0.1:{server.port}/news.articles"
-    try:
-        with pytest.raises(BulkError, match=r"news\.articles: cannot be read: ") as raised:
-            deduplicate([url], tmp_path, Options(workers=0))
-    finally:
-        server.stop()
+    with (
+        answering(answer) as address,
+        pytest.raises(BulkError, match=r"news\.articles: cannot be read: ") as raised,
+    ):
+        deduplicate([f"mongodb://{address}/news.articles"], tmp_path, Options(workers=0))
     assert str(raised.value).count("\n") == 0
 
 

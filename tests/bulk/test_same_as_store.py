@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import random
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,7 @@ import shingling.bulk.measuring
 import shingling.bulk.sorting
 import shingling.store.backends.base
 import shingling.store.backends.recent
-import shingling.store.index.lookup
+import shingling.store.index
 from shingling import Rules, Scheme, SimhashFeatures, Store, sign
 from shingling.bulk import Options, Progress, deduplicate
 from shingling.bulk.measuring import Measurer, Pairs
@@ -103,7 +102,7 @@ def low_limits(request: pytest.FixtureRequest) -> Iterator[None]:
         for module in (
             shingling.bulk.greedy,
             shingling.bulk.sorting,
-            shingling.store.index.lookup,
+            shingling.store.index,
             shingling.store.backends.base,
             shingling.store.backends.recent,
         ):
@@ -242,20 +241,3 @@ def test_mccormick_has_exactly_its_twenty_planted_duplicates(tmp_path: Path) -> 
         assert clusters[name] == clusters[original]
     groups = read_lines(tmp_path / "out" / "groups.jsonl")
     assert sum(len(group["duplicates"]) for group in groups) == 20
-
-
-@pytest.mark.data
-@pytest.mark.skipif(not DATA.is_dir(), reason="no labelled data (DEDUP_DATA)")
-def test_real_texts_in_three_languages_are_decided_as_the_store_does(tmp_path: Path) -> None:
-    with gzip.open(DATA / "waddle" / "manifest.jsonl.gz", "rt", encoding="utf-8") as lines:
-        pages = [json.loads(line) for line in lines]
-    rows = [{"id": page["file"], "text": page["gold"]} for page in pages if page["gold"].strip()]
-    rnd = random.Random(1)
-    cut = [
-        {"id": f"{row['id']} cut", "text": row["text"][: int(len(row["text"]) * rnd.random())]}
-        for row in rows[:300]
-    ]
-    mixed = [row for row in rnd.sample(rows + cut, len(rows) + len(cut)) if row["text"].split()]
-    found = bulk(write_lines(tmp_path / "rows.jsonl", mixed), tmp_path / "out", workers=2)
-    assert found == one_by_one(mixed, tmp_path / "dedup.db", Rules())
-    assert len(found.removed) > 100

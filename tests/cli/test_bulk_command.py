@@ -75,17 +75,17 @@ def test_the_options_say_what_is_near(
     assert done.json()["near"] == near
 
 
-def test_stop_words_that_leave_little_are_warned_of(tmp_path: Path) -> None:
-    (tmp_path / "settings.py").write_text(
-        "DEDUP_SCHEME = {'canonical': {'language': 'en', 'stop_words': True}}\n", encoding="utf-8"
-    )
-    (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = settings\n", encoding="utf-8")
+def test_stop_words_that_leave_little_are_warned_of(
+    dedup: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     rows = ({"id": n, "text": f"{'this is the one of them ' * 5} number {n}"} for n in range(30))
     file = tmp_path / "rows.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    done = run_scrapy(tmp_path, "dedup", "bulk", file.name, "--out", "out")
-    assert done.returncode == 0, done.stderr
-    assert done.stderr.count("take more than half of the words") == 1
+    scheme = {"canonical": {"language": "en", "stop_words": True}}
+    arguments = ("bulk", str(file), "--out", str(tmp_path / "out"), "--workers", "0")
+    done = dedup(*arguments, DEDUP_SCHEME=scheme)
+    assert done.code == 0, done
+    assert caplog.text.count("take more than half of the words") == 1
 
 
 def test_an_interrupted_command_says_that_it_can_go_on(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`scrapy dedup compare` of files: JSON, many at once, checksums and weights."""
+"""Measures of texts: `compare` of files, `similar` and `groups` of what a store keeps."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from shingling import Page, Store, shingles
-from shingling.similarity import Overlap, cosine, overlap
+from shingling.similarity import Counts, measure_sets, overlap
 from shingling.sketch import Idf, fingerprint_set
 from shingling.text import canonical_words
 from tests.support.pages import article, html
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+SET_MEASURES = ["resemblance", "dice", "share", "containment"]
 
 
 @pytest.fixture
@@ -45,8 +47,10 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def _overlap(a: str, b: str) -> Overlap:
-    return overlap(fingerprint_set(a), fingerprint_set(b))
+def measured(a: str, b: str, measure: str) -> float:
+    both = overlap(fingerprint_set(a), fingerprint_set(b))
+    words = [len(canonical_words(text)) for text in (a, b)]
+    return float(measure_sets(measure, both.shared, Counts(both.a, both.b, *words)))
 
 
 def test_the_text_field_of_json_is_compared_and_named(compare: Any, folder: Path) -> None:
@@ -85,38 +89,24 @@ def test_all_texts_of_a_folder_are_compared(compare: Any, folder: Path) -> None:
     texts[str(folder / "sub/b.md")] = (folder / "sub/b.md").read_text()
     assert len(shown["pairs"]) == 3
     for pair in shown["pairs"]:
-        both = _overlap(texts[pair["a"]], texts[pair["b"]])
-        assert pair["resemblance"] == pytest.approx(both.resemblance, abs=0.0001)
+        value = measured(texts[pair["a"]], texts[pair["b"]], "resemblance")
+        assert pair["resemblance"] == pytest.approx(value, abs=0.0001)
     values = [pair["resemblance"] for pair in shown["pairs"]]
     assert values == sorted(values, reverse=True)
     assert "fields of JSON that are compared: content, text" in done.err
 
 
-@pytest.mark.parametrize("measure", ["resemblance", "dice", "share", "containment", "cosine"])
+@pytest.mark.parametrize("measure", SET_MEASURES)
 def test_a_matrix_has_the_measure_of_every_pair(compare: Any, folder: Path, measure: str) -> None:
     done = compare("--all", str(folder), "--matrix", "--csv", "--measure", measure)
-    rows = [*csv.reader(io.StringIO(done.out))]
-    names = rows[0][1:]
+    (_, *names), *rows = csv.reader(io.StringIO(done.out))
+    assert [row[0] for row in rows] == names
     assert len(names) == 6
-    assert names == [row[0] for row in rows[1:]]
-    a, b = (folder / "a.txt").read_text(), (folder / "sub/b.md").read_text()
-    both = _overlap(a, b)
-    words = [canonical_words(text) for text in (a, b)]
-    expected = {
-        "resemblance": both.resemblance,
-        "dice": 2 * both.shared / (both.a + both.b),
-        "share": both.shared / min(map(len, words)),
-        "containment": both.containment,
-    }
-    at = [
-        next(n for n, name in enumerate(names, 1) if name.endswith(one)) for one in (".txt", ".md")
-    ]
-    value = float(rows[at[0]][at[1]])
-    assert rows[at[0]][at[1]] == rows[at[1]][at[0]]
-    if measure in expected:
-        assert value == pytest.approx(expected[measure], abs=0.0006)
-    else:
-        assert 0.2 < value < cosine(words[0], words[0]) + 0.001
+    a, b = (next(name for name in names if name.endswith(end)) for end in ("a.txt", "b.md"))
+    values = {(row[0], name): row[at] for row in rows for at, name in enumerate(names, 1)}
+    assert values[a, b] == values[b, a]
+    expected = measured(article(1), (folder / "sub" / "b.md").read_text(), measure)
+    assert float(values[a, b]) == pytest.approx(expected, abs=0.0006)
     assert len(compare("--all", str(folder), "--matrix").out.splitlines()) == 7
 
 
@@ -148,24 +138,6 @@ def test_a_text_that_cannot_be_read_is_named_and_left_out(compare: Any, folder: 
     assert "left out: " in done.err
     assert "\x1b" not in done.err
     assert "not JSON" in done.err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        (["a", "b", "--measure", "dice"], "--measure goes with --all"),
-        (["a", "b", "--step", "2"], "--step goes with --hash"),
-        (["a", "b", "c"], "two are compared"),
-        (["a", "--all", "--diff"], "--diff does not go with --all"),
-        (["a", "--all", "--csv", "--json"], "not both"),
-        (["a", "--all", "--matrix", "--threshold", "0.1"], "--matrix is of all pairs"),
-    ],
-)
-def test_options_that_do_not_go_together_are_refused(
-    compare: Any, arguments: list[str], problem: str
-) -> None:
-    done = compare(*arguments)
-    assert (done.code, problem in done.err) == (2, True), done
 
 
 def test_checksums_of_shingles_are_compared_and_listed(compare: Any, folder: Path) -> None:
@@ -227,3 +199,100 @@ def test_what_needs_an_extra_says_how_to_install_it(
     needs = "needs pip install rapidfuzz (extra distances)"
     for name in ("longest subsequence", "edit distance"):
         assert f"{name}  {needs}".replace(" ", "") in done.out.replace(" ", "")
+
+
+# Texts that a store keeps.
+
+
+def _mixed(own: int, other: int, words: int) -> str:
+    """An article of which the first words are those of another one."""
+    return " ".join([*article(other).split()[:words], *article(own).split()[words:]])
+
+
+TEXTS = {
+    "https://a.example/1": article(1),
+    "https://b.example/quarter": _mixed(2, 1, 75),
+    "https://c.example/other": article(3),
+    "https://d.example/piece": " ".join(article(1).split()[:60]),
+    "https://e.example/copy": article(1),
+}
+
+
+@pytest.fixture
+def stored(url: str) -> None:
+    """The store of the settings has the texts."""
+    with Store.open(url) as store:
+        store.check([Page(where, text) for where, text in TEXTS.items()])
+
+
+@pytest.mark.usefixtures("stored")
+@pytest.mark.parametrize("measure", SET_MEASURES)
+def test_similar_finds_all_pages_at_or_above_a_threshold_of_a_measure(
+    dedup: Any, measure: str
+) -> None:
+    own = "https://a.example/1"
+    values = {
+        where: measured(TEXTS[own], text, measure) for where, text in TEXTS.items() if where != own
+    }
+    for threshold in (0.05, 0.2, 0.9):
+        arguments = ("--measure", measure, "--threshold", str(threshold))
+        done = dedup("similar", own, *arguments, "--json")
+        assert done.code == 0
+        found = {page["url"]: page["similarity"][measure] for page in done.json()}
+        expected = {where: value for where, value in values.items() if value >= threshold}
+        assert found == pytest.approx(expected)
+        assert [*found.values()] == sorted(found.values(), reverse=True)
+    assert measure in dedup("similar", own, *arguments).out
+
+
+@pytest.mark.usefixtures("stored")
+def test_a_page_is_unique_as_far_as_no_other_has_its_shingles(dedup: Any, tmp_path: Path) -> None:
+    own = "https://b.example/quarter"
+    found = dedup("similar", own, "--measure", "uniqueness", "--json").json()
+    shingles = fingerprint_set(TEXTS[own])
+    others = fingerprint_set(article(1))
+    expected = 1 - overlap(shingles, others).shared / len(shingles)
+    assert found["uniqueness"] == pytest.approx(expected)
+    assert found["unique"] is False
+    shared_with = {page["url"] for page in found["shared_with"]}
+    assert shared_with == TEXTS.keys() - {own, "https://c.example/other"}
+    new = tmp_path / "new.txt"
+    new.write_text(article(9))
+    done = dedup("similar", str(new), "--measure", "uniqueness")
+    assert (done.code, done.out) == (1, "uniqueness 1.000: unique (from 0.96)\n")
+    assert dedup("similar", str(new), "--measure", "dice").code == 1
+
+
+@pytest.mark.usefixtures("stored")
+@pytest.mark.parametrize("measure", SET_MEASURES)
+def test_groups_by_event_measure_the_texts(dedup: Any, measure: str) -> None:
+    value = measured(TEXTS["https://b.example/quarter"], article(1), measure)
+    chosen = ("groups", "--by", "event", "--measure", measure)
+    [group] = dedup(*chosen, "--threshold", str(value), "--json").json()
+    assert group["original"]["url"] == "https://a.example/1"
+    found = {page["url"]: page.get(measure) for page in group["duplicates"]}
+    assert found["https://b.example/quarter"] == pytest.approx(value)
+    above = dedup(*chosen, "--threshold", str(value + 0.001), "--json")
+    assert "quarter" not in above.out
+    assert "~" not in dedup(*chosen, "--threshold", str(value)).out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("similar", "-", "--measure", "dice"), "DEDUP_STORE_TEXT"),
+        (("similar", "https://a.example/1", "--measure", "uniqueness"), "DEDUP_STORE_TEXT"),
+        (("groups", "--by", "event", "--measure", "dice"), "DEDUP_STORE_TEXT"),
+        (("groups", "--by", "event", "--measure", "uniqueness"), "invalid choice"),
+        (("groups", "--measure", "dice"), "--by event"),
+        (("similar", "https://a.example/1", "--measure", "dice", "--distance", "3"), "--distance"),
+    ],
+)
+def test_measures_need_texts_and_do_not_go_with_everything(
+    dedup: Any, tmp_path: Path, arguments: tuple[str, ...], problem: str
+) -> None:
+    none = f"sqlite:///{tmp_path / 'none.db'}"
+    with Store.open(none, store_text=False) as store:
+        store.check([Page(where, text) for where, text in TEXTS.items()])
+    done = dedup(*arguments, "--store", none, stdin=article(1).encode())
+    assert (done.code, problem in done.err) == (2, True), done

@@ -153,22 +153,3 @@ def test_old_pages_are_pruned(dedup: Any, url: str) -> None:
     assert dedup("prune", "--older-than", str(years), "--yes", "--json").json() == {"pruned": 2}
     assert originals(url) == {"https://c.example/copy": None, "https://a.example/other": None}
     assert dedup("vacuum", "--json").json()["bytes"] > 0
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["prune"], "--older-than"),
-        (["prune", "--older-than", "0"], "above 0"),
-        (["review", "a", "b"], "name two URLs"),
-        (["review", "a", "b", "--same", "--different"], "not allowed with"),
-        (["review", "a", "b", "--undo", "--note", "x"], "--note goes with"),
-        (["review", "a", "a", "--same"], "name two URLs"),
-        (["rebuild", "--threshold", "0.6", "--dry-run"], "goes with --decide"),
-        (["rebuild", "--resume", "--decide"], "name --threshold"),
-    ],
-)
-def test_misuse_is_told(dedup: Any, arguments: list[str], message: str) -> None:
-    done = dedup(*arguments)
-    assert done.code == 2
-    assert message in done.err

@@ -7,6 +7,8 @@ import time
 
 import shingling
 
+_KEPT: list[bytearray] = []
+
 
 def awkward(html: str, url: str | None) -> str | None:
     if "hang" in html:
@@ -19,8 +21,23 @@ def awkward(html: str, url: str | None) -> str | None:
         time.sleep(float(html.split("sleep ")[1].split()[0]))
     if "die" in html:
         os._exit(1)
+    if "leave" in html:
+        raise SystemExit(1)
+    if "print" in html:
+        print("not a message of the worker")
     return html
 
 
 def plain(html: str, url: str | None) -> str | None:
     return shingling.extract(html, url)
+
+
+def hungry(html: str, _: str | None) -> str:
+    """Give the number of the process as text, or end for want of memory."""
+    if "eat" in html:
+        _KEPT.append(bytearray(1 << 30))
+    if "keep" in html:
+        _KEPT.append(bytearray(150 << 20))
+    if "abort" in html:  # as C code does that gets no memory
+        os.abort()
+    return f"{html[3:]} {os.getpid()}" if "words" in html else f"process {os.getpid()}"

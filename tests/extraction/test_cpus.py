@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from shingling.extraction import cpus
-from shingling.extraction.cpus import cpu_quota, usable_cpus
+from shingling.extraction import limits
+from shingling.extraction.limits import cpu_quota, usable_cpus
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,14 +41,10 @@ def test_the_quota_of_a_container_is_read(
     assert cpu_quota(tmp_path / "mounted", tmp_path / "absent") is None
 
 
-@pytest.mark.parametrize(("quota", "expected"), [("150000 100000", 2), ("20000 100000", 1)])
+@pytest.mark.parametrize(("quota", "expected"), [(1.5, 2), (0.2, 1), (None, 64), (100.0, 64)])
 def test_a_quota_bounds_the_cpus(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quota: str, expected: int
+    monkeypatch: pytest.MonkeyPatch, quota: float | None, expected: int
 ) -> None:
-    write(tmp_path, {"own": "0::/\n", "cpu.max": quota})
-    monkeypatch.setattr(cpus, "_CGROUPS", tmp_path)
-    monkeypatch.setattr(cpus, "_OWN", tmp_path / "own")
+    monkeypatch.setattr(limits, "cpu_quota", lambda *_: quota)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(64), raising=False)
     assert usable_cpus() == expected
-    write(tmp_path, {"cpu.max": "max 100000"})
-    assert usable_cpus() == 64

@@ -15,7 +15,6 @@ import pytest
 
 from shingling.errors import ExtractionError
 from shingling.extraction.extractors import find_extractor
-from shingling.extraction.html import MainText
 from shingling.extraction.pages import Fetched, PageExtractor
 from shingling.extraction.pool import ExtractionPool
 from shingling.sketch import Scheme
@@ -55,13 +54,15 @@ def extract_all(bodies: list[str], workers: int, timeout: float) -> list[str]:
         ("<p>hang", "timeout", 2, 1.0),
         # A new worker takes longer to start than the time limit: that is not the page's fault.
         ("<p>die", "worker_died", 1, 0.2),
+        ("<p>leave", "worker_died", 1, 1.0),
+        ("<p>leave", "extraction_failed", 0, 1.0),
     ],
 )
 def test_a_page_that_hangs_or_ends_its_worker_is_given_up_and_no_other_page_is_lost(
     odd: str, reason: str, workers: int, timeout: float
 ) -> None:
-    bodies = ["<p>one", odd, "<p>two", f"{odd} again", f"{odd} once more", "<p>three"]
-    expected = ["<p>one", reason, "<p>two", reason, reason, "<p>three"]
+    bodies = ["<p>one", odd, "<p>print two", f"{odd} again", f"{odd} once more", "<p>three"]
+    expected = ["<p>one", reason, "<p>print two", reason, reason, "<p>three"]
     assert extract_all(bodies, workers, timeout) == expected
 
 
@@ -110,17 +111,17 @@ def test_a_program_that_cannot_start_workers_extracts_in_a_thread(
 @pytest.mark.parametrize("workers", [0, 1])
 def test_the_text_that_people_read_is_asked_of_a_worker_whatever_decides(workers: int) -> None:
     words = "Some words of an article that somebody has written. " * 5
-    html = f'<html lang="en"><head><title>T</title></head><body><p>{words}</p></body></html>'
+    html = f"<html><body><p>{words}</p></body></html>"
     fetched = [Fetched(html, is_html=True), Fetched("", is_html=True), Fetched(html, is_html=False)]
 
-    async def ask() -> list[MainText | None]:
+    async def ask() -> list[str | None]:
         pool = ExtractionPool(EXTRACTOR, workers, 30)
         try:
             return [await pool.main_text(one) for one in fetched]
         finally:
             await asyncio.to_thread(pool.close)
 
-    assert asyncio.run(ask()) == [MainText(words.strip(), "T", "en"), None, MainText(html)]
+    assert asyncio.run(ask()) == [words.strip(), None, html]
 
 
 SLOW = 0.4  # seconds

@@ -16,7 +16,7 @@ pages that take a parser long                     extraction/test_workers.py,
 pages that take much memory                       extraction/hostile/test_memory.py,
                                                   extraction/hostile/test_markup.py
 damaged rows of a store                           admin/test_damage.py,
-                                                  plugin/faults/test_damaged.py
+                                                  plugin/faults/test_database.py
 stores that disappear, or may not be used         plugin/faults/test_database.py
 ids and times beyond all bounds                   store/schema/test_bounds.py
 terminal escapes in what is printed               hostile/test_printed.py

@@ -175,24 +175,6 @@ def test_no_command_prints_what_a_terminal_obeys(
         json.loads(done.out)
 
 
-def test_json_has_the_true_values(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    done = dedup_command(monkeypatch, "list", "--store", store, "--json")
-    titles = {page["title"] for page in done.json()}
-    assert HOSTILE in titles
-    assert "\\u009b" in done.out
-    assert "\\u202e" in done.out
-
-
-def test_an_export_is_the_same_store(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    exported = dedup_command(monkeypatch, "export", "--store", store)
-    assert seen_raw(exported.out) == set()
-    stdin = exported.out.encode()
-    done = dedup_command(monkeypatch, "import", "--store", "sqlite:///b.db", stdin=stdin)
-    assert done.code == 0, done
-    again = dedup_command(monkeypatch, "export", "--store", "sqlite:///b.db")
-    assert again.out.splitlines()[1:] == exported.out.splitlines()[1:]
-
-
 _ANY: Any = st.text(st.characters(), max_size=50)
 
 

@@ -27,7 +27,3 @@ def simhash32(tokens: list[str], hash_of: Callable[[str], int]) -> int:
         for bit in range(32):
             votes[bit] += 1 if value >> bit & 1 else -1
     return sum(1 << bit for bit in range(32) if votes[bit] > 0)
-
-
-def likeness(a: int, b: int) -> float:
-    return (32 - (a ^ b).bit_count()) / 32

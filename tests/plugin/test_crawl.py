@@ -15,7 +15,6 @@ from tests.support.serving import serving
 from tests.support.stores import execute
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 TEXT = article(1)
@@ -57,12 +56,6 @@ class Spider(scrapy.Spider):
         yield {"url": response.url}
 """
 ONE_BY_ONE = ("-s", "CONCURRENT_REQUESTS=1")
-
-
-@pytest.fixture(scope="module")
-def site() -> Iterator[str]:
-    with serving(PAGES) as server:
-        yield server.url
 
 
 @pytest.mark.fast

@@ -8,10 +8,8 @@ import pytest
 
 from tests.support.crawls import Project
 from tests.support.pages import article, html
-from tests.support.serving import serving
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 # Behind the end of the page: trafilatura leaves it out, what compares pages does not.
@@ -37,12 +35,6 @@ class Spider(scrapy.Spider):
         yield {"url": response.url, "text": None, "title": None, "language": ""}
 """
 FILL = ("-s", "DEDUP_FILL_FIELDS=text,title,language")
-
-
-@pytest.fixture(scope="module")
-def site() -> Iterator[str]:
-    with serving(PAGES) as server:
-        yield server.url
 
 
 @pytest.fixture

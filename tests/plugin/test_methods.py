@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from shingling.rules.defaults import MIN_WORDS_FOR_SIMHASH
+from shingling.rules import MIN_WORDS_FOR_SIMHASH
 from shingling.sketch import Idf
 from tests.support.pages import article, html
-from tests.support.serving import serving
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tests.support.crawls import Project
 
 TEXT = article(1, 1200)
@@ -28,12 +25,6 @@ PAGES = {
     "/short": html(article(4, 60), "Short"),
 }
 ONE_BY_ONE = ("-s", "CONCURRENT_REQUESTS=1", "-s", "DEDUP_ACTION=tag")
-
-
-@pytest.fixture(scope="module")
-def site() -> Iterator[str]:
-    with serving(PAGES) as server:
-        yield server.url
 
 
 def verdicts(project: Project, site: str, paths: str, *arguments: str) -> dict[str, Any]:

@@ -12,11 +12,8 @@ from scrapy.settings import Settings
 from shingling.errors import SettingsError
 from shingling.plugin.settings import DedupSettings
 from tests.support.pages import article, html
-from tests.support.serving import serving
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tests.support.crawls import Project
 
 PAGES = {
@@ -26,12 +23,6 @@ PAGES = {
     "/other": html(article(2), "Other"),
 }
 ALL = ("-a", "paths=/a,/copy,/edited,/other", "-s", "CONCURRENT_REQUESTS=1")
-
-
-@pytest.fixture(scope="module")
-def site() -> Iterator[str]:
-    with serving(PAGES) as server:
-        yield server.url
 
 
 def test_a_crawl_writes_its_report_with_its_own_run(project: Project, site: str) -> None:

@@ -15,7 +15,7 @@ from hypothesis import given, settings, strategies as st
 
 from shingling import Scheme, compare, shingles
 from shingling.errors import SchemeError
-from shingling.rules.defaults import MIN_WORDS_FOR_SIMHASH
+from shingling.rules import MIN_WORDS_FOR_SIMHASH
 from shingling.similarity import (
     DocumentFrequencies,
     Weighting,
@@ -43,7 +43,6 @@ def test_the_russian_example_shares_a_quarter() -> None:
     russian = Canonicaliser(language="ru", drop=("prepositions",), lemmas="pymorphy3")
     a, b = "Текст для сравнения номер один", "Текст для сравнения номер два"
     report = compare(a, b, Scheme(3, canonical=russian))
-
     assert russian.words(a) == ["текст", "сравнение", "номер", "один"]
     assert (report.words_a, report.shingles_a, report.shared) == (4, 2, 1)
     assert report.per_word == 25.0
@@ -222,13 +221,6 @@ def test_very_many_words_that_differ_in_a_row_are_not_taken_apart() -> None:
     assert [change.same for change in word_diff(a, b)] == [False]
 
 
-def test_the_difference_of_long_texts_takes_no_long_time() -> None:
-    lines = [" ".join(f"w{n}x{m}" for m in range(20)) for n in range(5000)]
-    other = [*lines[:2000], "something else", *lines[2001:]]
-    changes = word_diff("\n".join(lines), "\n".join(other))
-    assert [change.b for change in changes if not change.same] == ["something else"]
-
-
 FIGURE = (
     "Чтобы иметь стройную фигуру, вы должны заниматься спортом и правильно питаться."
     " Тренируйтесь у нас - это здоровье!"
@@ -257,19 +249,14 @@ def _words(text: str) -> list[str]:
     return [word for word in cut if word not in peer.DROPPED_WORDS]
 
 
-@pytest.mark.parametrize("shingle", PRINTED)
-def test_a_russian_shingle_has_the_value_that_php_prints(shingle: str) -> None:
-    [value] = shingles(shingle.split(" "), 3, signed=True)
-    assert value == PRINTED[shingle]
-    [unsigned] = shingles(shingle.split(" "), 3)
-    assert unsigned == PRINTED[shingle] % 2**32
-
-
-def test_a_whole_text_has_the_values_that_php_prints() -> None:
+def test_the_shingles_of_a_russian_text_have_the_values_that_php_prints() -> None:
     words = _words(FIGURE)
     assert words == peer.clean_words(FIGURE)
-    assert shingles(words, 3, signed=True)[:5] == [*PRINTED.values()][:5]
-    assert shingles(words, 3, signed=True) == peer.signed_checksums(words)
+    values = shingles(words, 3, signed=True)
+    assert values == peer.signed_checksums(words)
+    assert shingles(words, 3) == [value % 2**32 for value in values]
+    found = {" ".join(words[at : at + 3]): value for at, value in enumerate(values)}
+    assert found.items() >= PRINTED.items()
 
 
 def test_the_russian_example_shares_13_04_percent() -> None:
@@ -335,9 +322,3 @@ def test_a_text_is_cut_into_canonical_words() -> None:
 def test_arguments_that_mean_nothing_are_refused(arguments: tuple[int], problem: str) -> None:
     with pytest.raises(SchemeError, match=problem):
         shingles("some words", *arguments)
-
-
-def test_long_texts_of_short_words_take_linear_time() -> None:
-    words = random.Random(1).choices("abcdefgh", k=300_000)
-    assert len(shingles(words, 10)) == 299_991
-    assert shingles("." * 20_000) == []

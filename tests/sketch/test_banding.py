@@ -15,7 +15,7 @@ from shingling.errors import SchemeError
 from shingling.sketch import FUNCTIONS, Banding
 
 if TYPE_CHECKING:
-    from shingling.sketch import Minima
+    from shingling.arrays import Minima
 
 _KNOWN: dict[str, list[int]] = json.loads(
     Path(__file__).with_name("known_answers.json").read_bytes()
@@ -61,7 +61,6 @@ def test_the_banding_of_a_threshold_is_the_cheapest_that_finds_it(
 @given(st.floats(0.04, 1.0))
 def test_no_banding_with_fewer_bands_finds_the_threshold(threshold: float) -> None:
     chosen = Banding.for_threshold(threshold)
-
     assert chosen.finds(threshold)
     assert chosen.recall(threshold) >= 0.95
     for banding in _BANDINGS:
@@ -86,9 +85,7 @@ def test_pairs_of_constructed_minima_share_a_band_as_often_as_recall_says(
     other = random.integers(0, 2**32, (pairs, FUNCTIONS), dtype=np.uint32)
     second = np.where(random.random((pairs, FUNCTIONS)) < resemblance, first, other)
     banding = Banding(bands, 84 // bands)
-
     found = float(np.mean(np.any(banding.keys([*first]) == banding.keys([*second]), axis=1)))
-
     recall = banding.recall(resemblance)
     assert abs(found - recall) <= 4 * sqrt(recall * (1 - recall) / pairs) + 1 / pairs
 
@@ -100,7 +97,6 @@ def test_keys_equal_the_slow_reference(values: list[int], banding: Banding) -> N
         _reference_key(band + 1, values[band * banding.rows : (band + 1) * banding.rows])
         for band in range(banding.bands)
     ]
-
     assert banding.keys([_array(values)]).tolist() == [expected]
 
 
@@ -108,7 +104,6 @@ def test_keys_equal_the_slow_reference(values: list[int], banding: Banding) -> N
 def test_keys_equal_the_committed_known_answers(name: str) -> None:
     bands, rows = map(int, name.split(" x "))
     keys = Banding(bands, rows).keys([np.arange(84, dtype=np.uint32)])
-
     assert keys[0, :6].tolist() == _KNOWN[name]
 
 

@@ -126,15 +126,6 @@ def test_unordered_shingles_are_bags_of_words(words: list[str], size: int) -> No
     assert len(fingerprint_set_of_words(words, scheme)) == len(bags)
 
 
-def test_two_neighbours_that_swap_places_change_two_unordered_shingles_at_most() -> None:
-    words = [f"w{number}" for number in range(100)]
-    swapped = [*words[:50], words[51], words[50], *words[52:]]
-    for ordered, changed in ((True, 6), (False, 2)):
-        scheme = Scheme(ordered=ordered)
-        a, b = fingerprint_set_of_words(words, scheme), fingerprint_set_of_words(swapped, scheme)
-        assert len(np.setdiff1d(a, b)) == changed
-
-
 @given(_WORDS, st.integers(1, 9))
 def test_character_shingles_are_those_of_the_words_written_together(
     words: list[str], size: int
@@ -158,7 +149,8 @@ def _majority(weighted: dict[int, int], bits: int) -> int:
 
 
 def _features(words: list[str], size: int, unit: str = "words") -> list[int]:
-    return shingle_words(words, Scheme(size, unit=unit)).tolist()
+    found: list[int] = shingle_words(words, Scheme(size, unit=unit)).tolist()
+    return found
 
 
 @given(_WORDS.filter(bool))
@@ -254,11 +246,6 @@ def test_a_scheme_survives_json_and_has_an_id_of_its_own(scheme: Scheme) -> None
     assert again == scheme
     assert again.id == scheme.id
     assert sum(other.id == scheme.id for other in _SCHEMES) == 1
-
-
-def test_the_default_scheme_has_the_id_that_stores_keep() -> None:
-    assert Scheme().to_json() == '{"shingle_size": 5, "version": 2}'
-    assert Scheme().id == "d33b7527ae5d36b8"
 
 
 @pytest.mark.parametrize("known", _KNOWN, ids=[json.dumps(known["scheme"]) for known in _KNOWN])

@@ -7,7 +7,7 @@ import random
 from typing import TYPE_CHECKING, Any
 
 from shingling import Page, Rules, Store
-from shingling.store.decide.locks import Validation
+from shingling.store.decide.check import Validation
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

@@ -3,7 +3,7 @@
 - `pages`: texts and pages; `serving`: a server of them on loopback.
 - `crawls`: projects, and crawls of them: forked from a process that has imported Scrapy (the
   usual way), or started on their own, to be watched, limited and killed.
-- `installed`: a user's environment that has the wheel.
+- `installed`: the checkout, and what of it is packed.
 - `processes`: processes of tests, and waiting for something.
 - `stores`, `postgres`, `invariants`: stores in both databases, PostgreSQL servers, and what must
   be true of every store.

@@ -36,12 +36,16 @@ class _TerminalLines(io.StringIO):
 
 
 def dedup_command(
-    monkeypatch: pytest.MonkeyPatch, *arguments: str, stdin: bytes | None = b"", **changed: Any
+    monkeypatch: pytest.MonkeyPatch,
+    *arguments: str,
+    stdin: bytes | None = b"",
+    encoding: str = "utf-8",
+    **changed: Any,
 ) -> Done:
     """Run Scrapy's command line in this process; without standard input, at a terminal."""
     kind = _Terminal if stdin is None else io.TextIOWrapper
     monkeypatch.setattr("sys.stdin", kind(io.BytesIO(stdin or b"")))
-    out = io.TextIOWrapper(io.BytesIO(), "utf-8", newline="")
+    out = io.TextIOWrapper(io.BytesIO(), encoding, newline="")
     err = _TerminalLines() if stdin is None else io.StringIO()
     command, chosen = ["scrapy", "dedup", *arguments], Settings({"DEDUP_WORKERS": 0, **changed})
     with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as stop:

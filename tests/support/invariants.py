@@ -13,8 +13,7 @@ import numpy as np
 
 from shingling.admin.transfer import export
 from shingling.sketch import Scheme, shingle_words
-from shingling.store.index.keys import Index
-from shingling.store.index.lookup import keys_of_sample
+from shingling.store.index import Index, keys_of_sample
 from shingling.store.schema.rows import Keyed, read_minima
 from shingling.store.session import Session
 from shingling.text import unpack

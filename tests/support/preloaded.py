@@ -12,37 +12,17 @@ import warnings
 from contextlib import suppress
 
 _PACKAGES = (
-    "scrapy.commands",
-    "scrapy.downloadermiddlewares",
-    "scrapy.extensions",
-    "scrapy.spidermiddlewares",
-    "scrapy_poet",
-    "shingling",
+    *("scrapy.commands", "scrapy.downloadermiddlewares", "scrapy.extensions"),
+    *("scrapy.spidermiddlewares", "scrapy_poet", "shingling"),
 )
+_HANDLERS = ("datauri", "file", "ftp", "http11", "s3")
+_SCRAPY = ("cmdline", "dupefilters", "exporters", "pqueues", "squeues", "statscollectors")
 _MODULES = (
-    "fastwarc.warc",
-    "itemadapter",
-    "numpy.ma",
-    "rapidfuzz.distance",
-    "rapidfuzz.fuzz",
-    "requests",
-    "resiliparse.extract.html2text",
-    "rich.progress",
-    "rich.table",
-    "scrapy.cmdline",
-    "scrapy.core.downloader.handlers.datauri",
-    "scrapy.core.downloader.handlers.file",
-    "scrapy.core.downloader.handlers.ftp",
-    "scrapy.core.downloader.handlers.http11",
-    "scrapy.core.downloader.handlers.s3",
-    "scrapy.dupefilters",
-    "scrapy.exporters",
-    "scrapy.pqueues",
-    "scrapy.squeues",
-    "scrapy.statscollectors",
-    "sqlalchemy.dialects.postgresql.psycopg",
-    "sqlalchemy.dialects.sqlite",
-    "trafilatura",
+    *(f"scrapy.core.downloader.handlers.{name}" for name in _HANDLERS),
+    *(f"scrapy.{name}" for name in _SCRAPY),
+    *("sqlalchemy.dialects.postgresql.psycopg", "sqlalchemy.dialects.sqlite"),
+    *("fastwarc.warc", "itemadapter", "numpy.ma", "rapidfuzz.distance", "rapidfuzz.fuzz"),
+    *("requests", "resiliparse.extract.html2text", "rich.progress", "rich.table", "trafilatura"),
 )
 
 

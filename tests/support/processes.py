@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 PROCESSES = multiprocessing.get_context("forkserver")
-PROCESSES.set_forkserver_preload(["tests.support.preloaded", "tests.support.crawls", "filelock"])
+PROCESSES.set_forkserver_preload(["tests.support.preloaded", "tests.support.crawls"])
 
 
 class Child:

@@ -9,12 +9,11 @@ from hypothesis import given, strategies as st
 
 from shingling import canonical_words
 from shingling.errors import SchemeError
-from shingling.sketch import Scheme, SimhashFeatures, fingerprint_set, sign
+from shingling.sketch import Scheme, SimhashFeatures, sign
 from shingling.store import Page, Store
 from shingling.text import Canonicaliser
 from shingling.text.canonical import WordsLeft
-from shingling.text.languages import packs
-from shingling.text.languages.stop_words import function_words, read_lines
+from shingling.text.languages import function_words, packs, read_lines
 from tests.support.canonicalisers import canonicaliser_with
 
 if TYPE_CHECKING:
@@ -60,30 +59,14 @@ def test_an_entry_of_a_short_list_is_one_word(language: str) -> None:
     assert [word for word in function_words()[language] if canonical_words(word) != [word]] == []
 
 
-@pytest.mark.parametrize("option", [True, "short"])
-def test_texts_that_differ_in_a_number_keep_their_difference(option: bool | str) -> None:
-    russian = Canonicaliser(language="ru", stop_words=option)
-
-    assert russian.words("Это текст для сравнения, номер один") == [
-        "текст",
-        "сравнения",
-        "номер",
-        "один",
-    ]
-    assert russian.words("Это текст для сравнения, номер два") == [
-        "текст",
-        "сравнения",
-        "номер",
-        "два",
-    ]
-
-
 @pytest.mark.parametrize(
     ("language", "text", "words"),
     [
         ("en", "The cat is not on THE mat, isn't it?", "cat not mat isn t"),
         ("de", "Die Katze liegt nicht auf der Matte", "katze liegt nicht matte"),
         ("ru", "Он не был в лесу", "не лесу"),
+        ("ru", "Это текст для сравнения, номер один", "текст сравнения номер один"),
+        ("ru", "Это текст для сравнения, номер два", "текст сравнения номер два"),
         ("fr", "L'été n'est pas sur la table", "été n pas table"),
         ("nb", "Det er ikke en fin dag", "ikke fin dag"),
         ("nn", "Det er ikkje ein fin dag", "ikkje fin dag"),
@@ -94,7 +77,8 @@ def test_texts_that_differ_in_a_number_keep_their_difference(option: bool | str)
 def test_the_short_list_of_the_language_drops_function_words(
     language: str, text: str, words: str
 ) -> None:
-    assert Canonicaliser(language=language, stop_words=True).words(text) == words.split()
+    for option in (True, "short"):
+        assert Canonicaliser(language=language, stop_words=option).words(text) == words.split()
 
 
 @pytest.mark.parametrize(
@@ -114,7 +98,6 @@ def test_a_list_of_ones_own_replaces_or_changes_that_of_the_package(stop: Any, w
 def test_a_list_of_ones_own_needs_no_language_and_no_pack(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packs, "detect", pytest.fail)
     monkeypatch.setattr(packs, "_installed", lambda _: False)
-
     assert Canonicaliser(stop_words=["text"]).words("a text") == ["a"]  # type: ignore[arg-type]
     assert Canonicaliser(language="en", stop_words=True).words("a text") == ["text"]
 
@@ -130,7 +113,6 @@ def test_other_stop_words_are_refused_in_one_line(stop: Any) -> None:
 def test_equal_lists_are_equal_in_any_order_and_case() -> None:
     one = Canonicaliser(stop_words=["The", "a", "a"])  # type: ignore[arg-type]
     other = Canonicaliser(stop_words=("a", "the"))
-
     assert one == other
     assert Scheme(canonical=one).id == Scheme(canonical=other).id
 
@@ -144,7 +126,6 @@ def test_a_file_has_a_word_a_line_and_comments() -> None:
 
 def test_the_stop_words_of_a_file_are_in_the_scheme() -> None:
     scheme = Scheme.from_dict({"canonical": {"stop_words": ["und", "oder"]}})
-
     assert Scheme.from_json(scheme.to_json()) == scheme
     assert scheme.describe()["canonical"]["stop_words"] == ["oder", "und"]
     many = Scheme.from_dict({"canonical": {"stop_words": [f"w{n}" for n in range(1234)]}})
@@ -161,7 +142,6 @@ def _keywords(language: str) -> Scheme:
 
 def test_keywords_are_no_function_words_where_the_language_is_known() -> None:
     text = "The the the of of of cat and mat"
-
     known, unknown = _keywords("en"), _keywords("auto")
     assert sign(text, known).simhash == sign("cat mat", known).simhash
     assert sign(text, unknown).simhash == sign("the the of of", unknown).simhash
@@ -192,7 +172,6 @@ def test_words_are_brought_to_their_stems(language: str, text: str, stems: str) 
 
 def test_there_is_a_stemmer_for_every_language_that_is_named() -> None:
     pytest.importorskip("snowballstemmer")
-
     assert all(packs.stem("word", language) for language in packs._STEMMERS)
     assert canonicaliser_with(language="xx", stem=True).options_without_effect() == ["stem"]
     assert canonicaliser_with(language="pl", stem=True).options_without_effect() == []
@@ -202,13 +181,11 @@ def test_stop_words_are_dropped_before_words_are_brought_to_their_stems() -> Non
     words = canonicaliser_with(language="en", stem=True, stop_words=True).words(
         "This is having its features"
     )
-
     assert words == ["featur"]
 
 
 def test_words_are_sorted_in_each_sentence_or_in_the_text() -> None:
     text = "Sun and moon rise. Do bees fly? 3.5 miles\n太陽。月"
-
     assert Canonicaliser(sort_words="sentence").words(text) == [
         *["and", "moon", "rise", "sun", "bees", "do", "fly", "3", "5", "miles", "太", "陽", "月"]
     ]
@@ -218,15 +195,6 @@ def test_words_are_sorted_in_each_sentence_or_in_the_text() -> None:
 @given(st.text(), st.sampled_from(["sentence", "text"]))
 def test_sorting_neither_adds_nor_drops_words(text: str, order: str) -> None:
     assert sorted(Canonicaliser(sort_words=order).words(text)) == sorted(canonical_words(text))
-
-
-def test_texts_whose_words_are_in_another_order_are_the_same_when_sorted() -> None:
-    one = "The committee met on Monday to discuss the annual budget of the town"
-    other = "On Monday the committee met to discuss the budget annual of the town"
-    plain, in_order = Scheme(), Scheme(canonical=Canonicaliser(sort_words="text"))
-
-    assert fingerprint_set(one, plain).tolist() != fingerprint_set(other, plain).tolist()
-    assert fingerprint_set(one, in_order).tolist() == fingerprint_set(other, in_order).tolist()
 
 
 # What is left of a text
@@ -262,7 +230,6 @@ def test_little_left_of_most_of_the_first_texts_is_warned_of_once(
     for text in texts:
         if left.is_open:
             left.note(text)
-
     assert len(caplog.records) == warnings
     assert all("more than half of the words of" in record.message for record in caplog.records)
 
@@ -284,6 +251,5 @@ def test_a_store_warns_once_of_little_left(
         store.check(pages[:3])
         store.check(pages[3:])
     told = [record.message for record in caplog.records]
-
     assert len(told) == 1
     assert "of 5 of the first 5 texts" in told[0]

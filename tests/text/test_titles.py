@@ -25,25 +25,36 @@ def test_a_title_without_words_has_no_key_and_no_parts(title: str) -> None:
     assert title_parts(title) == {}
 
 
+RAIN = "Rain falls hard on the town"
+
+
 @pytest.mark.parametrize(
-    "other",
+    ("a", "b", "same"),
     [
-        "rain falls hard on the town",
-        "Rain falls: hard on the town!",
-        "On the town | Rain falls hard",
-        "  RAIN  falls\nhard on — the town ",
+        (RAIN, "rain falls hard on the town", True),
+        (RAIN, "Rain falls: hard on the town!", True),
+        (RAIN, "On the town | Rain falls hard", True),
+        (RAIN, "  RAIN  falls\nhard on — the town ", True),
+        (RAIN, "Rain falls hard on the", False),
+        (RAIN, "Rain falls hard on the town 2", False),
+        (RAIN, "Rain falls hard on the towns", False),
+        ("operator-=", "operator+", False),
+        ("operator!=", "operator==", False),
+        ("operator>", "operator>>", False),
+        ("operator|", "operator||", False),
+        ("operator()", "operator[]", False),
+        ("operator--", "operator-", False),
+        ("C", "C++", False),
+        ("i & j", "i | j", False),
+        ("−5 °C", "5 °C", False),
+        ("\U0001f600", "\U0001f622", False),
     ],
 )
-def test_the_key_of_a_title_is_that_of_its_words_in_whatever_order(other: str) -> None:
-    assert title_key(other) == title_key("Rain falls hard on the town") != 0
-
-
-@pytest.mark.parametrize(
-    "other",
-    ["Rain falls hard on the", "Rain falls hard on the town 2", "Rain falls hard on the towns"],
-)
-def test_other_words_or_numbers_make_another_title(other: str) -> None:
-    assert title_key(other) != title_key("Rain falls hard on the town")
+def test_the_key_of_a_title_is_that_of_its_words_numbers_and_symbols_in_whatever_order(
+    a: str, b: str, same: bool
+) -> None:
+    assert (title_key(a) == title_key(b)) is same
+    assert same or parts(a) != parts(b)
 
 
 @given(st.text())
@@ -71,8 +82,14 @@ def test_a_title_consists_of_parts_of_which_the_longest_comes_first(title: str) 
     assert {*others} == {title_key("The Site"), title_key("Local news")}
 
 
-@pytest.mark.parametrize("title", ["Jean-Luc well-known", "At 10:30 it rained", "Rain falls"])
-def test_a_hyphen_or_a_colon_within_a_word_does_not_part_a_title(title: str) -> None:
+@pytest.mark.parametrize(
+    "title",
+    [
+        *("Jean-Luc well-known", "At 10:30 it rained", "Rain falls"),
+        *("operator> (vector)", "operator| (bitset)", "operator>>"),
+    ],
+)
+def test_a_mark_within_a_word_or_beside_it_does_not_part_a_title(title: str) -> None:
     assert parts(title) == [title_key(title)]
 
 
@@ -91,31 +108,6 @@ def test_a_title_has_parts_if_it_has_a_key(title: str) -> None:
     assert bool(title_parts(title)) == bool(title_key(title))
     assert 0 not in title_parts(title)
     assert 0 not in title_parts(title).values()
-
-
-@pytest.mark.parametrize(
-    ("a", "b"),
-    [
-        ("operator-=", "operator+"),
-        ("operator!=", "operator=="),
-        ("operator>", "operator>>"),
-        ("operator|", "operator||"),
-        ("operator()", "operator[]"),
-        ("operator--", "operator-"),
-        ("C", "C++"),
-        ("i & j", "i | j"),
-        ("−5 °C", "5 °C"),
-        ("\U0001f600", "\U0001f622"),
-    ],
-)
-def test_symbols_are_of_the_words_of_a_title(a: str, b: str) -> None:
-    assert title_key(a) != title_key(b)
-    assert parts(a) != parts(b)
-
-
-@pytest.mark.parametrize("title", ["operator> (vector)", "operator| (bitset)", "operator>>"])
-def test_a_symbol_beside_a_word_does_not_part_a_title(title: str) -> None:
-    assert parts(title) == [title_key(title)]
 
 
 @pytest.mark.parametrize(
@@ -185,14 +177,11 @@ def is_spelling(a: str, b: str) -> bool:
 @pytest.mark.parametrize(
     ("a", "b"),
     [
-        ("Labeling", "Labelling"),
+        *(("Labeling", "Labelling"), ("Acknowledgements", "Acknowledgments"), ("Log in", "Login")),
         ("The colour of a centre", "The color of a center"),
         ("Organisation and licence", "Organization and license"),
-        ("Acknowledgements", "Acknowledgments"),
-        ("Documentation", "Docuemntation"),
-        ("E-mail settings", "Email settings"),
+        *(("Documentation", "Docuemntation"), ("E-mail settings", "Email settings")),
         ("Self test | The Manual", "Self-test | The Manual"),
-        ("Log in", "Login"),
         ("Labeling — Manual 1.80", "Labelling — Manual 1.80"),
     ],
 )

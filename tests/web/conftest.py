@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Page
 
 __all__ = ["file", "store"]
 
@@ -85,3 +85,21 @@ def news(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 def attacks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with serving(tmp_path_factory.mktemp("attacks"), fill_with_attacks) as served:
         yield served
+
+
+def watched(tab: Page) -> tuple[list[str], list[str]]:
+    """What a page asks for, and what it runs or complains about, from now on."""
+    asked: list[str] = []
+    troubles: list[str] = []
+    tab.on("request", lambda request: asked.append(request.url))
+    tab.on("dialog", lambda dialog: troubles.append(dialog.message))
+    tab.on("console", lambda message: troubles.append(message.text))
+    tab.on("pageerror", lambda error: troubles.append(str(error)))
+    return asked, troubles
+
+
+def violations(tab: Page, axe: str) -> list[tuple[str, list[str]]]:
+    """What axe finds wrong with a page: the rule, and the elements."""
+    tab.evaluate(axe)
+    found = tab.evaluate("axe.run()")["violations"]
+    return [(one["id"], [node["html"] for node in one["nodes"]]) for one in found]

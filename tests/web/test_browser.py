@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from shingling import Store
-from tests.web.conftest import serving
+from tests.web.conftest import serving, violations, watched
 from tests.web.stores import fill_with_news
 
 if TYPE_CHECKING:
@@ -134,17 +134,7 @@ def test_hostile_pages_run_nothing_send_nothing_and_break_nothing(
 ) -> None:
     with browser.new_context(viewport={"width": 1000, "height": 700}) as context:
         tab = context.new_page()
-        elsewhere: list[str] = []
-        troubles: list[str] = []
-        context.on(
-            "request",
-            lambda request: (
-                None if request.url.startswith(attacks.address) else elsewhere.append(request.url)
-            ),
-        )
-        tab.on("dialog", lambda dialog: troubles.append(dialog.message))
-        tab.on("console", lambda message: troubles.append(message.text))
-        tab.on("pageerror", lambda error: troubles.append(str(error)))
+        asked, troubles = watched(tab)
 
         def look() -> None:
             assert tab.title().endswith("scrapy dedup")
@@ -181,7 +171,7 @@ def test_hostile_pages_run_nothing_send_nothing_and_break_nothing(
         ):
             tab.goto(attacks.address + path)
             look()
-        assert elsewhere == []
+        assert [url for url in asked if not url.startswith(attacks.address)] == []
         assert troubles == []
 
 
@@ -194,11 +184,7 @@ def test_axe_finds_no_violation(news: Served, browser: Browser, axe: str, scheme
             if tab.locator("main summary").count():
                 tab.locator("main summary").last.click()
             tab.locator("#keys > summary").click()
-            tab.evaluate(axe)
-            found = tab.evaluate("axe.run()")
-            assert [
-                (one["id"], [node["html"] for node in one["nodes"]]) for one in found["violations"]
-            ] == [], path
+            assert violations(tab, axe) == [], path
             tab.set_viewport_size({"width": 320, "height": 640})
             assert tab.evaluate(_MAX_WIDTH), path
             tab.set_viewport_size({"width": 1280, "height": 720})

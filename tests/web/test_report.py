@@ -15,13 +15,14 @@ import pytest
 from shingling import Store
 from shingling.web.report import write_page
 from tests.support.commands import dedup_command
+from tests.web.conftest import violations, watched
 from tests.web.stores import fill_with_attacks, fill_with_news
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from playwright.sync_api import Browser, Page as Tab
+    from playwright.sync_api import Browser
 
     from tests.support.commands import Done
 
@@ -152,17 +153,6 @@ def test_a_missing_extra_is_named(
     assert names(tmp_path) == []
 
 
-def watched(tab: Tab) -> tuple[list[str], list[str]]:
-    """What a page asks for, and what it runs or complains about, from now on."""
-    asked: list[str] = []
-    troubles: list[str] = []
-    tab.on("request", lambda request: asked.append(request.url))
-    tab.on("dialog", lambda dialog: troubles.append(dialog.message))
-    tab.on("console", lambda message: troubles.append(message.text))
-    tab.on("pageerror", lambda error: troubles.append(str(error)))
-    return asked, troubles
-
-
 @pytest.mark.parametrize("name", FILLED)
 def test_a_browser_shows_a_report_asks_for_nothing_and_runs_nothing(
     report: Callable[..., Done], tmp_path: Path, browser: Browser, axe: str, name: str
@@ -194,8 +184,4 @@ def test_a_browser_shows_a_report_asks_for_nothing_and_runs_nothing(
             if name == "attacks":
                 continue
             tab.locator("main summary").last.click()
-            tab.evaluate(axe)
-            found = tab.evaluate("axe.run()")
-            assert [
-                (one["id"], [node["html"] for node in one["nodes"]]) for one in found["violations"]
-            ] == []
+            assert violations(tab, axe) == []

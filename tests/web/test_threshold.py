@@ -2,100 +2,37 @@
 
 from __future__ import annotations
 
-import asyncio
 import html
 import re
 import sqlite3
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs, urlencode, urlsplit
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from shingling import Page, Rules, Store
 from shingling.tuning.pairs import reviewed_pairs
 from shingling.tuning.report import tune_on
-from shingling.web.app import make_app
-from shingling.web.serving import access_at
-from shingling.web.store_threads import StoreThreads
 from tests.support.pages import article
-from tests.web.conftest import serving
-from tests.web.stores import (
-    EDITED_STORIES,
-    fill_with_attacks,
-    fill_with_editions,
-    fill_with_news,
-)
-from tests.web.test_requests import fields_of
+from tests.web.conftest import serving, watched
+from tests.web.stores import EDITED_STORIES, fill_with_editions, fill_with_news
+from tests.web.test_requests import ask as send, fields_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from playwright.sync_api import Browser
 
-    Fill = Callable[[str], None]
+    from tests.web.conftest import Served
 
-PORT = 8642
 FIRST_MISSING = ("https://first.example/story/2", "https://again.example/story/2")
 
 
-class Application:
-    """The application on a store, asked without a server between."""
-
-    def __init__(self, url: str, rules: Rules | None = None) -> None:
-        self.url = url
-        self._stores = StoreThreads(url, rules)
-        self._app = make_app(self._stores, access_at("127.0.0.1", PORT), "a store")
-
-    def ask(self, path: str, form: dict[str, str] | None = None) -> tuple[int, str]:
-        """Send a request, and follow where it is sent on; return status and body."""
-        status, headers, body = asyncio.run(self._ask(path, form))
-        if status == 303:
-            return self.ask(headers["location"])
-        return status, body
-
-    async def _ask(self, path: str, form: dict[str, str] | None) -> tuple[int, dict[str, str], str]:
-        parts = urlsplit(path)
-        headers = [(b"host", f"127.0.0.1:{PORT}".encode())]
-        if form is not None:
-            headers.append((b"content-type", b"application/x-www-form-urlencoded"))
-        scope = {
-            "type": "http",
-            "method": "GET" if form is None else "POST",
-            "path": parts.path,
-            "raw_path": parts.path.encode(),
-            "query_string": parts.query.encode(),
-            "headers": headers,
-            "http_version": "1.1",
-            "scheme": "http",
-        }
-        answered: list[Any] = []
-
-        async def receive() -> dict[str, Any]:
-            return {"type": "http.request", "body": urlencode(form or {}).encode()}
-
-        async def send(message: Any) -> None:
-            answered.append(message)
-
-        await self._app(scope, receive, send)
-        begun = answered[0]
-        shown = {name.decode(): value.decode() for name, value in begun["headers"]}
-        return begun["status"], shown, b"".join(one.get("body", b"") for one in answered).decode()
-
-    def close(self) -> None:
-        self._stores.close()
-
-
-@contextmanager
-def application(folder: Path, fill: Fill, rules: Rules | None = None) -> Iterator[Application]:
-    url = f"sqlite:///{folder / 'dedup.db'}"
-    fill(url)
-    made = Application(url, rules)
-    try:
-        yield made
-    finally:
-        made.close()
+def ask(served: Served, path: str, form: dict[str, str] | None = None) -> tuple[int, str]:
+    """Send a request, and follow where it is sent on; return status and body."""
+    status, headers, body = send(served, path, form)
+    return ask(served, headers["location"]) if status == 303 else (status, body)
 
 
 def fill_with_few_reviews(url: str) -> None:
@@ -108,17 +45,17 @@ def links(page: str, path: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def editions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Application]:
-    with application(tmp_path_factory.mktemp("editions"), fill_with_editions) as made:
-        yield made
+def editions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with serving(tmp_path_factory.mktemp("editions"), fill_with_editions) as served:
+        yield served
 
 
 def test_the_page_shows_what_a_threshold_drops_and_what_reviews_say_of_it(
-    editions: Application,
+    editions: Served,
 ) -> None:
-    status, page = editions.ask("/threshold?threshold=0.7")
+    status, page = ask(editions, "/threshold?threshold=0.7")
     assert status == 200
-    with Store.open(editions.url) as store:
+    with Store.open(editions.store) as store:
         changes = store.admin.redecide(Rules(threshold=0.7), dry_run=True)
         duplicates = store.status().duplicates
     dropped = changes.pages - changes.originals[1]
@@ -138,9 +75,9 @@ def test_the_page_shows_what_a_threshold_drops_and_what_reviews_say_of_it(
     assert min(shown[0]) >= 0.7 > max(shown[1])
 
 
-def test_what_the_page_says_of_reviews_is_what_tune_says(editions: Application) -> None:
-    page = html.unescape(editions.ask("/threshold")[1])
-    with Store.open(editions.url) as store:
+def test_what_the_page_says_of_reviews_is_what_tune_says(editions: Served) -> None:
+    page = html.unescape(ask(editions, "/threshold")[1])
+    with Store.open(editions.store) as store:
         report = tune_on(reviewed_pairs(store), store.scheme, Rules(threshold=0.5))
     (row,) = [one for one in report.results if one.setting.name == "5 words"]
     assert row.curve is not None
@@ -169,10 +106,10 @@ def test_at_the_present_threshold_it_is_what_the_store_has(tmp_path: Path) -> No
         with Store.open(url) as store:
             store.admin.redecide(Rules(threshold=0.9))  # not what 0.6 would give
 
-    with application(tmp_path, edited_since, Rules(threshold=0.6)) as made:
-        page = made.ask("/threshold?threshold=0.6")[1]
-        other = made.ask("/threshold?threshold=0.61")[1]
-        with Store.open(made.url) as store:
+    with serving(tmp_path, edited_since, "-s", "DEDUP_THRESHOLD=0.6") as made:
+        page = ask(made, "/threshold?threshold=0.6")[1]
+        other = ask(made, "/threshold?threshold=0.61")[1]
+        with Store.open(made.store) as store:
             has = store.status()
             again = store.admin.redecide(Rules(threshold=0.6), dry_run=True)
     assert again.pages - again.originals[1] > has.duplicates
@@ -184,7 +121,7 @@ def test_at_the_present_threshold_it_is_what_the_store_has(tmp_path: Path) -> No
 
 
 def test_the_slider_counts_where_it_was_moved_and_the_number_otherwise(
-    editions: Application,
+    editions: Served,
 ) -> None:
     for query, shown in {
         "": "0.5",
@@ -195,8 +132,8 @@ def test_the_slider_counts_where_it_was_moved_and_the_number_otherwise(
         "threshold=0.333333": "0.33",
         "threshold=1": "1",
     }.items():
-        assert f"DEDUP_THRESHOLD = {shown}<" in editions.ask(f"/threshold?{query}")[1], query
-    page = editions.ask("/threshold?threshold=0.3")[1]
+        assert f"DEDUP_THRESHOLD = {shown}<" in ask(editions, f"/threshold?{query}")[1], query
+    page = ask(editions, "/threshold?threshold=0.3")[1]
     assert "run `scrapy dedup rebuild --threshold 0.3` once" in html.unescape(page)
 
 
@@ -208,14 +145,14 @@ def test_the_slider_counts_where_it_was_moved_and_the_number_otherwise(
         *(f"sample={value}" for value in ("-1", "1-2", "%C2%B2", "9" * 5000, "%3Cscript%3E")),
     ],
 )
-def test_other_values_get_a_clear_page(editions: Application, query: str) -> None:
-    status, page = editions.ask(f"/threshold?{query}")
+def test_other_values_get_a_clear_page(editions: Served, query: str) -> None:
+    status, page = ask(editions, f"/threshold?{query}")
     assert status == 400
     assert "takes a number from 0.3 to 1" in page or "ample takes a whole number" in page
     assert "<script>" not in page
     if query.startswith("sample"):
         a, b = FIRST_MISSING
-        assert editions.ask(f"/pair?a={a}&b={b}&{query}")[0] == 400
+        assert ask(editions, f"/pair?a={a}&b={b}&{query}")[0] == 400
 
 
 def begin(page: str) -> str:
@@ -225,38 +162,38 @@ def begin(page: str) -> str:
 
 
 def test_a_sample_goes_on_after_a_restart_and_ends_with_a_recommendation(tmp_path: Path) -> None:
-    with application(tmp_path, fill_with_few_reviews) as before:
-        page = before.ask("/threshold")[1]
+    with serving(tmp_path, fill_with_few_reviews) as before:
+        page = ask(before, "/threshold")[1]
         assert "None yet: 8 labelled pairs, 4 the same and 4 different, are too few" in page
         assert "Look at 33 more pairs" in page
-        _, page = before.ask(begin(page))
+        _, page = ask(before, begin(page))
         seen = [fields_of(page)]
         for step in range(2):
             assert f"{7 + step} of 40 reviewed" in page
-            status, page = before.ask("/review", {**fields_of(page), "answer": "same"})
+            status, page = ask(before, "/review", {**fields_of(page), "answer": "same"})
             assert status == 200
             seen.append(fields_of(page))
         # Undone, it comes again.
-        undone = before.ask("/undo", fields_of(page, "/undo"))[1]
+        undone = ask(before, "/undo", fields_of(page, "/undo"))[1]
         assert "8 of 40 reviewed" in undone
         assert fields_of(undone)["b"] == seen[1]["b"]
-        page = before.ask("/review", {**fields_of(undone), "answer": "different"})[1]
+        page = ask(before, "/review", {**fields_of(undone), "answer": "different"})[1]
         # Skipped without an answer, it waits behind the others.
         skipped = fields_of(page)
         address = begin(page)
-        before.ask(address)
+        ask(before, address)
 
-    with application(tmp_path, lambda _: None) as after:
-        _, page = after.ask(address)
+    with serving(tmp_path, lambda _: None) as after:
+        _, page = ask(after, address)
         for step in range(30):
             assert f"{9 + step} of 40 reviewed" in page
             number = int(fields_of(page)["b"].rpartition("/")[2])
             answer = "same" if number < EDITED_STORIES // 2 else "different"
-            page = after.ask("/review", {**fields_of(page), "answer": answer})[1]
+            page = ask(after, "/review", {**fields_of(page), "answer": answer})[1]
         assert "Sample: 39 of 40 reviewed." in page
         assert parse_qs(urlsplit(begin(page)).query)["b"] == [skipped["b"]]
-        page = after.ask(begin(page))[1]
-        page = after.ask("/review", {**fields_of(page), "answer": "different"})[1]
+        page = ask(after, begin(page))[1]
+        page = ask(after, "/review", {**fields_of(page), "answer": "different"})[1]
         assert "Sample: 40 of 40 reviewed." in page
         assert "41 reviewed pairs" in page
         assert re.search(r"<strong>[\d.]+</strong>. (The present settings|Shingles of 5)", page)
@@ -264,14 +201,14 @@ def test_a_sample_goes_on_after_a_restart_and_ends_with_a_recommendation(tmp_pat
 
 
 def test_pairs_at_the_threshold_lead_from_one_to_the_next_and_back(tmp_path: Path) -> None:
-    with application(tmp_path, fill_with_editions) as made:
-        page = made.ask("/threshold?threshold=0.7")[1]
+    with serving(tmp_path, fill_with_editions) as made:
+        page = ask(made, "/threshold?threshold=0.7")[1]
         waiting = page.count("<td></td></tr>")
         assert waiting >= 1
-        page = made.ask(links(page, "/pair")[1])[1]
+        page = ask(made, links(page, "/pair")[1])[1]
         assert f"{10 - waiting} of 10 reviewed" in page
         while "<h1>Threshold</h1>" not in page:
-            page = made.ask("/review", {**fields_of(page), "answer": "same"})[1]
+            page = ask(made, "/review", {**fields_of(page), "answer": "same"})[1]
         assert "DEDUP_THRESHOLD = 0.7<" in page
 
 
@@ -293,30 +230,28 @@ def test_stores_with_little_to_tell_get_a_clear_page(tmp_path: Path) -> None:
         (unlike, "but for 1 exact duplicate: every threshold does the same"),
         (short, "No page looks like an earlier one"),
     ):
-        folder = tmp_path / fill.__name__
-        folder.mkdir()
-        with application(folder, fill) as made:
-            status, page = made.ask("/threshold?threshold=0.6")
+        with serving(tmp_path / fill.__name__, fill) as made:
+            status, page = ask(made, "/threshold?threshold=0.6")
             assert (status, told in page) == (200, True), page
 
 
-def test_damaged_pages_other_methods_and_hostile_pages_are_told_of(tmp_path: Path) -> None:
-    with application(tmp_path, fill_with_news, Rules(method="megashingle")) as made:
+def test_damaged_pages_other_methods_and_hostile_pages_are_told_of(
+    tmp_path: Path, attacks: Served
+) -> None:
+    with serving(tmp_path, fill_with_news, "-s", "DEDUP_METHOD=megashingle") as made:
         writing = sqlite3.connect(tmp_path / "dedup.db", isolation_level=None)
         writing.execute("UPDATE pages SET minima = substr(minima, 1, 9) WHERE url LIKE '%story/3'")
         writing.execute("BEGIN IMMEDIATE")  # and somebody writes
-        status, page = made.ask("/threshold")
+        status, page = ask(made, "/threshold")
         writing.execute("ROLLBACK")
         writing.close()
         assert status == 200
         assert "2 pages of the sample cannot be read and are left out" in page
         assert "<code>megashingle</code>, which asks for no threshold" in page
-    (tmp_path / "attacks").mkdir()
-    with application(tmp_path / "attacks", fill_with_attacks) as made:
-        status, page = made.ask("/threshold?threshold=0.5")
-        assert (status, page.count('class="row"')) == (200, 1)
-        assert page.count("<script") == 2
-        assert not set("\u202e\u2066\u200b\x07") & set(page)
+    status, page = ask(attacks, "/threshold?threshold=0.5")
+    assert (status, page.count('class="row"')) == (200, 1)
+    assert page.count("<script") == 2
+    assert not set("\u202e\u2066\u200b\x07") & set(page)
 
 
 def test_a_threshold_is_found_by_keyboard_alone(tmp_path: Path, browser: Browser) -> None:
@@ -325,9 +260,7 @@ def test_a_threshold_is_found_by_keyboard_alone(tmp_path: Path, browser: Browser
         browser.new_context(permissions=["clipboard-read", "clipboard-write"]) as context,
     ):
         tab = context.new_page()
-        troubles: list[str] = []
-        tab.on("console", lambda message: troubles.append(message.text))
-        tab.on("pageerror", lambda error: troubles.append(str(error)))
+        _, troubles = watched(tab)
         keys = tab.keyboard
         tab.goto(served.address)
         keys.press("t")

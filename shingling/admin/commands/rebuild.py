@@ -23,8 +23,7 @@ from shingling.console.output import (
 )
 from shingling.console.progress import progress_bar
 from shingling.console.subcommand import HelpGroup, Subcommand
-from shingling.rules.defaults import DEFAULT_CONTAINMENT, MAX_SIMHASH_DISTANCE
-from shingling.rules.methods import INDEXED_METHODS, METHODS
+from shingling.rules import DEFAULT_CONTAINMENT, INDEXED_METHODS, MAX_SIMHASH_DISTANCE, METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 def _rebuild(options: CommandOptions) -> int:
     from shingling.store import Store
 
-    threshold = options.settings.threshold if options.threshold is None else options.threshold
+    threshold = options.settings.rules.threshold if options.threshold is None else options.threshold
     _check(options)
     with open_session(options) as session:
         store = Store(session)
@@ -92,13 +91,14 @@ def _check(options: CommandOptions) -> None:
 
 def _rules_to_decide_by(options: CommandOptions, threshold: float) -> Rules:
     """Rules of the settings with what the options say instead."""
-    containment = options.settings.containment
+    rules = options.settings.rules
+    containment = rules.containment
     if options.containment is not None:
         containment = DEFAULT_CONTAINMENT if options.containment else None
     return replace(
-        options.settings.rules,
+        rules,
         threshold=threshold,
-        method=options.method or options.settings.method,
+        method=options.method or rules.method,
         containment=containment,
     )
 
@@ -107,7 +107,7 @@ def _rules_to_index_for(options: CommandOptions, index: Index, threshold: float)
     """Rules that a new index is for; what nothing is said of stays as in the present one."""
     from shingling.rules.rules import Rules
 
-    method = options.method or options.settings.method
+    method = options.method or options.settings.rules.method
     if METHODS[method].keys is None:  # needs no index of its own
         method = index.usual_rules().method
     sampled = index.sampled if options.containment is None else options.containment

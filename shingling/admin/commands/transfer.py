@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from shingling.admin.importing import Problems
     from shingling.admin.records import Record
-    from shingling.admin.transfer import Restored
     from shingling.console.options import CommandOptions, Option
     from shingling.console.progress import Show
     from shingling.extraction.lines import Line
@@ -173,10 +172,11 @@ def _import_feed(options: CommandOptions, lines: Iterable[Line]) -> int:
     return _print_counts(options, counts, problems)
 
 
-def _print_restored(options: CommandOptions, restored: Restored) -> int:
-    numbers = {"pages": restored.pages, "runs": restored.runs, "reviews": restored.reviews}
-    pages, runs, reviews = (counted(number, kind[:-1]) for kind, number in numbers.items())
+def _print_restored(options: CommandOptions, restored: Counter[str]) -> int:
+    kinds = ("page", "run", "review")
+    pages, runs, reviews = (counted(restored[kind], kind) for kind in kinds)
     line = f"{pages} restored as they were, with {runs} and {reviews}"
+    numbers = {f"{kind}s": restored[kind] for kind in kinds}
     return print_result(options, {"restored": True, **numbers}, line)
 
 

@@ -37,7 +37,7 @@ from shingling.errors import BulkError, require
 from shingling.extraction.html import sniff_html
 from shingling.extraction.limits import limit_memory, limit_time
 from shingling.extraction.processes import LastAnswer, Worker, WorkerDiedError
-from shingling.rules.defaults import WORKER_MEMORY_BYTES
+from shingling.rules import WORKER_MEMORY_BYTES
 from shingling.text import plain_line
 
 if TYPE_CHECKING:

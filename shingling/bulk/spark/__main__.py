@@ -12,12 +12,13 @@ from pyspark.sql import SparkSession
 from shingling.bulk.options import Fields, Options
 from shingling.bulk.spark.deduplicate import deduplicate_parquet
 from shingling.errors import ShinglingError
-from shingling.rules.defaults import (
+from shingling.rules import (
+    DEFAULT_METHOD,
     DEFAULT_MIN_WORDS,
     DEFAULT_SIMHASH_DISTANCE,
     DEFAULT_THRESHOLD,
+    METHODS,
 )
-from shingling.rules.methods import DEFAULT_METHOD, METHODS
 from shingling.rules.rules import Rules
 
 if TYPE_CHECKING:

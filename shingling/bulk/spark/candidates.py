@@ -17,9 +17,7 @@ from shingling.sketch import FUNCTIONS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from numpy.typing import NDArray
-
-    from shingling.bulk.arrays import Flags, Integers, Keys
+    from shingling.arrays import Flags, Hashes, Integers, Minima
     from shingling.similarity.following import Following
     from shingling.sketch import Halves, Scheme
 
@@ -61,8 +59,8 @@ class _Members(NamedTuple):
     stored: Flags
     undecided: Flags
     words: Integers
-    simhash: Keys
-    minima: NDArray[np.uint32]
+    simhash: Hashes
+    minima: Minima
     sure: Flags
 
     @classmethod

@@ -15,7 +15,7 @@ from uuid import uuid4
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession, functions as f
 
-from shingling.bulk.options import Fields, Options, Problem, Summary
+from shingling.bulk.options import Fields, Options, Problem, Summary, keys_of
 from shingling.bulk.output import MAX_PROBLEMS_SHOWN, REPEATED_ID_REASON
 from shingling.bulk.spark.candidates import Deciding
 from shingling.bulk.spark.measuring import CHOSEN
@@ -23,10 +23,10 @@ from shingling.bulk.spark.rounds import Rounds
 from shingling.bulk.spark.signing import SIGNED, Signing, sign_rows
 from shingling.bulk.spark.work import Work, hadoop
 from shingling.errors import BulkError
-from shingling.rules.methods import METHODS
+from shingling.rules import METHODS
 from shingling.similarity.following import MAX_CANDIDATES_MEASURED, Following
 from shingling.sketch.banding import Banding, Halves
-from shingling.store import MAX_PAGES_PER_KEY, Index
+from shingling.store import MAX_PAGES_PER_KEY
 from shingling.store.ids import USUAL_ID_FIELDS
 from shingling.text import plain_line
 
@@ -155,7 +155,7 @@ def deduplicate_parquet(
             raise BulkError(f"{plain_line(out)}: {name} is there, of another run")
     rows = _read(spark, inputs)
     if options.fields.id is None and set(rows.columns) >= _EXPORT_COLUMNS:
-        rows = rows.where(f.col("id").isNotNull())  # the others are templates
+        rows = rows.where(f.col("id").isNotNull())  # the others are no pages
         options = replace(options, fields=Fields(options.fields.text, options.fields.html, "url"))
         columns = columns or [_INPUT, "id"]
     _require_columns(rows, [options.fields.text, *columns])
@@ -254,27 +254,20 @@ def _signed(numbered: DataFrame, row: Column, options: Options) -> DataFrame:
     names = {name for name in (*ids, fields.text) if name in numbered.columns}
     place = f.concat(f.col(_FILE), f.lit(":"), f.col(_LINE).cast("string"))
     columns = row, place.alias("place"), f.struct(*map(_column, sorted(names))).alias("values")
-    keys_of = _keys_of(options)
-    banding = keys_of if isinstance(keys_of, Banding) else None
+    keys = keys_of(options)
+    banding = keys if isinstance(keys, Banding) else None
     signing = Signing(options.scheme, banding, fields, options.max_bytes)
     return numbered.select(*columns).mapInArrow(partial(sign_rows, signing=signing), SIGNED)
 
 
-def _keys_of(options: Options) -> Banding | Halves | None:
-    """Choose what gives rows their keys; None looks for exact duplicates only."""
-    if METHODS[options.rules.method].keys is None:
-        return None
-    return Index.for_rules(options.rules, options.scheme).keys_of
-
-
 def _deciding(options: Options) -> Deciding:
-    rules, keys_of = options.rules, _keys_of(options)
+    rules, keys = options.rules, keys_of(options)
     return Deciding(
         options.scheme,
         Following.by(rules),
         MAX_PAGES_PER_KEY,
         MAX_CANDIDATES_MEASURED,
-        keys_of if isinstance(keys_of, Halves) else None,
+        keys if isinstance(keys, Halves) else None,
     )
 
 

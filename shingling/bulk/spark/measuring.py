@@ -16,9 +16,9 @@ from shingling.text import clean
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from shingling.arrays import Fingerprints
     from shingling.bulk.spark.candidates import Deciding
     from shingling.similarity import Overlap
-    from shingling.sketch import Fingerprints
 
 WAITS, ORIGINAL, DUPLICATE, LIKELY = range(4)
 """Verdicts of a round on a row; `LIKELY` is a duplicate if enough of the rows before it are."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy.exceptions import UsageError
@@ -14,9 +13,8 @@ from shingling.console.options import flag, number, option, text, whole_number
 from shingling.console.output import FOUND, print_json, print_lines, print_table
 from shingling.console.subcommand import HelpGroup, Subcommand
 from shingling.errors import NoStoreError, ShinglingError
-from shingling.rules.defaults import (
+from shingling.rules import (
     CLASSIC_HASHES,
-    MAX_FILE_BYTES,
     MEASURES,
     UNIQUENESS,
     WEIGHTINGS,
@@ -25,8 +23,8 @@ from shingling.rules.defaults import (
 if TYPE_CHECKING:
     from shingling.cli.explain import Explained
     from shingling.console.options import CommandOptions
-    from shingling.similarity import DocumentFrequencies, Weighting
-    from shingling.sketch import Fingerprints, Scheme
+    from shingling.similarity import Weighting
+    from shingling.sketch import Scheme
     from shingling.store import SplitText, StoredPage
 
 _MAX_SHINGLE_SIZE = 100
@@ -56,13 +54,7 @@ def _compare_all(options: CommandOptions) -> int:
         raise UsageError("--csv or --json, not both")
     if options.matrix and (options.threshold is not None or options.measure == UNIQUENESS):
         raise UsageError("--matrix is of all pairs: without --threshold, and not of uniqueness")
-    scheme, weighting = _chosen(options.settings.scheme, options)
-    return compare_all(
-        options,
-        scheme,
-        weighting,
-        lambda features: _frequencies(features, weighting, options),
-    )
+    return compare_all(options, *_chosen(options.settings.scheme, options))
 
 
 def _compare(options: CommandOptions) -> int:
@@ -81,8 +73,10 @@ def _compare(options: CommandOptions) -> int:
         return _compare_checksums(a, b, scheme, options)
     frequencies = None
     if options.df != "documents":
+        from shingling.cli.comparing import frequencies_of
+
         features = [weighting.hashes(scheme.canonical.words(one.split.whole)) for one in (a, b)]
-        frequencies = _frequencies(features, weighting, options)
+        frequencies = frequencies_of(features, weighting, options)
     usual = weighting == type(weighting)() and frequencies is None
     comparison = compare(
         a.split.whole,
@@ -164,36 +158,6 @@ def _chosen(scheme: Scheme, options: CommandOptions) -> tuple[Scheme, Weighting]
     return scheme, Weighting(options.cosine, options.features or "words")
 
 
-def _frequencies(
-    features: list[Fingerprints],
-    weighting: Weighting,
-    options: CommandOptions,
-) -> DocumentFrequencies | None:
-    """Document frequencies of features, as `--df` has it; None for those of the documents."""
-    import numpy as np
-
-    from shingling.similarity import DocumentFrequencies
-    from shingling.sketch import Idf
-
-    if options.df == "documents":
-        return None
-    if options.df == "store":
-        with open_store(options) as store:
-            found = DocumentFrequencies.of_documents(
-                (weighting.hashes(store.scheme.canonical.words(one)) for one in store.texts()),
-                among=np.unique(np.concatenate(features)),
-            )
-        if not found.documents:
-            raise ShinglingError("the store keeps no texts to count words of (DEDUP_STORE_TEXT)")
-        return found
-    if weighting.features != "words":
-        raise ShinglingError(f"{options.df}: a table is of words, not of {weighting.features}")
-    file = Path(options.df)
-    if not file.is_file() or file.stat().st_size > MAX_FILE_BYTES:
-        raise ShinglingError(f"{options.df}: no such table; --df takes documents, store or a file")
-    return DocumentFrequencies.of_table(Idf.from_json(file.read_text("utf-8", "replace")))
-
-
 class _Compared(NamedTuple):
     """One of the two texts.
 
@@ -226,7 +190,8 @@ def _compared(what: str, options: CommandOptions) -> _Compared:
         own = store.text(page)
         if own is None:
             raise ShinglingError(f"{what}: its text is not stored (DEDUP_STORE_TEXT)")
-        split = store.split_text(page) if options.explain and options.settings.templates else None
+        without_template = options.explain and options.settings.rules.templates
+        split = store.split_text(page) if without_template else None
         return _Compared(split or SplitText(own), store.scheme, page=page)
 
 

@@ -31,7 +31,7 @@ from shingling.console.output import (
     print_table,
 )
 from shingling.console.subcommand import HelpGroup, Subcommand
-from shingling.rules.defaults import SET_MEASURES
+from shingling.rules import SET_MEASURES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

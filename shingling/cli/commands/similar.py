@@ -19,7 +19,7 @@ from shingling.console.output import (
 )
 from shingling.console.subcommand import HelpGroup, Subcommand
 from shingling.errors import ShinglingError
-from shingling.rules.defaults import SET_MEASURES, UNIQUE_FROM, UNIQUENESS
+from shingling.rules import SET_MEASURES, UNIQUE_FROM, UNIQUENESS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -19,7 +19,7 @@ from shingling.extraction.html import Head, sniff_html
 from shingling.extraction.pages import Extraction, Fetched, PageExtractor
 from shingling.extraction.pool import ExtractionPool
 from shingling.plugin.items.documents import Document, Kind, Skipped, identity, is_same_page
-from shingling.rules.defaults import DEFAULT_EXTRACTOR
+from shingling.rules import DEFAULT_EXTRACTOR
 from shingling.store import Page, safe_url, site_of
 from shingling.store.known import page_by_url, pages_by_body
 
@@ -167,15 +167,15 @@ class DocumentExtractor:
         fetched = fetched_for(document, response, self._settings.max_bytes)
         if isinstance(fetched, Fetched) and not fetched.is_html:
             return extraction.text
-        main = None
+        text = None
         self.main_texts += 1
         if isinstance(fetched, Fetched):
             with suppress(Exception):  # the item goes on, whatever it is
-                main = await self.pool.main_text(fetched)
-        if main is None:
+                text = await self.pool.main_text(fetched)
+        if text is None:
             self.main_texts_missing += 1
             return extraction.text
-        return main.text
+        return text
 
     def stats(self) -> dict[str, float]:
         """Count what a crawl says of its extractions at its end, by stats key."""
@@ -212,7 +212,7 @@ class DocumentExtractor:
     async def _known_or_new(self, fetched: Fetched, url: str) -> Body:
         """Take what was extracted from a body before, or extract it."""
         # What the store knows of a body is its text, which it may be told not to keep.
-        has_key = fetched.is_html and self._settings.store_text
+        has_key = fetched.is_html and self._settings.rules.store_text
         key = self._extractor.body_key(fetched) if has_key else None
         if key is not None:
             page = None

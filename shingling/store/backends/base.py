@@ -15,7 +15,6 @@ from sqlalchemy.exc import DBAPIError, NoSuchModuleError, SQLAlchemyError
 
 from shingling.errors import StoreError, StoreUnavailableError
 from shingling.store.backends.secrets import Secrets
-from shingling.store.schema.damage import DAMAGE, Damage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -31,6 +30,9 @@ MAX_WAIT_SECONDS = 60.0  # for a database that is locked or cannot be reached
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.02, 1.0  # between two attempts
 _WARN_AFTER_SECONDS = 2.0
 MAX_OVERTAKEN = 2  # times, then a transaction writes alone
+
+_MAX_REMEMBERED = 10_000  # damaged rows, so that each is told once
+_DAMAGE = "shingling_damage"  # where `Connection.info` has the notes of a store
 
 Entry = tuple[int, int]
 """A key and the id of a page."""
@@ -79,6 +81,55 @@ class Committed(NamedTuple):
     ids: list[int] | None
 
 
+class Damage:
+    """Damaged rows that were met since a store was opened.
+
+    Args:
+        where: the store, as messages name it.
+
+    Attributes:
+        number: of the rows.
+        tell: is called with a line for each row; None logs a warning about the first one.
+    """
+
+    def __init__(self, where: str) -> None:
+        self.number = 0
+        self.tell: Callable[[str], None] | None = None
+        self._where = where
+        self._known: set[tuple[int, str]] = set()
+
+    def note(self, page_id: int, url: object, what: str) -> None:
+        """Note that something of a page is damaged, and say so where it is news.
+
+        Args:
+            page_id: of the page.
+            url: its address; None where it is not known.
+            what: its signature, say.
+        """
+        if (page_id, what) in self._known:
+            return
+        if len(self._known) < _MAX_REMEMBERED:
+            self._known.add((page_id, what))
+        self.number += 1
+        name = f"page {page_id}" if url is None else f"page {page_id} ({url})"
+        if self.tell is not None:
+            self.tell(f"{name}: its {what} is damaged; run `scrapy dedup check`")
+        elif self.number == 1:
+            logger.warning(
+                "%s: the %s of %s is damaged and is not compared (no more such rows will be"
+                " shown); run `scrapy dedup check`, which finds all damage",
+                self._where,
+                what,
+                name,
+            )
+
+
+def damage_of(connection: Connection) -> Damage:
+    """Find the notes of the store that a connection belongs to."""
+    damage: Damage = connection.info[_DAMAGE]
+    return damage
+
+
 class Postings(ABC):
     """A table of keys as one transaction sees it. Each database has a class of its own.
 
@@ -125,7 +176,7 @@ class Database(ABC):
     """A database that holds a store. Used by one thread at a time.
 
     A subclass sets all attributes up to `reader`, defines every abstract method, and is listed in
-    `shingling.store.backends.engine`. One that lacks a method cannot be made.
+    `shingling.store.backends`. One that lacks a method cannot be made.
 
     Args:
         where: the URL as it is shown, without a password.
@@ -266,7 +317,7 @@ class Database(ABC):
 
     def note_damage(self, _connection: object, record: Any) -> None:
         """Have a new connection know where damaged rows are noted."""
-        record.info[DAMAGE] = self.damage
+        record.info[_DAMAGE] = self.damage
 
     def explained(self, message: str) -> str:
         """Message of the database, with the likely reason where it names none."""

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from sqlalchemy import URL, Connection, Row, RowMapping, Table
     from sqlalchemy.exc import DBAPIError
 
+    from shingling.arrays import Integers
     from shingling.store.backends.base import Entry, TextHash
 
-    Integers = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 # A server at its defaults has room for 6400 locks; other programs need some as well.
 MAX_LOCKS = 1024

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Row, Table
 
+    from shingling.arrays import Integers
     from shingling.store.backends.base import Entry
 
-    Entries = np.ndarray[tuple[int, int], np.dtype[np.int64]]  # keys and pages: [2, n]
 
 SLICES = 64
 MAX_RECENT_ENTRIES = 1 << 20  # above it, the largest slice is merged into the large table
@@ -70,8 +70,8 @@ class Recent:
         self.epoch = self.written = 0
         self.gone: dict[int, set[int]] = {}  # pages that are no longer under a key
         # Each sorted by key, and half as long as the one before.
-        self._parts: list[Entries] = []
-        self.sizes: np.ndarray[tuple[int], np.dtype[np.int64]] = np.zeros(SLICES, np.int64)
+        self._parts: list[Integers] = []
+        self.sizes: Integers = np.zeros(SLICES, np.int64)
 
     def follow(self, connection: Connection) -> None:
         """Read the entries that other transactions have appended since the last call."""
@@ -85,7 +85,7 @@ class Recent:
         if rows:
             self.add(_entries(rows))
 
-    def add(self, entries: Entries) -> None:
+    def add(self, entries: Integers) -> None:
         """Add entries, in the order in which they were appended; a negative page id removes one."""
         self.sizes += np.bincount(_slice(entries[0]), minlength=SLICES)
         is_new = entries[1] > 0
@@ -209,7 +209,7 @@ class RecentPostings(Postings):
         self._recent.follow(self._connection)
 
 
-def _entries(rows: Sequence[Row[Any]]) -> Entries:
+def _entries(rows: Sequence[Row[Any]]) -> Integers:
     """Entries in rows of `recent`; the pages of removed ones are negative.
 
     Rows that are no entries, in a damaged store, are left out.
@@ -222,7 +222,7 @@ def _entries(rows: Sequence[Row[Any]]) -> Entries:
     return np.frombuffer(b"".join(whole), "<i8").reshape(-1, 2).T.copy()
 
 
-def _by_key(entries: Entries) -> Entries:
+def _by_key(entries: Integers) -> Integers:
     return entries[:, np.argsort(entries[0], kind="stable")]
 
 

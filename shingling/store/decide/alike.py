@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from shingling.rules.methods import METHODS
+from shingling.rules import METHODS
 from shingling.similarity import nearest
 from shingling.similarity.following import MAX_CANDIDATES_MEASURED, Following
 from shingling.store.decide.batch import Decision
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from shingling.rules.rules import Rules
     from shingling.store.decide.batch import Batch
     from shingling.store.decide.texts import Alike
-    from shingling.store.index.keys import Signed
+    from shingling.store.index import Signed
     from shingling.store.schema.rows import Row
 
 _S = TypeVar("_S", bound="Signed")

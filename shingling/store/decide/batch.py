@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import exists, or_, select
 
-from shingling.rules.methods import METHODS
+from shingling.rules import METHODS
 from shingling.rules.own_fields import OwnFields
 from shingling.store.backends.base import MustBeAloneError
 from shingling.store.decide.site_fields import SiteFields
 from shingling.store.decide.texts import Texts
-from shingling.store.index.lookup import Lookup
+from shingling.store.index import Lookup
 from shingling.store.model import fetched_at
 from shingling.store.schema.rows import COLUMNS, Row, extracted, row_of, url_key
 from shingling.store.schema.statements import among, chunked, select_in

@@ -1,28 +1,46 @@
-"""Decide a batch of pages and store it, in one transaction."""
+"""Decide a batch of pages and store it, in one transaction.
+
+Batches that are decided at the same time are decided as if one came after the other. A batch locks
+its URLs, and nothing else that it may meet: pages of one site share many keys, and few of them are
+alike. Before it commits, it looks at the pages that other batches have committed since it began. If
+one of its pages should have been compared with one of those, or if another batch has changed what
+it has read, it is rolled back and decided again. Last looks and commits take turns. So each batch
+has met all that was committed before it. (H. T. Kung and J. T. Robinson, On Optimistic Methods for
+Concurrency Control, 1981: serial validation.)
+
+Templates of sites are not part of it: batches that overlap do not learn from each other.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from typing import TYPE_CHECKING
 
 from shingling.errors import SchemeError
 from shingling.sketch import sign
+from shingling.store.backends.base import MustBeAloneError, OvertakenError
+from shingling.store.decide.alike import is_measured
 from shingling.store.decide.batch import Batch
 from shingling.store.decide.decide import decide
-from shingling.store.decide.locks import Validation
 from shingling.store.decide.write import write_batch
 from shingling.store.runs import write_counts
+from shingling.store.schema.rows import url_key
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from sqlalchemy import Connection
 
     from shingling.rules.rules import Rules
     from shingling.sketch import Scheme, Signature
+    from shingling.store.backends.base import Committed
     from shingling.store.model import Page, Verdict
     from shingling.store.runs import Run
+    from shingling.store.schema.rows import Row
     from shingling.store.session import Session
+
+_NONE = (1 << 63) - 1  # a number that no page has
 
 
 class _UndoneError(Exception):
@@ -115,3 +133,112 @@ def require_scheme(signature: Signature, scheme: Scheme) -> None:
             f"a signature of scheme {signature.scheme}, the store has {scheme.id}:"
             " sign by Store.scheme"
         )
+
+
+class Validation:
+    """What a batch must not have missed when it is committed.
+
+    Args:
+        session: of the store.
+        connection: of the batch's transaction, in which nothing was read yet.
+        signed: pages of the batch with their signatures.
+
+    Raises:
+        MustBeAloneError: the batch has too many URLs to be locked, or looks up samples of texts.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        connection: Connection,
+        signed: Sequence[tuple[Page, Signature]],
+    ) -> None:
+        if session.index.sampled:  # pieces of pages are looked up by their texts, not their minima
+            raise MustBeAloneError
+        self._index, self._database = session.index, session.database
+        self._connection = connection
+        keys = {_lock_key(page.scope, url_key(page.url)) for page, _ in signed}
+        self._since = self._database.lock(connection, sorted(keys))
+
+    def look(self, batch: Batch) -> None:
+        """Look at what others have committed while a batch was decided, before it is written.
+
+        Raises:
+            OvertakenError: the batch has missed something.
+        """
+        self._batch = batch
+        self._decided = [*batch.decided.values()]
+        self._first_new = min((row.id for row in self._decided if not row.stored), default=_NONE)
+        self._written = sorted(batch.touched)
+        self._validate(self._database.committed_since(self._connection, self._since))
+
+    def end(self) -> None:
+        """Wait for one's turn to commit, and look again; nobody else commits before this one.
+
+        Raises:
+            OvertakenError: the batch has missed something.
+        """
+        self._validate(
+            self._database.take_commit_turn(self._connection, self._since, self._written)
+        )
+
+    def _validate(self, committed: Committed) -> None:
+        if committed.ids is None:
+            raise OvertakenError
+        self._since = committed.last
+        if committed.ids and self._has_missed(committed.ids):
+            raise OvertakenError
+
+    def _has_missed(self, ids: Iterable[int]) -> bool:
+        held = self._batch.rows
+        wanted = {*ids} if self._decided else {*ids} & held.keys()
+        if not wanted.isdisjoint(self._written):
+            return True
+        decided = {row.id for row in self._decided}
+        new: list[Row] = []
+        for other in self._batch.as_stored(wanted):
+            if other.original_id in decided:
+                return True
+            if other.id not in held:
+                new.append(other)
+            elif other.id > self._first_new or not _stand_alike(other, held[other.id]):
+                return True  # what is older has the smaller number
+        return bool(new) and self._would_have_met(new)
+
+    def _would_have_met(self, new: Sequence[Row]) -> bool:
+        """Whether a page of the batch would have been compared with one that it has not read."""
+        batch = self._batch
+        now = {(row.scope, row.text_hash) for row in self._decided}
+        # Of the copies of a text that leaves its group, one takes its place there.
+        former = batch.texts_of(self._decided) - now
+        for other in new:
+            text = other.scope, other.text_hash
+            if text in former or (text in now and other.status != "exact"):
+                return True
+        fewest = batch.scheme.min_comparable_words
+        mine = [row for row in self._decided if row.words >= fewest]
+        originals = [one for one in new if one.is_original and one.words >= fewest]
+        by_key: dict[int, list[Row]] = {}
+        for other, keys in zip(originals, self._index.keys(originals), strict=True):
+            for key in keys:
+                by_key.setdefault(key, []).append(other)
+        for key in batch.lookup.full:  # older pages are looked at
+            by_key.pop(key, None)
+        for row, probes in zip(mine, self._index.probes(mine, batch.rules), strict=True):
+            shared = (other for key in probes for other in by_key.get(key, ()))
+            others = {other.id: other for other in shared if other.scope == row.scope}
+            if others and is_measured(row, [*others.values()], batch.rules):
+                return True
+        return False
+
+
+def _stand_alike(a: Row, b: Row) -> bool:
+    """Whether two states of a row have one text, and one place in a group."""
+    places = [(one.text_hash, one.status, one.original_id) for one in (a, b)]
+    return places[0] == places[1]
+
+
+def _lock_key(scope: str, url: bytes) -> int:
+    """Lock number of a URL, that other names are unlikely to have; signed, as SQL has them."""
+    name = b"\0".join((scope.encode("utf-8", "replace"), url))
+    return int.from_bytes(hashlib.blake2b(name, digest_size=8).digest(), "little", signed=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from shingling.rules.methods import METHODS
+from shingling.rules import METHODS
 from shingling.similarity import distance as simhash_distance, nearest
 from shingling.store.decide.alike import (
     Passed,

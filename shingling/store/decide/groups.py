@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shingling.rules.methods import METHODS
+from shingling.rules import METHODS
 from shingling.similarity.following import Following
 from shingling.sketch import FUNCTIONS
 from shingling.store.decide.alike import Passed, are_two, choose, contained
@@ -16,6 +16,7 @@ from shingling.store.decide.write import delete_rows, write_batch
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from shingling.arrays import Minima
     from shingling.store.decide.batch import Batch
     from shingling.store.schema.rows import Row
 
@@ -147,7 +148,7 @@ def regroup(
 def _follow_one(
     row: Row,
     heads: Sequence[Row],
-    minima: np.ndarray[tuple[int, int], np.dtype[np.uint32]],
+    minima: Minima,
     leaving: Collection[int],
     undecided: Collection[int],
     batch: Batch,
@@ -178,7 +179,7 @@ def _follow_one(
 def _nearest(
     row: Row,
     heads: Sequence[Row],
-    minima: np.ndarray[tuple[int, int], np.dtype[np.uint32]],
+    minima: Minima,
     excluded: Collection[int],
     batch: Batch,
 ) -> Decision | None:

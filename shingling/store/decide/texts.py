@@ -11,8 +11,8 @@ from sqlalchemy import bindparam, select
 
 from shingling.similarity import Overlap, overlap, unless_forged
 from shingling.sketch import fingerprint_set, shingle_text
-from shingling.store.index.lookup import keys_of_sample
-from shingling.store.schema.damage import damage_of
+from shingling.store.backends.base import damage_of
+from shingling.store.index import keys_of_sample
 from shingling.store.schema.statements import select_in
 from shingling.store.schema.tables import pages
 from shingling.text import PreparedText
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from shingling.sketch import Fingerprints, Scheme
+    from shingling.arrays import Fingerprints
+    from shingling.sketch import Scheme
     from shingling.store.model import SplitText
     from shingling.store.schema.rows import Row
     from shingling.store.templates import Templates

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from sqlalchemy import BigInteger, Float, Integer, LargeBinary, Text
 
+from shingling.sketch import FUNCTIONS
 from shingling.store.model import STATUSES
 from shingling.store.schema import checks
-from shingling.store.schema.damage import MINIMA_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from sqlalchemy.types import TypeEngine
 
     from shingling.store.schema.checks import Check
+
+MINIMA_BYTES = 4 * FUNCTIONS
+HASH_BYTES = 16
 
 ROW_ID: TypeEngine[Any] = BigInteger().with_variant(Integer, "sqlite")
 """SQL type of ids; SQLite counts up only an INTEGER PRIMARY KEY."""

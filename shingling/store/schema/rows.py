@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from shingling.rules.own_fields import OwnFields
 from shingling.store.model import fetched_at
 from shingling.store.schema import fields as kinds
-from shingling.store.schema.damage import HASH_BYTES, MINIMA_BYTES, blank_signature
-from shingling.store.schema.fields import PageField, column
+from shingling.store.schema.fields import HASH_BYTES, MINIMA_BYTES, PageField, column
 from shingling.store.urls import site_of
 from shingling.text import clean
 
@@ -21,7 +20,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import RowMapping
 
-    from shingling.sketch import Minima, Signature
+    from shingling.arrays import Minima
+    from shingling.sketch import Signature
     from shingling.store.model import Page
 
 
@@ -268,3 +268,14 @@ def read_minima(raw: object) -> Minima:
 def url_key(url: str) -> bytes:
     """128-bit key of a URL: URLs may be longer than an index takes."""
     return hashlib.blake2b(url.encode("utf-8", "replace"), digest_size=16).digest()
+
+
+def blank_signature(page_id: int) -> dict[str, Any]:
+    """Columns of a signature that stands for a damaged one: of one word, and like no other."""
+    raw = hashlib.shake_128(b"damaged %d" % page_id).digest(HASH_BYTES + MINIMA_BYTES + 8)
+    return {
+        "words": 1,
+        "text_hash": raw[:HASH_BYTES],
+        "minima": raw[HASH_BYTES:-8],
+        "simhash": int.from_bytes(raw[-8:], "little", signed=True),
+    }

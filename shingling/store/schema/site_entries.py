@@ -16,9 +16,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    Blocks = np.ndarray[tuple[int], np.dtype[np.uint64]]
-    Titles = np.ndarray[tuple[int], np.dtype[np.uint32]]
-    Entries = np.ndarray[tuple[int], np.dtype[np.void]]  # of `_ENTRY`
+    from shingling.arrays import Hashes, Numbers, Records
+
 
 MAX_TEMPLATE_BLOCKS = 32_768  # of a site
 MAX_OTHER_BLOCKS = 8192  # of a site, which may become template
@@ -44,7 +43,7 @@ class KnownSite:
         entries = merge_entries(raw for _, raw in rows)
         self._hold(entries["block"], entries["title"])
 
-    def _hold(self, blocks: Blocks, titles: Titles) -> None:
+    def _hold(self, blocks: Hashes, titles: Numbers) -> None:
         """Hold entries, of which the last one counts where a block has two."""
         order = np.argsort(blocks, kind="stable")
         ordered = blocks[order]
@@ -89,24 +88,20 @@ def pack_entries(entries: dict[int, int]) -> bytes:
     return np.array([*entries.items()], dtype=_ENTRY).tobytes()
 
 
-def merge_entries(rows: Iterable[bytes]) -> Entries:
+def merge_entries(rows: Iterable[bytes]) -> Records:
     """One entry a block, in the order in which they were seen; one with two titles is template.
 
     Rows that are no entries, in a damaged store, are left out.
     """
     entries = np.frombuffer(b"".join(filter(are_entries, rows)), dtype=_ENTRY)
-    order = np.argsort(entries["block"], kind="stable")
-    grouped = entries[order]
-    is_first = np.ones(len(grouped), np.bool_)
-    is_first[1:] = grouped["block"][1:] != grouped["block"][:-1]
-    merged = grouped[is_first]
-    group = np.cumsum(is_first) - 1
-    differs = grouped["title"] != merged["title"][group]
-    merged["title"][group[differs]] = TEMPLATE
-    return merged[np.argsort(order[is_first])]
+    _, first, place = np.unique(entries["block"], return_index=True, return_inverse=True)
+    merged = entries[first]
+    differs = entries["title"] != merged["title"][place]
+    merged["title"][place[differs]] = TEMPLATE
+    return merged[np.argsort(first)]
 
 
-def merge_newest(rows: Iterable[bytes]) -> Entries:
+def merge_newest(rows: Iterable[bytes]) -> Records:
     """Merge rows of a site into one, without the oldest of too many blocks."""
     entries = merge_entries(rows)
     is_template = entries["title"] == TEMPLATE

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +18,7 @@ from shingling.extraction.processes import Worker
 from shingling.sketch import Scheme
 from tests.bulk.collections import read_lines, write_lines
 from tests.hostile.bombs import BOMBS
-from tests.support.crawls import LIST_SPIDER, Crawling, Project, items, listed, stats
 from tests.support.pages import article, html
-from tests.support.serving import Answer, page, serving
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +27,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the limit is on
 
 MEMORY = 300 << 20
 MEMORY_BOMB = BOMBS["misnested b of other classes"](250_000)  # takes 6 GB without a limit
-HUNGRY = "tests.extraction.hostile.hungry.extract"
+HUNGRY = "tests.extraction.extractors.hungry"
 
 
 def extractor(name: str = "quick", memory: int = MEMORY) -> PageExtractor:
@@ -109,40 +106,3 @@ def test_ten_megabytes_of_ordinary_html_pass(size: int) -> None:
     assert found.reason is None
     assert found.text is not None
     assert found.text.count("A sentence of seven words, no more.") == size // 43
-
-
-def test_a_crawl_skips_pages_that_take_too_much_memory(tmp_path: Path) -> None:
-    project = Project(tmp_path, LIST_SPIDER)
-    answers = {f"/{at}": page(article(at)) for at in range(6)}
-    answers |= {f"/bomb{at}": Answer(MEMORY_BOMB + b"%d" % at) for at in range(3)}
-    answers |= {f"/again{at}": answers["/bomb0"] for at in range(4)}
-    peak = 0
-    with serving(answers) as server:
-        crawling = Crawling(
-            tmp_path,
-            *listed(tmp_path, {path[1:]: server.url + path for path in answers}),
-            *("-s", "DEDUP_ACTION=tag", "-s", "DEDUP_WORKERS=2", "-s", "DEDUP_WORKER_MEMORY=300"),
-        )
-        while crawling.process.poll() is None:
-            peak = max(peak, *map(peak_of, crawling.processes()), 0)
-            time.sleep(0.02)
-        crawling.wait()
-    assert "Traceback" not in crawling.log
-    counted = stats(crawling.log)
-    assert counted["dedup/new"] == "6"
-    assert counted["dedup/skipped/too_much_memory"] == "7"
-    # On a busy machine the first one is slow as well, and is overtaken by some.
-    assert 1 <= int(counted["dedup/not_tried_again"]) <= 4
-    assert items(project.folder).keys() == {path[1:] for path in answers}
-    assert peak < MEMORY + (50 << 20)
-    assert crawling.all_gone()
-
-
-def peak_of(number: int) -> int:
-    """Bytes that a process has had in memory at most; 0 if it has ended."""
-    try:
-        status = Path(f"/proc/{number}/status").read_text()
-    except OSError:
-        return 0
-    kilobytes = status.partition("VmHWM:")[2].split()[:1] or ["0"]
-    return int(kilobytes[0]) << 10

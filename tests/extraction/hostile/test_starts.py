@@ -19,9 +19,7 @@ from shingling.extraction.pool import ExtractionPool, start_worker
 from shingling.extraction.processes import Worker, WorkerTimeoutError
 from shingling.sketch import Scheme
 from tests.bulk.collections import write_lines
-from tests.support.crawls import LIST_SPIDER, Crawling, Project, items, listed, stats
 from tests.support.pages import article, html
-from tests.support.serving import page, serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,10 +44,6 @@ if is_to_stop():
         time.sleep(3600)
     os.kill(os.getpid(), signal.SIGSTOP)
 """
-SOONER = """
-from shingling.extraction import processes
-processes.MAX_START_SECONDS = 1.0
-"""
 ARTICLES = [article(number) for number in range(4)]
 
 
@@ -60,20 +54,12 @@ def _few_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
+def starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Have the workers of this process do something as they start."""
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "sitecustomize.py").write_text(SITE)
-    path = os.pathsep.join([str(tmp_path / "site"), os.environ.get("PYTHONPATH", "")])
-    return {"STOPPED": str(tmp_path / "mark"), "PYTHONPATH": path}
-
-
-@pytest.fixture
-def starts(
-    tmp_path: Path, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> Callable[[str], None]:
-    """Have the workers of this process do something as they start."""
     monkeypatch.syspath_prepend(str(tmp_path / "site"))
-    monkeypatch.setenv("STOPPED", environment["STOPPED"])
+    monkeypatch.setenv("STOPPED", str(tmp_path / "mark"))
     return partial(monkeypatch.setenv, "STARTS")
 
 
@@ -103,36 +89,29 @@ def test_a_worker_that_takes_no_message_is_ended(monkeypatch: pytest.MonkeyPatch
         stopped_worker().start("more than a pipe holds " * 10_000)  # type: ignore[arg-type]
 
 
-def test_a_worker_may_be_stopped_before_the_pool_is_made() -> None:
-    async def extract() -> str | None:
-        pool = ExtractionPool(PageExtractor(Scheme()), 1, 30, first=stopped_worker())
+def extracted(workers: int, first: Worker | None = None) -> list[str | None]:
+    """Return what a pool extracts of the articles."""
+
+    async def extract() -> list[str | None]:
+        pool = ExtractionPool(PageExtractor(Scheme()), workers, 30, first=first)
         try:
-            return (await pool.extract(Fetched(ARTICLES[0], is_html=False))).text
+            return [(await pool.extract(Fetched(text, is_html=False))).text for text in ARTICLES]
         finally:
             await asyncio.to_thread(pool.close)
 
-    assert asyncio.run(asyncio.wait_for(extract(), 60)) == ARTICLES[0]
+    return asyncio.run(asyncio.wait_for(extract(), 60))
 
 
-def test_a_crawl_ends_though_its_workers_do_not_get_ready(
-    tmp_path: Path, environment: dict[str, str]
+def test_a_worker_may_be_stopped_before_the_pool_is_made() -> None:
+    assert extracted(1, first=stopped_worker()) == ARTICLES
+
+
+def test_pages_are_extracted_in_a_thread_where_no_worker_gets_ready(
+    starts: Callable[[str], None], caplog: pytest.LogCaptureFixture
 ) -> None:
-    project = Project(tmp_path / "project", LIST_SPIDER + SOONER)
-    with serving({f"/{at}": page(text) for at, text in enumerate(ARTICLES)}) as server:
-        crawling = Crawling(
-            project.folder,
-            *listed(project.folder, {str(at): f"{server.url}/{at}" for at in range(4)}),
-            *("-s", "DEDUP_ACTION=tag", "-s", "DEDUP_WORKERS=2"),
-            environment={**environment, "STARTS": "hangs always"},
-        )
-        assert crawling.wait(120) == 0, crawling.log
-    assert "Traceback" not in crawling.log
-    assert "WARNING: A worker process did not start" in crawling.log
-    counted = stats(crawling.log)
-    assert counted["finish_reason"] == "finished"
-    assert counted["dedup/new"] == "4"
-    assert items(project.folder).keys() == {"0", "1", "2", "3"}
-    assert crawling.all_gone()
+    starts("hangs always")
+    assert extracted(2) == ARTICLES
+    assert "A worker process did not start" in caplog.text
 
 
 def test_a_collection_is_given_up_only_if_no_worker_gets_ready(

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from benchmarks.data import data_folder
-from benchmarks.fetches.sites.mixed import Mixed
-from benchmarks.fetches.sites.shop import Shop
-from benchmarks.fetches.sites.wiki import Wiki
+from benchmarks.fetches.sites.articles import Mixed, Wiki
+from benchmarks.fetches.sites.shops import Shop
 
 if TYPE_CHECKING:
     from pathlib import Path

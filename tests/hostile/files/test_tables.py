@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from shingling import Page, Store
 from shingling.bulk import Options, deduplicate
 from tests.bulk.collections import read_lines
-from tests.hostile.test_options import _run
+from tests.hostile.test_options import run_at_ascii
 from tests.support.pages import article
 
 if TYPE_CHECKING:
@@ -27,6 +27,12 @@ ROW = b"1,%s\n" % article(1, 40).encode()
 OTHER = b"2,%s\n" % article(2, 40).encode()
 HEADER = b"id,text\n"
 
+LONG = b"word " * 3_000_000
+UNCLOSED = HEADER + b'2,"never closed'
+CELLS = b"," * 100_000
+COLUMNS = b",".join(b"c%d" % n for n in range(100_000)) + b",text\n"
+RETURNS = HEADER.replace(b"\n", b"\r") + b"1,a b c d\r2,e f g h\r"
+
 # Files, each with the ids of the rows that are kept, and what is said of the others.
 CSV: dict[str, tuple[bytes, list[str], list[str]]] = {
     "NULs": (
@@ -36,32 +42,16 @@ CSV: dict[str, tuple[bytes, list[str], list[str]]] = {
     ),
     "NULs only": (bytes(12_000_000), [], ["the header is not CSV"]),
     "a quote that never ends": (HEADER + ROW + b'2,"never closed\n' + OTHER, ["1", "2"], []),
-    "a quote that never ends and is long": (
-        HEADER + b'2,"never closed' + b"word " * 3_000_000,
-        [],
-        ["longer than"],
-    ),
+    "a quote that never ends and is long": (UNCLOSED + LONG, [], ["longer than"]),
     "a quote within a cell": (HEADER + b'1,a "b" c d\n' + OTHER, ["1", "2"], []),
-    "a long field": (
-        HEADER + ROW + b"3," + b"word " * 3_000_000 + b"\n" + OTHER,
-        ["1", "2"],
-        ["longer"],
-    ),
-    "a long header": (b"word " * 3_000_000 + b"\n" + ROW, [], ["the header is not CSV"]),
-    "100,000 columns": (
-        b",".join(b"c%d" % n for n in range(100_000)) + b",text\n" + b"x," * 100_000 + b"a b c d\n",
-        ["rows.csv:2"],
-        [],
-    ),
-    "100,000 cells too many": (
-        HEADER + ROW + b"," * 100_000 + b"\n" + OTHER,
-        ["1", "2"],
-        ["cells"],
-    ),
+    "a long field": (HEADER + ROW + b"3," + LONG + b"\n" + OTHER, ["1", "2"], ["longer"]),
+    "a long header": (LONG + b"\n" + ROW, [], ["the header is not CSV"]),
+    "100,000 columns": (COLUMNS + b"x," * 100_000 + b"a b c d\n", ["rows.csv:2"], []),
+    "100,000 cells too many": (HEADER + ROW + CELLS + b"\n" + OTHER, ["1", "2"], ["cells"]),
     "columns of one name": (b"text,text,id,id\na b c,d e f,1,2\n", ["2"], []),
     "UTF-16": ("id,text\n1,many words of a text\n".encode("utf-16"), [], ["neither", "cells"]),
     "Latin-1": (HEADER + b"1,caf\xe9 noir et th\xe9\n" + OTHER, ["2"], ["not UTF-8"]),
-    "carriage returns": (HEADER.replace(b"\n", b"\r") + b"1,a b c d\r2,e f g h\r", ["1", "2"], []),
+    "carriage returns": (RETURNS, ["1", "2"], []),
     "line ends only": (b"\n" * 100_000, [], []),
     "nothing": (b"", [], []),
     "a mark only": (b"\xef\xbb\xbf", [], []),
@@ -111,9 +101,9 @@ def check_commands(folder: Path, name: str, body: bytes) -> None:
     (folder / name).write_bytes(body)
     with chdir(folder):
         for arguments in _commands(name):
-            code, said = _run(arguments)
-            assert code in (0, 1, 2), (arguments, said)
-            assert "Traceback" not in said, (arguments, said)
+            done = run_at_ascii(arguments)
+            assert done.code in (0, 1, 2), (arguments, done)
+            assert "Traceback" not in done.err, (arguments, done)
 
 
 def test_workers_read_odd_csv_as_one_process_does(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from tests.support.pages import article
 from tests.support.postgres import connect, own_server
 from tests.support.processes import so_within
 from tests.support.serving import Answer, page, serving
-from tests.support.stores import rows_of
+from tests.support.stores import execute, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -144,10 +144,10 @@ def said(log: str) -> list[str]:
     ]
 
 
-def stored(store: Path) -> int:
-    """Return the number of pages in a store that a crawl may be making."""
+def stored(store: Path, table: str = "pages") -> int:
+    """Return the number of rows in a store that a crawl may be making."""
     try:
-        return int(rows_of(store, "SELECT count(*) FROM pages")[0][0]) if store.exists() else 0
+        return int(rows_of(store, f"SELECT count(*) FROM {table}")[0][0]) if store.exists() else 0  # noqa: S608 (our own tables)
     except sqlite3.OperationalError:
         return 0
 
@@ -159,28 +159,6 @@ def locked(store: Path) -> Iterator[None]:
         other.execute("BEGIN IMMEDIATE")
         yield
         other.execute("ROLLBACK")
-
-
-def test_a_crawl_waits_for_a_store_that_another_program_has_locked(tmp_path: Path) -> None:
-    store = tmp_path / "dedup.db"
-    with holding(make_pages(60), 20) as (server, held):
-        crawling = crawl(tmp_path, server, f"sqlite:///{store}")
-        crawling.wait_for(lambda: stored(store) >= 5)
-        with locked(store):
-            before, asked = stored(store), len(server.asked)
-            held.let_go()
-            crawling.wait_for(lambda: "trying again" in crawling.log)
-            # Pages are fetched meanwhile.
-            crawling.wait_for(lambda: len(server.asked) > asked + 5)
-            assert stored(store) == before
-        assert crawling.wait() == 0, crawling.log
-        expected = decided(server)
-    assert verdicts(tmp_path) == expected
-    assert {url: (status, head) for url, status, head in rows_of(store, PAGES)} == expected
-    waiting, again = said(crawling.log)
-    assert f"{store}: database is locked; trying again for 60 s" in waiting
-    assert again.endswith(f"{store}: works again")
-    verify(store)
 
 
 def test_pages_of_a_store_that_stays_locked_are_kept_and_later_ones_decided(tmp_path: Path) -> None:
@@ -335,23 +313,6 @@ def crawler(server_to_stop: Postgres) -> str:
     return "crawler"
 
 
-def test_a_server_that_cannot_be_used_is_named_by_the_first_item_without_the_password(
-    tmp_path: Path, postgres: Postgres, crawler: str
-) -> None:
-    with serving(make_pages(1)) as server:
-        url = postgres.url(user=crawler, password="another secret")  # noqa: S106
-        crawling = crawl(tmp_path, server, url)
-        assert crawling.wait(30) == 0, crawling.log
-    assert crawling.all_gone()
-    assert "secret" not in crawling.log
-    assert "Traceback" not in crawling.log
-    assert stats(crawling.log)["finish_reason"] == "dedup_error"
-    assert [item["dedup"]["reason"] for item in items(tmp_path).values()] == ["error"]
-    (line,) = said(crawling.log)
-    assert " ERROR: postgresql+psycopg://crawler:***@" in line
-    assert "password authentication failed" in line
-
-
 def test_a_store_waits_while_all_connections_are_taken(postgres: Postgres, crawler: str) -> None:
     database = postgres.database()
     postgres.run(f"ALTER DATABASE {database} OWNER TO {crawler}")
@@ -416,37 +377,27 @@ def small_disk(tmp_path: Path, postgres: Postgres) -> Iterator[Path]:
         subprocess.run(["umount", "--lazy", f"{folder}"], check=True)
 
 
-def test_no_item_is_lost_while_the_disk_of_postgresql_is_full(
-    tmp_path: Path, postgres: Postgres, small_disk: Path
+def decide_all(store: Store, pages: list[Page]) -> list[str]:
+    """Return the statuses of pages that are decided one by one."""
+    return [store.check([page])[0].status for page in pages]
+
+
+def test_a_full_disk_of_postgresql_is_an_error_until_there_is_room(
+    postgres: Postgres, small_disk: Path
 ) -> None:
     database = postgres.database()
     postgres.run(f"CREATE TABLESPACE small LOCATION '{small_disk}'")
     postgres.run(f"ALTER DATABASE {database} SET default_tablespace = small")
-    with Store.open(postgres.url(database)):
-        pass
-    ballast = small_disk / "ballast"
-    ballast.write_bytes(bytes(shutil.disk_usage(small_disk).free - 400_000))
-    with holding(make_pages(60, 3000), 45) as (server, held):
-        crawling = crawl(tmp_path, server, postgres.url(database), "-s", "LOG_LEVEL=DEBUG")
-        crawling.wait_for(lambda: crawling.log.count("Dedup failed") >= 3)
+    pages = [Page(f"https://example.org/{number}", article(number, 3000)) for number in range(60)]
+    with Store.open(postgres.url(database)) as store:
+        ballast = small_disk / "ballast"
+        ballast.write_bytes(bytes(shutil.disk_usage(small_disk).free - 400_000))
+        with pytest.raises(StoreError, match="No space left on device"):
+            decide_all(store, pages)
+        done = count(postgres, database)
         ballast.unlink()
-        held.let_go()
-        assert crawling.wait() == 0, crawling.log
-        urls = [server.url + path for path in server.answers]
-    found = results(tmp_path)
-    assert sorted(found) == urls
-    failed = [url for url, result in found.items() if result["reason"] == "error"]
-    # Pages were decided, then kept with an error, and then decided again.
-    decided_urls = {url for url, result in found.items() if result["status"] != "skipped"}
-    assert decided_urls == found.keys() - failed
-    assert min(decided_urls) < min(failed)
-    assert max(decided_urls) > max(failed)
-    lines = [line for line in crawling.log.splitlines() if "Dedup failed for" in line]
-    assert len(lines) == len(failed) >= 3
-    assert len([line for line in lines if " ERROR: " in line]) < len(lines)
-    assert all("No space left on device" in line for line in lines), lines[0]
-    assert "Traceback" not in crawling.log
-    assert content(postgres, database).keys() == decided_urls
+        assert done > 0
+        assert decide_all(store, pages) == ["unchanged"] * done + ["new"] * (60 - done)
     check_store(postgres, database)
     postgres.run(f"DROP DATABASE {database}")
     postgres.run("DROP TABLESPACE small")
@@ -482,21 +433,6 @@ def test_a_store_whose_files_vanish_decides_nothing_more(tmp_path: Path, what: s
         GONE[what](store)
         with pytest.raises(StoreError, match="was deleted, moved or replaced"):
             opened.check([Page("https://example.org/2", article(2))])
-
-
-def test_no_item_is_lost_where_a_store_is_cut_off(tmp_path: Path) -> None:
-    store = tmp_path / "dedup.db"
-    with holding(make_pages(30), 15) as (server, held):
-        with Store.open(f"sqlite:///{store}") as opened:
-            opened.check([Page("https://example.org/", article(99))])
-        crawling = crawl(tmp_path, server, f"sqlite:///{store}", delay=0.01)
-        crawling.wait_for(lambda: stored(store) >= 10)
-        os.truncate(store, 9000)
-        held.let_go()
-        assert crawling.wait() == 0, crawling.log
-        urls = decided(server).keys()
-    assert results(tmp_path).keys() == urls
-    assert "Traceback" not in crawling.log
 
 
 def test_a_lost_store_closes_the_crawl_where_errors_do(tmp_path: Path) -> None:
@@ -553,6 +489,34 @@ def test_a_role_that_loses_its_rights_keeps_the_items_and_it_is_said_once(
     assert "error" not in {found[url]["reason"] for url in sorted(urls)[-10:]}
 
 
+DAMAGE = (
+    "UPDATE pages SET minima = substr(minima, 1, 300) WHERE id IN (1, 8)",
+    "UPDATE texts SET zlib = substr(zlib, 1, 60) WHERE page_id = 4",
+    "UPDATE pages SET text_hash = substr(text_hash, 1, 5) WHERE id IN (13, 14, 15)",
+)
+
+
+def test_damaged_rows_are_counted_and_said_once_and_cost_no_item(tmp_path: Path) -> None:
+    store, answers = tmp_path / "dedup.db", make_pages(15)
+    with serving(answers) as former, serving(answers) as server:
+        for folder, site in ((tmp_path / "first", former), (tmp_path / "second", server)):
+            folder.mkdir()
+            crawling = crawl(folder, site, f"sqlite:///{store}", delay=0)
+            assert crawling.wait() == 0, crawling.log
+            if site is former:
+                assert "dedup/damaged" not in stats(crawling.log)
+                execute(store, *DAMAGE)
+        paths = [server.url + path for path in answers]
+    (warning,) = said(crawling.log)
+    assert " WARNING: " in warning
+    assert "`scrapy dedup check`" in warning
+    assert int(stats(crawling.log)["dedup/damaged"]) >= 2
+    assert "Traceback" not in crawling.log
+    found = results(tmp_path / "second")
+    assert sorted(found) == paths
+    assert "error" not in {result["reason"] for result in found.values()}
+
+
 START_SPIDER = """
 import scrapy
 
@@ -585,5 +549,7 @@ def test_a_crawl_of_items_without_requests_ends_where_the_database_cannot_be_rea
     assert stats(crawling.log)["finish_reason"] in ("dedup_error", "finished")
     assert stats(crawling.log)["item_scraped_count"] == "3"
     (line,) = said(crawling.log)
-    assert " ERROR: " in line
+    assert " ERROR: postgresql+psycopg://user:***@" in line
     assert "secret" not in crawling.log
+    assert "Traceback" not in crawling.log
+    assert crawling.all_gone()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-import sqlite3
 import uuid
 from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.plugin.faults.test_database import PAGES, stored
 from tests.support.crawls import Crawling, stats
 from tests.support.installed import ROOT
 from tests.support.invariants import is_whole
@@ -35,10 +35,6 @@ def extract_when_let(html, url):
     with open(os.environ["GATE"], "rb", buffering=0) as gate:
         gate.read(1)
     return extract(html, url)
-"""
-PAGES = """
-    SELECT page.url, page.status, original.url FROM pages AS page
-    LEFT JOIN pages AS original ON original.id = page.original_id ORDER BY page.url
 """
 
 
@@ -95,12 +91,9 @@ def archive(folder: Path, store: Path, *arguments: str, gate: Gate | None = None
     )
 
 
-def stored(store: Path, table: str = "pages") -> int:
-    """Return the number of rows in a store that another process may be making."""
-    try:
-        return int(rows_of(store, f"SELECT count(*) FROM {table}")[0][0]) if store.exists() else 0  # noqa: S608 (our own tables)
-    except sqlite3.OperationalError:
-        return 0
+def pages_of(store: Path) -> list[tuple[object, ...]]:
+    """Return the pages with their statuses and originals."""
+    return sorted(rows_of(store, PAGES))
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +102,7 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[object
     folder = tmp_path_factory.mktemp("uninterrupted")
     crawling = archive(folder, folder / "dedup.db")
     assert crawling.wait() == 0, crawling.log
-    return rows_of(folder / "dedup.db", PAGES)
+    return pages_of(folder / "dedup.db")
 
 
 def test_a_crawl_killed_twice_and_repeated_ends_with_the_store_of_an_uninterrupted_one(
@@ -133,7 +126,7 @@ def test_a_crawl_killed_twice_and_repeated_ends_with_the_store_of_an_uninterrupt
         assert is_whole(store)
     crawling = archive(tmp_path, store)
     assert crawling.wait() == 0, crawling.log
-    assert rows_of(store, PAGES) == uninterrupted
+    assert pages_of(store) == uninterrupted
     assert {status for _, status, _ in uninterrupted} >= {"new", "exact", "near"}
     assert is_whole(store)
     outcomes = [outcome for (outcome,) in rows_of(store, "SELECT outcome FROM runs ORDER BY id")]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from shingling import Store
+from tests.hostile.bombs import BOMBS
 from tests.support.crawls import LIST_SPIDER, Crawling, Project, items, listed, stats
 from tests.support.invariants import is_whole
 from tests.support.pages import article, html
@@ -34,6 +35,7 @@ def bomb(size: int) -> Answer:
     return Answer(gzip.compress(bytes(size), 9), "text/html", {"Content-Encoding": "gzip"})
 
 
+MEMORY_BOMB = Answer(BOMBS["misnested b of other classes"](250_000))  # takes 6 GB without a limit
 UNDECLARED = f"<html><title>T</title><body><article><p>{FRENCH}</p></article></body></html>"
 ANSWERS = {
     "/good": page(article(1)),
@@ -56,6 +58,8 @@ ANSWERS = {
     "/nested": Answer(
         b"<html><body>" + b"<div>" * 100_000 + article(2).encode() + b"</div>" * 100_000
     ),
+    "/memory-bomb": MEMORY_BOMB,
+    "/memory-bomb-again": MEMORY_BOMB,
     "/nul": Answer(html(article(3)).replace(" ", "\0 ").encode()),
     "/utf-8-as-latin-1": Answer(UNDECLARED.encode(), "text/html; charset=iso-8859-1"),
     "/no-such-charset": Answer(html(article(4)).encode(), "text/html; charset=no-such; x=\xff"),
@@ -88,9 +92,11 @@ SKIPPED = {
     "small-bomb": {"too_large"},
     "huge": {"too_large"},
     "nested": {"no_main_text", "extraction_failed", "timeout"},
+    "memory-bomb": {"too_much_memory"},
+    "memory-bomb-again": {"too_much_memory"},
 }
 FAILED = {"bomb", "broken-gzip", "refused"}
-MOST_MEMORY = 1000 * MB
+MOST_MEMORY = 800 * MB
 
 
 @dataclass
@@ -126,7 +132,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
             *("-s", "CONCURRENT_REQUESTS=1", "-s", "DOWNLOAD_MAXSIZE=60000000"),
             *("-s", "DEDUP_ACTION=tag", "-s", "DEDUP_WORKERS=1", "-s", "LOG_LEVEL=INFO"),
             *("-s", "DOWNLOAD_WARNSIZE=0", "-s", "RETRY_ENABLED=False"),
-            *("-s", "URLLENGTH_LIMIT=0"),
+            *("-s", "URLLENGTH_LIMIT=0", "-s", "DEDUP_WORKER_MEMORY=300"),
         )
         memory, end = 0, time.monotonic() + 90
         while crawling.process.poll() is None and time.monotonic() < end:
@@ -153,6 +159,7 @@ def test_a_page_that_cannot_be_compared_is_skipped_with_the_reason(done: Done) -
         result = done.items[name]["dedup"]
         assert result["status"] == "skipped", name
         assert result["reason"] in reasons, name
+    assert stats(done.log)["dedup/not_tried_again"] == "1", "the second of the same bombs"
 
 
 def test_a_page_that_is_only_strange_is_decided(done: Done) -> None:

@@ -1,20 +1,20 @@
-"""Real projects that use what else Scrapy has: files, caches, jobs, several spiders, scripts."""
+"""Real projects that use what else Scrapy has: files, jobs, several spiders, scripts, Scrapyd."""
 
 from __future__ import annotations
 
 import signal
-import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.plugin.projects.user_project import values, warnings_in
-from tests.support.crawls import NEEDS_NO_REACTOR, Crawl
+from tests.support.crawls import NEEDS_NO_REACTOR, Crawl, Crawling, stats
 from tests.support.pages import article, edited, html, linked
 from tests.support.serving import serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from tests.plugin.projects.user_project import Projects
 
@@ -46,18 +46,6 @@ def test_files_of_duplicates_are_not_downloaded_where_the_pipeline_of_files_come
     assert crawl.stat("file_count") == "6"
 
 
-def test_every_page_of_a_crawl_from_the_cache_is_unchanged(project: Projects, site: str) -> None:
-    articles = project("plain")
-    first, second = (
-        articles.crawl("articles", site, "-s", "HTTPCACHE_ENABLED=True") for _ in range(2)
-    )
-    assert values(first.items, "headline") == HEADLINES
-    assert second.stat("httpcache/hit") == "9"
-    assert second.stat("dedup/unchanged") == "8"
-    assert {item["headline"] for item in second.items} == {*HEADLINES}
-    assert not warnings_in(second)
-
-
 def test_every_item_of_a_job_that_was_stopped_and_resumed_comes_out_exactly_once(
     project: Projects, site: str
 ) -> None:
@@ -66,21 +54,13 @@ def test_every_item_of_a_job_that_was_stopped_and_resumed_comes_out_exactly_once
     crawl = ("crawl", "articles", "-a", f"site={site}", *feed)
     # One page after the other, each when the item of the one before has come out.
     slowly = ["-s", "CONCURRENT_REQUESTS=1", "-s", "SCRAPER_SLOT_MAX_ACTIVE_SIZE=1"]
-    process = articles.environment.start(
-        *("-m", "scrapy", *crawl, *slowly, "-s", "DOWNLOAD_DELAY=0.3"),
-        cwd=articles.folder,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    )
-    with process:
-        assert process.stderr is not None
-        for line in process.stderr:
-            if "Scraped from" in line:
-                process.send_signal(signal.SIGINT)
-                break
-        log = process.stderr.read()
-    assert "(shutdown)" in log
-    assert "Traceback" not in log
+    command = ("-m", "scrapy", *crawl, *slowly, "-s", "DOWNLOAD_DELAY=0.3")
+    running = Crawling(articles.folder, command=command)
+    running.wait_for(lambda: "Scraped from" in running.log)
+    running.process.send_signal(signal.SIGINT)
+    assert running.wait() == 0, running.log
+    assert "(shutdown)" in running.log
+    assert "Traceback" not in running.log
     stopped = articles.items()
     assert 0 < len(stopped) < len(HEADLINES)
     articles.scrapy(*crawl)
@@ -127,3 +107,26 @@ def test_a_script_without_a_guard_and_without_a_project_drops_duplicates(
     assert "worker processes" in crawl.log
     assert "dedup.db" in scripts.files()
     assert not warnings_in(crawl)
+
+
+def test_the_jobs_of_scrapyd_share_a_store_with_an_absolute_path(
+    project: Projects, site: str, tmp_path: Path
+) -> None:
+    """The project is an egg in the folder of the server, which starts `scrapyd.runner` there."""
+    articles, server = project("plain"), tmp_path / "scrapyd"
+    eggs, store = server / "eggs" / "plain", tmp_path / "stores" / "dedup.db"
+    store.parent.mkdir()
+    articles.python("setup.py", "bdist_egg", "--dist-dir", str(eggs))
+    (egg,) = eggs.iterdir()
+    egg.rename(eggs / "1.egg")
+    command = ("-m", "scrapyd.runner", "crawl", "articles", "-a", f"site={site}", "-O", "items.jl")
+    absolute = ("-s", f"DEDUP_STORE_URL=sqlite:///{store.as_posix()}")
+    first, second = (
+        articles.python(*command, *absolute, folder=server, SCRAPY_PROJECT="plain").stderr
+        for _ in range(2)
+    )
+    assert stats(first)["item_scraped_count"] == str(len(HEADLINES))
+    assert stats(first)["dedup/near"] == "2"
+    assert stats(second)["dedup/unchanged"] == "8"
+    assert {path.name for path in store.parent.iterdir()} == {store.name}
+    assert not (server / "dedup.db").exists()

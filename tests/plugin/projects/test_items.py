@@ -276,9 +276,6 @@ def test_items_of_every_class_that_has_the_field_are_tagged_and_the_others_kept(
     assert crawl.stat("dedup/errors/result_field") == "3"
 
 
-# Teasers of nine words under `text`.
-
-
 # A single-page application: all pages have the same words, and the data is in a script.
 
 
@@ -299,6 +296,3 @@ def test_products_that_a_page_has_in_a_script_are_kept_though_its_words_are_thos
     with serving(linked(pages)) as site:
         crawl = project("app").crawl("products", site.url)
     assert values(crawl.items, "price") == [*range(6)]
-
-
-# A pipeline behind this one that drops what is not complete.

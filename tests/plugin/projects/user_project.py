@@ -1,60 +1,68 @@
-"""Projects as their users write them, run by the Scrapy of an environment that has the wheel."""
+"""Projects as their users write them."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import sqlite3
 import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.support.crawls import Crawl
+from tests.support.crawls import Crawl, run_scrapy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from tests.support.installed import Environment
+    from subprocess import CompletedProcess
 
 _PROJECTS = Path(__file__).with_name("foreign")
+_SETTINGS = """
+SPIDER_MODULES = ["{name}.spiders"]
+ADDONS = {{"shingling.Addon": 500}}
+"""
 _LONGEST = 120  # seconds
 _ERROR = re.compile(r"Traceback|\] (?:ERROR|CRITICAL)|/shingling/.*Warning", re.IGNORECASE)
 
 
 class UserProject:
-    """A copy of a project of the folder `foreign`.
+    """A copy of a project of the folder `foreign`, with what `scrapy startproject` makes.
 
     Args:
         name: of the project.
         folder: where the copy is made.
-        environment: that it is run in.
     """
 
-    def __init__(self, name: str, folder: Path, environment: Environment) -> None:
+    def __init__(self, name: str, folder: Path) -> None:
         self.folder = folder / name
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(_PROJECTS / name, self.folder, ignore=ignored)
-        self.environment = environment
+        if (self.folder / name).is_dir():  # a script alone has neither
+            (self.folder / "scrapy.cfg").write_text(f"[settings]\ndefault = {name}.settings\n")
+            with (self.folder / name / "settings.py").open("a", encoding="utf-8") as settings:
+                settings.write(_SETTINGS.format(name=name))
 
-    def python(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        """Run Python in the project, in a process of its own; it must not say an error."""
-        process = self.environment.start(
-            *arguments, cwd=self.folder, variables=variables, stderr=subprocess.PIPE
+    def python(
+        self, *arguments: str, folder: Path | None = None, **variables: str
+    ) -> CompletedProcess[str]:
+        """Run Python in the project or another folder; it must not say an error."""
+        done = subprocess.run(
+            [sys.executable, *arguments],
+            cwd=folder or self.folder,
+            env={**os.environ, **variables},
+            capture_output=True,
+            text=True,
+            timeout=_LONGEST,
         )
-        with process:
-            try:
-                output, log = process.communicate(timeout=_LONGEST)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                raise
-        return _checked(arguments, process.returncode, output, log)
+        return _checked(done)
 
-    def scrapy(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    def scrapy(self, *arguments: str, **variables: str) -> CompletedProcess[str]:
         """Run Scrapy in the project; it must not say an error."""
-        return _checked(arguments, *self.environment.scrapy(self.folder, arguments, variables))
+        return _checked(run_scrapy(self.folder, *arguments, **variables))
 
     def crawl(self, spider: str, site: str, *arguments: str) -> Crawl:
         """Run a spider, and return what came of it."""
@@ -85,12 +93,10 @@ Projects = Callable[[str], UserProject]
 """What makes a copy of the project of a name."""
 
 
-def _checked(
-    arguments: tuple[str, ...], status: int, output: str, log: str
-) -> subprocess.CompletedProcess[str]:
-    assert status == 0, log
-    assert not _ERROR.search(log), log
-    return subprocess.CompletedProcess(arguments, status, output, log)
+def _checked(done: CompletedProcess[str]) -> CompletedProcess[str]:
+    assert done.returncode == 0, done.stderr
+    assert not _ERROR.search(done.stderr), done.stderr
+    return done
 
 
 def warnings_in(crawl: Crawl) -> list[str]:

@@ -8,10 +8,11 @@ import pytest
 
 from tests.repository.architecture.imports import Import, module_files, read_imports
 
-_GROUND = {"errors", "kernel", "names", "rules"}
+_GROUND = {"arrays", "errors", "kernel", "names", "rules"}
 _TEXTS = _GROUND | {"text", "sketch", "similarity"}
 
 CORE = {
+    "arrays": set[str](),
     "errors": set[str](),
     "kernel": set[str](),
     "names": set[str](),
@@ -39,33 +40,9 @@ ROOMS = {
 }
 """What each room may import besides itself: the core, and rooms that it stands on."""
 
-STORE_LAYERS = [
-    {"ids", "kept", "model", "runs", "schema", "templates", "urls"},
-    {"backends"},
-    {"index"},
-    {"session"},
-    {"decide"},
-    {"decided", "indexing", "known"},
-    {"queries"},
-    {"forgetting", "similar"},
-    {"events"},
-    {"store"},
-]
-"""What the store is made of, lowest first: a layer may import itself and what is below it."""
-
 
 def _room(module: str) -> str:
     return module.partition(".")[0]
-
-
-def _layer(module: str) -> int:
-    """Number of the layer of a module of the store; the package itself is above all."""
-    name = module.removeprefix("store").removeprefix(".").partition(".")[0]
-    if not name:
-        return len(STORE_LAYERS)
-    layers = [number for number, names in enumerate(STORE_LAYERS) if name in names]
-    assert layers, f"{module} belongs to no layer of the store"
-    return layers[0]
 
 
 @pytest.fixture(scope="module")
@@ -82,21 +59,6 @@ def test_a_room_imports_only_rooms_below_it(imports: list[Import]) -> None:
         if _room(one.importer) not in ("", _room(one.imported))
         and not one.types_only
         and _room(one.imported) not in (CORE | ROOMS)[_room(one.importer)]
-    ] == []
-
-
-@pytest.mark.parametrize(
-    "types", [pytest.param(False, id="when run"), pytest.param(True, id="with types")]
-)
-def test_a_layer_of_the_store_imports_only_layers_below_it(
-    imports: list[Import], types: bool
-) -> None:
-    assert [
-        str(one)
-        for one in imports
-        if _room(one.importer) == _room(one.imported) == "store"
-        and _layer(one.imported) > _layer(one.importer)
-        and (types or not one.types_only)
     ] == []
 
 

@@ -6,11 +6,10 @@ import ast
 import re
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-import shingling
 from shingling.cli.all_commands import all_commands
 from shingling.plugin.report import ADVICE
 from shingling.plugin.settings import SETTINGS, settings_of_rooms
@@ -37,13 +36,10 @@ def test_every_command_and_option_is_documented(name: str) -> None:
     documented = {
         title.split()[0]: text for title, text in sections("reference/commands.md").items()
     }
+    assert set(documented) == set(all_commands())
     names = (one for option in all_commands()[name].options for one in option.names)
     for option in (one for one in names if one.startswith("-")):
         assert f"`{option}" in documented[name], option
-
-
-def test_no_command_is_documented_that_is_not_there() -> None:
-    assert {title.split()[0] for title in sections("reference/commands.md")} == set(all_commands())
 
 
 def test_every_stats_key_and_reason_is_documented() -> None:
@@ -78,14 +74,6 @@ def test_every_status_is_documented() -> None:
     for status in STATUSES:
         assert f"`dedup/{status}" in text, status
         assert f"`{status}`" in text, status
-
-
-def test_all_public_names_can_be_imported_and_have_a_docstring() -> None:
-    for name in shingling.__all__:
-        public: Any = getattr(shingling, name)
-        assert public.__doc__, name
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        _ = shingling.nothing
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
@@ -145,12 +133,6 @@ def test_the_architecture_page_names_every_package_of_shingling() -> None:
         assert f"`shingling.{name}`" in text or name == "migrations", name
 
 
-def test_there_are_at_most_30_decisions_of_some_15_lines() -> None:
-    records = sections("decisions.md")
-    assert len(records) <= 30
-    assert all(len(record.strip().splitlines()) <= 15 for record in records.values())
-
-
 def test_every_page_of_the_site_is_in_a_table_of_contents() -> None:
     listed = set()
     for index in DOCS.rglob("*.md"):
@@ -158,17 +140,3 @@ def test_every_page_of_the_site_is_in_a_table_of_contents() -> None:
             names = re.findall(r"^([\w/-]+)$", contents, flags=re.MULTILINE)
             listed |= {(index.parent / f"{name}.md").resolve() for name in names}
     assert listed == set(DOCS.rglob("*.md")) - {DOCS / "index.md"}
-
-
-def test_the_known_answers_of_the_candidate_table_are_computed() -> None:
-    from shingling.sketch import Banding
-
-    table = read("explanation/algorithms.md")
-    for bands, rows in re.findall(r"^\| (\d+) × (\d+)", table, flags=re.MULTILINE):
-        row = re.search(rf"^\| {bands} × {rows}[^|]*\|(.+)\|$", table, flags=re.MULTILINE)
-        assert row
-        shown = [float(cell) for cell in row[1].split("|")]
-        recalls = [
-            Banding(int(bands), int(rows)).recall(s) for s in (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
-        ]
-        assert shown == pytest.approx(recalls, abs=0.0006)

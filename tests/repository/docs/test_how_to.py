@@ -17,38 +17,18 @@ from crawler.demo import SAMPLE, serve
 from crawler.picture import shortened
 from tests.repository.docs.console import ADDRESS, Shell, commands
 from tests.repository.docs.pages import DOCS, Block, blocks, read, sections
+from tests.support.crawls import SPIDER, Project
 from tests.support.installed import ROOT
+from tests.support.serving import serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 
-SPIDER = """
-import scrapy
-
-
-class Spider(scrapy.Spider):
-    name = "shop"
-
-    async def start(self):
-        for path in self.paths.split(","):
-            yield scrapy.Request(self.site + path)
-
-{parse}
-"""
 YIELDS_ITS_PAGE = """
 def parse(self, response):
     yield {"url": response.url}
-"""
-SETTINGS = """
-SPIDER_MODULES = ["shop.spiders"]
-ADDONS = {{"shingling.Addon": 500}}
-TELNETCONSOLE_ENABLED = False
-DEDUP_WORKERS = 0
-CONCURRENT_REQUESTS = 1
-LOG_LEVEL = "INFO"
-{more}
 """
 
 
@@ -62,11 +42,11 @@ def product(name: str, text: str) -> str:
 
 
 PAGES = {
-    "list1.html": f"<ul>{product('a', words(1))}{product('b', words(2))}</ul>",
-    "list2.html": f"<ul>{product('copy', words(1))}{product('c', words(3))}</ul>",
-    "one.html": f"<nav>{words(8)}</nav><article>{words(4)}</article>",
-    "two.html": f"<nav>{words(9)}</nav><article>{words(4)}</article>",
-    "none.html": f"<p>{words(5)}</p>",
+    "/list1.html": f"<ul>{product('a', words(1))}{product('b', words(2))}</ul>",
+    "/list2.html": f"<ul>{product('copy', words(1))}{product('c', words(3))}</ul>",
+    "/one.html": f"<nav>{words(8)}</nav><article>{words(4)}</article>",
+    "/two.html": f"<nav>{words(9)}</nav><article>{words(4)}</article>",
+    "/none.html": f"<p>{words(5)}</p>",
 }
 
 
@@ -76,89 +56,76 @@ def example(name: str, containing: str) -> str:
     return found
 
 
-class Project:
-    """A project with one spider.
+class Shop(Project):
+    """A project with one spider, and the site that it crawls."""
 
-    Args:
-        folder: that it is made in.
-        site: address of its pages.
-    """
+    def __init__(self, folder: Path, site: str, pages: dict[str, str]) -> None:
+        super().__init__(folder)
+        self.pages = pages
+        self._site = site
+        self._settings = (folder / "shop" / "settings.py").read_text(encoding="utf-8")
 
-    def __init__(self, folder: Path, site: str) -> None:
-        self.shell = Shell(folder)
-        self._folder, self._site = folder, site
-        for name in ("shop/spiders/__init__.py", "shop/__init__.py"):
-            self.write(name, "")
-        self.write("scrapy.cfg", "[settings]\ndefault = shop.settings\n")
+    def names(self, parse: str, settings: str, *names: str) -> list[str]:
+        """The names of the pages of the items of a crawl."""
+        return [item["url"].rpartition("/")[2] for item in self.items(parse, settings, *names)]
 
-    def write(self, name: str, text: str) -> None:
-        file = self._folder / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-
-    def crawl(self, parse: str, settings: str, *paths: str) -> list[dict[str, Any]]:
-        """The items of a crawl of the paths."""
-        spider = SPIDER.format(parse=textwrap.indent(parse, "    "))
-        self.write("shop/spiders/shop.py", spider)
-        self.write("shop/settings.py", SETTINGS.format(more=settings))
-        self.shell.run(
-            f"scrapy crawl shop -a site={self._site} -a paths={','.join(paths)} -O out.jsonl"
-        )
-        lines = (self._folder / "out.jsonl").read_text(encoding="utf-8").splitlines()
-        return [json.loads(line) for line in lines]
+    def items(self, parse: str, settings: str, *names: str) -> list[dict[str, Any]]:
+        """The items of a crawl of pages by name."""
+        spider = SPIDER.partition("    def parse")[0] + textwrap.indent(parse, "    ")
+        self.write("shop/spiders/spider.py", spider)
+        self.write("shop/settings.py", self._settings + settings)
+        paths = ",".join(f"/{name}" for name in names)
+        where = ("-a", f"site={self._site}", "-a", f"paths={paths}")
+        crawl = self.crawl(*where, "-s", "CONCURRENT_REQUESTS=1")
+        assert crawl.status == 0, crawl.log
+        return crawl.items
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Iterator[Project]:
-    served = tmp_path / "served"
-    served.mkdir()
-    for name, body in PAGES.items():
-        page = f"<!DOCTYPE html><title>Chairs</title><body>{body}</body>"
-        (served / name).write_text(page, encoding="utf-8")
-    with serve(served) as address:
-        yield Project(tmp_path / "project", address)
+def shop(tmp_path: Path) -> Iterator[Shop]:
+    pages = {
+        path: f"<!DOCTYPE html><title>Chairs</title><body>{body}</body>"
+        for path, body in PAGES.items()
+    }
+    with serving(pages) as site:
+        yield Shop(tmp_path, site.url, pages)
 
 
-def names(items: list[dict[str, Any]]) -> list[str]:
-    return [item["url"].rpartition("/")[2] for item in items]
-
-
-def test_of_items_with_their_own_text_only_copies_are_dropped(shop: Project) -> None:
+def test_of_items_with_their_own_text_only_copies_are_dropped(shop: Shop) -> None:
     parse = example("howto/list-pages.md", "li.product")
-    items = shop.crawl(parse, "", "list1.html", "list2.html")
-    assert names(items) == ["a.html", "b.html", "c.html"]
+    assert shop.names(parse, "", "list1.html", "list2.html") == ["a.html", "b.html", "c.html"]
 
 
-def test_items_of_a_list_without_text_are_kept(shop: Project) -> None:
+def test_items_of_a_list_without_text_are_kept(shop: Shop) -> None:
     parse = example("howto/list-pages.md", "li.product").replace('"text":', '"other":')
-    items = shop.crawl(parse, 'DEDUP_ACTION = "tag"', "list1.html")
-    assert names(items) == ["a.html", "b.html"]
-    assert {item["dedup"]["reason"] for item in items} == {"list"}
+    items = shop.items(parse, 'DEDUP_ACTION = "tag"', "list1.html")
+    assert [item["dedup"]["reason"] for item in items] == ["list", "list"]
 
 
 def test_the_pipeline_that_drops_unchanged_pages_leaves_those_that_are_new_or_changed(
-    shop: Project, tmp_path: Path
+    shop: Shop,
 ) -> None:
     shop.write("shop/pipelines.py", example("howto/recrawl.md", "class OnlyNews"))
     parse = example("howto/recrawl.md", '"dedup": None')
     settings = example("howto/recrawl.md", "ITEM_PIPELINES")
     pages = ["one.html", "none.html"]
     for expected in (pages, []):
-        assert names(shop.crawl(parse, settings, *pages)) == expected
+        assert shop.names(parse, settings, *pages) == expected
 
-    changed = (tmp_path / "served" / "none.html").read_text().replace(words(5), words(6))
-    (tmp_path / "served" / "none.html").write_text(changed)
-    (tmp_path / "served" / "new.html").write_text(f"<title>Tables</title><p>{words(7)}</p>")
+    shop.pages |= {
+        "/none.html": f"<title>Chairs</title><p>{words(6)}</p>",
+        "/new.html": f"<title>Tables</title><p>{words(7)}</p>",
+    }
     for first, expected in (("two.html", ["none.html", "new.html"]), ("one.html", [])):
         # two.html is a new copy of one.html, which is unchanged.
-        items = shop.crawl(parse, settings, first, "one.html", "two.html", "none.html", "new.html")
-        assert names(items) == expected
+        now = (first, "one.html", "two.html", "none.html", "new.html")
+        assert shop.names(parse, settings, *now) == expected
 
 
-def test_the_extractor_of_a_user_decides_what_is_compared(shop: Project) -> None:
+def test_the_extractor_of_a_user_decides_what_is_compared(shop: Shop) -> None:
     shop.write("shop/extract.py", example("reference/extractors.md", "def main_text"))
     settings = example("reference/extractors.md", "DEDUP_EXTRACTOR =") + 'DEDUP_ACTION = "tag"\n'
-    items = shop.crawl(YIELDS_ITS_PAGE, settings, "one.html", "two.html", "none.html")
+    items = shop.items(YIELDS_ITS_PAGE, settings, "one.html", "two.html", "none.html")
     assert [item["dedup"]["status"] for item in items] == ["new", "exact", "skipped"]
     assert items[2]["dedup"]["reason"] == "no_main_text"
 

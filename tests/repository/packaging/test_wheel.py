@@ -1,4 +1,4 @@
-"""What pip makes of a clone, and a user's own three-file project in an environment of its own."""
+"""What pip makes of a clone, and a user's project in an environment of its own."""
 
 from __future__ import annotations
 
@@ -9,82 +9,40 @@ import sys
 import tarfile
 import venv
 import zipfile
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.crawls import Project
 from tests.support.installed import copy_source
-from tests.support.pages import article, html
+from tests.support.pages import article, edited, html
 from tests.support.serving import serving
 
 if TYPE_CHECKING:
     from subprocess import CompletedProcess
 
-FILES = {
-    "scrapy.cfg": "[settings]\ndefault = settings\n",
-    "settings.py": (
-        "SPIDER_MODULES = ['spider']\n"
-        "ITEM_PIPELINES = {'spider.Shouting': 300}\n"
-        "ADDONS = {'shingling.Addon': 500}\n"
-        "FEEDS = {'articles.csv': {'format': 'csv'}}\n"
-    ),
-    "spider.py": """
-from dataclasses import dataclass, field
-import scrapy
-
-
-@dataclass
-class Article:
-    url: str
-    headline: str
-    dedup: dict | None = None
-
-
-class Shouting:
-    async def process_item(self, item):
-        item.headline = item.headline.upper()
-        return item
-
-
-class Spider(scrapy.Spider):
-    name = "articles"
-    custom_settings = {"CONCURRENT_REQUESTS": 1}
-
-    async def start(self):
-        for path in ("/a", "/b", "/c"):
-            yield scrapy.Request(self.site + path)
-
-    def parse(self, response):
-        yield Article(response.url, response.css("h1::text").get())
-""",
+# The environment without what leads to this one.
+VARIABLES = {
+    name: value
+    for name, value in os.environ.items()
+    if name not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
 }
 
 
-class Bare:
-    """A Python environment with nothing in it but the pip that came with Python."""
-
-    def __init__(self, folder: Path) -> None:
-        venv.create(folder, with_pip=True)
-        self._python = folder / ("Scripts" if sys.platform == "win32" else "bin") / "python"
-        self._variables = {
-            name: value
-            for name, value in os.environ.items()
-            if name not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
-        }
-
-    def ran(self, *arguments: str, cwd: Path, **environment: str) -> CompletedProcess[str]:
-        """Run Python, and see that it ends well."""
-        done = subprocess.run(
-            [str(self._python), *arguments],
-            cwd=cwd,
-            env={**self._variables, **environment},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done
+def ran(python: Path, *arguments: str, cwd: Path, **environment: str) -> CompletedProcess[str]:
+    """Run Python, and see that it ends well."""
+    done = subprocess.run(
+        [str(python), *arguments],
+        cwd=cwd,
+        env={**VARIABLES, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -103,38 +61,33 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> None:
         pytest.skip(f"no package index can be reached: {asked.stderr.strip()[-200:]}")
 
 
-def test_it_installs_without_a_compiler_by_the_pip_of_python_and_works_in_a_project_of_three_files(
+def test_it_installs_without_a_compiler_by_the_pip_of_python_and_works_in_a_project(
     tmp_path: Path,
 ) -> None:
-    source, project = copy_source(tmp_path / "source"), tmp_path / "project"
-    bare = Bare(tmp_path / "environment")
+    source, project = copy_source(tmp_path / "source"), Project(tmp_path / "project")
+    venv.create(tmp_path / "environment", with_pip=True)
+    folder = "Scripts" if sys.platform == "win32" else "bin"
+    bare = partial(ran, tmp_path / "environment" / folder / "python", cwd=project.folder)
     # Of all that is installed, little is imported: to compile the rest takes longer than all else.
     pip = ("-m", "pip", "install", "--quiet", "--no-compile")
-    bare.ran(*pip, str(source), cwd=tmp_path, CC="no-such-compiler")
-    project.mkdir()
-    where = bare.ran("-c", "import shingling; print(shingling.__file__)", cwd=project).stdout
+    bare(*pip, str(source), CC="no-such-compiler")
+    where = bare("-c", "import shingling; print(shingling.__file__)").stdout
     package = Path(where.strip()).parent
     assert package.is_relative_to(tmp_path / "environment"), "the wheel, not the checkout, is used"
     assert not [*package.rglob("_kernel*.so")]
     assert (package / "migrations" / "env.py").is_file()
     assert not (package.parent / "crawler").exists()
-    for name, text in FILES.items():
-        (project / name).write_text(text, encoding="utf-8")
-    text = article(1)
-    pages = {
-        "/a": html(text, "First"),
-        "/b": html(text.replace(text.split()[9], "edited", 1), "First"),
-        "/c": html(article(2), "Third"),
-    }
+    pages = {"/a": article(1), "/b": edited(article(1)), "/c": article(2)}
     scrapy = ("-W", "error::ResourceWarning", "-m", "scrapy")
-    with serving(pages) as server:
-        log = bare.ran(*scrapy, "crawl", "articles", "-a", f"site={server.url}", cwd=project).stderr
+    with serving({path: html(text, "A title") for path, text in pages.items()}) as server:
+        where = f"site={server.url}"
+        crawl = ("crawl", "spider", "-a", where, "-a", "paths=/a,/b,/c", "-s", "DEDUP_WORKERS=2")
+        log = bare(*scrapy, *crawl, "-O", "items.csv", "-s", "DEDUP_ACTION=tag").stderr
     assert "Traceback" not in log
-    with (project / "articles.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert [row["headline"] for row in rows] == ["FIRST", "THIRD"]
-    assert "'status': 'new'" in rows[0]["dedup"]
-    status = bare.ran(*scrapy, "dedup", "status", cwd=project).stdout
+    with (project.folder / "items.csv").open(encoding="utf-8", newline="") as file:
+        results = [row["dedup"] for row in csv.DictReader(file)]
+    assert sorted("'status': 'new'" in result for result in results) == [False, True, True]
+    status = bare(*scrapy, "dedup", "status").stdout
     assert "1 (0 exact, 1 near)" in status
 
 

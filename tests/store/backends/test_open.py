@@ -9,38 +9,33 @@ import subprocess
 import sys
 import tempfile
 import time
-import traceback
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from alembic import command
-from alembic.autogenerate import compare_metadata
-from alembic.migration import MigrationContext
 from sqlalchemy import create_engine
 
 from shingling import Page, Scheme, Store
 from shingling.errors import SchemeError, StoreError, StoreVersionError
 from shingling.store import parse_url
+from shingling.store.backends import BACKENDS, database_of
 from shingling.store.backends.base import Database
-from shingling.store.backends.engine import BACKENDS, database_of
 from shingling.store.model import DAY
 from shingling.store.schema.migrate import HEAD, alembic_config
-from shingling.store.schema.tables import metadata
 from shingling.text import Canonicaliser
 from tests.store.children import open_each
 from tests.support.installed import ROOT
-from tests.support.invariants import ending, text, verify, words
+from tests.support.invariants import text, verify, words
 from tests.support.postgres import Database as SharedDatabase, current_database
 from tests.support.processes import Child
 from tests.support.stores import execute, is_postgres, postgres_only, rows_of, sqlite_only, url_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-BASE = words("base")
-A = text(BASE)
+A = text(words("base"))
 
 
 def made(file: Path, *, shingle_size: int = 5) -> Path:
@@ -142,43 +137,6 @@ def test_a_file_that_is_no_database_is_refused_and_left_alone(file: Path, conten
         Store.open(url_of(file))
 
 
-DOORS: dict[str, Callable[[Store], object]] = {
-    "open": Store.status,
-    "list": lambda store: [*store.pages(), *store.groups(), *store.runs()],
-    "check": lambda store: store.check([Page("b", text(ending(BASE, "b", 9)))]),
-    "administer": lambda store: store.admin.check(),
-}
-
-
-def problems(file: Path) -> dict[str, str]:
-    """Return what is said of a damaged file, in one line, by each door that does not open."""
-    raw, found = file.read_bytes(), {}
-    for name, door in DOORS.items():
-        file.write_bytes(raw)
-        try:
-            with Store.open(url_of(file)) as store:
-                door(store)
-        except StoreError as error:
-            found[name] = str(error)
-    file.write_bytes(raw)
-    assert not any("\n" in line for line in found.values()), found
-    assert all(str(file) in line for line in found.values()), found
-    return found
-
-
-@sqlite_only
-@pytest.mark.parametrize(
-    "damaged", [b"TABLE \xffull_keys", b"TABLE \x00ull_keys", b"TBALE full_keys"]
-)
-def test_a_damaged_schema_is_named_by_every_door(file: Path, damaged: bytes) -> None:
-    raw = made(file).read_bytes()
-    assert b"TABLE full_keys" in raw
-    file.write_bytes(raw.replace(b"TABLE full_keys", damaged))
-    found = problems(file)
-    assert len(found) == len(DOORS)
-    assert all("damaged (malformed" in line for line in found.values()), found
-
-
 def test_a_clock_that_goes_back_changes_no_verdict_and_waits_for_nobody(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -224,21 +182,15 @@ def test_a_database_of_something_else_is_refused_and_left_alone(
 
 
 @postgres_only
-def test_tables_of_other_names_may_be_in_the_same_schema(file: Path) -> None:
-    execute(file, "CREATE TABLE cookies (x text)", "INSERT INTO cookies VALUES ('y')")
-    made(file)
-    assert rows_of(file, "TABLE cookies") == [("y",)]
-    verify(file)
-
-
-@postgres_only
-def test_schemas_of_one_database_are_stores_of_their_own(file: Path) -> None:
+def test_schemas_are_stores_of_their_own_beside_tables_of_other_names(file: Path) -> None:
     other = file.with_stem("other")
+    execute(file, "CREATE TABLE cookies (x text)", "INSERT INTO cookies VALUES ('y')")
     with Store.open(url_of(file)) as store, Store.open(url_of(other), threshold=0.3) as second:
         store.check([Page("a", A)])
         assert [verdict.status for verdict in second.check([Page("b", A)])] == ["new"]
         assert store.status().pages == second.status().pages == 1
         assert store.status().index != second.status().index
+    assert rows_of(file, "TABLE cookies") == [("y",)]
     verify(file)
     verify(other)
 
@@ -311,27 +263,17 @@ def test_a_store_that_cannot_be_written_is_refused_with_its_path(there: bool) ->
 @pytest.mark.parametrize(
     "url",
     [
-        "",
-        "dedup.db",
-        "postgres//user:secret@host/db",
-        "postgresql+asyncpg://user:secret@host/db",
-        "mysql+pymysql://user:secret@host/db",
-        "sqlite://user:secret@host/dedup.db",
-        "http://user:secret@[bad",
-        "://user:secret@",
-        "sqlite+aiosqlite:///x.db",
-        "sqlite:///a\0b.db",
-        "sqlite:///x.db?timeout=abc",
-        "sqlite:///file:shop.db?uri=true",
+        *("", "dedup.db", "sqlite+aiosqlite:///x.db", "postgresql+asyncpg://me@host/db"),
+        *("sqlite:///a\0b.db", "sqlite:///x.db?timeout=abc", "sqlite:///file:shop.db?uri=true"),
     ],
 )
-def test_a_url_that_is_not_supported_is_refused_without_its_password(
+def test_a_url_that_is_not_supported_is_refused_in_a_line(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(StoreError) as raised:
         Store.open(url)
-    assert_no_secret(raised.value)
+    assert "\n" not in str(raised.value)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -350,31 +292,20 @@ def test_a_server_that_does_not_answer_is_an_error_at_once_without_the_password(
     with pytest.raises(StoreError, match=r"^postgresql") as raised:
         Store.open(url)
     assert time.monotonic() - began < 4
-    assert_no_secret(raised.value)
+    assert "\n" not in str(raised.value)
+    assert "secret" not in str(raised.value)
 
 
 @pytest.mark.parametrize("create", [False, True])
 def test_a_database_or_a_schema_that_is_not_there_is_an_error(
     postgres: SharedDatabase, create: bool
 ) -> None:
-    database = postgres.url.set(database="nowhere", password="secret")  # noqa: S106 (none)
-    with pytest.raises(StoreError, match='database "nowhere" does not exist') as raised:
+    database = postgres.url.set(database="nowhere")
+    with pytest.raises(StoreError, match='database "nowhere" does not exist'):
         Store.open(database.render_as_string(hide_password=False), create=create)
-    assert_no_secret(raised.value)
     schema = postgres.url.update_query_dict({"options": "-csearch_path=nowhere"})
     with pytest.raises(StoreError, match=r"no store yet|no schema"):
         Store.open(schema.render_as_string(hide_password=False), create=create)
-
-
-def assert_no_secret(error: BaseException) -> None:
-    """Check that a message is one line, and that nothing of the error shows a password."""
-    assert "\n" not in str(error)
-    shown = [repr(error)]
-    cause: BaseException | None = error
-    while cause is not None:  # what a logged traceback shows
-        shown += traceback.format_exception_only(cause)
-        cause = cause.__cause__ or cause.__context__
-    assert "secret" not in "".join(shown)
 
 
 def test_processes_that_open_a_new_store_at_the_same_moment_make_one(file: Path) -> None:
@@ -404,8 +335,6 @@ def migrated(file: Path) -> Path:
     engine = create_engine(url_of(file))
     with engine.begin() as connection:
         command.upgrade(alembic_config(connection), "head")
-        context = MigrationContext.configure(connection, opts={"compare_server_default": True})
-        assert compare_metadata(context, metadata) == []
     engine.dispose()
     return file
 
@@ -456,18 +385,6 @@ def test_another_version_of_a_language_pack_is_warned_of(
     Store.open(url_of(file), scheme=scheme).close()
     [message] = caplog.messages
     assert "made with simplemma 0.1, installed is" in message
-
-
-# Bands
-
-
-def test_bands_made_by_another_process_are_used_from_the_next_batch_on(file: Path) -> None:
-    with Store.open(url_of(file)) as store, Store.open(url_of(file)) as other:
-        other.check([Page("a", A)])
-        store.admin.rebuild(0.5)
-        other.check([Page("b", text(words("b")))])
-        assert other.status().index == store.status().index
-    verify(file)
 
 
 # Databases that can hold a store

@@ -210,18 +210,32 @@ def waits(checking: Future[list[Verdict]]) -> bool:
     return False
 
 
+def many(count: int, name: str = "many") -> list[Page]:
+    return [Page(f"{name} {at}", text(words(f"{name} {at}", 40))) for at in range(count)]
+
+
+def alone(store: Store) -> bool:
+    return session_of(store).database.alone
+
+
 @postgres_only
-@pytest.mark.parametrize("rules", [Rules(), Rules(method="simhash"), Rules(method="exact")])
+@pytest.mark.parametrize("count", [1, 256])
+@pytest.mark.parametrize("method", ["minhash", "simhash", "exact"])
 def test_pages_that_share_nothing_do_not_wait_for_each_other(
-    file: Path, threads: ThreadPoolExecutor, rules: Rules
+    file: Path, threads: ThreadPoolExecutor, method: str, count: int
 ) -> None:
+    rules = Rules(method=method)
     with Store.open(url_of(file), rules=rules) as one, Store.open(url_of(file)) as two:
-        with holding(one, [Page("a", A)], threads, rules) as first:
-            [verdict] = threads.submit(two.check, [Page("b", OTHER)], rules=rules).result(10)
-            assert verdict.status == "new"
+        with holding(one, many(count), threads, rules) as first:
+            others = many(count, "other")
+            verdicts = threads.submit(two.check, others, rules=rules).result(20)
+            assert {verdict.status for verdict in verdicts} == {"new"}
             assert not first.done()
-            assert [page.url for page in two.pages()] == ["b"], "nobody waits to read"
-        assert first.result()[0].status == "new"
+            stored = [page.url for page in two.pages()]
+            assert stored == [page.url for page in others], "nobody waits to read"
+        assert {verdict.status for verdict in first.result()} == {"new"}
+        assert not alone(one)
+        assert not alone(two)
     verify(file)
 
 
@@ -251,24 +265,41 @@ def test_a_page_waits_for_its_url_and_in_sqlite_for_all_that_are_being_decided(
     assert (verdict.status, verdict.original) == (status, original)
 
 
+C = text(ending(BASE, "c", 5))
+
+
 @postgres_only
 @pytest.mark.parametrize(
-    ("second", "status", "original"),
-    [(Page("b", NEAR), "near", "b"), (Page("b", A), "exact", "b"), (Page("b", OTHER), "new", None)],
+    ("before", "held", "meanwhile", "told", "then"),
+    [
+        ({}, ("a", A), ("b", NEAR), ("near", "b"), ("new", None)),
+        ({}, ("a", A), ("b", A), ("exact", "b"), ("new", None)),
+        ({}, ("a", A), ("b", OTHER), ("new", None), ("new", None)),
+        ({"a": A}, ("a", OTHER), ("b", NEAR), ("changed", None), ("near", "a")),
+        ({"a": A, "c": C}, ("b", NEAR), ("a", OTHER), ("near", "c"), ("changed", None)),
+    ],
+    ids=["near", "copy", "other", "original changes", "original has changed"],
 )
-def test_a_page_is_decided_again_if_one_that_it_is_like_was_committed_meanwhile(
+def test_a_page_is_decided_as_if_others_that_were_committed_meanwhile_had_come_before(
     one: Store,
     two: Store,
     threads: ThreadPoolExecutor,
-    second: Page,
-    status: str,
-    original: str | None,
+    before: dict[str, str],
+    held: tuple[str, str],
+    meanwhile: tuple[str, str],
+    told: tuple[str, str | None],
+    then: tuple[str, str | None],
 ) -> None:
-    with holding(one, [Page("a", A)], threads) as first:
-        assert threads.submit(two.check, [second]).result(10)[0].status == "new"
+    one.check([Page(url, main_text) for url, main_text in before.items()])
+    with holding(one, [Page(*held)], threads) as first:
+        [verdict] = threads.submit(two.check, [Page(*meanwhile)]).result(10)
+        assert (verdict.status, verdict.original) == then
         assert not first.done()
     [verdict] = first.result()
-    assert (verdict.status, verdict.original) == (status, original)
+    assert (verdict.status, verdict.original) == told
+    if "a" in before:
+        heads = {page.url: page.original for page in one.pages()}
+        assert heads == {**dict.fromkeys({*before, "b"}), held[0]: told[1]}
     assert not alone(one)
 
 
@@ -292,49 +323,6 @@ def test_a_page_that_is_overtaken_again_and_again_is_decided_alone(
     [verdict] = one.check([Page("a", A)])
     assert attempts == [False, False, True]
     assert verdict.status == "near"
-
-
-@postgres_only
-def test_an_original_that_changes_leaves_those_that_have_joined_its_group_meanwhile(
-    one: Store, two: Store, threads: ThreadPoolExecutor
-) -> None:
-    one.check([Page("a", A)])
-    with holding(one, [Page("a", OTHER)], threads) as first:
-        assert threads.submit(two.check, [Page("b", NEAR)]).result(10)[0].original == "a"
-    assert first.result()[0].status == "changed"
-    assert {page.url: page.original for page in one.pages()} == {"a": None, "b": None}
-
-
-@postgres_only
-def test_a_page_does_not_join_the_group_of_one_that_has_changed_meanwhile(
-    one: Store, two: Store, threads: ThreadPoolExecutor
-) -> None:
-    one.check([Page("a", A), Page("c", text(ending(BASE, "c", 5)))])
-    with holding(one, [Page("b", NEAR)], threads) as first:
-        assert threads.submit(two.check, [Page("a", OTHER)]).result(10)[0].status == "changed"
-    assert first.result()[0].original == "c"
-    assert {page.url: page.original for page in one.pages()} == {"a": None, "b": "c", "c": None}
-
-
-def many(count: int, name: str = "many") -> list[Page]:
-    return [Page(f"{name} {at}", text(words(f"{name} {at}", 40))) for at in range(count)]
-
-
-def alone(store: Store) -> bool:
-    return session_of(store).database.alone
-
-
-@postgres_only
-def test_large_batches_do_not_wait_for_each_other(
-    one: Store, two: Store, threads: ThreadPoolExecutor
-) -> None:
-    with holding(one, many(256), threads) as first:
-        verdicts = threads.submit(two.check, many(256, "more")).result(20)
-        assert {verdict.status for verdict in verdicts} == {"new"}
-        assert not first.done()
-    assert {verdict.status for verdict in first.result()} == {"new"}
-    assert not alone(one)
-    assert not alone(two)
 
 
 @postgres_only

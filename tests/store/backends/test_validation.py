@@ -7,15 +7,13 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pytest
-from sqlalchemy import text as sql
 
 import shingling.store.backends.postgres
 import shingling.store.decide.check
 from shingling import Page, Rules, Store, sign
 from shingling.store.backends.postgres import NOTED_TRANSACTIONS
-from shingling.store.decide.locks import Validation
+from shingling.store.decide.check import Validation
 from shingling.store.decide.write import write_batch
 from tests.store.children import check_and_hold
 from tests.support.invariants import beginning, ending, text, verify, words
@@ -23,7 +21,7 @@ from tests.support.processes import Child
 from tests.support.stores import execute, postgres_only, rows_of, session_of, url_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from pathlib import Path
 
     from shingling.store.decide.batch import Batch
@@ -84,6 +82,13 @@ class Order:
         return [self.batches[number] for number in sorted(last, key=last.__getitem__)]
 
 
+def together(crawl: Callable[[int], None]) -> None:
+    """Have several threads crawl, each with its number."""
+    with ThreadPoolExecutor(WRITERS) as threads:
+        for crawling in [threads.submit(crawl, number) for number in range(WRITERS)]:
+            crawling.result(120)
+
+
 @pytest.mark.parametrize(("method", "seed"), [("minhash", 1), ("minhash", 2), ("simhash", 1)])
 def test_writers_get_the_verdicts_that_one_would_get_in_the_order_of_their_commits(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str, seed: int
@@ -103,9 +108,7 @@ def test_writers_get_the_verdicts_that_one_would_get_in_the_order_of_their_commi
                 order.check(store, pages[:size], lock)
                 del pages[:size]
 
-    with ThreadPoolExecutor(WRITERS) as threads:
-        for crawling in [threads.submit(crawl, number) for number in range(WRITERS)]:
-            crawling.result(120)
+    together(crawl)
     verify(file)
     monkeypatch.undo()
     with Store.open(f"sqlite:///{tmp_path}/again.db", rules=rules) as again:
@@ -138,9 +141,7 @@ def test_writers_learn_the_templates_of_the_same_sites(file: Path) -> None:
             for at in range(0, len(pages), 2):
                 store.check(pages[at : at + 2])
 
-    with ThreadPoolExecutor(WRITERS) as threads:
-        for crawling in [threads.submit(crawl, number) for number in range(WRITERS)]:
-            crawling.result(120)
+    together(crawl)
     verify(file)
     assert rows_of(file, "SELECT max(n) <= 60 FROM (SELECT count(*) AS n FROM site_blocks"
                          " GROUP BY site) AS sites") == [(True,)]  # fmt: skip
@@ -215,10 +216,3 @@ def test_old_notes_are_removed(file: Path, monkeypatch: pytest.MonkeyPatch) -> N
         for number in range(12):
             store.check([Page(f"{number}", text(words(number)))])
     assert rows_of(file, "SELECT count(*) <= 4, max(number) FROM commits") == [(True, 12)]
-
-
-@pytest.mark.parametrize("values", [[], [1], [-(2**63), 0, 2**63 - 1]])
-def test_an_array_is_packed_as_the_server_reads_it(store: Store, values: Sequence[int]) -> None:
-    with session_of(store).reading() as connection:
-        query = sql("SELECT CAST(:given AS bigint[])")
-        assert connection.scalar(query, {"given": np.array(values, np.int64)}) == values

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shingling import Page, Rules, Scheme, Signature, Store, sign
-from shingling.rules.methods import METHODS, Keys, Method
+from shingling.rules import METHODS, Keys, Method
 from shingling.similarity import equal_supershingles
 from tests.support.invariants import beginning, ending, text, verify, words
 from tests.support.stores import both_databases, url_of

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from shingling import Verdict
-    from shingling.sketch import Minima
+    from shingling.arrays import Minima
 
 
 RULES = Rules(containment=0.9)

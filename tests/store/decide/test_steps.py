@@ -120,28 +120,6 @@ def test_short_texts_with_other_symbols_are_no_duplicates(store: Store) -> None:
     assert statuses == ["skipped", "skipped", "exact"]
 
 
-# Many pages, and reviews
-
-
-@both_databases
-def test_a_batch_of_twelve_hundred_pages_is_decided(store: Store) -> None:
-    signature, random_ = sign(A), np.random.default_rng(1)
-    pages = [
-        Page(
-            f"https://example.org/{at}",
-            signature=replace(
-                signature,
-                minima=random_.integers(0, 1 << 32, 84, dtype=np.uint32),
-                text_hash=random_.bytes(16),
-            ),
-        )
-        for at in range(1200)
-    ]
-    assert {verdict.status for verdict in store.check(pages)} == {"new"}
-    assert {verdict.status for verdict in store.check(pages)} == {"unchanged"}
-    assert store.status().originals == 1200
-
-
 def test_a_short_page_that_is_promoted_stands_as_skipped(store: Store) -> None:
     short = text(BASE[:10])
     store.check([Page("a", short), Page("b", short)])

@@ -46,8 +46,6 @@ def upgrade():
     op.add_column("pages", sa.Column("length", sa.Integer))
     op.create_table("notes", sa.Column("id", sa.Integer, primary_key=True))
 """
-KILLED = f"{NEXT}    import os, signal; os.kill(os.getpid(), signal.SIGKILL)\n"
-FAILING = f"{NEXT}    raise ValueError('this one fails')\n"
 CHECK = """
 import sys
 from shingling import Page, Store
@@ -132,22 +130,24 @@ def test_a_store_of_an_earlier_release_is_not_opened_read_only(filled: Path, rel
     assert rows(filled) == before
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+@pytest.mark.parametrize(
+    ("ended", "status", "said"),
+    [
+        pytest.param(
+            *(f"{NEXT}    import os, signal; os.kill(os.getpid(), signal.SIGKILL)\n", -9, ""),
+            marks=pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL"),
+        ),
+        (f"{NEXT}    raise ValueError('this one fails')\n", 1, "this one fails"),
+    ],
+    ids=["killed", "failing"],
+)
 def test_an_upgrade_that_is_killed_leaves_the_store_as_it_was_and_can_be_repeated(
-    filled: Path, release: Any
+    filled: Path, release: Any, ended: str, status: int, said: str
 ) -> None:
     before = rows(filled)
-    assert release([ADDED, KILLED], "-c", CHECK, url_of(filled), article(1)).returncode == -9
-    assert rows(filled) == before
-    done = release([ADDED, NEXT], "-c", CHECK, url_of(filled), article(1))
-    assert done.stdout == "r0003 5 exact a\n"
-
-
-def test_a_revision_that_fails_leaves_the_store_as_it_was(filled: Path, release: Any) -> None:
-    before = rows(filled)
-    done = release([ADDED, FAILING], "-c", CHECK, url_of(filled), article(1))
-    assert done.returncode == 1
-    assert "this one fails" in done.stderr
+    done = release([ADDED, ended], "-c", CHECK, url_of(filled), article(1))
+    assert done.returncode == status
+    assert said in done.stderr
     assert rows(filled) == before
     with Store.open(url_of(filled)) as store:
         assert store.status().revision == HEAD

@@ -74,7 +74,6 @@ def test_any_text_has_words_without_white_space_and_always_the_same(
 ) -> None:
     canonicaliser = Canonicaliser(**options)
     words = canonicaliser.words(text)
-
     assert canonicaliser.words(text) == words
     for word in words:
         assert word.split() == [word]
@@ -93,7 +92,6 @@ def test_options_without_effect_on_a_language_give_the_canonical_words(
 @given(_ANY_TEXT)
 def test_kept_case_and_punctuation_are_all_that_is_kept(text: str) -> None:
     kept = Canonicaliser(keep_case=True, keep_punctuation=True).words(text)
-
     assert "".join(canonical_words(" ".join(kept))) == "".join(canonical_words(text))
 
 
@@ -108,7 +106,6 @@ def test_a_text_of_a_million_words_takes_seconds(word: str) -> None:
     text = f"{word} another {word}, " * 333_333
     started = time.perf_counter()
     words = canonicaliser_with(language="en", lemmas="simplemma", stop_words=True).words(text)
-
     assert len(words) == 666_666 + ("another" in words) * 333_333
     assert time.perf_counter() - started < 30
 
@@ -124,7 +121,6 @@ def test_packs_write_nothing_to_the_console() -> None:
     run = subprocess.run(
         [sys.executable, "-W", "error", "-c", program], capture_output=True, check=True
     )
-
     assert (run.stdout, run.stderr) == (b"", b"")
 
 
@@ -133,5 +129,4 @@ def test_several_threads_may_ask_for_words_at_once() -> None:
     text = JAPANESE * 500
     with ThreadPoolExecutor(4) as pool:
         results = list(pool.map(canonicaliser.words, [text] * 20))
-
     assert all(words == results[0] for words in results)

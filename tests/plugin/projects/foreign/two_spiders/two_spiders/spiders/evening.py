@@ -1,14 +1,5 @@
-import scrapy
+from two_spiders.spiders.morning import MorningSpider
 
 
-class EveningSpider(scrapy.Spider):
+class EveningSpider(MorningSpider):
     name = "evening"
-
-    async def start(self):
-        yield scrapy.Request(f"{self.site}/evening/")
-
-    def parse(self, response):
-        yield from response.follow_all(css="a.article", callback=self.parse_article)
-
-    def parse_article(self, response):
-        yield {"url": response.url, "headline": response.css("h1::text").get()}

@@ -5,7 +5,7 @@ class MorningSpider(scrapy.Spider):
     name = "morning"
 
     async def start(self):
-        yield scrapy.Request(f"{self.site}/morning/")
+        yield scrapy.Request(f"{self.site}/{self.name}/")
 
     def parse(self, response):
         yield from response.follow_all(css="a.article", callback=self.parse_article)

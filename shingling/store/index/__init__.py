@@ -1,1 +1,0 @@
-"""Keys of signatures, and the tables that find the pages with a key."""

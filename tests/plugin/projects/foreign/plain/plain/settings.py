@@ -1,6 +1,0 @@
-BOT_NAME = "plain"
-
-SPIDER_MODULES = ["plain.spiders"]
-NEWSPIDER_MODULE = "plain.spiders"
-
-ADDONS = {"shingling.Addon": 500}

@@ -1,0 +1,282 @@
+"""The benchmarks, on a few small pages: what they measure, count and judge."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import sys
+import tarfile
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("datasketch")
+pytest.importorskip("fastwarc")
+pytest.importorskip("psutil")
+pytest.importorskip("simhash")
+
+from benchmarks import crawl as crawls, sign, store_growth, verdicts
+from benchmarks.hostile import bombs, mutated
+from benchmarks.hostile.mutations import MUTATIONS, Mutator
+from benchmarks.quality import METHODS, Pair, halves, labelled_pairs, score as score_pair
+from benchmarks.releases import Read, count
+from benchmarks.report import Target
+from benchmarks.verdict_sets import (
+    ALL,
+    EVEN,
+    ODD,
+    LabelledPage,
+    Tally,
+    Truth,
+    false_pairs,
+    labelled_pages,
+    missed_pairs,
+    score,
+    write_warc,
+)
+from tests.support.pages import article, html
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BODIES = [html(article(number), f"Page {number}").encode() for number in range(8)]
+
+
+def test_every_database_stores_all_pages_and_has_every_figure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ones = store_growth.SINGLES + 1
+    written = tmp_path / "growth.json"
+    options = ["--pages", "500", "--databases", "sqlite", "--folder", str(tmp_path)]
+    options += ["--json", str(written), "--batch", "100"]
+    monkeypatch.setattr(sys, "argv", ["store_growth", *options])
+
+    store_growth.main()
+
+    [row] = json.loads(written.read_text())
+    assert row["milestone"] == row["window"] == 500
+    assert all(row[column] > 0 for column in store_growth.COLUMNS), row
+    assert row["verdicts"] == {"new": 500}
+    assert row["stored"] == 500 + ones
+    assert row["matches"] == 0
+    assert row["one again"] == {"unchanged": ones}
+    assert row["one new"] == {"new": ones}
+    assert [file.name for file in tmp_path.iterdir()] == ["growth.json"]
+    assert " sqlite at 500: peak MB: " in capsys.readouterr().out
+
+
+def test_targets_are_compared_at_their_size_or_at_the_largest_one() -> None:
+    figures = {"look-up ms": 2.0, "bytes a page": 2600.0, "peak MB": 600.0}
+    rows: list[dict[str, Any]] = [
+        {"database": "sqlite", "milestone": 100_000, "pages/s": 2500.0, **figures},
+        {"database": "sqlite", "milestone": 200_000, "pages/s": 2000.0, **figures},
+    ]
+
+    assert [str(target) for target in store_growth.targets(rows)] == [
+        "met    sqlite at 100,000: pages/s: 2,500 (target >= 2,000)",
+        "MISSED sqlite at 100,000: look-up ms: 2 (target <= 1)",
+        "met    sqlite at 100,000: bytes a page: 2,600 (target <= 2,600)",
+        "MISSED sqlite at 200,000: peak MB: 600 (target <= 300)",
+    ]
+
+
+def test_mutated_pages_are_crawled_and_none_is_lost(data: Path, tmp_path: Path) -> None:
+    mutator = Mutator(data, 5, 1)
+    made = [mutator.make(number) for number in range(30)]
+    assert made == [mutator.make(number) for number in range(30)]
+    assert len({name for one in made for name in one.names} & {*MUTATIONS}) > 10
+    [result] = mutated.run(tmp_path, mutator, 30, [("quick", "1", "drop")])
+    assert result.wrong == []
+    assert result.counts.total() == 30
+    assert result.counts["dropped"] > 0
+    assert all(target.met for target in mutated.targets([result]))
+
+
+def test_what_ordinary_pages_notice_of_a_bomb_is_measured(tmp_path: Path) -> None:
+    [result] = bombs.run(tmp_path, ["text: dots"], ["quick"], ["1"], size=50_000)
+    assert result.lost == 0
+    assert len(result.verdicts) == 2
+    assert 0 < result.wait < 60
+    assert result.worker > 10
+    assert len(result.row) == len(bombs.COLUMNS)
+
+
+def test_a_group_is_in_one_half_and_the_halves_are_of_one_size() -> None:
+    groups = [f"group{number % 7}" for number in range(100)] + ["alone"]
+
+    first = halves(groups)
+
+    assert 40 <= first.sum() <= 60
+    assert len({*zip(groups, first.tolist(), strict=True)}) == 8
+    assert halves(groups[::-1]).tolist() == first[::-1].tolist()
+
+
+def test_every_method_calls_a_text_the_same_as_itself_and_not_as_another() -> None:
+    text = " ".join(f"word{number}" for number in range(200))
+    other = text.replace("word", "another ")
+    equal = score_pair(Pair(text, text, True, "g", "label"))
+    different = score_pair(Pair(text, other, False, "g", "label"))
+
+    for method, high, low in zip(METHODS, equal, different, strict=True):
+        assert all(np.array(high) >= method.usual), method.name
+        assert not all(np.array(low) >= method.usual), method.name
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("name", "labels"),
+    [
+        ("copycat", {"3": 27, "2": 29, "0.5": 98}),
+        ("copycat-strict", {"3": 27, "2": 29, "1": 30, "0.5": 98}),
+        ("tgcontest", {"OK": 117, "BAD": 133}),
+        ("clough-stevenson", {"cut": 19, "light": 19, "heavy": 19, "non": 38}),
+    ],
+)
+def test_a_set_has_its_pairs(data: Path, name: str, labels: dict[str, int]) -> None:
+    pairs = labelled_pairs(data, name)
+
+    assert Counter(pair.label for pair in pairs) == labels
+    assert {pair.label for pair in pairs if pair.same} < set(labels)
+    # Neither half is without pairs of both kinds.
+    first = halves([pair.group for pair in pairs])
+    kinds = {(half, pair.same) for half, pair in zip(first.tolist(), pairs, strict=True)}
+    assert len(kinds) == 4
+
+
+_RELEASED = " ".join(f"{a}{b}word" for a in "abcdefghijklmno" for b in "abcdefghijklmno")
+
+
+def test_pages_flagged_under_another_title_are_counted_by_what_differs() -> None:
+    pages = [
+        Read("a", "Rain falls", _RELEASED),
+        Read("b", "Rain falls", _RELEASED),
+        Read("c", "Old town is flooded", _RELEASED),
+        Read("d", "Rivers rise", f"{_RELEASED} once = twice"),
+        Read("e", None, None),
+    ]
+    found = count("a release", pages)
+    assert (found.pages, found.flagged, found.titled) == (5, 3, 2)
+    assert (found.reworded, found.symbols) == (1, 1)
+    assert not found.met
+    assert count("a release", pages[:2]).met
+
+
+@pytest.mark.skipif(os.name == "nt", reason="CPU seconds of processes are counted by POSIX")
+def test_crawls_are_measured_and_judged() -> None:
+    variants = ("scrapy", "inline", "cold", "warm")
+    figures = crawls.summary(crawls.measure(BODIES, variants, 1, ["-s", "DEDUP_WORKERS=1"]))
+    assert tuple(figures) == variants
+    assert all(one["pages/s"] > 0 for one in figures.values())
+    for name in variants:
+        shown = figures[name]
+        assert shown["cpu ms"] > shown["own_ms"] > 0
+        assert 0 <= shown["lag_p50"] <= shown["lag_p99"] <= shown["lag_max"]
+        assert shown["peak_mb"] > 10
+    # Both read the archive in a process of its own.
+    assert figures["cold"]["worker_ms"] > 1.5 * figures["scrapy"]["worker_ms"]
+    ratio = figures["warm"]["pages/s"] / figures["inline"]["pages/s"]
+    assert Target("warm / inline", ratio, 12, at_least=True) in crawls.judged(figures, "heavy")
+
+
+def test_figures_are_at_most_or_at_least_what_they_are_to_be() -> None:
+    shown = {"cold": {"pages/s": 40.0, "own_ms": 4.5}, "inline": {"pages/s": 10.0}}
+    ratio, milliseconds = crawls.judged(shown, "light")
+    assert str(ratio) == "met    cold / inline: 4 (target >= 4)"
+    assert (
+        str(milliseconds) == "MISSED CPU ms a page, the crawl's process (cold): 4.5 (target <= 4)"
+    )
+
+
+def test_all_libraries_sign_the_same_texts() -> None:
+    figures = sign.measure([article(number, 100) for number in range(3)], 1)
+    assert {sign.PURE, "datasketch"} <= figures.keys()
+    assert all(ms > 0 for one in figures.values() for ms in one.values())
+
+
+_FILES = [f"html/20120101_site{number % 2}.example_{number}" for number in range(4)]
+_WORDS = [f"w{number}" for number in range(104)]  # 100 shingles
+
+
+def _text(changed: int, letter: str) -> str:
+    """Return the words with so many of the last ones, and so of the shingles, changed."""
+    kept = len(_WORDS) - changed
+    return " ".join([*_WORDS[:kept], *(f"{letter}{number}" for number in range(changed))])
+
+
+def _truth(*texts: str) -> Truth:
+    pages = [
+        LabelledPage(f"{number}.html", f"http://a.example/{number}") for number in range(len(texts))
+    ]
+    return Truth(pages, texts, 0.8)
+
+
+def test_pages_to_find_are_those_like_an_earlier_one_with_the_same_key() -> None:
+    texts = [_text(0, ""), _text(50, "b"), _text(11, "c"), _text(10, "c"), _text(12, "d"), "", ""]
+    truth = _truth(*texts)
+    # 89 shared shingles of 111 in all; page 3 has 90 of page 0, and 90 of page 2 too.
+    assert truth.resemblance(2, 0) == pytest.approx(89 / 111)
+    assert truth.must_find == {2: 0, 3: 2}
+    assert truth.resemblance(5, 6) == 0
+    other = LabelledPage("x.html", "http://a.example/x", key="other")
+    assert Truth([truth.pages[0], other], texts[:1] * 2, 0.8).must_find == {}
+    assert Truth([other, other], texts[:1] * 2, 0.8).must_find == {1: 0}
+
+
+def test_scores_are_of_all_pages_and_of_every_group() -> None:
+    pages = [
+        LabelledPage(f"{number}.html", f"http://{number}.example/", groups=(ALL, half))
+        for number, half in enumerate((EVEN, ODD, ODD, EVEN, EVEN))
+    ]
+    texts = [_text(0, ""), _text(0, ""), _text(90, "c"), _text(2, "d"), _text(30, "e")]
+    truth = Truth(pages, texts, 0.8)
+    flags = {1: 0, 2: 0, 4: 0}
+
+    assert false_pairs(flags, truth) == [(2, 0)]
+    assert missed_pairs(flags, truth) == [(3, 0)]
+    tallies = score(flags, truth)
+    assert list(tallies) == [ALL, EVEN, ODD]
+    assert tallies[ALL] == Tally(5, 3, 1, 2, 1)
+    assert tallies[EVEN] == Tally(3, 1, 0, 1, 0)
+    assert tallies[ODD] == Tally(2, 2, 1, 1, 1)
+    assert tallies[ALL].precision == pytest.approx(2 / 3)
+    assert tallies[ALL].recall == 0.5
+    assert tallies[ALL].f1 == pytest.approx(4 / 7)
+    assert tallies[EVEN].f1 == 0
+    assert Tally(1, 0, 0, 0, 0).f1 is None
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """A folder of data: four pages of waddle, of which the third is a copy of the first."""
+    folder = tmp_path / "data" / "waddle"
+    folder.mkdir(parents=True)
+    # U+2028 would end a line for str.splitlines.
+    texts = [article(1), article(2), f"{article(1)} \u2028 x", article(3)]
+    with (
+        gzip.open(folder / "manifest.jsonl.gz", "wt", encoding="utf-8") as manifest,
+        tarfile.open(folder / "html.tar.xz", "w:xz") as archive,
+    ):
+        for name, text in zip(_FILES, texts, strict=True):
+            row = {"file": name, "lang": "English", "gold": f"<p>{text}</p>"}
+            manifest.write(json.dumps(row) + "\n")
+            member = tarfile.TarInfo(name)
+            body = html(text, text[:30]).encode()
+            member.size = len(body)
+            archive.addfile(member, io.BytesIO(body))
+    return folder.parent
+
+
+def test_small_pages_are_crawled(tmp_path: Path, small: Path) -> None:
+    pages = labelled_pages(small, "waddle", 3)
+    assert [page.file for page in pages] == _FILES[:3]
+    warc, store = tmp_path / "pages.warc.gz", tmp_path / "store.db"
+    write_warc(warc, pages)
+
+    run = verdicts.crawl(warc, pages, store, "-s", "DEDUP_WORKERS=0")
+
+    assert run.flags == {2: 0}
+    assert run.seconds > 0

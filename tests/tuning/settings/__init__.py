@@ -1,1 +1,0 @@
-"""Settings are recommended from labelled pairs."""
