@@ -46,7 +46,6 @@ _SOME_LINKS = 5
 _WITHOUT = "process, without what Scrapy grows by"
 _KEEPERS = {
     "scrapy.dupefilters.RFPDupeFilter": "URLs that Scrapy has seen",
-    "shingling.store.index.recent.Recent": "recent keys of the index",
     "shingling.store.templates.SiteCache": "blocks of sites",
     "shingling.sketch.shingles._WordHashes": "hashes of words",
     "functools._lru_cache_wrapper": "titles, words and blocks of late",

@@ -29,7 +29,7 @@ MAX_SITES = 1_000
 MAX_PAGES = 200_000
 """Fetched pages that are remembered of all sites, before whole sites are forgotten."""
 
-_EXPLORED_AT_FIRST = 4  # times as many, where the risk is just small enough
+_EXPLORED_AT_FIRST = 8  # times as many, where the risk is just small enough
 _MAX_CHANGES_KEPT = 100_000  # of forgotten sites, until they are taken
 
 
@@ -50,7 +50,7 @@ class UrlLearner:
         self,
         *,
         risk: float = 0.01,
-        explore_share: float = 0.05,
+        explore_share: float = 0.025,
         salt: bytes = b"",
         max_sites: int = MAX_SITES,
         max_pages: int = MAX_PAGES,
@@ -89,7 +89,7 @@ class UrlLearner:
         if skip is None:
             return None
         digest = blake2b(url.encode("utf-8", "replace"), digest_size=4, key=self._salt).digest()
-        below = self._explore_below * max(0.5, _EXPLORED_AT_FIRST * skip.risk / self._risk)
+        below = self._explore_below * max(1.0, _EXPLORED_AT_FIRST * skip.risk / self._risk)
         skip = replace(skip, explore=int.from_bytes(digest, "big") < below)
         if counted:
             site.rules.count(skip)

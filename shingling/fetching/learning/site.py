@@ -352,8 +352,8 @@ class SiteUrls:
     def _blame(self, pair: _Pair, but: Iterable[Change] = ()) -> list[Contradiction]:
         """Hold a page against the change that may have lost it: none where several are new.
 
-        Where others are nearly as risky, it may have been each of them: each needs more evidence, by
-        its share of the risk.
+        Where others are nearly as risky, it may have been each of them: each needs more evidence,
+        by its share of the risk.
         """
         risks = self._risks(pair)
         doubtful = [one for one in risks if is_of_mirrors(one) or risks[one] > self._max_risk]

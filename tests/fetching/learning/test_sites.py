@@ -337,7 +337,8 @@ def test_requests_that_are_redirected_to_a_known_page_are_skipped() -> None:
             page = page_of(f"{HOST}/threads/{number}", text_of(f"thread {number}"))
             learner.note(replace(page, requested=(f"{HOST}/posts/{number}7?sid={sid}",)))
     skip = learner.decide(f"{HOST}/posts/57?sid=3")
-    assert skip and skip.page == f"{HOST}/posts/57?sid=1"
+    assert skip
+    assert skip.page == f"{HOST}/posts/57?sid=1"
     assert learner.decide(f"{HOST}/posts/997?sid=3") is None
 
 
@@ -356,7 +357,8 @@ def test_a_page_that_was_found_by_a_rule_stands_for_its_own_urls_when_that_rule_
     learner.load("site.example", [RuleCounts("site.example", "drop-parameter sid", "/", 99, 0)])
     learner.load("site.example", [RuleCounts("site.example", "drop-parameter sid", "/p", 99, 0)])
     skip = learner.decide(f"{HOST}/p/100?sid=5")
-    assert skip and skip.page == f"{HOST}/p/100"
+    assert skip
+    assert skip.page == f"{HOST}/p/100"
 
 
 def _albums(url: str) -> Answer:
