@@ -46,6 +46,7 @@ _SOME_LINKS = 5
 _WITHOUT = "process, without what Scrapy grows by"
 _KEEPERS = {
     "scrapy.dupefilters.RFPDupeFilter": "URLs that Scrapy has seen",
+    "shingling.store.backends.recent.Recent": "recent keys of the index",
     "shingling.store.templates.SiteCache": "blocks of sites",
     "shingling.sketch.shingles._WordHashes": "hashes of words",
     "functools._lru_cache_wrapper": "titles, words and blocks of late",
@@ -69,6 +70,9 @@ class Long(scrapy.Spider):
         """Yield the requests."""
         # Scrapy sets the arguments of a spider as attributes.
         for number in range(self.pages):  # type: ignore[attr-defined]
+            # No faster than pages are crawled.
+            if self.crawler.engine is not None and self.crawler.engine.needs_backout():
+                await self.crawler.signals.wait_for(signals.scheduler_empty)
             yield scrapy.Request(_url(number, self.sites))  # type: ignore[attr-defined]
 
     def parse(self, response: Any) -> Iterator[Any]:
@@ -102,7 +106,7 @@ class Watch:
         self._every = crawler.settings.getint("WATCH_PAGES") // _PARTS
         self._seen = 0
         self.taken: list[dict[str, float]] = []
-        crawler.signals.connect(self._count, signals.request_scheduled)
+        crawler.signals.connect(self._count, signals.response_received)
         crawler.signals.connect(self._write, signals.spider_closed)
 
     @classmethod
