@@ -98,7 +98,8 @@ def _mutated(options: Namespace, folder: Path) -> Iterator[Target]:
 
 
 def _bombs(options: Namespace, folder: Path) -> Iterator[Target]:
-    names = [name for name in bombs.ALL if (options.only or "") in name][:: options.every]
+    chosen = [name for name in bombs.ALL if name != bombs.NONE and (options.only or "") in name]
+    names = [bombs.NONE, *chosen[:: options.every], bombs.NONE]
     extractors = ("quick", "trafilatura") if options.all_ways else ("quick",)
     workers = ("0", "1", "2") if options.all_ways else ("auto",)
     found = []
@@ -107,7 +108,7 @@ def _bombs(options: Namespace, folder: Path) -> Iterator[Target]:
         print(*result.row, sep=" | ", flush=True)
     show(bombs.COLUMNS, (result.row for result in found))
     for target in bombs.targets(found, WORKER_MEMORY_BYTES / 1e6):
-        yield target._replace(name=f"{len(found)} bombs of 8 MB: {target.name}")
+        yield target._replace(name=f"{len(chosen[:: options.every])} bombs of 8 MB: {target.name}")
 
 
 _PARTS: dict[str, Callable[[Namespace, Path], Iterator[Target]]] = {

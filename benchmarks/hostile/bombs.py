@@ -56,7 +56,11 @@ TEXTS: dict[str, Callable[[int], bytes]] = {
 }
 """Texts that items bring in a field of their own."""
 
+NONE = "(none)"
+"""A page as the others are, for comparison."""
+
 ALL: dict[str, tuple[str, Callable[[int], bytes]]] = {
+    NONE: ("page", lambda _: html(article(0, _WORDS), "No bomb").encode()),
     **{name: ("page", make) for name, make in BOMBS.items()},
     **{f"text: {name}": ("text", make) for name, make in TEXTS.items()},
     **{f"html: {name}": ("html", BOMBS[name]) for name in ("br", "p", "marks", "attributes")},
@@ -181,9 +185,15 @@ def _listed(use: str) -> Iterator[tuple[int, str, str]]:
 
 
 def targets(results: Sequence[Result], worker_megabytes: float) -> list[Target]:
-    """Return the figures that must be met, of the worst crawl with a bomb."""
+    """Return the figures that must be met, of the worst crawl with a bomb.
+
+    Crawls are short: that the event loop is late at their start, while modules are imported and
+    Scrapy makes tasks for many responses at once, is seen without a bomb as well.
+    """
+    plain = max(one.lags[1] for one in results if one.bomb[0] == NONE)
+    late = max(one.lags[1] for one in results) - plain
     return [
-        Target("event loop, p99 ms", max(one.lags[1] for one in results), 50),
+        Target("event loop, p99 ms more than without a bomb", late, 50),
         Target("event loop, max ms", max(one.lags[2] for one in results), 1000),
         Target("longest wait of an ordinary page, s", max(one.wait for one in results), 5),
         Target("largest worker, MB", max(one.worker for one in results), worker_megabytes),

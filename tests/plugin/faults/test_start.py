@@ -14,6 +14,7 @@ from scrapy.settings import Settings
 
 from shingling.errors import SettingsError
 from shingling.plugin.settings import SETTINGS, DedupSettings, settings_of_rooms
+from shingling.text.languages import packs
 from tests.support.crawls import LIST_SPIDER, REFUSED, Project, listed, run_scrapy
 from tests.support.pages import article
 from tests.support.processes import processes_with, so_within
@@ -221,6 +222,7 @@ def test_settings_that_are_switched_off_need_no_packs_and_files() -> None:
 def test_a_language_pack_that_is_not_installed_is_named_before_the_crawl_starts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(packs, "_installed", packs._installed.__wrapped__)  # without its cache
     monkeypatch.setitem(sys.modules, "HanTa", None)
     settings = Settings({"DEDUP_SCHEME": {"canonical": {"language": "de", "nouns": True}}})
     with pytest.raises(SettingsError, match=r"pip install HanTa \(extra tagger\)"):
