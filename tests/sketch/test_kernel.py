@@ -130,7 +130,7 @@ def test_many_texts_are_signed_in_their_order(threads: int) -> None:
 
 @pytest.mark.skipif(not COMPILED, reason="the kernel is not there")
 def test_other_threads_run_while_a_text_is_signed() -> None:
-    joined = b" ".join(str(number).encode() for number in range(500_000))
+    joined = b" ".join(str(number).encode() for number in range(2_000_000))
     done = threading.Event()
     counted = 0
 
@@ -143,7 +143,8 @@ def test_other_threads_run_while_a_text_is_signed() -> None:
     while not done.wait(0.001):
         counted += 1
     thread.join()
-    assert counted > 10
+    # Without the GIL released it is one or two: before the call and after it.
+    assert counted > 5
 
 
 @pytest.mark.skipif(not COMPILED, reason="the kernel is not there")
