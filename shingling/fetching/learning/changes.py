@@ -27,7 +27,9 @@ MAX_CHANGE_CHARACTERS = 2 * MAX_NAME_CHARACTERS + 32
 MAX_DIFFERENCES = 6
 """Changes between two URLs that are still compared: with more, nobody knows which one mattered."""
 
-HOST_LABELS = ("m", "mobile", "amp")
+HOST_LABELS = frozenset(
+    ("amp", "m", "mobi", "mobile", "old", "touch", "wap", "web", "www1", "www2", "www3", "www4")
+)
 """First labels of a host, beside `www`, that may stand for the same site."""
 
 _MAX_EXCHANGED_SEGMENTS = 2

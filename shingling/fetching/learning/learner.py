@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import replace
+from functools import cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING
+
+from tldextract import TLDExtract
 
 from shingling.fetching.learning.changes import HOST_LABELS
 from shingling.fetching.learning.parts import Parts, split
@@ -201,4 +204,11 @@ def site_name(parts: Parts) -> str:
         return host[1:].partition("]")[0]
     host = host.partition(":")[0].removeprefix("www.")
     label, _, rest = host.partition(".")
-    return rest if label in HOST_LABELS and "." in rest else host
+    # `mobile.co.uk` is no alias of `co.uk`.
+    return rest if label in HOST_LABELS and _suffixes()(rest).domain else host
+
+
+@cache
+def _suffixes() -> TLDExtract:
+    """Suffixes of domains, as they were when tldextract was released: without a request."""
+    return TLDExtract(cache_dir=None, suffix_list_urls=(), include_psl_private_domains=True)

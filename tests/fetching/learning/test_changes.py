@@ -56,6 +56,7 @@ def test_any_text_is_split_or_refused(text: str) -> None:
         ("http://h/a", "https://h/a", ["use-https"]),
         ("http://www.h/a", "http://h/a", ["drop-www"]),
         ("http://m.h.org/a", "http://h.org/a", ["drop-host m"]),
+        ("http://www2.h.org/a", "http://www.h.org/a", ["drop-www", "drop-host www2"]),
         ("http://h/t/5/post-52", "http://h/t/5", ["drop-last-segment post-#", "drop-slash"]),
         ("http://h/t/5/post-52", "http://h/t/5/post-7", ["drop-last-segment post-#"]),
         ("http://h/q/5/a-title-of-3-words", "http://h/q/5", ["drop-slug"]),

@@ -156,6 +156,36 @@ def test_lists_and_endings_are_dropped_from_paths() -> None:
     assert acting == {"drop-segment-pair lists", "drop-extension html"}
 
 
+@pytest.mark.parametrize(
+    ("alias", "host"),
+    [
+        ("m.site.example", "site.example"),
+        ("www2.site.example", "www.site.example"),
+        ("touch.site.co.uk", "site.co.uk"),
+    ],
+)
+def test_hosts_with_the_usual_names_are_one_site(alias: str, host: str) -> None:
+    learner = UrlLearner()
+    for number in range(20):
+        for one in (host, alias):
+            learner.note(page_of(f"http://{one}/{number}", text_of(f"story {number}")))
+    learner.note(page_of(f"http://{host}/new", text_of("a new story")))
+    skip = learner.decide(f"http://{alias}/new")
+    assert skip is not None
+    assert skip.page == f"http://{host}/new"
+
+
+@pytest.mark.parametrize(
+    ("own", "other"), [("mobile.co.uk", "touch.co.uk"), ("m.github.io", "web.github.io")]
+)
+def test_domains_under_a_public_suffix_are_different_sites(own: str, other: str) -> None:
+    learner = UrlLearner()
+    for host in (own, other):
+        learner.note(page_of(f"http://{host}/", text_of(host)))
+        assert {rule.site for rule in learner.rules()} <= {own, other}
+        assert learner.is_known(host)
+
+
 def test_no_page_that_has_changed_stands_for_its_mirror() -> None:
     learner = UrlLearner()
     crawl(f"{HOST}/", _of_two_architectures, learner)
