@@ -71,13 +71,11 @@ class VerdictSet:
         pages: takes the rows of the manifest, and returns the pages without their HTML.
         truth: what must be found, in words.
         must_find: resemblance to an earlier page from which on a page must be flagged.
-        listed: whether every flagged pair is printed, since hardly any is expected.
     """
 
     pages: Callable[[list[dict[str, Any]]], list[LabelledPage]]
     truth: str
     must_find: float = 0.8
-    listed: bool = False
 
 
 def _waddle(rows: list[dict[str, Any]]) -> list[LabelledPage]:
@@ -92,24 +90,18 @@ def _waddle(rows: list[dict[str, Any]]) -> list[LabelledPage]:
 
 
 def _guide(rows: list[dict[str, Any]]) -> list[LabelledPage]:
-    return [
-        LabelledPage(
-            file=row["file"],
-            url=f"http://guide.example/{row['file']}",
-            key=f"{row['lang']}\t{row['title']}",
-        )
-        for row in rows
-    ]
+    keys = (f"{row['lang']}\t{row['title']}" for row in rows)
+    return _of_one_site("guide", rows, keys)
 
 
 def _llvm(rows: list[dict[str, Any]]) -> list[LabelledPage]:
+    return _of_one_site("llvm", rows, (row["page"] for row in rows))
+
+
+def _of_one_site(name: str, rows: list[dict[str, Any]], keys: Iterable[str]) -> list[LabelledPage]:
     return [
-        LabelledPage(
-            file=row["file"],
-            url=f"http://llvm.example/{row['file']}",
-            key=row["page"],
-        )
-        for row in rows
+        LabelledPage(row["file"], f"http://{name}.example/{row['file']}", key)
+        for row, key in zip(rows, keys, strict=True)
     ]
 
 
@@ -131,8 +123,8 @@ VERDICT_SETS = {
     "waddle": VerdictSet(_waddle, "gold texts >= 0.8 alike"),
     "installation-guide": VerdictSet(_guide, "same language and title, main texts >= 0.8 alike"),
     "llvm-docs": VerdictSet(_llvm, "same path, main texts >= 0.8 alike"),
-    "trafilatura-eval": VerdictSet(_web, "main texts >= 0.5 alike", must_find=0.5, listed=True),
-    "article-extraction": VerdictSet(_web, "main texts >= 0.5 alike", must_find=0.5, listed=True),
+    "trafilatura-eval": VerdictSet(_web, "main texts >= 0.5 alike", must_find=0.5),
+    "article-extraction": VerdictSet(_web, "main texts >= 0.5 alike", must_find=0.5),
 }
 
 
@@ -234,14 +226,6 @@ class Tally:
     def recall(self) -> float | None:
         """Return the share of pages found that must be; None where there are none."""
         return self.found / self.must_find if self.must_find else None
-
-    @property
-    def f1(self) -> float | None:
-        """Return the harmonic mean of precision and recall; None where one is not known."""
-        precision, recall = self.precision, self.recall
-        if precision is None or recall is None:
-            return None
-        return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
 def score(flags: Flags, truth: Truth) -> dict[str, Tally]:
