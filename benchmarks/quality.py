@@ -48,13 +48,11 @@ class Pair:
     Args:
         a, b: the texts.
         same: the answer.
-        label: the set's own word for the answer.
     """
 
     a: str
     b: str
     same: bool
-    label: str
 
 
 @dataclass(frozen=True)
@@ -99,7 +97,7 @@ def labelled_pairs(data: Path, name: str) -> list[Pair]:
     """
     one = SETS[name]
     return [
-        Pair(row["a"], row["b"], row["label"] in one.same, row["label"])
+        Pair(row["a"], row["b"], row["label"] in one.same)
         for row in rows_of(data / name / "pairs.jsonl.gz")
         if row["label"] not in one.left_out
     ]

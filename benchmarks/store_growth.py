@@ -8,7 +8,7 @@ pages, but 20,000 to 100,000), the CPU time of this process a page, the median t
 (`Store.similar` of a page that is not stored), bytes a page without write-ahead log, and memory.
 
     python -m benchmarks.store_growth [--pages 1000000] [--databases sqlite,postgres]
-        [--batch 256] [--postgres URL] [--folder DIR] [--json FILE]
+        [--batch 256] [--postgres URL] [--folder DIR]
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ import sys
 import tempfile
 import time
 from argparse import SUPPRESS
-from collections import Counter
 from contextlib import ExitStack, closing, contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -32,7 +31,7 @@ import numpy as np
 
 from benchmarks.growth_pages import text_pages
 from benchmarks.processes import ROOT
-from benchmarks.report import Target, chosen, options_of, show
+from benchmarks.report import Target, chosen, number, options_of, show
 from shingling import Store
 
 if TYPE_CHECKING:
@@ -47,13 +46,7 @@ WINDOW = 20_000, 100_000  # pages, at least and at most, that a rate is taken ov
 LOOK_UPS = 200
 _RSS_UNIT = 1 if sys.platform == "darwin" else 1024  # bytes
 NOT_STORED = 1 << 40  # number of the first page that is looked up and never stored
-COLUMNS = {
-    "pages/s": ",.0f",
-    "CPU ms a page": ",.2f",
-    "look-up ms": ",.2f",
-    "bytes a page": ",.0f",
-    "peak MB": ",.0f",
-}
+COLUMNS = ("pages/s", "CPU ms a page", "look-up ms", "bytes a page", "peak MB")
 # Database, milestone (None: the largest measured), figure, and what it is to be: at least for
 # rates, at most for all else.
 TARGETS: tuple[tuple[str, int | None, str, float], ...] = (
@@ -92,44 +85,38 @@ def bytes_of(store: Store) -> int:
 
 def fill(store: Store, milestones: Sequence[int], batch: int) -> Iterator[dict[str, Any]]:
     """Fill an empty store in batches, and yield the figures at each milestone."""
-    number = 0
-    verdicts: Counter[str] = Counter()
+    stored = 0
     for milestone in milestones:
         batches: list[tuple[int, float, float]] = []
-        while number < milestone:
-            pages = text_pages(range(number, min(number + batch, milestone)))
+        while stored < milestone:
+            pages = text_pages(range(stored, min(stored + batch, milestone)))
             start, cpu = time.perf_counter(), time.process_time()
-            found = store.check(pages)
+            store.check(pages)
             times = time.perf_counter() - start, time.process_time() - cpu
             batches.append((len(pages), *times))
-            verdicts.update(verdict.status for verdict in found)
-            number += len(pages)
+            stored += len(pages)
         window = min(max(milestone // 10, WINDOW[0]), WINDOW[1])
         counts, wall, cpus = np.array(batches[-max(window // batch, 1) :]).T
-        others = text_pages(range(NOT_STORED + number, NOT_STORED + number + LOOK_UPS + 1))
-        matches, look_up = looked_up(store, others)
+        others = text_pages(range(NOT_STORED + stored, NOT_STORED + stored + LOOK_UPS + 1))
         yield {
             "milestone": milestone,
             "pages/s": float(counts.sum() / wall.sum()),
             "CPU ms a page": 1000 * float(cpus.sum() / counts.sum()),
-            "window": int(counts.sum()),
-            "look-up ms": look_up,
-            "bytes a page": bytes_of(store) / number,
+            "look-up ms": look_up_ms(store, others),
+            "bytes a page": bytes_of(store) / stored,
             "peak MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _RSS_UNIT / 1e6,
-            "verdicts": dict(verdicts),
-            "matches": matches,
         }
 
 
-def looked_up(store: Store, pages: Sequence[Page]) -> tuple[int, float]:
-    """Look for pages: how many are found, and the median milliseconds; the first is a warm-up."""
-    found, times = 0, []
+def look_up_ms(store: Store, pages: Sequence[Page]) -> float:
+    """Look for pages, and return the median milliseconds; the first is a warm-up."""
+    times = []
     for page in pages:
         assert page.signature is not None
         start = time.perf_counter()
-        found += len(store.similar(page.signature, store.rules.threshold))
+        store.similar(page.signature, store.rules.threshold)
         times.append(1000 * (time.perf_counter() - start))
-    return found, float(np.median(times[1:]))
+    return float(np.median(times[1:]))
 
 
 def run_child(options: Namespace) -> None:
@@ -161,7 +148,7 @@ def show_rows(rows: Sequence[dict[str, Any]]) -> None:
         (
             (
                 *(f"{row['milestone']:,}", row["database"]),
-                *(format(row[column], form) for column, form in COLUMNS.items()),
+                *(number(row[column]) for column in COLUMNS),
             )
             for row in sorted(rows, key=lambda row: row["milestone"])
         ),
@@ -187,7 +174,6 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=256, help="pages")
     parser.add_argument("--postgres", metavar="URL", help="instead of a server of its own")
     parser.add_argument("--folder", type=Path, help="where databases are made for the while")
-    parser.add_argument("--json", type=Path)
     parser.add_argument("--child", choices=DATABASES, help=SUPPRESS)
     options = parser.parse_args()
     if options.child:
@@ -198,8 +184,6 @@ def main() -> None:
         for row in run(name, options.folder):
             rows.append(row)
             print(f"{name}: {row['milestone']:,} pages, {row['pages/s']:,.0f}/s", flush=True)
-            if options.json:
-                options.json.write_text(json.dumps(rows, indent=1), encoding="utf-8")
     show_rows(rows)
     print(*targets(rows), sep="\n")
     print(f"batches of {options.batch}, {os.cpu_count()} cores, SQLite {sqlite3.sqlite_version}")

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import gzip
 from collections import Counter, defaultdict
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
 
 import trafilatura
+from fastwarc.warc import WarcRecord, WarcRecordType
 from scrapy import Request
 
-from benchmarks.data import bodies_of, kept, rows_of
+from benchmarks.data import bodies_of, rows_of
 from shingling.similarity import overlap
 from shingling.sketch import Scheme, fingerprint_set_of_words
 from shingling.store import safe_url, site_of
@@ -30,15 +29,6 @@ ALL, EVEN, ODD = "all", "even sites", "odd sites"
 
 _SCHEME = Scheme()
 
-_RECORD = """WARC/1.1\r
-WARC-Type: response\r
-WARC-Record-ID: <urn:verdicts:{number}>\r
-WARC-Date: 2026-01-01T00:00:00Z\r
-WARC-Target-URI: {url}\r
-Content-Type: application/http; msgtype=response\r
-Content-Length: {length}\r
-\r
-"""
 _ANSWER = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {length}\r\n\r\n"
 
 
@@ -137,12 +127,15 @@ def labelled_pages(folder: Path, name: str, most: int | None = None) -> list[Lab
 
 
 def write_warc(path: Path, pages: Iterable[LabelledPage]) -> None:
-    """Write pages as the responses of a crawl, each in a gzip member of its own."""
+    """Write pages as the responses of a crawl."""
     with path.open("wb") as file:
-        for number, page in enumerate(pages):
-            answer = _ANSWER.format(length=len(page.body)).encode() + page.body
-            record = _RECORD.format(number=number, url=page.url, length=len(answer))
-            file.write(gzip.compress(record.encode() + answer + b"\r\n\r\n", 1))
+        for page in pages:
+            record = WarcRecord()
+            record.init_headers(record_type=WarcRecordType.response)
+            record.headers["WARC-Target-URI"] = page.url
+            record.headers["Content-Type"] = "application/http; msgtype=response"
+            record.set_bytes_content(_ANSWER.format(length=len(page.body)).encode() + page.body)
+            record.write(file)
 
 
 def main_text(body: bytes) -> str:
@@ -150,16 +143,10 @@ def main_text(body: bytes) -> str:
     return trafilatura.extract(body, include_comments=False, deduplicate=False) or ""
 
 
-def main_texts(name: str, pages: Sequence[LabelledPage], cache: Path) -> list[str]:
-    """Return the main texts of the first pages of a set; they are kept in the folder `cache`."""
-
-    def extracted() -> list[str]:
-        with ProcessPoolExecutor() as pool:
-            return [*pool.map(main_text, [page.body for page in pages], chunksize=8)]
-
-    file = cache / f"{name}-{len(pages)}-trafilatura-{version('trafilatura')}.json.gz"
-    texts: list[str] = kept(file, extracted)
-    return texts
+def main_texts(pages: Sequence[LabelledPage]) -> list[str]:
+    """Return the main texts of pages."""
+    with ProcessPoolExecutor() as pool:
+        return [*pool.map(main_text, [page.body for page in pages], chunksize=8)]
 
 
 class Truth:

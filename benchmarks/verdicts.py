@@ -19,7 +19,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory, gettempdir
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks.data import data_folder
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
     from benchmarks.verdict_sets import Flags, LabelledPage
 
-CACHE = Path(gettempdir()) / "shingling-verdicts"
 # Set, figure, and what it is to be at least; without it, none at all.
 TARGETS = (
     ("waddle", "precision", 0.98),
@@ -101,10 +100,10 @@ def measure(
     """
     pages = labelled_pages(folder, name, most)
     with TemporaryDirectory() as temporary:
-        warc, store = Path(temporary) / "pages.warc.gz", Path(temporary) / "dedup.db"
+        warc, store = Path(temporary) / "pages.warc", Path(temporary) / "dedup.db"
         write_warc(warc, pages)
         run = crawl(warc, pages, store, *settings)
-    texts = main_texts(name, pages, CACHE)
+    texts = main_texts(pages)
     right = [
         text if page.gold is None else page.gold for page, text in zip(pages, texts, strict=True)
     ]

@@ -18,7 +18,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from benchmarks.processes import memory_of
 from benchmarks.report import Target, number, options_of, show
-from benchmarks.web.stores import fill, some_pairs
+from benchmarks.web.stores import fill
 from shingling import Store
 from tests.support.processes import dedup_serve
 
@@ -68,9 +68,11 @@ def paths(url: str, groups: str) -> Iterator[tuple[str, str]]:
         query = urlencode({**values, "order": order})
         yield f"groups, {name or 'all'}, {order}", f"/groups?{query}"
     yield from (("overview", "/overview"), ("threshold", "/threshold"), ("reviews", "/reviews"))
-    for a, b in some_pairs(url, 1):
-        yield "group", f"/group?url={quote(a, safe='')}"
-        yield "pair", f"/pair?{urlencode({'a': a, 'b': b})}"
+    with Store.open(url) as store:
+        page = next((page for page in store.pages(status="near") if store.text(page)), None)
+    if page is not None:
+        yield "group", f"/group?url={quote(str(page.original), safe='')}"
+        yield "pair", f"/pair?{urlencode({'a': page.original, 'b': page.url})}"
     _, found, rest = groups.partition('<td class="number"><a href="')
     if found:
         yield "group, the largest", rest.partition('"')[0].replace("&amp;", "&")
