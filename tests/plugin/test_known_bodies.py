@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 from shingling.extraction.extractors import find_extractor
 from shingling.extraction.pages import Fetched, PageExtractor
 from shingling.sketch import Scheme
@@ -15,11 +13,7 @@ from tests.support.serving import serving
 from tests.support.stores import rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from tests.support.crawls import Crawl, Project
-
-    Crawling = Callable[..., Crawl]
+    from tests.support.crawls import Project
 
 FOOTER = "<p>The footer that every page of this site has below whatever else it says.</p>"
 PAGES = {f"/{n}": html(article(n), f"Page {n}", navigation="Home") + FOOTER for n in range(6)}
@@ -37,40 +31,23 @@ _ONE_BY_ONE = ("-s", "CONCURRENT_REQUESTS=1")
 _SAME = "tests.extraction.extractors.plain"  # as the default, but of the user's own
 
 
-_served: dict[str, str] = {}
-
-
-@pytest.fixture(scope="module")
-def site() -> Iterator[str]:
-    with serving(_served) as server:
-        yield server.url
-
-
-@pytest.fixture
-def crawl(project: Project, site: str) -> Crawling:
-    def crawl(pages: dict[str, str], *arguments: str) -> Crawl:
-        _served.clear()
-        _served.update(pages)
-        done = project.crawl(
-            *("-a", f"site={site}", "-a", f"paths={','.join(pages)}", *_ONE_BY_ONE),
-            *("-s", "DEDUP_ACTION=tag", *arguments),
-        )
-        assert done.status == 0, done.log
-        return done
-
-    return crawl
-
-
-def test_what_is_known_changes_neither_verdicts_nor_the_store(
-    project: Project, crawl: Crawling
-) -> None:
+def test_what_is_known_changes_neither_verdicts_nor_the_store(project: Project) -> None:
     seen = []
-    for name, extractor in (("known", "trafilatura"), ("read", _SAME)):
-        where = ("-s", f"DEDUP_STORE_URL=sqlite:///{name}.db", "-s", f"DEDUP_EXTRACTOR={extractor}")
-        crawls = [crawl(pages, *where) for pages in (PAGES, LATER)]
-        verdicts = [[(item["url"], item["dedup"]) for item in done.items] for done in crawls]
-        known = [done.stat("dedup/known_bodies") for done in crawls]
-        seen.append((verdicts, dump(project.folder / f"{name}.db"), known))
+    with serving(PAGES) as server:
+        for name, extractor in (("known", "trafilatura"), ("read", _SAME)):
+            crawls = []
+            for pages in (PAGES, LATER):
+                server.answers = pages
+                done = project.crawl(
+                    *("-a", f"site={server.url}", "-a", f"paths={','.join(pages)}", *_ONE_BY_ONE),
+                    *("-s", "DEDUP_ACTION=tag", "-s", f"DEDUP_EXTRACTOR={extractor}"),
+                    *("-s", f"DEDUP_STORE_URL=sqlite:///{name}.db"),
+                )
+                assert done.status == 0, done.log
+                crawls.append(done)
+            verdicts = [[(item["url"], item["dedup"]) for item in done.items] for done in crawls]
+            known = [done.stat("dedup/known_bodies") for done in crawls]
+            seen.append((verdicts, dump(project.folder / f"{name}.db"), known))
     assert seen[0][0] == seen[1][0]
     for table, rows in seen[0][1].items():
         assert rows == seen[1][1][table], table
@@ -79,40 +56,6 @@ def test_what_is_known_changes_neither_verdicts_nor_the_store(
     assert seen[1][2] == ["0", "0"]
     known_pages = "SELECT page_id FROM texts WHERE body_key IS NOT NULL ORDER BY page_id"
     assert rows_of(project.folder / "known.db", known_pages) == [(n,) for n in range(1, 9)]
-
-
-def test_a_page_that_is_not_modified_is_unchanged(project: Project, site: str) -> None:
-    project.write(
-        "shop/spiders/polite.py",
-        """
-        import scrapy
-
-
-        class Polite(scrapy.Spider):
-            name = "polite"
-            handle_httpstatus_list = [304]
-
-            async def start(self):
-                yield scrapy.Request(self.site + "/1", headers={"If-None-Match": self.tag})
-
-            def parse(self, response):
-                yield {"status": response.status, "dedup": None}
-        """,
-    )
-    _served.update(PAGES)
-    first, again, unknown = (
-        project.crawl(
-            *("-a", f"site={site}", "-a", f"tag={tag}", "-s", "DEDUP_ACTION=tag"),
-            *("-s", f"DEDUP_STORE_URL=sqlite:///{store}.db"),
-            spider="polite",
-        )
-        for tag, store in (("none", "a"), ('"tag"', "a"), ('"tag"', "b"))
-    )
-    assert (first.items[0]["status"], first.items[0]["dedup"]["status"]) == (200, "new")
-    assert (again.items[0]["status"], again.items[0]["dedup"]["status"]) == (304, "unchanged")
-    assert unknown.items[0]["dedup"]["status"] == "skipped"
-    assert unknown.items[0]["dedup"]["reason"] == "not_modified"
-    assert unknown.stat("dedup/skipped/not_modified") == "1"
 
 
 def test_the_key_of_a_body_is_that_of_all_that_decides_what_is_extracted() -> None:

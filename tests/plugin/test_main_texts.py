@@ -32,7 +32,7 @@ class Spider(scrapy.Spider):
     tag = ""
 
     def parse(self, response):
-        yield {"url": response.url, "text": None, "title": None, "language": ""}
+        yield {"url": response.url, "text": None, "title": None, "language": "", "dedup": None}
 """
 FILL = ("-s", "DEDUP_FILL_FIELDS=text,title,language")
 
@@ -89,19 +89,30 @@ def test_the_text_of_a_page_that_is_known_is_trafilaturas_as_well(
     first, again = (project.crawl(*arguments(site, "/0", "/1"), *FILL) for _ in range(2))
     assert again.stat("dedup/known_bodies") == "2"
     assert again.stat("dedup/main_texts") == "2"
-    filled = [{item["url"]: item for item in crawl.items} for crawl in (first, again)]
+    filled = [
+        {item["url"]: (item["title"], item["text"], item["language"]) for item in crawl.items}
+        for crawl in (first, again)
+    ]
     assert filled[0] == filled[1]
-    assert filled[0][f"{site}/1"]["title"] == "Page 1"
+    assert filled[0][f"{site}/1"][0] == "Page 1"
 
 
-def test_an_item_gets_the_compared_text_where_there_is_no_other(
+def test_a_page_that_is_not_modified_is_unchanged_and_gets_the_compared_text(
     project: Project, site: str
 ) -> None:
     project.crawl(*arguments(site, "/0"), *FILL)
-    not_modified = project.crawl(*arguments(site, "/0"), *FILL, "-a", 'tag="tag"')
-    assert "footer" in not_modified.items[0]["text"], not_modified.log
-    assert not_modified.stat("dedup/main_texts_missing") == "1"
-    assert "trafilatura gave no main text of 1 of 1 pages" in not_modified.log
+    tagged = ("-a", 'tag="tag"', "-s", "DEDUP_ACTION=tag")
+    known = project.crawl(*arguments(site, "/0"), *FILL, *tagged)
+    elsewhere = ("-s", "DEDUP_STORE_URL=sqlite:///other.db")
+    unknown = project.crawl(*arguments(site, "/0"), *tagged, *elsewhere)
+    verdicts = [(item["dedup"]["status"], item["dedup"]["reason"]) for item in unknown.items]
+    assert verdicts == [("skipped", "not_modified")]
+    assert unknown.stat("dedup/skipped/not_modified") == "1"
+    assert known.stat("downloader/response_status_count/304") == "1"
+    assert known.items[0]["dedup"]["status"] == "unchanged"
+    assert "footer" in known.items[0]["text"], known.log
+    assert known.stat("dedup/main_texts_missing") == "1"
+    assert "trafilatura gave no main text of 1 of 1 pages" in known.log
 
 
 def test_a_duplicate_waits_until_its_original_has_got_its_main_text(
