@@ -183,16 +183,10 @@ def _text(changed: int, letter: str) -> str:
     return " ".join([*_WORDS[:kept], *(f"{letter}{number}" for number in range(changed))])
 
 
-def _truth(*texts: str) -> Truth:
-    pages = [
-        LabelledPage(f"{number}.html", f"http://a.example/{number}") for number in range(len(texts))
-    ]
-    return Truth(pages, texts, 0.8)
-
-
 def test_pages_to_find_are_those_like_an_earlier_one_with_the_same_key() -> None:
     texts = [_text(0, ""), _text(50, "b"), _text(11, "c"), _text(10, "c"), _text(12, "d"), "", ""]
-    truth = _truth(*texts)
+    pages = [LabelledPage(f"{at}.html", f"http://a.example/{at}") for at in range(len(texts))]
+    truth = Truth(pages, texts, 0.8)
     # 89 shared shingles of 111 in all; page 3 has 90 of page 0, and 90 of page 2 too.
     assert truth.resemblance(2, 0) == pytest.approx(89 / 111)
     assert truth.must_find == {2: 0, 3: 2}
@@ -223,9 +217,8 @@ def test_scores_are_of_all_pages_and_of_every_group() -> None:
     assert Tally(1, 0, 0, 0, 0).precision is None
 
 
-@pytest.fixture
-def small(tmp_path: Path) -> Path:
-    """A folder of data: four pages of waddle, of which the third is a copy of the first."""
+def test_small_pages_are_crawled(tmp_path: Path) -> None:
+    """Of four pages of waddle the third is a copy of the first."""
     folder = tmp_path / "data" / "waddle"
     folder.mkdir(parents=True)
     # U+2028 would end a line for str.splitlines.
@@ -241,11 +234,7 @@ def small(tmp_path: Path) -> Path:
             body = html(text, text[:30]).encode()
             member.size = len(body)
             archive.addfile(member, io.BytesIO(body))
-    return folder.parent
-
-
-def test_small_pages_are_crawled(tmp_path: Path, small: Path) -> None:
-    pages = labelled_pages(small, "waddle", 3)
+    pages = labelled_pages(folder.parent, "waddle", 3)
     assert [page.file for page in pages] == _FILES[:3]
     warc, store = tmp_path / "pages.warc", tmp_path / "store.db"
     write_warc(warc, pages)
