@@ -9,6 +9,7 @@ import sys
 from contextlib import chdir
 from functools import cache
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -18,6 +19,7 @@ from shingling import Page, Store
 from shingling.cli.all_commands import all_commands
 from tests.support.commands import Done, dedup_command
 from tests.support.pages import article
+from tests.support.stores import execute
 
 _NUMBERS = [
     *("0", "-1", "1", "3", "1e20", "1e400", "-1e400", "nan", "inf", "-inf", "-nan", "0x10", "1_0"),
@@ -191,10 +193,10 @@ def test_a_store_that_cannot_be_used_is_said_with_status_2(
     command: str, what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    made = {
+    made: dict[str, Any] = {
         "a folder": lambda path: path.mkdir(),
         "no database": lambda path: path.write_bytes(b"no database " * 1000),
-        "another database": _other_database,
+        "another database": lambda path: execute(path, "CREATE TABLE pages (id INTEGER)"),
     }
     if what in made:
         made[what](tmp_path / "store.db")
@@ -220,11 +222,3 @@ def test_a_store_that_cannot_be_used_is_said_with_status_2(
     [line] = done.err.splitlines()
     assert line.startswith(f"scrapy dedup {command}: ")
     assert not Path("out.jsonl").exists()
-
-
-def _other_database(path: Path) -> None:
-    import sqlite3
-
-    with sqlite3.connect(path) as connection:
-        connection.execute("CREATE TABLE pages (id INTEGER)")
-    connection.close()

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from shingling import Store
-from tests.support.postgres import current_database
+from shingling.store.backends.postgres import LOCK_SALT, STORE_LOCK
+from tests.support.postgres import connect, current_database
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,6 +82,20 @@ def execute(path: Path, *statements: str) -> None:
     with closing(sqlite3.connect(path)) as db, db:
         for statement in statements:
             db.execute(statement)
+
+
+@contextmanager
+def locked(file: Path) -> Iterator[None]:
+    """Hold what nobody can write beside."""
+    if is_postgres(file):
+        with closing(connect(current_database().url)) as other, other.transaction():
+            other.execute(f"SET LOCAL search_path = {current_database().schema(file)}")
+            other.execute(f"SELECT pg_advisory_xact_lock({STORE_LOCK} # {LOCK_SALT})")
+            yield
+    else:
+        with closing(sqlite3.connect(file, timeout=10)) as db:
+            db.execute("BEGIN IMMEDIATE")
+            yield
 
 
 def break_table(path: Path, event: str, table: str, when: str = "true") -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import re
-import sqlite3
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
@@ -14,6 +13,7 @@ from shingling import Page, Rules, Store
 from shingling.tuning.pairs import reviewed_pairs
 from shingling.tuning.report import tune_on
 from tests.support.pages import article
+from tests.support.stores import execute, locked
 from tests.web.conftest import serving, watched
 from tests.web.stores import EDITED_STORIES, fill_with_editions, fill_with_news
 from tests.web.test_requests import ask as send, fields_of
@@ -239,12 +239,10 @@ def test_damaged_pages_other_methods_and_hostile_pages_are_told_of(
     tmp_path: Path, attacks: Served
 ) -> None:
     with serving(tmp_path, fill_with_news, "-s", "DEDUP_METHOD=megashingle") as made:
-        writing = sqlite3.connect(tmp_path / "dedup.db", isolation_level=None)
-        writing.execute("UPDATE pages SET minima = substr(minima, 1, 9) WHERE url LIKE '%story/3'")
-        writing.execute("BEGIN IMMEDIATE")  # and somebody writes
-        status, page = ask(made, "/threshold")
-        writing.execute("ROLLBACK")
-        writing.close()
+        file = tmp_path / "dedup.db"
+        execute(file, "UPDATE pages SET minima = substr(minima, 1, 9) WHERE url LIKE '%story/3'")
+        with locked(file):
+            status, page = ask(made, "/threshold")
         assert status == 200
         assert "2 pages of the sample cannot be read and are left out" in page
         assert "<code>megashingle</code>, which asks for no threshold" in page

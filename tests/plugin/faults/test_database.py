@@ -28,7 +28,7 @@ from tests.support.pages import article
 from tests.support.postgres import connect, own_server
 from tests.support.processes import so_within
 from tests.support.serving import Answer, page, serving
-from tests.support.stores import execute, rows_of
+from tests.support.stores import execute, locked, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -151,15 +151,6 @@ def stored(store: Path, table: str = "pages") -> int:
         return int(rows_of(store, f"SELECT count(*) FROM {table}")[0][0]) if store.exists() else 0  # noqa: S608 (our own tables)
     except sqlite3.OperationalError:
         return 0
-
-
-@contextmanager
-def locked(store: Path) -> Iterator[None]:
-    """Be the program that writes."""
-    with closing(sqlite3.connect(store, timeout=10, isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        yield
-        other.execute("ROLLBACK")
 
 
 def test_pages_of_a_store_that_stays_locked_are_kept_and_later_ones_decided(tmp_path: Path) -> None:

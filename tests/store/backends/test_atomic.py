@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import resource
 import shutil
-import sqlite3
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,16 +16,15 @@ import shingling.store.decide.check
 import shingling.store.session
 from shingling import Page, Rules, Scheme, Store, Verdict, sign
 from shingling.errors import SchemeError, StoreError, StoreUnavailableError
-from shingling.store.backends.postgres import LOCK_SALT, STORE_LOCK
 from shingling.store.decide.decide import decide
 from tests.store.decide.templates.pages import A, footer, pages_of
 from tests.support.installed import ROOT
 from tests.support.invariants import ending, entries_of, groups_of, text, verify, words
-from tests.support.postgres import connect, current_database
 from tests.support.processes import run_fork
 from tests.support.stores import (
     break_table,
     is_postgres,
+    locked,
     mend_table,
     postgres_only,
     rows_of,
@@ -243,20 +240,6 @@ def test_a_full_disk_is_an_error_and_leaves_whole_batches(file: Path) -> None:
     verify(file)
     urls = [page.url for page in some_pages(4000)[: number + 5]]
     assert [url for (url,) in rows_of(file, "SELECT url FROM pages ORDER BY id")] == urls
-
-
-@contextmanager
-def locked(file: Path) -> Iterator[None]:
-    """Hold what nobody can write beside."""
-    if is_postgres(file):
-        with closing(connect(current_database().url)) as other, other.transaction():
-            other.execute(f"SET LOCAL search_path = {current_database().schema(file)}")
-            other.execute(f"SELECT pg_advisory_xact_lock({STORE_LOCK} # {LOCK_SALT})")
-            yield
-    else:
-        with closing(sqlite3.connect(file)) as db:
-            db.execute("BEGIN IMMEDIATE")
-            yield
 
 
 def test_a_store_that_is_locked_for_long_is_an_error_and_works_later(
