@@ -156,17 +156,6 @@ def test_title_and_language_of_the_extractor_go_before_those_of_the_page(
     assert (page.text, page.title, page.language) == ("text", title, language)
 
 
-@pytest.mark.parametrize(
-    "returned",
-    [b"text", ("text", "title", "en"), Extracted(b"text"), Extracted("text", title=1)],  # type: ignore[arg-type]
-)
-def test_an_extractor_that_returns_something_else_is_a_reason(
-    monkeypatch: pytest.MonkeyPatch, returned: Any
-) -> None:
-    page = own(monkeypatch, lambda html, url: returned).extract(Fetched(HTML, is_html=True))
-    assert page == Extraction(reason="extraction_failed")
-
-
 @pytest.mark.parametrize("body", [BRIDGE, BRIDGE.encode()])
 def test_html_becomes_its_main_text_and_signature(body: bytes | str) -> None:
     page = QUICK.extract(Fetched(body, is_html=True, url="https://example.com/"))
@@ -203,14 +192,18 @@ def test_a_main_text_is_signed_as_it_is_and_no_extractor_is_asked(
         (ValueError("no"), "extraction_failed"),
         (RecursionError("no"), "extraction_failed"),
         (MemoryError("no"), "too_much_memory"),
+        (b"text", "extraction_failed"),
+        (("text", "title", "en"), "extraction_failed"),
+        (Extracted(b"text"), "extraction_failed"),  # type: ignore[arg-type]
+        (Extracted("text", title=1), "extraction_failed"),  # type: ignore[arg-type]
         (None, "no_main_text"),
         (" \n", "no_main_text"),
     ],
 )
-def test_an_extractor_that_raises_or_finds_nothing_is_a_reason(
-    monkeypatch: pytest.MonkeyPatch, outcome: Exception | str | None, reason: str
+def test_an_extractor_that_raises_finds_nothing_or_returns_something_else_is_a_reason(
+    monkeypatch: pytest.MonkeyPatch, outcome: Any, reason: str
 ) -> None:
-    def extractor(html: str, url: str | None) -> str | None:
+    def extractor(html: str, url: str | None) -> Any:
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
