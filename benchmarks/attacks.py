@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable, Iterator
 
-_SEED = 32
+_SEED = 32  # of everything that is random
 # Extractor, workers and action of crawls; the first one is that of a plain crawl.
 _WAYS = (
     *(("quick", "auto", "drop"), ("trafilatura", "auto", "drop"), ("trafilatura", "0", "drop")),
@@ -85,11 +85,11 @@ def _tests(options: Namespace, folder: Path) -> Iterator[Target]:
 def _kills(options: Namespace, folder: Path) -> Iterator[Target]:
     for name in kills.WORKS:
         if not options.only or options.only in name:
-            yield kills.killed(folder / name, name, options.kills, options.seed)
+            yield kills.killed(folder / name, name, options.kills, _SEED)
 
 
 def _mutated(options: Namespace, folder: Path) -> Iterator[Target]:
-    mutator = Mutator(data_folder(options.data), min(1000, options.pages), options.seed)
+    mutator = Mutator(data_folder(options.data), min(1000, options.pages), _SEED)
     results = mutated.run(folder, mutator, options.pages, _WAYS if options.all_ways else _WAYS[:1])
     show(mutated.COLUMNS, (result.row for result in results))
     print(*mutated.shown(results), sep="\n")
@@ -144,7 +144,6 @@ def main() -> None:
     parser.add_argument(
         "--all-ways", action="store_true", help="both extractors, all numbers of workers, tag"
     )
-    parser.add_argument("--seed", type=int, default=_SEED, help="of everything that is random")
     parser.add_argument("--json", type=Path, help="keeps the figures of the parts")
     options = parser.parse_args()
     kept: dict[str, list[list[object]]] = {}

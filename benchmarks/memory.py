@@ -7,7 +7,6 @@ from it by references, but for what other keepers have. What Scrapy itself grows
 without the plugin shows, is taken off the growth of the others.
 
     python -m benchmarks.memory [--pages 100000] [--sites 1000] [--fetch none,all,skip]
-        [--json FILE]
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ import sys
 import tempfile
 from argparse import SUPPRESS
 from itertools import islice
-from pathlib import Path
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -62,22 +60,35 @@ _NOT_ENTERED = (ModuleType, type, FunctionType, BuiltinFunctionType, MethodType)
 
 
 class Long(scrapy.Spider):
-    """Asks for pages by their numbers."""
+    """Asks for pages by their numbers, and takes the memory at each fifth of them."""
 
     name = "long"
+    pages: int  # arguments, which Scrapy sets
+    sites: int
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self._seen = 0
+        self._taken: list[dict[str, float]] = []
 
     async def start(self) -> AsyncIterator[Any]:
         """Yield the requests."""
-        # Scrapy sets the arguments of a spider as attributes.
-        for number in range(self.pages):  # type: ignore[attr-defined]
+        for number in range(self.pages):
             # No faster than pages are crawled.
             if self.crawler.engine is not None and self.crawler.engine.needs_backout():
                 await self.crawler.signals.wait_for(signals.scheduler_empty)
-            yield scrapy.Request(_url(number, self.sites))  # type: ignore[attr-defined]
+            yield scrapy.Request(_url(number, self.sites))
 
     def parse(self, response: Any) -> Iterator[Any]:
         """Yield an item."""
+        self._seen += 1
+        if self._seen % (self.pages // _PARTS) == 0 and len(self._taken) < _PARTS:
+            self._taken.append({"pages": self._seen, **memory()})
         yield {"url": response.url}
+
+    def closed(self, _reason: str) -> None:
+        """Print what was taken."""
+        print(json.dumps(self._taken), flush=True)
 
 
 def _url(number: int, sites: int) -> str:
@@ -97,30 +108,6 @@ def answer(url: str) -> Reply:
         f"<!doctype html><html lang=en><title>{title}</title><body><article>{paragraphs}"
         f"</article><nav>{links}</nav></body></html>".encode()
     )
-
-
-class Watch:
-    """Takes the memory at each fifth of the pages."""
-
-    def __init__(self, crawler: Any) -> None:
-        self._every = crawler.settings.getint("WATCH_PAGES") // _PARTS
-        self._seen = 0
-        self.taken: list[dict[str, float]] = []
-        crawler.signals.connect(self._count, signals.response_received)
-        crawler.signals.connect(self._write, signals.spider_closed)
-
-    @classmethod
-    def from_crawler(cls, crawler: Any) -> Watch:
-        """Make it."""
-        return cls(crawler)
-
-    def _count(self) -> None:
-        self._seen += 1
-        if self._seen % self._every == 0 and len(self.taken) < _PARTS:
-            self.taken.append({"pages": self._seen, **memory()})
-
-    def _write(self) -> None:
-        print(json.dumps(self.taken), flush=True)
 
 
 def memory() -> dict[str, float]:
@@ -162,8 +149,6 @@ def _size(root: Any, seen: set[int]) -> int:
 def _crawl(fetch: str, pages: int, sites: int) -> None:
     """Crawl in this process."""
     settings: dict[str, Any] = {
-        "EXTENSIONS": {Watch: 0},
-        "WATCH_PAGES": pages,
         "CONCURRENT_REQUESTS": 32,
         "LOG_LEVEL": "ERROR",
         "TELNETCONSOLE_ENABLED": False,
@@ -178,7 +163,7 @@ def _crawl(fetch: str, pages: int, sites: int) -> None:
 
 
 def crawled(fetch: str, pages: int, sites: int) -> list[dict[str, float]]:
-    """Crawl in a process of its own; what its watch has taken."""
+    """Crawl in a process of its own; what its spider has taken."""
     with serving(answer) as proxy, tempfile.TemporaryDirectory() as folder:
         variables = {"http_proxy": proxy, "no_proxy": "", "PYTHONPATH": str(ROOT)}
         arguments = ("--child", fetch, "--pages", str(pages), "--sites", str(sites))
@@ -224,7 +209,6 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=100_000)
     parser.add_argument("--sites", type=int, default=1000)
     parser.add_argument("--fetch", default="none,all,skip", help="ways to crawl")
-    parser.add_argument("--json", type=Path, help="keeps what was taken")
     parser.add_argument("--child", help=SUPPRESS)
     options = parser.parse_args()
     if options.child:
@@ -233,8 +217,6 @@ def main() -> None:
     results = {}
     for fetch in options.fetch.split(","):
         results[fetch] = crawled(fetch, options.pages, options.sites)
-        if options.json:
-            options.json.write_text(json.dumps(results, indent=1), "utf-8")
     sys.exit(0 if _show(results) else 1)
 
 

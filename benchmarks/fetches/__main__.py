@@ -17,7 +17,7 @@ first crawl and in a second one that begins with its rules; and how often the in
 `observe` gives does not hold the share of skipped requests that lost a page.
 
     python -m benchmarks.fetches [--site wiki,shop] [--seeds 1,2,3] [--orders N]
-        [--variant none,skip] [--data DIR] [--json FILE]
+        [--variant none,skip] [--data DIR]
 """
 
 from __future__ import annotations
@@ -149,7 +149,6 @@ def main() -> None:
     parser.add_argument("--seeds", default="1,2,3")
     parser.add_argument("--orders", type=int, help="crawls in memory, in so many orders")
     parser.add_argument("--variant", default=",".join(VARIANTS))
-    parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     variants = chosen(parser, options.variant, VARIANTS)
     names = chosen(parser, options.site, known)
@@ -165,8 +164,6 @@ def main() -> None:
             ):
                 rows.append(one)
                 print(json.dumps(one), flush=True)
-                if options.json:
-                    options.json.write_text(json.dumps(rows, indent=1), "utf-8")
     if options.orders:
         show_orders(rows, options.orders)
     else:
