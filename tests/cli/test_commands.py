@@ -40,18 +40,6 @@ def url(url: str) -> str:
     return url
 
 
-def test_status_counts_pages_originals_and_duplicates(dedup: Any) -> None:
-    shown = dedup("status", "--json").json()
-    assert (shown["pages"], shown["originals"], shown["duplicates"]) == (4, 2, 2)
-    assert (shown["exact"], shown["near"], shown["runs"]) == (1, 1, 1)
-    assert shown["scheme"]["shingle_size"] == 5
-    assert shown["bytes"] > 10_000
-    code, out, _ = dedup("status")
-    assert code == 0
-    assert "2 (1 exact, 1 near)" in out
-    assert "2 new, 1 exact, 1 near" in out
-
-
 def test_show_tells_all_of_a_url_with_its_duplicates(dedup: Any) -> None:
     (shown,) = dedup("show", "https://a.example/1", "--text", "--json").json()
     assert shown["status"] == "new"

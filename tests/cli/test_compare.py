@@ -14,8 +14,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from shingling import Page, Store, shingles
-from shingling.similarity import Counts, measure_sets, overlap
-from shingling.sketch import Idf, fingerprint_set
+from shingling.similarity import (
+    Counts,
+    DocumentFrequencies,
+    Weighting,
+    cosine,
+    measure_sets,
+    overlap,
+)
+from shingling.sketch import Idf, fingerprint_set, word_hashes
 from shingling.text import canonical_words
 from tests.support.pages import article, html
 
@@ -96,7 +103,7 @@ def test_all_texts_of_a_folder_are_compared(compare: Any, folder: Path) -> None:
     assert "fields of JSON that are compared: content, text" in done.err
 
 
-@pytest.mark.parametrize("measure", SET_MEASURES)
+@pytest.mark.parametrize("measure", [*SET_MEASURES, "cosine"])
 def test_a_matrix_has_the_measure_of_every_pair(compare: Any, folder: Path, measure: str) -> None:
     done = compare("--all", str(folder), "--matrix", "--csv", "--measure", measure)
     (_, *names), *rows = csv.reader(io.StringIO(done.out))
@@ -105,7 +112,14 @@ def test_a_matrix_has_the_measure_of_every_pair(compare: Any, folder: Path, meas
     a, b = (next(name for name in names if name.endswith(end)) for end in ("a.txt", "b.md"))
     values = {(row[0], name): row[at] for row in rows for at, name in enumerate(names, 1)}
     assert values[a, b] == values[b, a]
-    expected = measured(article(1), (folder / "sub" / "b.md").read_text(), measure)
+    text, half = article(1), (folder / "sub" / "b.md").read_text()
+    if measure == "cosine":  # of which frequencies are those of the six
+        texts = [text, half, text + " and more", *map(article, (3, 4, 5))]
+        hashes = [word_hashes(canonical_words(one)) for one in texts]
+        weights = Weighting(frequencies=DocumentFrequencies.of_documents(hashes))
+        expected = cosine(canonical_words(text), canonical_words(half), weights)
+    else:
+        expected = measured(text, half, measure)
     assert float(values[a, b]) == pytest.approx(expected, abs=0.0006)
     assert len(compare("--all", str(folder), "--matrix").out.splitlines()) == 7
 

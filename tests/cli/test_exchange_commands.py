@@ -3,22 +3,37 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
+import resource
 import shutil
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from shingling import Page, Rules, Scheme, Store, sign
-from shingling.admin.records import PAGE_FIELDS
+from shingling.admin.files import (
+    read_lines,
+    read_parquet,
+    records_in,
+    write_csv,
+    write_jsonl,
+    write_parquet,
+)
+from shingling.admin.records import PAGE_FIELDS, Record
 from shingling.fetching.rows import RuleCounts
 from shingling.fetching.stored_rules import pin_rule, save
 from shingling.store.session import Session
 from tests.support.pages import article
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 TEXT = article(1)
 EDITED = TEXT.replace(TEXT.split()[150], "edited", 1)
@@ -79,28 +94,50 @@ def test_a_store_moves_without_loss_in_every_format(
 
 
 # What is none, ends a cell, escapes one, or is something else to a spreadsheet.
-ODD = ["\\", "\\\\", "\\N", "\\\\N", '"', '""', "=1", "\r", "\n", "\r\n", "a,b", " ", "None"]
+odd = st.sampled_from(["", "\\", "\\N", "\\\\N", '"', '""', "=1", "\r", "\n", "a,b", " ", "None"])
+odd |= st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=8)
+share = st.floats(0, 1)
+pages = st.fixed_dictionaries(
+    {
+        "url": odd.filter(bool),
+        "text": st.none() | odd.map(lambda one: one + "\0"),
+        **dict.fromkeys(("site", "scope"), odd),
+        **dict.fromkeys(("title", "language", "source", "reason"), st.none() | odd),
+        **dict.fromkeys(("rules_id", "last_run", "run"), st.none() | st.integers(1, 2**53)),
+        **dict.fromkeys(("first_seen", "last_seen"), st.integers(-62135596800, 253402300799)),
+        **dict.fromkeys(("containment", "resemblance"), st.none() | share),
+        "words": st.integers(1, 2**31 - 1),
+        "fields": st.none() | st.binary(min_size=17, max_size=17),
+        "text_hash": st.binary(min_size=16, max_size=16),
+        "simhash": st.integers(0, 2**64 - 1),
+        "minima": st.binary(min_size=336, max_size=336),
+        **{name: st.sampled_from(["new", "near"]) for name in ("status", "last_verdict")},
+        **dict.fromkeys(("original_id", "compared_id"), st.none() | st.integers(1, 2**53)),
+        "original": st.none() | odd,
+        "id": st.integers(1, 2**53),
+    }
+)
+runs = st.fixed_dictionaries(
+    {"id": st.just(3), "spider": odd, "settings": st.dictionaries(odd, odd)}
+)
+WRITERS = {"jsonl": write_jsonl, "csv": write_csv, "parquet": write_parquet}
 
 
-@pytest.mark.parametrize("suffix", SUFFIXES)
-def test_odd_texts_titles_and_names_move_without_loss(
-    dedup: Any, url: str, target: str, tmp_path: Path, suffix: str
+@pytest.mark.parametrize("form", WRITERS)
+@given(runs, st.lists(pages, max_size=4))
+@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+def test_a_file_of_every_format_gives_back_what_was_written(
+    form: str, run: dict[str, Any], pages: list[dict[str, Any]]
 ) -> None:
-    pages = [
-        Page(f"https://a.example/{number}{odd}", odd + article(number) + odd, title=odd, source=odd)
-        for number, odd in enumerate(ODD)
-    ]
-    with Store.open(url) as store:
-        run = store.start_run(ODD[0], {"x": ODD})
-        store.check(pages, run=run)
-        store.finish_run(run, ODD[1])
-    file = str(tmp_path / f"store.{suffix}")
-    assert dedup("export", "--store", url, file).code == 0
-    assert dedup("import", "--store", target, file).code == 0
-    assert everything(dedup, target) == everything(dedup, url)
-    with Store.open(target) as store:
-        texts = [store.text(page) for page in store.pages()]
-    assert texts == [page.text for page in pages]
+    ordered = ({name: page[name] for name in PAGE_FIELDS} for page in pages)
+    records = [Record("run", run), *(Record("page", page) for page in ordered)]
+    records.append(Record("end", {"pages": len(pages)}))
+    file = io.BytesIO()
+    WRITERS[form](records, file)
+    file.seek(0)
+    parquet = form == "parquet"
+    found = read_parquet(file) if parquet else records_in(read_lines(file, form), form)
+    assert [record._replace(where="") for record in found] == records
 
 
 def test_pages_for_a_store_that_has_some_are_decided_again(
@@ -177,7 +214,20 @@ def test_another_scheme_is_refused_unless_texts_can_be_signed_anew(
         assert store.signature(page) == sign(TEXT, Scheme(shingle_size=4))
 
 
-def test_a_file_is_replaced_only_when_told_to(dedup: Any, source: str, tmp_path: Path) -> None:
+@contextmanager
+def full_disk(room: int) -> Iterator[None]:
+    """Let no file grow beyond some bytes."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+def test_a_file_is_replaced_only_when_told_to_and_by_a_whole_one(
+    dedup: Any, source: str, tmp_path: Path
+) -> None:
     folder = tmp_path / "out"
     folder.mkdir()
     file = folder / "store.jsonl"
@@ -187,7 +237,12 @@ def test_a_file_is_replaced_only_when_told_to(dedup: Any, source: str, tmp_path:
     assert "--force replaces it" in done.err
     assert file.read_bytes() == b"precious"
     assert dedup("export", "--store", source, str(file), "--force").code == 0
-    assert file.read_bytes().count(b"\n") == 20
+    before = file.read_bytes()
+    assert before.count(b"\n") == 20
+    with Store.open(source), full_disk(len(before) // 2):
+        done = dedup("export", "--store", source, str(file), "--force")
+    assert (done.code, "File too large" in done.err, done.err.count("\n")) == (2, True, 1)
+    assert file.read_bytes() == before
     assert [path.name for path in folder.iterdir()] == ["store.jsonl"]
     assert dedup("export", "--store", source, str(tmp_path / "none" / "a.jsonl")).code == 2
     assert dedup("export", "--store", source, os.devnull, "--format", "csv").code == 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -70,13 +69,6 @@ def test_an_extractor_that_is_not_installed_is_named_with_the_line_that_installs
     monkeypatch.setitem(sys.modules, "resiliparse.extract.html2text", None)
     with pytest.raises(SettingsError, match=r"pip install resiliparse$"):
         find_extractor("resiliparse").load()
-
-
-def test_a_function_is_found_by_its_import_path_and_nobody_knows_its_version() -> None:
-    extractor = find_extractor("os.path.join")
-    assert extractor.load() is os.path.join
-    assert extractor.version() is None
-    assert PageExtractor(Scheme(), extractor).body_key(Fetched(HTML, is_html=True)) is None
 
 
 def test_worker_processes_find_the_extractor_that_another_package_offers_by_name(

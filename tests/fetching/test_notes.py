@@ -1,10 +1,16 @@
-"""Pages that are being noted, and requests that wait for them."""
+"""Pages that are being noted, and requests: those that wait, and those made after all."""
 
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
+from typing import Any
 
+from shingling.fetching.again import is_owed
+from shingling.fetching.learning import UrlLearner
 from shingling.fetching.notes import PagesNoted
+from shingling.fetching.rows import RuleCounts, SkippedUrl
+from tests.fetching.learning.simulated import page_of, text_of
 
 MB = 1024 * 1024
 
@@ -58,3 +64,30 @@ async def _note_too_many_bytes_and_pages() -> None:
     assert sorted(ended) == [12 * MB, 20 * MB]
     assert [start(0) for _ in range(2_001)] == [True] * 2_000 + [False]
     await notes.finish(0)
+
+
+# Skipped requests that are made after all
+
+
+SITE = "site.example"
+
+
+def _pinned(change: str, always: bool) -> RuleCounts:
+    return RuleCounts(SITE, change, "/", pinned=always)
+
+
+def test_a_request_that_another_rule_skips_is_made_when_that_one_is_wrong() -> None:
+    learner = UrlLearner()
+    learner.load(SITE, [_pinned("drop-value x=1", True)])
+    learner.note(page_of(f"http://{SITE}/p", text_of("page")))
+    url, page = f"http://{SITE}/p?x=1", f"http://{SITE}/p?x=2"
+    skipped = SkippedUrl(SITE, url, page, ("drop-parameter x",), "{}", "spider")
+    shared: Any = SimpleNamespace(learner=learner, skipped=[])
+    assert not is_owed(shared, {"drop-parameter y"}, skipped)
+    assert not is_owed(shared, {"drop-parameter x"}, skipped)
+    [now] = shared.skipped
+    assert now == skipped._replace(page=f"http://{SITE}/p", rules=("drop-value x=1",))
+    other = UrlLearner()
+    other.load(SITE, [_pinned("drop-value x=1", False)])
+    shared.learner = other
+    assert is_owed(shared, {"drop-value x=1"}, now)

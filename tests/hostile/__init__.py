@@ -20,7 +20,7 @@ damaged rows of a store                           admin/test_damage.py,
 stores that disappear, or may not be used         plugin/faults/test_database.py
 ids and times beyond all bounds                   store/schema/test_bounds.py
 terminal escapes in what is printed               hostile/test_printed.py
-comparisons that take quadratic time              similarity/test_diff.py
+comparisons that take quadratic time              similarity/test_measures.py
 odd numbers and bytes in options                  hostile/test_options.py
 damaged and odd tables and lines                  hostile/files/test_tables.py
 words with the hash of other words                store/decide/test_pieces.py,

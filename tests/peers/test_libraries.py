@@ -11,10 +11,15 @@ import pytest
 from shingling import Rules
 from shingling.bulk import Options, deduplicate
 from shingling.text import canonical_words
-from tests.peers import checksum_shingles
+from tests.peers.algorithms import (
+    DROPPED_WORDS,
+    TermVectors,
+    cosine_of_vectors,
+    percent_by_dice,
+    percent_of_words,
+)
 from tests.peers.test_measures import CATS
 from tests.peers.texts import edited_pairs
-from tests.peers.tfidf_cosine import TermVectors, cosine_of_vectors
 from tests.repository.docs.console import Shell, commands
 from tests.repository.docs.pages import DOCS, blocks, read
 from tests.support.crawls import Project
@@ -166,13 +171,13 @@ def files(page: str) -> dict[str, str]:
 
 def test_the_stop_list_of_the_page_is_that_of_the_php_class() -> None:
     words = files("php-shingles.md")["stop.txt"].split()
-    assert {*words} == checksum_shingles.DROPPED_WORDS
+    assert {*words} == DROPPED_WORDS
     assert f"{len(words)} short words" in read("coming-from/php-shingles.md")
 
 
 def test_the_first_row_of_the_page_on_php_is_what_the_class_gives() -> None:
     page, texts = read("coming-from/php-shingles.md"), files("php-shingles.md")
-    theirs = checksum_shingles.percent_of_words(texts["two.txt"], texts["one.txt"])
+    theirs = percent_of_words(texts["two.txt"], texts["one.txt"])
     assert f'| "... номер два", "... номер один" | {theirs:.0f} | {theirs:.3f} |' in page
     assert f"per word     {theirs:.3f}" in page
 
@@ -180,7 +185,7 @@ def test_the_first_row_of_the_page_on_php_is_what_the_class_gives() -> None:
 def test_the_number_of_the_page_on_node_is_that_of_its_formula_without_dropped_words() -> None:
     page, texts = read("coming-from/node-shingles.md"), files("node-shingles.md")
     a, b = (canonical_words(json.loads(texts[f"article{n}.json"])["content"]) for n in (1, 2))
-    theirs = checksum_shingles.percent_by_dice(a, b)
+    theirs = percent_by_dice(a, b)
     assert f"| here, without dropping any words | {theirs:.3f} |" in page
 
 

@@ -12,8 +12,7 @@ from shingling.similarity import cosine
 from shingling.sketch import Idf, SimhashFeatures, word_hashes
 from shingling.sketch.simhash import feature_hashes
 from shingling.text import canonical_words
-from tests.peers import character_simhash
-from tests.peers.tfidf_cosine import TermVectors, cosine_of_vectors
+from tests.peers.algorithms import TermVectors, cosine_of_vectors, pieces, simhash32
 from tests.support.installed import ROOT
 from tests.support.pages import article
 
@@ -31,13 +30,6 @@ def manual() -> list[list[str]]:
     ]
 
 
-def test_plain_counts_of_two_sentences_have_the_cosine_of_the_article() -> None:
-    a, b = ["a", "b", "c", "d"], ["a", "c", "d", "d"]
-    theirs = cosine_of_vectors({"a": 1, "b": 1, "c": 1, "d": 1}, {"a": 1, "c": 1, "d": 2})
-    ours = cosine(a, b, Weighting("tf"))
-    assert round(theirs, 3) == round(ours, 3) == 0.816
-
-
 def test_cosines_over_documents_are_those_of_the_article(manual: list[list[str]]) -> None:
     peer = TermVectors(manual)
     counted = DocumentFrequencies.of_documents(word_hashes(words) for words in manual)
@@ -46,26 +38,6 @@ def test_cosines_over_documents_are_those_of_the_article(manual: list[list[str]]
         for place in range(len(manual)):
             ours = cosine(manual[0], manual[place], weighting)
             assert ours == pytest.approx(peer.similarity(0, place)), (name, place)
-
-
-def test_over_documents_unrelated_pages_are_far_less_alike(manual: list[list[str]]) -> None:
-    peer = TermVectors(manual)
-    counted = DocumentFrequencies.of_documents(word_hashes(words) for words in manual)
-    pairs = [(a, b) for a in range(len(manual)) for b in range(a)]
-    a, b = max(
-        (pair for pair in pairs if peer.similarity(*pair) < 0.1),
-        key=lambda pair: cosine(manual[pair[0]], manual[pair[1]]),
-    )
-    assert cosine(manual[a], manual[b]) > 0.5
-    ours = cosine(manual[a], manual[b], Weighting("tf-idf-max", frequencies=counted))
-    assert ours == pytest.approx(peer.similarity(a, b), abs=0.001)
-
-
-def test_frequencies_of_two_texts_alone_leave_nothing_to_compare() -> None:
-    """Words of both weigh ln(2 / 2), in the article as here."""
-    a, b = CATS[0].split(), CATS[1].split()
-    assert cosine(a, b, Weighting("tf-idf")) == TermVectors([a, b]).similarity(0, 1) == 0.0
-    assert cosine(a, b, Weighting("smooth")) > 0.8
 
 
 def test_frequencies_come_from_a_learned_table_as_well(manual: list[list[str]]) -> None:
@@ -85,11 +57,11 @@ def test_simhashes_of_overlapping_characters_are_those_of_the_article(
 ) -> None:
     words = canonical_words(text)
     joined = " ".join(words)
-    tokens = character_simhash.pieces(joined, length, overlap)
+    tokens = pieces(joined, length, overlap)
     features = f"characters+blanks:{length}:{overlap}"
     hashes = feature_hashes(words, features).tolist()
     assert len(hashes) == len(tokens)
-    theirs = character_simhash.simhash32(tokens, dict(zip(tokens, hashes, strict=True)).__getitem__)
+    theirs = simhash32(tokens, dict(zip(tokens, hashes, strict=True)).__getitem__)
     scheme = Scheme(simhash=SimhashFeatures(bits=32, features=features))
     assert sign(text, scheme).simhash == theirs
 
@@ -105,7 +77,7 @@ def test_blanks_count_where_they_are_asked_for() -> None:
 
 def test_the_cosine_of_bigrams_is_that_of_their_counts() -> None:
     def counts(text: str) -> dict[str, float]:
-        found = character_simhash.pieces(text, 2, 1)
+        found = pieces(text, 2, 1)
         return {piece: found.count(piece) for piece in found}
 
     for a in CATS:

@@ -14,12 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-pytest.importorskip("datasketch")
-pytest.importorskip("fastwarc")
-pytest.importorskip("psutil")
-pytest.importorskip("simhash")
-
 from benchmarks import crawl as crawls, sign, store_growth, verdicts
+from benchmarks.fetches.sites.articles import Mixed, Wiki
+from benchmarks.fetches.sites.shops import Shop
 from benchmarks.hostile import bombs, mutated
 from benchmarks.hostile.mutations import MUTATIONS, Mutator
 from benchmarks.quality import METHODS, Pair, halves, labelled_pairs, score as score_pair
@@ -42,6 +39,14 @@ from tests.support.pages import article, html
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from benchmarks.fetches.site import Shown, Site
+
+pytest.importorskip("datasketch")
+pytest.importorskip("fastwarc")
+pytest.importorskip("psutil")
+pytest.importorskip("simhash")
+
 
 BODIES = [html(article(number), f"Page {number}").encode() for number in range(8)]
 
@@ -182,15 +187,6 @@ def test_crawls_are_measured_and_judged() -> None:
     assert Target("warm / inline", ratio, 12, at_least=True) in crawls.judged(figures, "heavy")
 
 
-def test_figures_are_at_most_or_at_least_what_they_are_to_be() -> None:
-    shown = {"cold": {"pages/s": 40.0, "own_ms": 4.5}, "inline": {"pages/s": 10.0}}
-    ratio, milliseconds = crawls.judged(shown, "light")
-    assert str(ratio) == "met    cold / inline: 4 (target >= 4)"
-    assert (
-        str(milliseconds) == "MISSED CPU ms a page, the crawl's process (cold): 4.5 (target <= 4)"
-    )
-
-
 def test_all_libraries_sign_the_same_texts() -> None:
     figures = sign.measure([article(number, 100) for number in range(3)], 1)
     assert {sign.PURE, "datasketch"} <= figures.keys()
@@ -280,3 +276,44 @@ def test_small_pages_are_crawled(tmp_path: Path, small: Path) -> None:
 
     assert run.flags == {2: 0}
     assert run.seconds > 0
+
+
+# Simulated sites: they answer what they link to, and their truth is right
+
+
+_SITES = (Mixed, Shop, Wiki)  # the others need the main texts of many pages
+_MAX_URLS = 400
+
+
+def _walk(site: Site) -> dict[str, Shown]:
+    """Follow the links of a site, breadth first, as far as a test may."""
+    shown: dict[str, Shown] = {}
+    todo = [site.start]
+    for url in todo:
+        if url in shown:
+            continue
+        if len(shown) >= _MAX_URLS:
+            break
+        shown[url] = site.show(url, 0)
+        location = shown[url].location
+        todo += shown[url].links if location is None else (location,)
+    return shown
+
+
+@pytest.mark.parametrize("kind", _SITES, ids=lambda kind: kind.name)
+def test_one_seed_gives_one_site_and_another_seed_another(kind: type[Site], data: Path) -> None:
+    first, same, other = (_walk(kind(seed, data)) for seed in (1, 1, 2))
+
+    assert first == same
+    assert first != other
+
+
+@pytest.mark.parametrize("kind", _SITES, ids=lambda kind: kind.name)
+def test_urls_of_one_form_show_one_content(kind: type[Site], data: Path) -> None:
+    site = kind(1, data)
+    contents: dict[str, set[str | None]] = {}
+    for url, shown in _walk(site).items():
+        if shown.location is None:
+            contents.setdefault(site.form(url), set()).add(shown.content)
+
+    assert {form: found for form, found in contents.items() if len(found) > 1} == {}

@@ -1,4 +1,4 @@
-"""The public API is what `tests/repository/public_api.txt` says.
+"""The public API is what `tests/repository/public_api.txt` says, and every class in it is public.
 
 `python -m tests.repository.test_public_api` writes down a change that is meant; CHANGELOG.md tells
 users.
@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 WRITTEN = ROOT / "tests" / "repository" / "public_api.txt"
+# Classes of Python, and kinds of arrays.
+FOREIGN = {
+    *("Any", "Counter", "Iterator", "Mapping", "None", "Self"),
+    *("Fingerprints", "Floats", "Hashes", "Minima", "Numbers"),
+}
 
 
 def public_modules() -> Iterator[ModuleType]:
@@ -91,6 +96,13 @@ def api() -> list[str]:
 
 def test_the_public_api_is_the_one_that_is_written_down() -> None:
     assert api() == WRITTEN.read_text(encoding="utf-8").splitlines()
+
+
+def test_every_class_that_the_public_api_names_is_public() -> None:
+    known = {*FOREIGN, *(name for module in public_modules() for name in public_names(module))}
+    for line in api():
+        kind = line.rpartition("->")[2] if "->" in line else line.partition(": ")[2]
+        assert {*re.findall(r"(?<![\w.'])[A-Z]\w+", kind)} <= known, line
 
 
 @pytest.mark.parametrize("name", public_names(shingling))

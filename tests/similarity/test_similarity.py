@@ -16,7 +16,7 @@ from shingling.errors import SchemeError
 from shingling.similarity import estimate, overlap
 from shingling.similarity.following import MAX_CANDIDATES_MEASURED, Following
 from shingling.similarity.measures import ranked
-from shingling.sketch import FAMILIES, fingerprint_set, fingerprint_set_of_words
+from shingling.sketch import FAMILIES, fingerprint_set
 from tests.support.pages import article
 
 if TYPE_CHECKING:
@@ -152,23 +152,6 @@ def test_estimates_of_500_real_pairs_obey_theory(data: Path, size: int, family: 
     pairs = _measured(((row["a"], row["b"]) for row in rows), size, family)
     assert len(pairs) >= 500
     _assert_theory_holds(pairs, within=0.1)
-
-
-@pytest.mark.data
-def test_the_planted_duplicates_are_the_only_pairs_above_a_half(data: Path) -> None:
-    rows = _rows(data / "mccormick" / "articles_100.jsonl.gz")
-    sets = [fingerprint_set_of_words(canonical_words(row["text"])) for row in rows]
-    minima = np.stack([sign(row["text"]).minima for row in rows])
-    for i, row in enumerate(rows):
-        estimates = (minima[i] == minima[i + 1 :]).mean(axis=1)
-        for other, found, estimated in zip(
-            rows[i + 1 :],
-            (overlap(sets[i], part).resemblance for part in sets[i + 1 :]),
-            estimates,
-            strict=True,
-        ):
-            planted = row["cluster"] is not None and row["cluster"] == other["cluster"]
-            assert (found > 0.5) == (estimated > 0.5) == planted
 
 
 # What makes a page follow an original

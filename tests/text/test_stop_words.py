@@ -14,7 +14,7 @@ from shingling.store import Page, Store
 from shingling.text import Canonicaliser
 from shingling.text.canonical import WordsLeft
 from shingling.text.languages import function_words, packs, read_lines
-from tests.support.canonicalisers import canonicaliser_with
+from tests.text.canonical.packs import canonicaliser_with
 
 if TYPE_CHECKING:
     from pathlib import Path

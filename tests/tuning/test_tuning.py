@@ -56,6 +56,22 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
+@pytest.fixture(scope="module")
+def report() -> Report:
+    return tuned(made_pairs(same=12))
+
+
+@pytest.fixture
+def without_packs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out the settings that need language packs: dictionaries take seconds to load."""
+
+    def require(canonical: Canonicaliser) -> None:
+        if canonical != Canonicaliser():  # which a store asks for as well
+            raise SchemeError("left out")
+
+    monkeypatch.setattr(Canonicaliser, "require_packs", require)
+
+
 def write_pairs(path: Path, pairs: list[LabelledPair]) -> str:
     rows = [json.dumps({"a": own.a, "b": own.b, "same": own.same}) for own in pairs]
     path.write_text("\n".join(rows), "utf-8-sig")

@@ -329,6 +329,11 @@ def differences(a: Parts, b: Parts) -> tuple[Change, ...] | None:
     return None
 
 
+def is_mirror_of_pair(change: Change, a: Parts, b: Parts) -> bool:
+    """Whether both URLs have the pair that is dropped: `/en/1.0/a` and `/en/1.1/a` are mirrors."""
+    return change.kind == DROP_PAIR and len(a.segments) == len(b.segments)
+
+
 def make_equal(changes: Iterable[Change], parts: Parts) -> Parts:
     """Apply changes to a URL: of a segment that is repeated, only the first is exchanged."""
     for change in sorted(changes, key=lambda one: ORDER[one.kind]):

@@ -29,9 +29,10 @@ seen below the same first segment.
 **Sites change.** With each page that contradicts, n and k are halved before it is counted:
 k < 2, and ten contradictions outweigh a thousand pages.
 
-**Mirrors.** An exchanged segment says that one part of a site is a copy of another. The releases of
-a manual share most of their pages, and a page that differs among those may be the only one of its
-kind. So a single contradiction shows that there is no mirror, and stops the change on the site.
+**Mirrors.** An exchanged segment, or one that names a release and is dropped, says that one part of
+a site is a copy of another. The releases of a manual share most of their pages, and a page that
+differs among those may be the only one of its kind. So a single contradiction shows that there is
+no mirror, and stops the change on the site.
 
 **One page under every URL.** Where all URLs of a path have shown one and the same page (a form to
 log in), contents say nothing: there, each further URL counts as half a page.
@@ -85,10 +86,13 @@ _CONTENT = """
 page p pg paged offset start skip first limit cursor after before id ids aid cid pid tid fid
 uid gid nid item article post topic thread product sku isbn number no n key code name title slug
 path file url uri doc document section chapter category cat tag lang language locale hl l q query
-search s keyword keywords term text date day month year week time version ver v rev revision oldid
-action do mode cmd step part module option task
+search s keyword keywords term text date day month year week time version ver v release branch
+edition rev revision oldid action do mode cmd step part module option task
 """
 _NAMES_OF_CONTENT = frozenset(_CONTENT.split())
+_RELEASES = frozenset(
+    ("current", "dev", "edge", "head", "latest", "main", "master", "next", "nightly", "stable")
+)
 
 _TRACKING_PRIOR = 0.8  # 4 pages that agree give a risk of 1 in 100
 _FORM_PRIOR = 0.5  # 8 pages
@@ -119,8 +123,11 @@ def is_of_paths(change: Change) -> bool:
 
 
 def is_of_mirrors(change: Change) -> bool:
-    """Whether it takes one part of a site for a copy of another one."""
-    return change.kind == EXCHANGE_SEGMENT
+    """Whether it takes one part of a site for a copy of another: `/v1/a` for `/v2/a`, or `/a`."""
+    return change.kind == EXCHANGE_SEGMENT or (
+        change.kind == DROP_SEGMENT
+        and (change.what.lower() in _RELEASES or any(map(str.isdigit, change.what)))
+    )
 
 
 def prior_of(change: Change) -> float:

@@ -13,11 +13,13 @@ from array import array
 from typing import TYPE_CHECKING, NamedTuple
 
 from shingling.fetching.learning.changes import (
+    DROP_SEGMENT,
     EXCHANGE_SEGMENT,
     ONE_PAGE,
     Change,
     changes_of,
     differences,
+    is_mirror_of_pair,
     read_change,
     value_dropped,
 )
@@ -248,8 +250,8 @@ class SiteUrls:
         keys: dict[int, Change | None] = dict.fromkeys(
             map(hash, (reduced, reduced._replace(query=())))
         )
-        exchanges = [one for one in self.rules.trees if one.kind == EXCHANGE_SEGMENT]
-        for one, changed in changes_of(reduced, exchanges).items():
+        known = [one for one in self.rules.trees if one.kind in (EXCHANGE_SEGMENT, DROP_SEGMENT)]
+        for one, changed in changes_of(reduced, known).items():
             keys[self.rules.reduce(changed).key] = one
         for key, change in keys.items():
             others = self._by_pair.get(key) or ()
@@ -330,7 +332,7 @@ class SiteUrls:
         content = self._noise.content(pair.look)
         agreed: set[Change] = set()
         for change in pair.changes:
-            if change in but:
+            if change in but or (other and is_mirror_of_pair(change, other, pair.parts)):
                 continue
             agreed.add(change)
             by_urls = one_content or change.kind == ONE_PAGE

@@ -65,23 +65,6 @@ def test_a_page_counts_once_but_where_a_path_has_one_page() -> None:
     assert not tree.contradict(("/",), 5)
 
 
-def test_a_directory_without_a_page_of_its_own_is_not_trusted() -> None:
-    tree = _tree("drop-parameter x")
-    for number in range(6):
-        _agree(tree, chain_of([str(number)]), 20)
-    assert tree.risk(("/",)) <= 0.01
-    assert tree.risk(chain_of(["new"])) == 1.0
-    _agree(tree, chain_of(["new"]))
-    assert tree.risk(chain_of(["new"])) <= 0.01
-
-
-def test_what_holds_for_one_path_says_little_about_the_next() -> None:
-    tree = _tree("drop-parameter x")
-    _agree(tree, chain_of(["reply"]), 100)
-    assert tree.risk(chain_of(["reply"])) < 0.001
-    assert tree.risk(chain_of(["show"])) > 0.01
-
-
 def test_a_contradiction_stops_its_path_and_not_the_others() -> None:
     tree = _tree("drop-parameter x")
     for path in "ab":
@@ -103,17 +86,6 @@ def test_where_several_changes_may_have_lost_a_page_each_needs_more_pages() -> N
     assert tree.root.contradicted == 1.0
 
 
-def test_one_page_that_differs_shows_that_a_path_is_no_mirror() -> None:
-    tree = _tree("exchange-segment mips amd64")
-    for path in "ab":
-        _agree(tree, chain_of([path]), 1000)
-    assert tree.risk(chain_of(["a"])) <= 0.01
-    _contradict(tree, chain_of(["b"]))
-    assert tree.risk(chain_of(["a"])) == 1.0
-    tree.pins["/a"] = True
-    assert tree.risk(chain_of(["a"])) == 0.0
-
-
 def test_ten_contradictions_outweigh_a_hundred_thousand_pages() -> None:
     tree = _tree("drop-parameter x")
     tree.load("/", 100_000, 0)
@@ -131,11 +103,6 @@ def test_what_says_which_page_is_meant_needs_pages_below_its_own_directory(chang
     few = _tree(change)
     _agree(few, chain_of(["a"]), 20)
     assert few.risk(chain_of(["a"])) > 0.01
-
-
-def test_a_list_of_tracking_parameters_is_no_rule_by_itself() -> None:
-    for text in ("drop-parameter utm_source", "drop-parameter fbclid", "drop-www"):
-        assert _tree(text).risk(("/",)) > 0.01
 
 
 @given(st.floats(0.01, 0.99), st.integers(0, 1000))
@@ -159,19 +126,6 @@ def test_a_risk_is_a_probability_and_is_the_same_when_loaded(
         for node, agreed, contradicted in tree.changes():
             again.load(node, agreed, contradicted)
         assert again.risk(("/",)) == pytest.approx(tree.risk(("/",)), abs=0.2)
-
-
-def test_what_two_crawlers_have_learned_adds_up() -> None:
-    both = _tree("drop-slash")
-    saved: list[tuple[str, int, int]] = []
-    for path in "ab":
-        one = _tree("drop-slash")
-        _agree(one, chain_of([path]), 4)
-        saved += one.changes()
-        assert one.risk(("/",)) > 0.01
-    for node, agreed, contradicted in saved:
-        both.load(node, agreed, contradicted)
-    assert both.risk(("/",)) == pytest.approx(0.01)
 
 
 def test_nodes_are_bounded() -> None:

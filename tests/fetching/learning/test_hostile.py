@@ -70,7 +70,7 @@ def test_a_million_names_do_not_fill_the_memory() -> None:
     learner = UrlLearner()
     noise = random.Random(1)
     signature = signature_of(text_of("a"))
-    for number in range(1000):
+    for number in range(200):
         names = "&".join(f"n{noise.getrandbits(40):x}=1" for _ in range(8))
         learner.note(FetchedPage(f"{HOST}/{number % 7}?{names}", signature=signature))
     assert len({rule.change for rule in learner.rules()}) <= 256

@@ -156,6 +156,24 @@ def test_lists_and_endings_are_dropped_from_paths() -> None:
     assert acting == {"drop-segment-pair lists", "drop-extension html"}
 
 
+@SEEDS
+@pytest.mark.parametrize("releases", [("/en/1.0", "/en/1.1"), ("", "/1.0"), ("", "/latest")])
+def test_a_release_that_differs_in_one_page_of_25_is_no_copy(
+    releases: tuple[str, str], seed: int
+) -> None:
+    every = [(number, one) for number in range(300) for one in releases]
+
+    def answer(url: str) -> Answer:
+        if url == f"{HOST}/":
+            return Answer("start", tuple(f"{HOST}{one}/guide/{number}" for number, one in every))
+        number = int(url.rpartition("/")[2])
+        is_changed = number % 25 == 24 and url.startswith(f"{HOST}{releases[1]}/")
+        return Answer(f"guide {number}{' changed' if is_changed else ''}")
+
+    done = crawl(f"{HOST}/", answer, UrlLearner(salt=bytes([seed])), seed=seed)
+    assert len(done.contents) == 1 + 300 + 12
+
+
 @pytest.mark.parametrize(
     ("alias", "host"),
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import resource
 import shutil
 import signal
 import socket
@@ -433,6 +434,41 @@ def test_a_store_whose_files_vanish_decides_nothing_more(tmp_path: Path, what: s
         GONE[what](store)
         with pytest.raises(StoreError, match="was deleted, moved or replaced"):
             opened.check([Page("https://example.org/2", article(2))])
+
+
+def fill_disk(store: Path, crawling: Crawling) -> None:
+    """Let no file of the crawl grow beyond the size of its store."""
+    limits = store.stat().st_size, resource.RLIM_INFINITY
+    resource.prlimit(crawling.process.pid, resource.RLIMIT_FSIZE, limits)
+
+
+def cut_off(store: Path, _: Crawling) -> None:
+    execute(store, "PRAGMA wal_checkpoint(TRUNCATE)")
+    os.truncate(store, 9000)
+
+
+SPOILED = {"full": fill_disk, "cut off": cut_off}
+
+
+@pytest.mark.parametrize("what", SPOILED)
+def test_no_item_is_lost_where_a_disk_is_full_or_a_store_is_cut_off(
+    tmp_path: Path, what: str
+) -> None:
+    store = tmp_path / "dedup.db"
+    with holding(make_pages(30), 15) as (server, held):
+        with Store.open(f"sqlite:///{store}") as opened:
+            opened.check([Page("https://example.org/", article(99))])
+        crawling = crawl(tmp_path, server, f"sqlite:///{store}", delay=0.01)
+        crawling.wait_for(lambda: stored(store) >= 10)
+        SPOILED[what](store, crawling)
+        held.let_go()
+        assert crawling.wait() == 0, crawling.log
+        urls = decided(server).keys()
+    found = results(tmp_path)
+    assert found.keys() == urls
+    assert {"new", "exact", "near"} < {result["status"] for result in found.values()}
+    assert "error" in {result["reason"] for result in found.values()}
+    assert "Traceback" not in crawling.log
 
 
 def test_a_lost_store_closes_the_crawl_where_errors_do(tmp_path: Path) -> None:

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import ast
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.repository.architecture.imports import Import, module_files, read_imports
+import shingling
+from tests.support.installed import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
 
 _GROUND = {"arrays", "errors", "kernel", "names", "rules"}
 _TEXTS = _GROUND | {"text", "sketch", "similarity"}
@@ -45,6 +57,72 @@ def _room(module: str) -> str:
     return module.partition(".")[0]
 
 
+PACKAGE = Path(shingling.__file__).parent
+
+
+@dataclass(frozen=True)
+class Import:
+    """An import of one module of the package by another.
+
+    Args:
+        importer, imported: names of modules below `shingling`, such as `store.model`; the package
+            itself is "".
+        types_only: it stands under TYPE_CHECKING.
+    """
+
+    importer: str
+    imported: str
+    types_only: bool
+
+    def __str__(self) -> str:
+        return f"{self.importer or 'shingling'} -> {self.imported or 'shingling'}"
+
+
+def module_files() -> dict[str, Path]:
+    """Files of the package by the name of the module; that of a package is its `__init__`."""
+    files = {}
+    for file in sorted(PACKAGE.rglob("*.py")):
+        parts = file.relative_to(PACKAGE).with_suffix("").parts
+        files[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file
+    return files
+
+
+def read_imports() -> list[Import]:
+    """All imports between modules of the package, wherever in a module they stand."""
+    files = module_files()
+    return [
+        Import(name, imported, types_only)
+        for name, file in files.items()
+        for imported, types_only in _imports(ast.parse(file.read_bytes()), files)
+        if imported != name
+    ]
+
+
+def _imports(
+    node: ast.AST, files: Collection[str], types_only: bool = False
+) -> Iterator[tuple[str, bool]]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import):
+            for name in (alias.name for alias in child.names):
+                if _is_ours(name):
+                    yield _below(name), types_only
+        elif isinstance(child, ast.ImportFrom) and _is_ours(child.module or ""):
+            for name in (f"{child.module}.{alias.name}" for alias in child.names):
+                is_module = _below(name) in files
+                yield _below(name if is_module else child.module or ""), types_only
+        else:
+            is_guard = isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)
+            yield from _imports(child, files, types_only or is_guard)
+
+
+def _is_ours(name: str) -> bool:
+    return name.partition(".")[0] == "shingling"
+
+
+def _below(name: str) -> str:
+    return name.removeprefix("shingling").removeprefix(".")
+
+
 @pytest.fixture(scope="module")
 def imports() -> list[Import]:
     return read_imports()
@@ -72,3 +150,60 @@ def test_no_modules_import_each_other_in_a_circle(imports: list[Import], types: 
         TopologicalSorter(arrows).prepare()
     except CycleError as error:
         pytest.fail(" <- ".join(name or "shingling" for name in error.args[1]))
+
+
+# What a crawl imports that has one item with a text of its own
+
+
+MOST_MODULES, MOST_LINES = 88, 15_500
+"""More says that something was imported which such a crawl does not need."""
+
+CRAWL = """
+import json, sys
+from pathlib import Path
+import scrapy
+from scrapy.crawler import AsyncCrawlerProcess
+
+class OnePage(scrapy.Spider):
+    name = "one"
+
+    async def start(self):
+        yield {"url": "https://example.com/", "text": "Snow closed the mountain road. " * 20}
+
+if __name__ == "__main__":
+    settings = {
+        "ADDONS": {"shingling.Addon": 500}, "LOG_ENABLED": False, "TELNETCONSOLE_ENABLED": False,
+    }
+    process = AsyncCrawlerProcess(settings)
+    crawler = process.create_crawler(OnePage)
+    process.crawl(crawler)
+    process.start()
+    assert crawler.stats.get_value("dedup/new") == 1
+    files = {name: module.__file__ for name, module in sys.modules.items()
+             if name.partition(".")[0] == "shingling"}
+    sources = {name: file for name, file in files.items() if file.endswith(".py")}
+    lines = {name: len(Path(file).read_text("utf-8").splitlines())
+             for name, file in sources.items()}
+    print(json.dumps(lines))
+"""
+
+
+def test_a_plain_crawl_imports_little(tmp_path: Path) -> None:
+    script = tmp_path / "crawl.py"
+    script.write_text(CRAWL, "utf-8")
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    lines = json.loads(done.stdout.splitlines()[-1])
+    rooms = {path.parent.name for path in (ROOT / "shingling").glob("*/commands*")}
+    of_rooms = {name for name in lines if name.split(".")[1:2] and name.split(".")[1] in rooms}
+    allowed = {f"shingling.{room}{end}" for room in rooms for end in ("", ".room")}
+    assert of_rooms <= allowed
+    assert len(lines) <= MOST_MODULES, sorted(lines)
+    assert sum(lines.values()) <= MOST_LINES

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import tests.hostile
 from shingling.cli.all_commands import all_commands
 from shingling.plugin.report import ADVICE
 from shingling.plugin.settings import SETTINGS, settings_of_rooms
@@ -124,6 +125,12 @@ def test_every_promise_names_tests_that_are_there() -> None:
         assert f"\ndef {test}(" in (ROOT / file).read_text(encoding="utf-8"), test
     for title, text in promised.items():
         assert "::test_" in text or title == "What is not promised", title
+
+
+def test_the_tests_of_every_attack_are_there() -> None:
+    named = re.findall(r"\S+/test_\w+\.py", str(tests.hostile.__doc__))
+    assert len(named) >= 14
+    assert [name for name in named if not (ROOT / "tests" / name).is_file()] == []
 
 
 def test_the_architecture_page_names_every_package_of_shingling() -> None:

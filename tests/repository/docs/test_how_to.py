@@ -96,12 +96,6 @@ def test_of_items_with_their_own_text_only_copies_are_dropped(shop: Shop) -> Non
     assert shop.names(parse, "", "list1.html", "list2.html") == ["a.html", "b.html", "c.html"]
 
 
-def test_items_of_a_list_without_text_are_kept(shop: Shop) -> None:
-    parse = example("howto/list-pages.md", "li.product").replace('"text":', '"other":')
-    items = shop.items(parse, 'DEDUP_ACTION = "tag"', "list1.html")
-    assert [item["dedup"]["reason"] for item in items] == ["list", "list"]
-
-
 def test_the_pipeline_that_drops_unchanged_pages_leaves_those_that_are_new_or_changed(
     shop: Shop,
 ) -> None:

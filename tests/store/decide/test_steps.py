@@ -52,14 +52,6 @@ def test_a_page_without_words_is_skipped_and_not_stored(
 # The URL is known
 
 
-def test_seeing_a_page_again_moves_last_seen_forward_only(store: Store) -> None:
-    for fetched in (1000, 3000, 2000):
-        store.check([Page("a", A, fetched=fetched)])
-    [page] = store.pages()
-    assert page.first_seen.timestamp() == 1000
-    assert page.last_seen.timestamp() == 3000
-
-
 def test_a_changed_page_says_how_alike_it_is_to_what_it_was(store: Store) -> None:
     first = one(store, "a", A)
     now = text(ending(BASE, "now", 40))

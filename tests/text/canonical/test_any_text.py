@@ -13,8 +13,7 @@ from hypothesis import example, given, strategies as st
 
 from shingling import canonical_words
 from shingling.text import PARTS_OF_SPEECH, Canonicaliser
-from tests.support.canonicalisers import canonicaliser_with
-from tests.text.canonical.packs import CHINESE, JAPANESE, needs_all_packs
+from tests.text.canonical.packs import CHINESE, JAPANESE, canonicaliser_with, needs_all_packs
 
 _EVERYTHING: dict[str, Any] = {
     "markup": True,

@@ -13,8 +13,7 @@ from shingling import canonical_words
 from shingling.errors import SchemeError
 from shingling.text import PARTS_OF_SPEECH, Canonicaliser
 from shingling.text.languages import packs
-from tests.support.canonicalisers import canonicaliser_with
-from tests.text.canonical.packs import CHINESE, JAPANESE, PACKS, needs_all_packs
+from tests.text.canonical.packs import CHINESE, JAPANESE, PACKS, canonicaliser_with, needs_all_packs
 
 
 def test_a_canonicaliser_is_a_value() -> None:
