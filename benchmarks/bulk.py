@@ -17,7 +17,7 @@ removed that are less alike, or were made of none. Memory is that of the tree of
 pages counted once (PSS).
 
     python -m benchmarks.bulk [--rows 100000] [--only this,spark,datatrove,datasketch] [--data DIR]
-        [--folder DIR] [--memory BYTES]
+        [--folder DIR]
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from benchmarks.data import data_folder
 from benchmarks.processes import memory_of
 from benchmarks.report import Target, chosen, number, options_of, show
 from benchmarks.splice import Splicer
-from shingling.bulk import DEFAULT_MEMORY_BYTES, Options, deduplicate
+from shingling.bulk import Options, deduplicate
 from shingling.similarity import overlap
 from shingling.sketch import fingerprint_set
 
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 THRESHOLD = 0.5
 SIZE = 5
 _BATCH = 500  # rows
-_SPARK_BYTES = 4 << 30  # of memory, at least
+_SPARK_BYTES = 4 << 30  # of memory
 _LOOK = 0.5  # seconds between two looks at the memory
 _JUDGED = 200_000  # rows of which the exact resemblance is measured
 # Rows, a figure of this, what it is to be, and whether at least.
@@ -63,13 +63,13 @@ _TARGETS = (
 )
 
 
-def this(file: Path, out: Path, memory: int) -> None:
+def this(file: Path, out: Path) -> None:
     """Write what this keeps."""
-    options = Options(workers=len(os.sched_getaffinity(0)), memory=memory)
+    options = Options(workers=len(os.sched_getaffinity(0)))
     print(json.dumps(deduplicate([str(file)], out, options).as_dict()))
 
 
-def spark(file: Path, out: Path, memory: int) -> None:
+def spark(file: Path, out: Path) -> None:
     """Write what this keeps on Spark."""
     from pyspark.sql import SparkSession
 
@@ -78,7 +78,7 @@ def spark(file: Path, out: Path, memory: int) -> None:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     session = (
         SparkSession.builder.master("local[*]")
-        .config("spark.driver.memory", f"{max(memory, _SPARK_BYTES)}b")
+        .config("spark.driver.memory", f"{_SPARK_BYTES}b")
         .config("spark.ui.enabled", "false")
         .config("spark.local.dir", str(out.with_suffix(".local")))
         .getOrCreate()
@@ -97,7 +97,7 @@ def _parquet(file: Path) -> Path:
     return made
 
 
-def datasketch(file: Path, out: Path, _: int) -> None:
+def datasketch(file: Path, out: Path) -> None:
     """Write what a loop over datasketch keeps."""
     from datasketch import MinHashLSH
 
@@ -132,7 +132,7 @@ CONTESTANTS = {"this": this, "spark": spark, "datasketch": datasketch}  # and da
 DATATROVE = Path(sys.prefix) / "datatrove" / "bin" / "python"
 
 
-def run(name: str, file: Path, folder: Path, memory: int) -> dict[str, float]:
+def run(name: str, file: Path, folder: Path) -> dict[str, float]:
     """Run a contestant in a process of its own; return seconds and its peak memory in MB."""
     out = folder / name
     shutil.rmtree(out, ignore_errors=True)
@@ -142,7 +142,7 @@ def run(name: str, file: Path, folder: Path, memory: int) -> dict[str, float]:
         command = [str(DATATROVE), str(script), str(file.with_suffix(".parts")), str(out)]
     else:
         command = [sys.executable, "-m", "benchmarks.bulk", "--contestant", name]
-        command += ["--memory", str(memory), "--file", str(file), "--folder", str(out)]
+        command += ["--file", str(file), "--folder", str(out)]
     began, peak = time.perf_counter(), 0.0
     with (folder / f"{name}.log").open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log)
@@ -181,12 +181,11 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--only", default="this,datatrove,datasketch")
     parser.add_argument("--folder", type=Path, help="for the rows and all that is made of them")
-    parser.add_argument("--memory", type=int, default=DEFAULT_MEMORY_BYTES, help="bytes, of this")
     parser.add_argument("--contestant", help=SUPPRESS)
     parser.add_argument("--file", type=Path, help=SUPPRESS)
     options = parser.parse_args()
     if options.contestant:
-        CONTESTANTS[options.contestant](options.file, options.folder, options.memory)
+        CONTESTANTS[options.contestant](options.file, options.folder)
         return
     names = chosen(parser, options.only, (*CONTESTANTS, "datatrove"))
     if "datatrove" in names and not DATATROVE.exists():
@@ -209,7 +208,7 @@ def _compare(options: Namespace, names: Sequence[str], folder: Path) -> None:
         _parquet(file)
     figures: dict[str, dict[str, float]] = {}
     for name in names:
-        figures[name] = run(name, file, folder, options.memory)
+        figures[name] = run(name, file, folder)
         figures[name]["rows/s"] = options.rows / figures[name]["seconds"]
         if options.rows <= _JUDGED:
             kept = _kept(name, folder)

@@ -27,7 +27,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.data import data_folder
+from benchmarks.data import bodies_of, data_folder
 from benchmarks.processes import run_scrapy, stats_of
 from benchmarks.report import Target, chosen, number, options_of, show
 
@@ -71,9 +71,7 @@ def chosen_bodies(archive: Path, count: int) -> list[bytes]:
         names = sorted(member.name for member in tar if member.isfile())
     count = min(count, len(names))
     wanted = {names[at * len(names) // count] for at in range(count)}
-    with tarfile.open(archive) as tar:
-        files = (tar.extractfile(member) for member in tar if member.name in wanted)
-        return [file.read() for file in files if file is not None]
+    return [*bodies_of(archive, wanted).values()]
 
 
 def write_archive(file: Path, bodies: Sequence[bytes]) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Collection
 
 
 def data_folder(given: str | None = None) -> Path:
@@ -40,14 +40,3 @@ def bodies_of(archive: Path, wanted: Collection[str]) -> dict[str, bytes]:
             if file is not None:
                 found[member.name] = file.read()
     return found
-
-
-def kept(file: Path, make: Callable[[], Any]) -> Any:
-    """Return what a file of gzipped JSON holds; it is made first where it is not there."""
-    if not file.is_file():
-        made = make()
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with gzip.open(file, "wt", encoding="utf-8") as stream:
-            json.dump(made, stream, ensure_ascii=False)
-    with gzip.open(file, "rt", encoding="utf-8") as stream:
-        return json.load(stream)

@@ -19,12 +19,11 @@ import unicodedata
 from collections import defaultdict
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
-from tempfile import TemporaryDirectory, gettempdir
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
-from benchmarks.data import bodies_of, data_folder, kept, rows_of
+from benchmarks.data import bodies_of, data_folder, rows_of
 from benchmarks.report import options_of, show
 from shingling.errors import ExtractionError
 from shingling.extraction.html import extract_page
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 MOST = 0.002  # of the pages of a release, flagged under another title
-CACHE = Path(gettempdir()) / "shingling-releases"
 _BATCH = 64
 _APACHE = re.compile(r"apache2-doc/doc/apache2-doc/manual/([a-z]{2}(?:-[a-z]{2})?)/")
 
@@ -84,16 +82,11 @@ def _read(page: tuple[str, bytes]) -> Read:
 
 
 def readings(folder: Path, name: str) -> list[Read]:
-    """Texts and titles of a set, which are kept in the folder `CACHE`."""
-
-    def read() -> list[Read]:
-        files = [row["file"] for row in rows_of(folder / name / "manifest.jsonl.gz")]
-        bodies = bodies_of(folder / name / "html.tar.xz", {*files})
-        with ProcessPoolExecutor() as pool:
-            return [*pool.map(_read, [(file, bodies[file]) for file in files], chunksize=16)]
-
-    file = CACHE / f"{name}-trafilatura-{version('trafilatura')}.json.gz"
-    return [Read(*row) for row in kept(file, read)]
+    """Texts and titles of a set."""
+    files = [row["file"] for row in rows_of(folder / name / "manifest.jsonl.gz")]
+    bodies = bodies_of(folder / name / "html.tar.xz", {*files})
+    with ProcessPoolExecutor() as pool:
+        return [*pool.map(_read, [(file, bodies[file]) for file in files], chunksize=16)]
 
 
 def release_of(name: str, file: str) -> str:

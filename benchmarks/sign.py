@@ -6,7 +6,7 @@ make a SimHash and an exact hash of each text besides, and fold what Unicode say
 letters; the others get words by `text.lower().split()`, and hash shingles of words joined by
 blanks.
 
-    python -m benchmarks.sign [--words 1000] [--texts 100] [--rounds 7] [--data DIR]
+    python -m benchmarks.sign [--data DIR]
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     Work = Callable[[Any], object]
 
 SIZE = 5
+WORDS, TEXTS, ROUNDS = 1000, 100, 7
 OURS, PURE = "this, compiled", "this, NumPy"
 # Our figure, the peer that it is compared with, and the least ratio of their times.
 TARGETS = ((OURS, "rensa", 3.0), (OURS, "datasketch", 10.0), (PURE, "datasketch", 2.0))
@@ -81,12 +82,11 @@ def candidates() -> dict[str, tuple[Work, Work]]:
     return found
 
 
-def texts_of(data: Path, words: int, count: int) -> list[str]:
-    """Return so many texts of so many words, made of real articles, one after the other."""
+def texts_of(data: Path) -> list[str]:
+    """Return texts made of real articles, one after the other."""
     rows = rows_of(data / "mccormick" / "articles_1000.jsonl.gz")
     pool = [word for row in rows for word in row["text"].split(" ")]
-    pool *= -(-words * count // len(pool))
-    return [" ".join(pool[at * words : (at + 1) * words]) for at in range(count)]
+    return [" ".join(pool[at * WORDS : (at + 1) * WORDS]) for at in range(TEXTS)]
 
 
 def measure(texts: Sequence[str], rounds: int) -> dict[str, dict[str, float]]:
@@ -108,23 +108,19 @@ def measure(texts: Sequence[str], rounds: int) -> dict[str, dict[str, float]]:
 
 def main() -> None:
     """Print the table and the targets."""
-    parser = options_of(__doc__, data=True)
-    parser.add_argument("--words", type=int, default=1000)
-    parser.add_argument("--texts", type=int, default=100)
-    parser.add_argument("--rounds", type=int, default=7)
-    options = parser.parse_args()
-    texts = texts_of(data_folder(options.data), options.words, options.texts)
-    figures = measure(texts, options.rounds)
+    options = options_of(__doc__, data=True).parse_args()
+    texts = texts_of(data_folder(options.data))
+    figures = measure(texts, ROUNDS)
     fastest = min(one["text"] for one in figures.values())
     length = statistics.mean(map(len, texts))
-    about = f"{len(texts)} texts of {options.words} words ({length:,.0f} characters)"
+    about = f"{TEXTS} texts of {WORDS} words ({length:,.0f} characters)"
     show(
         ("ms a text", "from text", "/ fastest", "from ready shingles"),
         (
             (name, f"{one['text']:.3f}", f"{one['text'] / fastest:.1f}", f"{one['ready']:.3f}")
             for name, one in figures.items()
         ),
-        f"{about}, best of {options.rounds} rounds",
+        f"{about}, best of {ROUNDS} rounds",
     )
     for ours, peer, least in TARGETS:
         if ours in figures and peer in figures:

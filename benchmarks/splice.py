@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 PIECE = 8  # words
 PIECES = 38
-_EXACT, _NEAR = range(2)
 
 
 class Splicer:

@@ -4,12 +4,11 @@ Each database is filled in a process of its own, so that its peak memory is its 
 PostgreSQL is not in it). Pages are made before the clock runs. The store has its default
 settings: pages of 300 words with their texts and the templates of 200 sites, as a worker prepares
 them. At 10 k, 100 k, 1 M and 10 M pages, and at --pages: the rate of the last batches (10 % of the
-pages, but 20,000 to 100,000), the CPU time of this process a page, the median times of a look-up
-(`Store.similar` of a page that is not stored) and of a batch of one page, bytes a page without
-write-ahead log, and memory.
+pages, but 20,000 to 100,000), the CPU time of this process a page, the median time of a look-up
+(`Store.similar` of a page that is not stored), bytes a page without write-ahead log, and memory.
 
     python -m benchmarks.store_growth [--pages 1000000] [--databases sqlite,postgres]
-        [--batch 256] [--postgres URL] [--folder DIR] [--json FILE]
+        [--batch 256] [--postgres URL] [--folder DIR]
 """
 
 from __future__ import annotations
@@ -23,7 +22,6 @@ import sys
 import tempfile
 import time
 from argparse import SUPPRESS
-from collections import Counter
 from contextlib import ExitStack, closing, contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -33,7 +31,7 @@ import numpy as np
 
 from benchmarks.growth_pages import text_pages
 from benchmarks.processes import ROOT
-from benchmarks.report import Target, chosen, options_of, show
+from benchmarks.report import Target, chosen, number, options_of, show
 from shingling import Store
 
 if TYPE_CHECKING:
@@ -45,22 +43,10 @@ if TYPE_CHECKING:
 DATABASES = ("sqlite", "postgres")
 MILESTONES = (10_000, 100_000, 1_000_000, 10_000_000)
 WINDOW = 20_000, 100_000  # pages, at least and at most, that a rate is taken over
-SINGLES = 200
+LOOK_UPS = 200
 _RSS_UNIT = 1 if sys.platform == "darwin" else 1024  # bytes
 NOT_STORED = 1 << 40  # number of the first page that is looked up and never stored
-COLUMNS = {
-    "pages/s": ",.0f",
-    "CPU ms a page": ",.2f",
-    "from the start": ",.0f",
-    "batch p50 ms": ",.1f",
-    "p99 ms": ",.1f",
-    "slowest ms": ",.0f",
-    "look-up ms": ",.2f",
-    "one new ms": ",.2f",
-    "one again ms": ",.2f",
-    "bytes a page": ",.0f",
-    "peak MB": ",.0f",
-}
+COLUMNS = ("pages/s", "CPU ms a page", "look-up ms", "bytes a page", "peak MB")
 # Database, milestone (None: the largest measured), figure, and what it is to be: at least for
 # rates, at most for all else.
 TARGETS: tuple[tuple[str, int | None, str, float], ...] = (
@@ -99,71 +85,38 @@ def bytes_of(store: Store) -> int:
 
 def fill(store: Store, milestones: Sequence[int], batch: int) -> Iterator[dict[str, Any]]:
     """Fill an empty store in batches, and yield the figures at each milestone."""
-
-    def check(pages: Sequence[Page]) -> list[str]:
-        return [verdict.status for verdict in store.check(pages)]
-
-    def similar(page: Page) -> int:
-        assert page.signature is not None
-        return len(store.similar(page.signature, store.rules.threshold))
-
-    number = singles = 0
-    elapsed = 0.0
-    verdicts: Counter[str] = Counter()
+    stored = 0
     for milestone in milestones:
         batches: list[tuple[int, float, float]] = []
-        while number < milestone:
-            pages = text_pages(range(number, min(number + batch, milestone)))
+        while stored < milestone:
+            pages = text_pages(range(stored, min(stored + batch, milestone)))
             start, cpu = time.perf_counter(), time.process_time()
-            found = check(pages)
+            store.check(pages)
             times = time.perf_counter() - start, time.process_time() - cpu
             batches.append((len(pages), *times))
-            verdicts.update(found)
-            number += len(pages)
-        elapsed += sum(seconds for _, seconds, _ in batches)
+            stored += len(pages)
         window = min(max(milestone // 10, WINDOW[0]), WINDOW[1])
         counts, wall, cpus = np.array(batches[-max(window // batch, 1) :]).T
-
-        ones = SINGLES + 1  # the first is for warming up
-        known = text_pages([number * place // ones for place in range(ones)])
-        fresh = text_pages(range(number, number + ones))
-        others = text_pages(range(NOT_STORED + number, NOT_STORED + number + ones))
-        matches, look_up = timed(similar, others)
-        unchanged, check_again = timed(check, [[page] for page in known])
-        added, check_new = timed(check, [[page] for page in fresh])
-        stored = store.status().pages
+        others = text_pages(range(NOT_STORED + stored, NOT_STORED + stored + LOOK_UPS + 1))
         yield {
             "milestone": milestone,
             "pages/s": float(counts.sum() / wall.sum()),
             "CPU ms a page": 1000 * float(cpus.sum() / counts.sum()),
-            "from the start": (milestone - singles) / elapsed,
-            "batch p50 ms": 1000 * float(np.percentile(wall, 50)),
-            "p99 ms": 1000 * float(np.percentile(wall, 99)),
-            "slowest ms": 1000 * float(wall.max()),
-            "window": int(counts.sum()),
-            "look-up ms": look_up,
-            "one new ms": check_new,
-            "one again ms": check_again,
+            "look-up ms": look_up_ms(store, others),
             "bytes a page": bytes_of(store) / stored,
             "peak MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _RSS_UNIT / 1e6,
-            "stored": stored,
-            "verdicts": dict(verdicts),
-            "matches": sum(matches),
-            "one again": Counter(verdict for (verdict,) in unchanged),
-            "one new": Counter(verdict for (verdict,) in added),
         }
-        number += ones
-        singles += ones
 
 
-def timed(action: Any, things: Sequence[Any]) -> tuple[list[Any], float]:
-    """Do something with each of some things: the results, and the median milliseconds."""
-    results, times = [], []
-    for thing in things:
+def look_up_ms(store: Store, pages: Sequence[Page]) -> float:
+    """Look for pages, and return the median milliseconds; the first is a warm-up."""
+    times = []
+    for page in pages:
+        assert page.signature is not None
         start = time.perf_counter()
-        results.append(action(thing))
+        store.similar(page.signature, store.rules.threshold)
         times.append(1000 * (time.perf_counter() - start))
-    return results, float(np.median(times[1:]))
+    return float(np.median(times[1:]))
 
 
 def run_child(options: Namespace) -> None:
@@ -195,7 +148,7 @@ def show_rows(rows: Sequence[dict[str, Any]]) -> None:
         (
             (
                 *(f"{row['milestone']:,}", row["database"]),
-                *(format(row[column], form) for column, form in COLUMNS.items()),
+                *(number(row[column]) for column in COLUMNS),
             )
             for row in sorted(rows, key=lambda row: row["milestone"])
         ),
@@ -221,7 +174,6 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=256, help="pages")
     parser.add_argument("--postgres", metavar="URL", help="instead of a server of its own")
     parser.add_argument("--folder", type=Path, help="where databases are made for the while")
-    parser.add_argument("--json", type=Path)
     parser.add_argument("--child", choices=DATABASES, help=SUPPRESS)
     options = parser.parse_args()
     if options.child:
@@ -232,8 +184,6 @@ def main() -> None:
         for row in run(name, options.folder):
             rows.append(row)
             print(f"{name}: {row['milestone']:,} pages, {row['pages/s']:,.0f}/s", flush=True)
-            if options.json:
-                options.json.write_text(json.dumps(rows, indent=1), encoding="utf-8")
     show_rows(rows)
     print(*targets(rows), sep="\n")
     print(f"batches of {options.batch}, {os.cpu_count()} cores, SQLite {sqlite3.sqlite_version}")

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import gzip
 from collections import Counter, defaultdict
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
 
 import trafilatura
+from fastwarc.warc import WarcRecord, WarcRecordType
 from scrapy import Request
 
-from benchmarks.data import bodies_of, kept, rows_of
+from benchmarks.data import bodies_of, rows_of
 from shingling.similarity import overlap
 from shingling.sketch import Scheme, fingerprint_set_of_words
 from shingling.store import safe_url, site_of
@@ -30,15 +29,6 @@ ALL, EVEN, ODD = "all", "even sites", "odd sites"
 
 _SCHEME = Scheme()
 
-_RECORD = """WARC/1.1\r
-WARC-Type: response\r
-WARC-Record-ID: <urn:verdicts:{number}>\r
-WARC-Date: 2026-01-01T00:00:00Z\r
-WARC-Target-URI: {url}\r
-Content-Type: application/http; msgtype=response\r
-Content-Length: {length}\r
-\r
-"""
 _ANSWER = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {length}\r\n\r\n"
 
 
@@ -71,13 +61,11 @@ class VerdictSet:
         pages: takes the rows of the manifest, and returns the pages without their HTML.
         truth: what must be found, in words.
         must_find: resemblance to an earlier page from which on a page must be flagged.
-        listed: whether every flagged pair is printed, since hardly any is expected.
     """
 
     pages: Callable[[list[dict[str, Any]]], list[LabelledPage]]
     truth: str
     must_find: float = 0.8
-    listed: bool = False
 
 
 def _waddle(rows: list[dict[str, Any]]) -> list[LabelledPage]:
@@ -92,24 +80,18 @@ def _waddle(rows: list[dict[str, Any]]) -> list[LabelledPage]:
 
 
 def _guide(rows: list[dict[str, Any]]) -> list[LabelledPage]:
-    return [
-        LabelledPage(
-            file=row["file"],
-            url=f"http://guide.example/{row['file']}",
-            key=f"{row['lang']}\t{row['title']}",
-        )
-        for row in rows
-    ]
+    keys = (f"{row['lang']}\t{row['title']}" for row in rows)
+    return _of_one_site("guide", rows, keys)
 
 
 def _llvm(rows: list[dict[str, Any]]) -> list[LabelledPage]:
+    return _of_one_site("llvm", rows, (row["page"] for row in rows))
+
+
+def _of_one_site(name: str, rows: list[dict[str, Any]], keys: Iterable[str]) -> list[LabelledPage]:
     return [
-        LabelledPage(
-            file=row["file"],
-            url=f"http://llvm.example/{row['file']}",
-            key=row["page"],
-        )
-        for row in rows
+        LabelledPage(row["file"], f"http://{name}.example/{row['file']}", key)
+        for row, key in zip(rows, keys, strict=True)
     ]
 
 
@@ -131,8 +113,8 @@ VERDICT_SETS = {
     "waddle": VerdictSet(_waddle, "gold texts >= 0.8 alike"),
     "installation-guide": VerdictSet(_guide, "same language and title, main texts >= 0.8 alike"),
     "llvm-docs": VerdictSet(_llvm, "same path, main texts >= 0.8 alike"),
-    "trafilatura-eval": VerdictSet(_web, "main texts >= 0.5 alike", must_find=0.5, listed=True),
-    "article-extraction": VerdictSet(_web, "main texts >= 0.5 alike", must_find=0.5, listed=True),
+    "trafilatura-eval": VerdictSet(_web, "main texts >= 0.5 alike", must_find=0.5),
+    "article-extraction": VerdictSet(_web, "main texts >= 0.5 alike", must_find=0.5),
 }
 
 
@@ -145,12 +127,15 @@ def labelled_pages(folder: Path, name: str, most: int | None = None) -> list[Lab
 
 
 def write_warc(path: Path, pages: Iterable[LabelledPage]) -> None:
-    """Write pages as the responses of a crawl, each in a gzip member of its own."""
+    """Write pages as the responses of a crawl."""
     with path.open("wb") as file:
-        for number, page in enumerate(pages):
-            answer = _ANSWER.format(length=len(page.body)).encode() + page.body
-            record = _RECORD.format(number=number, url=page.url, length=len(answer))
-            file.write(gzip.compress(record.encode() + answer + b"\r\n\r\n", 1))
+        for page in pages:
+            record = WarcRecord()
+            record.init_headers(record_type=WarcRecordType.response)
+            record.headers["WARC-Target-URI"] = page.url
+            record.headers["Content-Type"] = "application/http; msgtype=response"
+            record.set_bytes_content(_ANSWER.format(length=len(page.body)).encode() + page.body)
+            record.write(file)
 
 
 def main_text(body: bytes) -> str:
@@ -158,16 +143,10 @@ def main_text(body: bytes) -> str:
     return trafilatura.extract(body, include_comments=False, deduplicate=False) or ""
 
 
-def main_texts(name: str, pages: Sequence[LabelledPage], cache: Path) -> list[str]:
-    """Return the main texts of the first pages of a set; they are kept in the folder `cache`."""
-
-    def extracted() -> list[str]:
-        with ProcessPoolExecutor() as pool:
-            return [*pool.map(main_text, [page.body for page in pages], chunksize=8)]
-
-    file = cache / f"{name}-{len(pages)}-trafilatura-{version('trafilatura')}.json.gz"
-    texts: list[str] = kept(file, extracted)
-    return texts
+def main_texts(pages: Sequence[LabelledPage]) -> list[str]:
+    """Return the main texts of pages."""
+    with ProcessPoolExecutor() as pool:
+        return [*pool.map(main_text, [page.body for page in pages], chunksize=8)]
 
 
 class Truth:
@@ -234,14 +213,6 @@ class Tally:
     def recall(self) -> float | None:
         """Return the share of pages found that must be; None where there are none."""
         return self.found / self.must_find if self.must_find else None
-
-    @property
-    def f1(self) -> float | None:
-        """Return the harmonic mean of precision and recall; None where one is not known."""
-        precision, recall = self.precision, self.recall
-        if precision is None or recall is None:
-            return None
-        return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
 def score(flags: Flags, truth: Truth) -> dict[str, Tally]:

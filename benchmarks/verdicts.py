@@ -11,7 +11,7 @@ of flagged pages that are not false, recall that of pages to be found that are f
 The sites of waddle are in two halves: the plugin is tuned on the even ones.
 
     python -m benchmarks.verdicts [--data DIR] [--sets waddle,...] [--pages N]
-        [-s DEDUP_THRESHOLD=0.4] [--cache DIR]
+        [-s DEDUP_THRESHOLD=0.4]
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory, gettempdir
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks.data import data_folder
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
     from benchmarks.verdict_sets import Flags, LabelledPage
 
-DEFAULT_CACHE = Path(gettempdir()) / "shingling-verdicts"
 # Set, figure, and what it is to be at least; without it, none at all.
 TARGETS = (
     ("waddle", "precision", 0.98),
@@ -89,7 +88,7 @@ def crawl(warc: Path, pages: Sequence[LabelledPage], store: Path, *settings: str
 
 
 def measure(
-    folder: Path, name: str, most: int | None, settings: Sequence[str], cache: Path
+    folder: Path, name: str, most: int | None, settings: Sequence[str]
 ) -> tuple[Truth, Crawl]:
     """Crawl the first pages of a set.
 
@@ -98,14 +97,13 @@ def measure(
         name: of the set.
         most: so many pages; None is all.
         settings: of the crawl, as arguments of `scrapy crawl`.
-        cache: folder for main texts.
     """
     pages = labelled_pages(folder, name, most)
     with TemporaryDirectory() as temporary:
-        warc, store = Path(temporary) / "pages.warc.gz", Path(temporary) / "dedup.db"
+        warc, store = Path(temporary) / "pages.warc", Path(temporary) / "dedup.db"
         write_warc(warc, pages)
         run = crawl(warc, pages, store, *settings)
-    texts = main_texts(name, pages, cache)
+    texts = main_texts(pages)
     right = [
         text if page.gold is None else page.gold for page, text in zip(pages, texts, strict=True)
     ]
@@ -118,18 +116,16 @@ def _share(value: float | None) -> str:
 
 
 def show_set(name: str, truth: Truth, run: Crawl) -> None:
-    """Print the table of a set, and the pairs of one where hardly any is expected."""
+    """Print the table of a set."""
     tally = score(run.flags, truth)[ALL]
     counts = (tally.flagged, tally.false, tally.must_find, tally.found)
-    shares = map(_share, (tally.precision, tally.recall, tally.f1))
+    shares = map(_share, (tally.precision, tally.recall))
     show(
-        ("flagged", "false", "to find", "found", "P", "R", "F1"),
+        ("flagged", "false", "to find", "found", "P", "R"),
         [(*counts, *shares)],
         f"\n{name}: {len(truth.pages)} pages; to find: {VERDICT_SETS[name].truth}",
     )
     print(f"seconds of the crawl: {run.seconds:.1f}")
-    if VERDICT_SETS[name].listed:
-        show_pairs(truth, sorted(run.flags.items()))
 
 
 def show_pairs(truth: Truth, pairs: Iterable[tuple[int, int]]) -> None:
@@ -166,14 +162,13 @@ def main() -> None:
     parser.add_argument("--sets", default=",".join(VERDICT_SETS), help="with commas between")
     parser.add_argument("--pages", type=int, help="the first pages of each set only")
     parser.add_argument("-s", dest="settings", action="append", default=[], help="of the crawl")
-    parser.add_argument("--cache", type=Path, default=DEFAULT_CACHE, help="for main texts")
     options = parser.parse_args()
     names = chosen(parser, options.sets, VERDICT_SETS)
     settings = [part for value in options.settings for part in ("-s", value)]
     folder = data_folder(options.data)
     results = {}
     for name in names:
-        results[name] = measure(folder, name, options.pages, settings, options.cache)
+        results[name] = measure(folder, name, options.pages, settings)
         show_set(name, *results[name])
     show_targets(results)
 

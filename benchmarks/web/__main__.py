@@ -1,7 +1,7 @@
 """Time to the first byte of every page of `scrapy dedup serve`, with a million pages stored.
 
 The store is made if it is not there (about two minutes for a million pages), and stays. Times are
-those of a machine that does nothing else; `cpu` is the milliseconds of the server for a page.
+those of a machine that does nothing else.
 
     python -m benchmarks.web [--pages N] [--store URL] [--times N]
 """
@@ -13,13 +13,12 @@ import tempfile
 import time
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode, urlsplit
 
-import psutil
-
+from benchmarks.processes import memory_of
 from benchmarks.report import Target, number, options_of, show
-from benchmarks.web.stores import fill, some_pairs
+from benchmarks.web.stores import fill
 from shingling import Store
 from tests.support.processes import dedup_serve
 
@@ -42,27 +41,6 @@ FILTERS = {
 }
 ORDERS = ("size", "resemblance", "date")
 _MOST = 200  # milliseconds of a list of groups
-
-
-class Timed(NamedTuple):
-    """Times to first byte of one page, in milliseconds, and CPU of the server for each."""
-
-    name: str
-    status: int
-    milliseconds: list[float]
-    cpu: list[float]
-
-    def share(self, share: float) -> float:
-        """Quantile of the times to first byte, but that of the first request."""
-        ordered = sorted(self.milliseconds[1:] or self.milliseconds)
-        return ordered[min(int(share * len(ordered)), len(ordered) - 1)]
-
-    @property
-    def row(self) -> tuple[object, ...]:
-        """Line of a table."""
-        cpu = sorted(self.cpu)[len(self.cpu) // 2]
-        times = (self.milliseconds[0], self.share(0.5), self.share(0.99), cpu)
-        return self.name, self.status, *(f"{one:,.0f}" for one in times)
 
 
 def ask(address: str, path: str) -> tuple[int, float, str]:
@@ -90,29 +68,25 @@ def paths(url: str, groups: str) -> Iterator[tuple[str, str]]:
         query = urlencode({**values, "order": order})
         yield f"groups, {name or 'all'}, {order}", f"/groups?{query}"
     yield from (("overview", "/overview"), ("threshold", "/threshold"), ("reviews", "/reviews"))
-    for a, b in some_pairs(url, 1):
-        yield "group", f"/group?url={quote(a, safe='')}"
-        yield "pair", f"/pair?{urlencode({'a': a, 'b': b})}"
+    with Store.open(url) as store:
+        page = next((page for page in store.pages(status="near") if store.text(page)), None)
+    if page is not None:
+        yield "group", f"/group?url={quote(str(page.original), safe='')}"
+        yield "pair", f"/pair?{urlencode({'a': page.original, 'b': page.url})}"
     _, found, rest = groups.partition('<td class="number"><a href="')
     if found:
         yield "group, the largest", rest.partition('"')[0].replace("&amp;", "&")
 
 
-def measure(url: str, folder: Path, times: int) -> Iterator[Timed]:
-    """Ask for all pages, each several times."""
+def measure(url: str, folder: Path, times: int) -> Iterator[tuple[str, int, float, float]]:
+    """Ask for all pages several times: name, status, median and p99, without the first time."""
     with dedup_serve(folder, url) as (process, address):
-        server = psutil.Process(process.pid)
         for name, path in paths(url, ask(address, "/groups")[2]):
-            timed = Timed(name, 0, [], [])
-            for _ in range(times):
-                before = server.cpu_times()
-                status, taken, _ = ask(address, path)
-                after = server.cpu_times()
-                used = after.user + after.system - before.user - before.system
-                timed.cpu.append(1000 * used)
-                timed.milliseconds.append(taken)
-            yield timed._replace(status=status)
-        print(f"memory of the server: {number(server.memory_info().rss / 1e6)} MB")
+            asked = [ask(address, path) for _ in range(times)]
+            taken = sorted(milliseconds for _, milliseconds, _ in asked[1:])
+            at = [min(int(share * len(taken)), len(taken) - 1) for share in (0.5, 0.99)]
+            yield name, asked[-1][0], taken[at[0]], taken[at[1]]
+        print(f"memory of the server: {number(memory_of(process.pid))} MB")
 
 
 def main() -> None:
@@ -132,8 +106,11 @@ def main() -> None:
             status = store.status()
             print(f"{status.pages:,} pages, {status.duplicates:,} duplicates")
         timed = [*measure(url, Path(name), options.times)]
-    show(("page", "status", "first", "p50", "p99", "cpu"), (one.row for one in timed))
-    worst = max(one.share(0.99) for one in timed if one.name.startswith("groups"))
+    show(
+        ("page", "status", "p50", "p99"),
+        ((name, status, f"{p50:,.0f}", f"{p99:,.0f}") for name, status, p50, p99 in timed),
+    )
+    worst = max(p99 for name, _, _, p99 in timed if name.startswith("groups"))
     print(Target("p99 of the slowest list of groups, ms", worst, _MOST))
 
 

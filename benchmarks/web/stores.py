@@ -155,17 +155,3 @@ def _reviews(rows: list[Row], originals: dict[int, Page], every: int) -> Iterato
             "note": None,
             "created": row.last_seen,
         }
-
-
-def some_pairs(url: str, count: int) -> list[tuple[str, str]]:
-    """URLs of originals and duplicates whose texts are stored, so many at most."""
-    with Session.open(url) as session, session.reading() as connection:
-        original = pages_table.alias("original")
-        query = (
-            pages_table.select()
-            .with_only_columns(original.c.url.label("a"), pages_table.c.url.label("b"))
-            .join_from(texts, pages_table, texts.c.page_id == pages_table.c.id)
-            .join(original, pages_table.c.original_id == original.c.id)
-            .limit(count)
-        )
-        return [(row.a, row.b) for row in connection.execute(query)]

@@ -55,17 +55,6 @@ def write_lines(file: Path, rows: Iterable[Any]) -> Path:
     return file
 
 
-def warc_record(url: str, html: str) -> bytes:
-    """Make the response record of a page in a WARC file."""
-    block = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n" + html.encode()
-    return (
-        b"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: %s\r\n"
-        b"WARC-Date: 2026-01-02T03:04:05Z\r\n"
-        b"Content-Type: application/http; msgtype=response\r\n"
-        b"Content-Length: %d\r\n\r\n%s\r\n\r\n" % (url.encode(), len(block), block)
-    )
-
-
 def read_lines(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_bytes().splitlines()]
 

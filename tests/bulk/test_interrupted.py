@@ -27,14 +27,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ROWS = families(8, 600, random_texts(7, 20))
-FEW = ROWS[:150]
+SLOW = [{**row, "text": f"sleep 0.02 {row['text']}"} for row in ROWS[:150]]
 
 PROGRAM = """
 import sys
 import shingling.bulk.files.sources
 from shingling.bulk import Options, deduplicate
 shingling.bulk.files.sources._PART_BYTES = 5_000
-deduplicate([sys.argv[1]], sys.argv[2], Options(workers=2, extractor="tests.bulk.hostile.slow"))
+options = Options(workers=2, extractor="tests.extraction.extractors.awkward")
+deduplicate([sys.argv[1]], sys.argv[2], options)
 """
 
 
@@ -43,8 +44,9 @@ def size_of(file: Path) -> int:
 
 
 def test_a_killed_run_goes_on_and_gives_the_same(tmp_path: Path) -> None:
-    rows = [{"id": row["id"], "html": row["text"]} for row in FEW]
-    file = write_lines(tmp_path / "rows.jsonl", rows)
+    file = write_lines(
+        tmp_path / "rows.jsonl", ({"id": row["id"], "html": row["text"]} for row in SLOW)
+    )
     command = ("-c", PROGRAM, str(file), str(tmp_path / "out"))
     work, rnd = tmp_path / "out" / ".bulk", random.Random(5)
     for _ in range(2):
@@ -57,7 +59,7 @@ def test_a_killed_run_goes_on_and_gives_the_same(tmp_path: Path) -> None:
         assert process.wait() == -signal.SIGKILL
     assert run_fork(ROOT, *command).returncode == 0
     assert result_of(tmp_path / "out") == bulk(
-        write_lines(tmp_path / "plain.jsonl", FEW), tmp_path / "plain"
+        write_lines(tmp_path / "plain.jsonl", SLOW), tmp_path / "plain"
     )
     assert not (tmp_path / "out" / ".bulk").exists()
 
@@ -151,8 +153,8 @@ def test_two_runs_do_not_write_to_one_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("said", "reason"),
     [
-        (("", "DIE ALWAYS", "", "DIE ONCE", ""), "worker died"),
-        (("", "HANG", ""), "timeout"),
+        (("", "die", "", "end once", ""), "worker died"),
+        (("", "hang", ""), "timeout"),
     ],
     ids=["ends", "hangs"],
 )
@@ -162,7 +164,7 @@ def test_a_row_that_ends_its_worker_or_takes_too_long_is_left_out(
     monkeypatch.setenv("HOSTILE_MARK", str(tmp_path / "mark"))
     rows = [{"id": str(at), "html": f"{one} {article(at)}"} for at, one in enumerate(said)]
     file = write_lines(tmp_path / "rows.jsonl", rows)
-    options = Options(extractor="tests.bulk.hostile.deadly", workers=1)
+    options = Options(extractor="tests.extraction.extractors.awkward", workers=1)
     if reason == "timeout":
         options = replace(options, timeout=1.0)
     assert deduplicate([str(file)], tmp_path / "out", options).total == len(said) - 1

@@ -368,7 +368,8 @@ def test_what_is_no_such_file_is_refused_in_one_line(
     dedup: Any, target: str, tmp_path: Path, suffix: str
 ) -> None:
     file = tmp_path / f"store.{suffix}"
-    for content in (b"", b"\n\n", b"PAR1", b"\x1f\x8b\x08\x00", os.urandom(5000), b"[" * 100_000):
+    odd = b"", b"\n\n", b"PAR1", b"\x1f\x8b\x08\x00", os.urandom(5000), b"[" * 100_000
+    for content in (*odd, b'{"record": "store", "format": ' + b"9" * 10_000 + b"}"):
         file.write_bytes(content)
         done = dedup("import", "--store", target, str(file))
         assert done.code == 2, content[:10]

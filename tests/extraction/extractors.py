@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from pathlib import Path
 
 import shingling
 
@@ -19,13 +20,19 @@ def awkward(html: str, url: str | None) -> str | None:
             pass
     if "sleep" in html:
         time.sleep(float(html.split("sleep ")[1].split()[0]))
-    if "die" in html:
+    if "die" in html or ("end once" in html and _is_first(Path(os.environ["HOSTILE_MARK"]))):
         os._exit(1)
     if "leave" in html:
         raise SystemExit(1)
     if "print" in html:
         print("not a message of the worker")
     return html
+
+
+def _is_first(mark: Path) -> bool:
+    is_first = not mark.exists()
+    mark.touch()
+    return is_first
 
 
 def plain(html: str, url: str | None) -> str | None:

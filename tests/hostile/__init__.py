@@ -6,8 +6,8 @@ attack                                            tests
 ------------------------------------------------  ----------------------------------------------
 combining marks that hold the event loop          hostile/test_texts.py, hostile/test_crawls.py
 texts that are shingled or expanded again         hostile/test_texts.py, text/test_words.py
-URLs that take quadratic time                     hostile/test_urls.py, hostile/test_patterns.py
-passwords in output, files and tracebacks         hostile/test_secrets.py
+URLs that take quadratic time                     hostile/test_texts.py, hostile/test_patterns.py
+passwords in output, files and tracebacks         hostile/test_printed.py
 broken archives, and those that expand            hostile/files/test_archives.py,
                                                   hostile/files/test_archive_bombs.py
 workers that stop while they start                extraction/hostile/test_starts.py

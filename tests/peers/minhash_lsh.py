@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from datasketch import MinHash, MinHashLSH
 
-from tests.peers.texts import shingles
+from tests.peers.algorithms import shingles
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,11 +15,11 @@ from tests.peers.algorithms import (
     DROPPED_WORDS,
     TermVectors,
     cosine_of_vectors,
+    edited_pairs,
     percent_by_dice,
     percent_of_words,
 )
 from tests.peers.test_measures import CATS
-from tests.peers.texts import edited_pairs
 from tests.repository.docs.console import Shell, commands
 from tests.repository.docs.pages import DOCS, blocks, read
 from tests.support.crawls import Project

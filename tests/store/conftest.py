@@ -16,20 +16,22 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.fixture(params=ENDINGS)
-def file(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+def in_a_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
     """Where a store can be made, as `url_of` knows it; another one is `file.with_stem(name)`."""
     yield from place_of(request, tmp_path)
 
 
-@pytest.fixture(scope="module", params=ENDINGS)
-def empty(
+def empty_in_a_database(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Path]:
     """An empty store, for `emptied`."""
     for path in place_of(request, tmp_path_factory.mktemp("empty")):
         make_empty(path)
         yield path
+
+
+file = pytest.fixture(params=ENDINGS)(in_a_database)
+empty = pytest.fixture(scope="module", params=ENDINGS)(empty_in_a_database)
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from tldextract import TLDExtract
 
 from shingling.fetching.learning.changes import HOST_LABELS
 from shingling.fetching.learning.parts import Parts, split
-from shingling.fetching.learning.site import SiteUrls
+from shingling.fetching.learning.site import Memory, SiteUrls
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,6 +64,7 @@ class UrlLearner:
         self._max_sites = max_sites
         self._max_pages = max_pages
         self._pages = 0
+        self._memory = Memory()
         self._sites: OrderedDict[str, SiteUrls] = OrderedDict()
         self._changes: list[RuleCounts] = []
 
@@ -173,7 +174,7 @@ class UrlLearner:
     def _site(self, name: str) -> SiteUrls:
         site = self._sites.get(name)
         if site is None:
-            site = self._sites[name] = SiteUrls(name, self._risk)
+            site = self._sites[name] = SiteUrls(name, self._risk, self._memory)
             if len(self._sites) > self._max_sites:
                 self._forget()
         else:

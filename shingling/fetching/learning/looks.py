@@ -11,6 +11,7 @@ of them where it is not.
 from __future__ import annotations
 
 import re
+import sys
 import zlib
 from array import array
 from collections import Counter
@@ -65,6 +66,11 @@ class Look(NamedTuple):
     sentences: bytes
     links: bytes
     has_other_fields: bool = False
+
+    @property
+    def size(self) -> int:
+        """Bytes that it takes."""
+        return sys.getsizeof(self) + sys.getsizeof(self.sentences) + sys.getsizeof(self.links)
 
 
 def look_of(page: FetchedPage) -> Look | None:
@@ -173,7 +179,7 @@ def _changed(a: Look, b: Look) -> tuple[float, Collection[tuple[int, int, int]]]
 
 def _sample(links: Collection[str]) -> list[str]:
     """At most `MAX_LINKS_KEPT` links: of two copies of a page, those to the same pages."""
-    unique = list(dict.fromkeys(link[:2048] for link in links if "\n" not in link[:2048]))
+    unique = list(dict.fromkeys(link[:1024] for link in links if "\n" not in link[:1024]))
     if len(unique) <= MAX_LINKS_KEPT:
         return unique
 

@@ -10,6 +10,7 @@ one URL makes no two pages of it.
 from __future__ import annotations
 
 from array import array
+from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 from shingling.fetching.learning.changes import (
@@ -27,7 +28,7 @@ from shingling.fetching.learning.evidence import chain_of, is_of_content, is_of_
 from shingling.fetching.learning.looks import Likeness, Noise, links_of, look_of
 from shingling.fetching.learning.pages import Contradiction, Skip
 from shingling.fetching.learning.parts import Parts, split
-from shingling.fetching.learning.recent import Recent
+from shingling.fetching.learning.recent import Recent, Table
 from shingling.fetching.learning.rules import SiteRules, Step
 
 if TYPE_CHECKING:
@@ -40,13 +41,11 @@ if TYPE_CHECKING:
 MAX_PAGES_OF_SITE = 100_000
 """Fetched pages of a site that are remembered; later ones are never skipped to."""
 
-MAX_LOOKS = 4_096
-"""Pages of a site that others can be compared with; the oldest are forgotten."""
+MAX_LOOKS_BYTES = 24_000_000
+"""Of the pages of all sites that others can be compared with; the oldest are forgotten."""
 
-_MAX_CONTENTS = 8_192  # that are found by their hash
-_MAX_PAIR_KEYS = 24_576  # by which pages are found that one more change would make equal
-_MAX_PATHS = 4_096  # of which it is known whether they have one content
 _MAX_URLS_OF_CONTENT = 12  # after reduction; with more it is an error page or a login
+_NONE = -1
 _SEVERAL_CONTENTS = -1
 _MAX_COMPARED = 12  # pages that one page is compared with
 _MAX_SAME_PAGES = 4  # of them, those that are the same, whose links are compared as well
@@ -54,14 +53,15 @@ _MAX_REDUCED_AT_ONCE = 100  # pages whose keys are made anew with one note
 _MUCH_RISKIER = 10  # than the others is a change that is blamed alone
 _MAX_LOST_LINKS = 0.1  # of the links of a page, so that it is the same
 _MANY_LOST_LINKS = 0.5  # so that it is another one
-_MAX_LINKS_KNOWN = 100_000
-_MAX_WITH_NEW_LINKS = 500  # pages whose links may turn out to lead to others
+_MAX_WITH_NEW_LINKS = 200  # pages whose links may turn out to lead to others
 
 _FIRST_LOOKS = 8  # second ones, of a site that has shown nothing that changes anyway
 _MORE_LOOKS = 3  # for each one that has taught something
 _PAGES_A_LOOK = 50  # and for so many pages, where something changes anyway
 _MAX_LOOKS_AGAIN = 120  # of a site
 _MAX_DOUBTS = 20  # pages that wait for a second look at one
+
+_ids = count()
 
 
 class _Pair(NamedTuple):
@@ -82,27 +82,40 @@ class _Pair(NamedTuple):
     chain: tuple[str, ...]
 
 
+class Memory:
+    """What is remembered of the fetched pages of all sites, besides their URLs and contents.
+
+    It never grows beyond 50 MB. The keys of a site are its own.
+    """
+
+    def __init__(self) -> None:
+        self.looks: Recent[int, Look] = Recent(MAX_LOOKS_BYTES)
+        self.last_of_content = Table(18)  # last page with a content
+        self.of_reduced = Table(19)  # first and last page that one more change leads to a URL
+        self.links = Table(19)  # whether two pages have had a link
+        self.content_of_place = Table(16)  # the only content of a path or value
+
+
 class SiteUrls:
     """Fetched pages of a site, and evidence about its URLs.
 
     Args:
         name: host, without `www.`.
         max_risk: a request is skipped up to this probability of losing something.
+        memory: that it shares with other sites.
     """
 
-    def __init__(self, name: str, max_risk: float) -> None:
+    def __init__(self, name: str, max_risk: float, memory: Memory) -> None:
         self.name = name
+        self._memory = memory
+        self._id = next(_ids)  # a site that is met again after it was forgotten is another one
         self.rules = SiteRules(max_risk)
         self._max_risk = max_risk
         self._urls: list[str] = []
         self._contents = array("q")
         self._changed: set[int] = set()  # pages with another text than in an earlier crawl
-        self._looks: Recent[int, Look] = Recent(MAX_LOOKS)
-        self._by_content: Recent[int, tuple[int, ...]] = Recent(_MAX_CONTENTS)
+        self._before = array("i")  # the page before each one that has its content, or none
         self._by_url: dict[int, int] = {}
-        self._by_pair: Recent[int, tuple[int, ...]] = Recent(_MAX_PAIR_KEYS)
-        self._one_content: Recent[object, int] = Recent(_MAX_PATHS)
-        self._links: dict[int, bool] = {}  # whether two pages have had them
         self._with_new_links: list[_Pair] = []
         self._noise = Noise()
         self._wanted: list[str] = []
@@ -163,9 +176,9 @@ class SiteUrls:
         for url in (page.url, *page.requested):
             if one := split(url):
                 found += self._note_url(url, one, page, look)
-        for key in map(self._key, links_of(look)):
-            if key in self._links or len(self._links) < _MAX_LINKS_KNOWN:
-                self._links[key] = key in self._links
+        links = self._memory.links
+        for key in [self._own(self._key(link)) for link in links_of(look)]:
+            links.put(key, links.get(key) is not None)
         self._renew_keys()
         return found
 
@@ -178,7 +191,8 @@ class SiteUrls:
             self._changed.add(number)
         self._urls.append(url)
         self._contents.append(self._noise.content(look))
-        self._looks.put(number, look)
+        self._before.append(_NONE)
+        self._put_look(number, look)
         if number % _PAGES_A_LOOK == 0 and self._noise:
             self._looks_left += 1
         found = [] if page.is_from_elsewhere else self._compare(number, parts, look)
@@ -209,12 +223,13 @@ class SiteUrls:
         """Compare a page with those whose URLs differ little from its own."""
         content = self._contents[number]
         one_content = self._has_one_content(parts.segments, content)
-        same_content = self._by_content.get(content) or ()
+        same_content = self._with_content(content)
         if len(same_content) >= _MAX_URLS_OF_CONTENT:
             if not one_content and not parts.query:
                 return []
         else:
-            self._by_content.put(content, (*same_content, number))
+            self._before[number] = same_content[-1] if same_content else _NONE
+            self._memory.last_of_content.put(self._own(content), number)
         found = self._neighbours(number, parts)
         found += ((one, self._differences(one, parts)) for one in same_content)
         agreed: set[Change] = set()
@@ -225,7 +240,7 @@ class SiteUrls:
             pair = self._pair(other, parts, look, changes)
             same = self._is_same(pair)
             is_doubtful = same is None and self._likeness(pair) is Likeness.DOUBTFUL
-            if is_doubtful and not self._look_again(pair) and self._looks.get(pair.number):
+            if is_doubtful and not self._look_again(pair) and self._look(pair.number):
                 same = False
             if same and same_pages < _MAX_SAME_PAGES:
                 same_pages += 1
@@ -254,8 +269,7 @@ class SiteUrls:
         for one, changed in changes_of(reduced, known).items():
             keys[self.rules.reduce(changed).key] = one
         for key, change in keys.items():
-            others = self._by_pair.get(key) or ()
-            self._by_pair.put(key, (*others[:1], number))  # the first one, and the last
+            others = self._first_and_last(key, number)
             if change and change.kind == ONE_PAGE:
                 value = change.what, change.other
                 if not self._has_one_content(value, self._contents[number]):
@@ -269,17 +283,45 @@ class SiteUrls:
                     found.append((other, tuple(step.change for step in steps)))
         return found
 
+    def _own(self, key: object) -> int:
+        """Key of this site in what all sites share."""
+        return hash((self._id, key))
+
+    def _look(self, number: int) -> Look | None:
+        return self._memory.looks.get(self._own(number))
+
+    def _put_look(self, number: int, look: Look) -> None:
+        self._memory.looks.put(self._own(number), look, look.size)
+
+    def _with_content(self, content: int) -> list[int]:
+        """Pages that have a content, at most `_MAX_URLS_OF_CONTENT`: the earliest first."""
+        found: list[int] = []
+        number = self._memory.last_of_content.get(self._own(content))
+        while number is not None and number != _NONE:
+            found.append(number)
+            number = self._before[number]
+        return found[::-1]
+
+    def _first_and_last(self, key: int, number: int) -> tuple[int, ...]:
+        """Earlier pages that one more change leads to a URL; note another one."""
+        key, pages = self._own(key), self._memory.of_reduced
+        found = pages.get(key)
+        first, last = (number, number) if found is None else divmod(found, MAX_PAGES_OF_SITE)
+        pages.put(key, first * MAX_PAGES_OF_SITE + number)
+        return () if found is None else tuple(dict.fromkeys((first, last)))
+
     def _has_one_content(self, place: object, content: int) -> bool:
         """Note a content of a path or value; whether it has had no other, and several URLs."""
-        before = self._one_content.get(place)
+        key, places = self._own(place), self._memory.content_of_place
+        before = places.get(key)
         if before is None:
-            self._one_content.put(place, content)
+            places.put(key, content)
         elif before != content:
-            self._one_content.put(place, _SEVERAL_CONTENTS)
+            places.put(key, _SEVERAL_CONTENTS)
         return before == content
 
     def _likeness(self, pair: _Pair) -> Likeness:
-        before = self._looks.get(pair.number)
+        before = self._look(pair.number)
         if before is not None:
             return self._noise.compare(before, pair.look)
         if self._contents[pair.number] == self._noise.content(pair.look):
@@ -300,11 +342,11 @@ class SiteUrls:
             pair: both pages.
             is_settled: all links are fetched: only those are lost whose page has no other URL.
         """
-        before = self._looks.get(pair.number)
+        before = self._look(pair.number)
         links = links_of(pair.look)
-        if before is None or not links or before.links == pair.look.links:
+        if not links or (before and before.links == pair.look.links):
             return 0.0
-        there = set(links_of(before))
+        there = set(links_of(before)) if before else set()
         unknown = [link for link in links if link not in there and self._is_new(link, is_settled)]
         if len(unknown) > _MAX_LOST_LINKS * len(links):
             keys = {self._key(link, pair.changes) for link in there}
@@ -314,11 +356,11 @@ class SiteUrls:
     def _is_new(self, link: str, is_settled: bool) -> bool:
         """Whether no page has shown a link; of one that was shown, whether its page is unique."""
         key = self._key(link)
-        is_of_several = self._links.get(key)
+        is_of_several = self._memory.links.get(self._own(key))
         if not is_settled or is_of_several is None or is_of_several:
             return is_of_several is None
         number = self._by_url.get(key)
-        return number is not None and len(self._by_content.get(self._contents[number]) or ()) < 2
+        return number is not None and len(self._with_content(self._contents[number])) < 2
 
     def _key(self, link: str, changes: tuple[Change, ...] = ()) -> int:
         parts = split(link)
@@ -424,11 +466,11 @@ class SiteUrls:
         number = next((one for one in self._doubts if self._urls[one] == url), None)
         if number is None:
             return []
-        before, after = self._looks.get(number), page and look_of(page)
+        before, after = self._look(number), page and look_of(page)
         if before and after and self._noise.learn(before, after):
             self._looks_left += _MORE_LOOKS
         if after:
-            self._looks.put(number, after)
+            self._put_look(number, after)
         found: list[Contradiction] = []
         for pair in self._doubts.pop(number):
             same = self._is_same(pair)

@@ -98,8 +98,10 @@ def test_pages_of_many_sites_do_not_fill_the_memory() -> None:
 
 def _kept(pages: int) -> int:
     """Bytes that a learner keeps of pages whose links and session ids never recur."""
-    learner, noise = UrlLearner(), random.Random(1)
+    noise = random.Random(1)
+    signature_of(text_of("a"))
     tracemalloc.start()
+    learner = UrlLearner()
     for number in range(pages):
         links = tuple(f"{HOST}/a?sid={noise.getrandbits(64):x}" for _ in range(5))
         text = f"{text_of('a')}\n{number}"
@@ -114,10 +116,7 @@ def _kept(pages: int) -> int:
 def test_what_is_kept_of_a_page_is_little_when_many_are_known(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("shingling.fetching.learning.site.MAX_LOOKS", 64)
-    monkeypatch.setattr("shingling.fetching.learning.site._MAX_LINKS_KNOWN", 500)
-    monkeypatch.setattr("shingling.fetching.learning.site._MAX_PAIR_KEYS", 256)
-    monkeypatch.setattr("shingling.fetching.learning.site._MAX_CONTENTS", 256)
+    monkeypatch.setattr("shingling.fetching.learning.site.MAX_LOOKS_BYTES", 64_000)
     monkeypatch.setattr("shingling.fetching.learning.rules._MAX_REDUCED", 64)
     assert (_kept(1600) - _kept(800)) / 800 < 600
 

@@ -193,6 +193,7 @@ BROKEN_OFF = {
     "nothing in gzip": ("x.warc.gz", b"\x1f\x8b", []),
     "no WARC file": ("x.warc", b"word " * 9999, []),
     "cut record": ("x.warc", good_record(1) + good_record(5)[:-600], ["1"]),
+    "cut head of a record": ("x.warc", good_record(1) + good_record(5)[:40], ["1"]),
     "cut WARC of gzip": ("x.warc.gz", PACKED_RECORDS[:-200], ["1"]),
 }
 # Between a good entry and another one, which is not read any more.

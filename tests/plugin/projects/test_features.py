@@ -1,7 +1,8 @@
-"""Real projects that use what else Scrapy has: files, jobs, several spiders, scripts, Scrapyd."""
+"""Real projects that use what else Scrapy has: files, jobs, scripts, Scrapyd, commands."""
 
 from __future__ import annotations
 
+import ast
 import signal
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.plugin.projects.user_project import Projects
+    from tests.plugin.projects.user_project import Projects, UserProject
 
 HEADLINES = [f"No {number}" for number in range(6)]
 """Of the unique articles; two of them have a copy as well."""
@@ -32,8 +33,9 @@ def site() -> Iterator[str]:
         if number in (1, 4):
             copy = html(edited(article(number)), headline).replace("</article>", file)
             pages[f"/article/{number}/print"] = copy
-    files = {f"/file/{name}.bin": f"File {name}" for name in range(6)}
-    with serving({**linked(pages), **files}) as server:
+    others = {f"/file/{name}.bin": f"File {name}" for name in range(6)}
+    others["/print/0"] = html(edited(article(0)), HEADLINES[0])  # nothing links to it
+    with serving({**linked(pages), **others}) as server:
         yield server.url
 
 
@@ -87,9 +89,9 @@ def two_papers() -> Iterator[str]:
 def test_of_two_spiders_in_one_process_one_yields_what_both_find(
     project: Projects, two_papers: str
 ) -> None:
-    papers = project("two_spiders")
-    papers.python("together.py", two_papers)
-    items = papers.items("morning.jsonl") + papers.items("evening.jsonl")
+    papers = project("plain")
+    papers.python("together.py", f"{two_papers}/morning", f"{two_papers}/evening")
+    items = papers.items("articles.jsonl") + papers.items("contracted.jsonl")
     assert values(items, "headline") == HEADLINES[:4]
 
 
@@ -130,3 +132,93 @@ def test_the_jobs_of_scrapyd_share_a_store_with_an_absolute_path(
     assert stats(second)["dedup/unchanged"] == "8"
     assert {path.name for path in store.parent.iterdir()} == {store.name}
     assert not (server / "dedup.db").exists()
+
+
+# Commands of Scrapy: they look, and leave nothing behind
+
+
+# Of a module that Python imports before anything else: it notes that a worker has started.
+NOTES_WORKERS = """
+import sys
+from pathlib import Path
+
+if "shingling.extraction.worker" in sys.orig_argv:
+    Path(__file__).with_name("started").touch()
+"""
+
+
+@pytest.fixture
+def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The path of a file that is there once a worker process has started."""
+    folder = tmp_path / "python"
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(NOTES_WORKERS)
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+    return folder / "started"
+
+
+def parse(project: UserProject, site: str, path: str, *arguments: str) -> dict[str, Any]:
+    """Return the one item that `scrapy parse` prints of a page."""
+    done = project.scrapy(
+        *("parse", f"{site}{path}", "--spider", "articles", "--callback", "parse_article"),
+        *("--nocolour", "--nolinks", *arguments),
+    )
+    items = ast.literal_eval(done.stdout.partition("# Scraped Items")[2].partition("\n")[2])
+    (item,) = items
+    assert isinstance(item, dict)
+    return item
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("shell", "{site}/article/0", "-c", "response.url"), "{site}/article/0"),
+        (("list",), "articles\ncontracted"),
+        (("check",), ""),
+        (("fetch", "{site}/article/0"), "<h1>No 0</h1>"),
+        (("parse", "{site}/article/0", "--spider", "articles", "-c", "parse_article"), "No 0"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_a_command_that_crawls_nothing_leaves_no_store_and_starts_no_worker(
+    project: Projects,
+    site: str,
+    arguments: tuple[str, ...],
+    said: str,
+    started: Path,
+) -> None:
+    plain = project("plain")
+    before = plain.files()
+    done = plain.scrapy(*(one.format(site=site) for one in arguments), SITE=site)
+    assert said.format(site=site) in done.stdout
+    assert plain.files() == before
+    assert not started.exists()
+
+
+def test_parse_with_pipelines_shows_a_verdict_and_leaves_no_store(
+    project: Projects, site: str
+) -> None:
+    plain = project("plain")
+    before = plain.files()
+    item = parse(plain, site, "/article/0", "--pipelines")
+    assert item["headline"] == "No 0"
+    assert item["dedup"]["status"] == "new"
+    assert plain.files() == before
+
+
+def test_parse_with_pipelines_asks_the_store_that_is_there_and_does_not_change_it(
+    project: Projects, site: str, started: Path
+) -> None:
+    plain = project("plain")
+    plain.crawl("articles", site)
+    assert started.exists(), "so that the absence of it says something"
+    before, files = plain.stored(), plain.files()
+    for path, status, original in (
+        ("/article/0", "unchanged", None),
+        ("/print/0", "near", f"{site}/article/0"),
+    ):
+        item = parse(plain, site, path, "--pipelines")
+        assert (item["dedup"]["status"], item["dedup"]["original"]) == (status, original), path
+    assert len(before["pages"]) == 8
+    assert plain.stored() == before
+    assert plain.files() == files

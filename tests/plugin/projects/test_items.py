@@ -180,39 +180,6 @@ def test_an_item_that_comes_between_the_requests_of_its_callback_is_decided_by_i
     assert not warnings_in(crawl)
 
 
-# An API: responses in JSON, of several articles each.
-
-
-@pytest.fixture(scope="module")
-def api() -> Iterator[str]:
-    written = [
-        *[("One", article(1)), ("Two", article(2)), ("One", edited(article(1)))],
-        *[("Three", article(3)), ("Two", edited(article(2))), ("Four", article(4))],
-    ]
-    articles = [
-        {"url": f"https://example.com/{number}", "title": title, "text": text}
-        for number, (title, text) in enumerate(written)
-    ]
-    following = {1: "/api/news/2.json", 2: None}
-    with serving(
-        {
-            f"/api/news/{page}.json": json.dumps(
-                {"articles": articles[page * 3 - 3 : page * 3], "next": following[page]}
-            )
-            for page in (1, 2)
-        }
-    ) as site:
-        yield site.url
-
-
-def test_articles_of_an_api_are_compared_by_their_texts(project: Projects, api: str) -> None:
-    crawl = project("api").crawl("news", api)
-    came = {item["url"].removeprefix("https://example.com/") for item in crawl.items}
-    assert came == {"0", "1", "2", "3", "5"}, "those of one response do not compete"
-    assert crawl.stat("dedup/dropped") == "1"
-    assert not warnings_in(crawl)
-
-
 # Items of all classes.
 
 CLASSES = ("pydantic", "attrs_", "dataclass_", "item", "plain", "loaded")

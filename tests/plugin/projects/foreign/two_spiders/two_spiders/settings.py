@@ -1,1 +1,0 @@
-FEEDS = {"%(name)s.jsonl": {"format": "jsonlines"}}

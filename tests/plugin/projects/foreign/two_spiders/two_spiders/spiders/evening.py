@@ -1,5 +1,0 @@
-from two_spiders.spiders.morning import MorningSpider
-
-
-class EveningSpider(MorningSpider):
-    name = "evening"
