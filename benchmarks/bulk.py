@@ -52,7 +52,6 @@ if TYPE_CHECKING:
 THRESHOLD = 0.5
 SIZE = 5
 _BATCH = 500  # rows
-_SPARK_BYTES = 4 << 30  # of memory
 _LOOK = 0.5  # seconds between two looks at the memory
 _JUDGED = 200_000  # rows of which the exact resemblance is measured
 # Rows, a figure of this, what it is to be, and whether at least.
@@ -78,7 +77,7 @@ def spark(file: Path, out: Path) -> None:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     session = (
         SparkSession.builder.master("local[*]")
-        .config("spark.driver.memory", f"{_SPARK_BYTES}b")
+        .config("spark.driver.memory", "4g")
         .config("spark.ui.enabled", "false")
         .config("spark.local.dir", str(out.with_suffix(".local")))
         .getOrCreate()

@@ -89,12 +89,7 @@ SETS = {
 
 
 def labelled_pairs(data: Path, name: str) -> list[Pair]:
-    """Return the pairs of one of `SETS`, always the same ones in the same order.
-
-    Args:
-        data: folder of the labelled data.
-        name: of the set.
-    """
+    """Return the pairs of one of `SETS`, always in the same order."""
     one = SETS[name]
     return [
         Pair(row["a"], row["b"], row["label"] in one.same)

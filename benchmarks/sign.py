@@ -12,7 +12,6 @@ blanks.
 from __future__ import annotations
 
 import os
-import statistics
 import time
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -112,15 +111,13 @@ def main() -> None:
     texts = texts_of(data_folder(options.data))
     figures = measure(texts, ROUNDS)
     fastest = min(one["text"] for one in figures.values())
-    length = statistics.mean(map(len, texts))
-    about = f"{TEXTS} texts of {WORDS} words ({length:,.0f} characters)"
     show(
         ("ms a text", "from text", "/ fastest", "from ready shingles"),
         (
             (name, f"{one['text']:.3f}", f"{one['text'] / fastest:.1f}", f"{one['ready']:.3f}")
             for name, one in figures.items()
         ),
-        f"{about}, best of {ROUNDS} rounds",
+        f"{TEXTS} texts of {WORDS} words, best of {ROUNDS} rounds",
     )
     for ours, peer, least in TARGETS:
         if ours in figures and peer in figures:

@@ -10,11 +10,12 @@ pieces, so that they are .4 to .95 alike. Any row can be made again from its num
 
 from __future__ import annotations
 
-import gzip
 import json
 import random
 import re
 from typing import TYPE_CHECKING
+
+from benchmarks.data import rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,8 +65,8 @@ class Splicer:
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("w", encoding="utf-8") as out:
             for number in rows:
-                text = self.row(number)[0]
-                out.write(f'{{"id": "{number}", "text": {json.dumps(text, ensure_ascii=False)}}}\n')
+                row = {"id": str(number), "text": self.row(number)[0]}
+                out.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
 def _texts(data: Path) -> Iterator[str]:
@@ -75,6 +76,5 @@ def _texts(data: Path) -> Iterator[str]:
         ("waddle/manifest", "gold"),
         ("article-extraction/manifest", "gold"),
     ):
-        with gzip.open(data / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
-            for line in lines:
-                yield re.sub(r"<[^>]*>", " ", json.loads(line)[field] or "")
+        for row in rows_of(data / f"{name}.jsonl.gz"):
+            yield re.sub(r"<[^>]*>", " ", row[field] or "")

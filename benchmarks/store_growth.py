@@ -8,7 +8,7 @@ pages, but 20,000 to 100,000), the CPU time of this process a page, the median t
 (`Store.similar` of a page that is not stored), bytes a page without write-ahead log, and memory.
 
     python -m benchmarks.store_growth [--pages 1000000] [--databases sqlite,postgres]
-        [--batch 256] [--postgres URL] [--folder DIR]
+        [--postgres URL] [--folder DIR]
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 DATABASES = ("sqlite", "postgres")
 MILESTONES = (10_000, 100_000, 1_000_000, 10_000_000)
+BATCH = 256  # pages
 WINDOW = 20_000, 100_000  # pages, at least and at most, that a rate is taken over
 LOOK_UPS = 200
 _RSS_UNIT = 1 if sys.platform == "darwin" else 1024  # bytes
@@ -83,20 +84,20 @@ def bytes_of(store: Store) -> int:
     return store.status().bytes
 
 
-def fill(store: Store, milestones: Sequence[int], batch: int) -> Iterator[dict[str, Any]]:
+def fill(store: Store, milestones: Sequence[int]) -> Iterator[dict[str, Any]]:
     """Fill an empty store in batches, and yield the figures at each milestone."""
     stored = 0
     for milestone in milestones:
         batches: list[tuple[int, float, float]] = []
         while stored < milestone:
-            pages = text_pages(range(stored, min(stored + batch, milestone)))
+            pages = text_pages(range(stored, min(stored + BATCH, milestone)))
             start, cpu = time.perf_counter(), time.process_time()
             store.check(pages)
             times = time.perf_counter() - start, time.process_time() - cpu
             batches.append((len(pages), *times))
             stored += len(pages)
         window = min(max(milestone // 10, WINDOW[0]), WINDOW[1])
-        counts, wall, cpus = np.array(batches[-max(window // batch, 1) :]).T
+        counts, wall, cpus = np.array(batches[-window // BATCH :]).T
         others = text_pages(range(NOT_STORED + stored, NOT_STORED + stored + LOOK_UPS + 1))
         yield {
             "milestone": milestone,
@@ -123,7 +124,7 @@ def run_child(options: Namespace) -> None:
     """Measure one database in this process; write a line of JSON at each milestone."""
     milestones = [*(size for size in MILESTONES if size + 1000 <= options.pages), options.pages]
     with opened(options.child, options.folder, options.postgres) as store:
-        for row in fill(store, milestones, options.batch):
+        for row in fill(store, milestones):
             print(json.dumps(row), flush=True)
 
 
@@ -171,7 +172,6 @@ def main() -> None:
     parser = options_of(__doc__)
     parser.add_argument("--pages", type=int, default=1_000_000)
     parser.add_argument("--databases", default=",".join(DATABASES))
-    parser.add_argument("--batch", type=int, default=256, help="pages")
     parser.add_argument("--postgres", metavar="URL", help="instead of a server of its own")
     parser.add_argument("--folder", type=Path, help="where databases are made for the while")
     parser.add_argument("--child", choices=DATABASES, help=SUPPRESS)
@@ -186,7 +186,7 @@ def main() -> None:
             print(f"{name}: {row['milestone']:,} pages, {row['pages/s']:,.0f}/s", flush=True)
     show_rows(rows)
     print(*targets(rows), sep="\n")
-    print(f"batches of {options.batch}, {os.cpu_count()} cores, SQLite {sqlite3.sqlite_version}")
+    print(f"batches of {BATCH}, {os.cpu_count()} cores, SQLite {sqlite3.sqlite_version}")
 
 
 if __name__ == "__main__":

@@ -20,10 +20,10 @@ import json
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from benchmarks.data import data_folder
-from benchmarks.processes import run_scrapy, stats_of
+from benchmarks.processes import run_scrapy
 from benchmarks.report import Target, chosen, options_of, show
 from benchmarks.verdict_sets import (
     ALL,
@@ -56,15 +56,8 @@ TARGETS = (
 )
 
 
-class Crawl(NamedTuple):
-    """What a crawl said: flags, and the seconds that it took."""
-
-    flags: Flags
-    seconds: float
-
-
-def crawl(warc: Path, pages: Sequence[LabelledPage], store: Path, *settings: str) -> Crawl:
-    """Crawl pages into a store.
+def crawl(warc: Path, pages: Sequence[LabelledPage], store: Path, *settings: str) -> Flags:
+    """Crawl pages into a store, and return the flagged ones.
 
     Args:
         warc: the pages.
@@ -73,7 +66,7 @@ def crawl(warc: Path, pages: Sequence[LabelledPage], store: Path, *settings: str
         settings: further arguments, such as `-s`, `DEDUP_THRESHOLD=0.6`.
     """
     feed = store.with_suffix(".jsonl")
-    log = run_scrapy(
+    run_scrapy(
         *("archive", "-a", f"path={warc}", "-O", str(feed)),
         *("-s", f"DEDUP_STORE_URL=sqlite:///{store}", "-s", "DEDUP_ACTION=tag", *settings),
     )
@@ -84,40 +77,33 @@ def crawl(warc: Path, pages: Sequence[LabelledPage], store: Path, *settings: str
         verdict = item["dedup"]
         if verdict["status"] in ("exact", "near") and verdict["reason"] != "other_fields":
             flags[number_of[item["url"]]] = number_of[verdict["original"]]
-    return Crawl(flags, stats_of(log)["elapsed_time_seconds"])
+    return flags
 
 
 def measure(
     folder: Path, name: str, most: int | None, settings: Sequence[str]
-) -> tuple[Truth, Crawl]:
-    """Crawl the first pages of a set.
-
-    Args:
-        folder: of the labelled data.
-        name: of the set.
-        most: so many pages; None is all.
-        settings: of the crawl, as arguments of `scrapy crawl`.
-    """
+) -> tuple[Truth, Flags]:
+    """Crawl the first pages of a set (None is all), with arguments of `scrapy crawl`."""
     pages = labelled_pages(folder, name, most)
     with TemporaryDirectory() as temporary:
         warc, store = Path(temporary) / "pages.warc", Path(temporary) / "dedup.db"
         write_warc(warc, pages)
-        run = crawl(warc, pages, store, *settings)
+        flags = crawl(warc, pages, store, *settings)
     texts = main_texts(pages)
     right = [
         text if page.gold is None else page.gold for page, text in zip(pages, texts, strict=True)
     ]
     pages = [replace(page, body=b"") for page in pages]  # they are large
-    return Truth(pages, right, VERDICT_SETS[name].must_find), run
+    return Truth(pages, right, VERDICT_SETS[name].must_find), flags
 
 
 def _share(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
 
 
-def show_set(name: str, truth: Truth, run: Crawl) -> None:
+def show_set(name: str, truth: Truth, flags: Flags) -> None:
     """Print the table of a set."""
-    tally = score(run.flags, truth)[ALL]
+    tally = score(flags, truth)[ALL]
     counts = (tally.flagged, tally.false, tally.must_find, tally.found)
     shares = map(_share, (tally.precision, tally.recall))
     show(
@@ -125,7 +111,6 @@ def show_set(name: str, truth: Truth, run: Crawl) -> None:
         [(*counts, *shares)],
         f"\n{name}: {len(truth.pages)} pages; to find: {VERDICT_SETS[name].truth}",
     )
-    print(f"seconds of the crawl: {run.seconds:.1f}")
 
 
 def show_pairs(truth: Truth, pairs: Iterable[tuple[int, int]]) -> None:
@@ -135,14 +120,14 @@ def show_pairs(truth: Truth, pairs: Iterable[tuple[int, int]]) -> None:
         print(f"  {alike:.3f}  {truth.pages[page].file}  {truth.pages[other].file}")
 
 
-def show_targets(results: dict[str, tuple[Truth, Crawl]]) -> None:
+def show_targets(results: dict[str, tuple[Truth, Flags]]) -> None:
     """Print which targets are met, and the pages that those are missed by."""
     print("\ntargets")
     for name, figure, least in TARGETS:
         if name not in results:
             continue
-        truth, run = results[name]
-        tallies = score(run.flags, truth)
+        truth, flags = results[name]
+        tallies = score(flags, truth)
         met = True
         for group in (ALL, EVEN, ODD):
             value = getattr(tallies[group], figure) if group in tallies else None
@@ -153,7 +138,7 @@ def show_targets(results: dict[str, tuple[Truth, Crawl]]) -> None:
         if not met:
             print(f"{name}: {'not found' if figure == 'recall' else 'false'}")
             pairs = missed_pairs if figure == "recall" else false_pairs
-            show_pairs(truth, pairs(run.flags, truth))
+            show_pairs(truth, pairs(flags, truth))
 
 
 def main() -> None:

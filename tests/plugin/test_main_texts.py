@@ -1,4 +1,4 @@
-"""The text that people read is made by trafilatura: for kept items that have room for it."""
+"""What is extracted twice: the text that people read, by trafilatura; and what never is again."""
 
 from __future__ import annotations
 
@@ -6,8 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from shingling.extraction.extractors import find_extractor
+from shingling.extraction.pages import Fetched, PageExtractor
+from shingling.sketch import Scheme
 from tests.support.crawls import Project
+from tests.support.invariants import dump
 from tests.support.pages import article, html
+from tests.support.serving import serving
+from tests.support.stores import rows_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +38,7 @@ class Spider(scrapy.Spider):
     tag = ""
 
     def parse(self, response):
-        yield {"url": response.url, "text": None, "title": None, "language": ""}
+        yield {"url": response.url, "text": None, "title": None, "language": "", "dedup": None}
 """
 FILL = ("-s", "DEDUP_FILL_FIELDS=text,title,language")
 
@@ -89,19 +95,30 @@ def test_the_text_of_a_page_that_is_known_is_trafilaturas_as_well(
     first, again = (project.crawl(*arguments(site, "/0", "/1"), *FILL) for _ in range(2))
     assert again.stat("dedup/known_bodies") == "2"
     assert again.stat("dedup/main_texts") == "2"
-    filled = [{item["url"]: item for item in crawl.items} for crawl in (first, again)]
+    filled = [
+        {item["url"]: (item["title"], item["text"], item["language"]) for item in crawl.items}
+        for crawl in (first, again)
+    ]
     assert filled[0] == filled[1]
-    assert filled[0][f"{site}/1"]["title"] == "Page 1"
+    assert filled[0][f"{site}/1"][0] == "Page 1"
 
 
-def test_an_item_gets_the_compared_text_where_there_is_no_other(
+def test_a_page_that_is_not_modified_is_unchanged_and_gets_the_compared_text(
     project: Project, site: str
 ) -> None:
     project.crawl(*arguments(site, "/0"), *FILL)
-    not_modified = project.crawl(*arguments(site, "/0"), *FILL, "-a", 'tag="tag"')
-    assert "footer" in not_modified.items[0]["text"], not_modified.log
-    assert not_modified.stat("dedup/main_texts_missing") == "1"
-    assert "trafilatura gave no main text of 1 of 1 pages" in not_modified.log
+    tagged = ("-a", 'tag="tag"', "-s", "DEDUP_ACTION=tag")
+    known = project.crawl(*arguments(site, "/0"), *FILL, *tagged)
+    elsewhere = ("-s", "DEDUP_STORE_URL=sqlite:///other.db")
+    unknown = project.crawl(*arguments(site, "/0"), *tagged, *elsewhere)
+    verdicts = [(item["dedup"]["status"], item["dedup"]["reason"]) for item in unknown.items]
+    assert verdicts == [("skipped", "not_modified")]
+    assert unknown.stat("dedup/skipped/not_modified") == "1"
+    assert known.stat("downloader/response_status_count/304") == "1"
+    assert known.items[0]["dedup"]["status"] == "unchanged"
+    assert "footer" in known.items[0]["text"], known.log
+    assert known.stat("dedup/main_texts_missing") == "1"
+    assert "trafilatura gave no main text of 1 of 1 pages" in known.log
 
 
 def test_a_duplicate_waits_until_its_original_has_got_its_main_text(
@@ -144,3 +161,69 @@ def test_a_crawl_that_compares_by_another_extractor_warns(project: Project, site
         "trafilatura",
         "quick",
     ]
+
+
+# A body that is known is not extracted again, and nothing else depends on it
+
+
+FIRST = {f"/{n}": html(article(n), f"Page {n}", navigation="Home") + FOOTER for n in range(6)}
+FIRST["/edited"] = html(article(1).replace(article(1).split()[50], "edited", 1), "Page 1") + FOOTER
+FIRST["/empty"] = "<html><body><img src=x></body></html>"
+LATER = {
+    **FIRST,
+    "/mirror": FIRST["/2"],  # another URL
+    "/2": html(article(2), "Page 2", navigation="Home New") + FOOTER,  # other bytes, same text
+    "/3": html(article(30), "Page 3") + FOOTER,  # another text
+    "/4": FIRST["/4"].replace("<title>Page 4<", "<title>Another title<"),
+    "/empty2": FIRST["/empty"],
+}
+_ONE_BY_ONE = ("-s", "CONCURRENT_REQUESTS=1")
+_SAME = "tests.extraction.extractors.plain"  # as the default, but of the user's own
+
+
+def test_what_is_known_changes_neither_verdicts_nor_the_store(project: Project) -> None:
+    seen = []
+    with serving(FIRST) as server:
+        for name, extractor in (("known", "trafilatura"), ("read", _SAME)):
+            crawls = []
+            for pages in (FIRST, LATER):
+                server.answers = pages
+                done = project.crawl(
+                    *("-a", f"site={server.url}", "-a", f"paths={','.join(pages)}", *_ONE_BY_ONE),
+                    *("-s", "DEDUP_ACTION=tag", "-s", f"DEDUP_EXTRACTOR={extractor}"),
+                    *("-s", f"DEDUP_STORE_URL=sqlite:///{name}.db"),
+                )
+                assert done.status == 0, done.log
+                crawls.append(done)
+            verdicts = [[(item["url"], item["dedup"]) for item in done.items] for done in crawls]
+            known = [done.stat("dedup/known_bodies") for done in crawls]
+            seen.append((verdicts, dump(project.folder / f"{name}.db"), known))
+    assert seen[0][0] == seen[1][0]
+    for table, rows in seen[0][1].items():
+        assert rows == seen[1][1][table], table
+    # Later: /0, /1, /5, /edited and /mirror.
+    assert seen[0][2] == ["0", "5"]
+    assert seen[1][2] == ["0", "0"]
+    known_pages = "SELECT page_id FROM texts WHERE body_key IS NOT NULL ORDER BY page_id"
+    assert rows_of(project.folder / "known.db", known_pages) == [(n,) for n in range(1, 9)]
+
+
+def test_the_key_of_a_body_is_that_of_all_that_decides_what_is_extracted() -> None:
+    extractor = PageExtractor(Scheme())
+    body = "<p>café".encode()
+    pages = [
+        Fetched(body, is_html=True),
+        Fetched(body, is_html=True, encoding="utf-8"),
+        Fetched(body, is_html=True, encoding="latin-1"),
+        Fetched(body + b" ", is_html=True),
+        Fetched("<p>café", is_html=True),
+        Fetched("<p>café\ud800", is_html=True),
+    ]
+    keys = [extractor.body_key(page) for page in pages]
+    keys.append(PageExtractor(Scheme(), find_extractor("resiliparse")).body_key(pages[0]))
+    assert len({*keys}) == len(keys)
+    assert all(key is not None and len(key) == 16 for key in keys)
+    # Neither the address nor the scheme, which the store has one of, changes what is extracted.
+    elsewhere = Fetched(body, is_html=True, url="https://a.example/")
+    assert PageExtractor(Scheme(3)).body_key(elsewhere) == keys[0]
+    assert PageExtractor(Scheme(), find_extractor(_SAME)).body_key(pages[0]) is None

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 1_000_000
 NAMESPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
-PAGES = 300
+PAGES = 120
 LINKS = 12  # of every page: far more is known than is asked for
 
 
@@ -116,11 +116,11 @@ def test_what_is_no_page_gives_its_place_to_another_one(
 ) -> None:
     """A sitemap is the one that is named, or those that robots.txt names."""
     with manual(faults=True) as site:
-        found = crawl(tmp_path, spider, "-a", f"url={site.url}{start}", "-a", "limit=100")
-    assert len(found.items) == 100
+        found = crawl(tmp_path, spider, "-a", f"url={site.url}{start}", "-a", "limit=40")
+    assert len(found.items) == 40
     assert found.stat("finish_reason") == "limit"
-    assert len(asked_of(site, "page")) == 100, "no page was fetched for nothing"
-    assert len(asked_of(site)) > 100
+    assert len(asked_of(site, "page")) == 40, "no page was fetched for nothing"
+    assert len(asked_of(site)) > 40
     assert asked_of(site, "refused") == []
 
 
@@ -129,9 +129,9 @@ def test_with_a_jobdir_each_crawl_goes_on_for_as_many_pages_again(tmp_path: Path
     with manual() as site:
         crawls = [
             crawl(tmp_path, "site", "-a", f"url={site.url}/0", "-a", f"limit={limit}", *job)
-            for limit in (40, 60, PAGES)
+            for limit in (20, 30, PAGES)
         ]
-    assert [len(found.items) for found in crawls] == [40, 60, PAGES - 100]
+    assert [len(found.items) for found in crawls] == [20, 30, PAGES - 50]
     asked = asked_of(site)
     assert len(asked) == len(set(asked)) == PAGES
     reasons = [found.stat("finish_reason") for found in crawls]

@@ -317,6 +317,6 @@ def test_texts_without_words_resemble_nothing(text: str, scheme: Scheme) -> None
         Scheme(unit="characters", shingle_size=9),
     ],
 )
-def test_half_a_million_words_have_a_signature(scheme: Scheme) -> None:
-    words = [f"w{number % 977}" for number in range(500_000)]
-    assert sign(" ".join(words), scheme).words == 500_000
+def test_a_text_of_very_many_words_has_a_signature(scheme: Scheme) -> None:
+    words = [f"w{number % 977}" for number in range(150_000)]
+    assert sign(" ".join(words), scheme).words == 150_000

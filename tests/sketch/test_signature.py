@@ -18,7 +18,6 @@ from hypothesis import given, settings, strategies as st
 from shingling import Scheme, Signature, canonical_words, sign
 from shingling.errors import SchemeError, SignatureError
 from shingling.sketch import exact_hash, fingerprint_set_of_words, shingles, sign_words
-from shingling.sketch.minhash import minima
 from shingling.sketch.signature import sign_by_numpy
 from shingling.sketch.simhash import simhash
 from shingling.text import Canonicaliser
@@ -214,15 +213,6 @@ def test_signatures_equal_the_slow_reference(words: list[str], size: int) -> Non
 def test_the_word_hash_is_crc_64_xz() -> None:
     assert _reference_crc64(b"123456789") == 0x995DC9BBDF1939FA
     assert shingles.word_hashes(["123456789"]).tolist() == [0x995DC9BBDF1939FA]
-
-
-@given(st.lists(st.integers(0, _MASK)), st.randoms(use_true_random=False))
-def test_neither_the_order_nor_repeats_of_shingles_change_the_minima(
-    values: list[int], random: Any
-) -> None:
-    shuffled = values + values[: len(values) // 2]
-    random.shuffle(shuffled)
-    assert minima(np.array(shuffled, dtype=np.uint64)).tolist() == _reference_minima(values)
 
 
 @pytest.mark.parametrize("feature", [_MASK, 0, 1, 1 << 63, 0x0001_0001_0001_0001])

@@ -16,7 +16,8 @@ from shingling.tuning.evaluation import (
     quality,
 )
 from shingling.tuning.pairs import LabelledPair
-from tests.tuning.pairs import THRESHOLDS
+
+THRESHOLDS = np.arange(1, 101) / 100
 
 
 @settings(max_examples=50)

@@ -98,11 +98,10 @@ def test_a_row_that_takes_too_much_memory_is_bad_and_no_other_is(tmp_path: Path,
     assert summary.total == len(parts) - len(found)
 
 
-@pytest.mark.parametrize("size", [5_000_000, 9_990_000])
-def test_ten_megabytes_of_ordinary_html_pass(size: int) -> None:
-    body = BOMBS["p of one sentence"](size)
+def test_ten_megabytes_of_ordinary_html_pass() -> None:
+    body = BOMBS["p of one sentence"](9_990_000)
     (found,) = extract_all(PageExtractor(Scheme()), [body])
     assert isinstance(found, Extraction)
     assert found.reason is None
     assert found.text is not None
-    assert found.text.count("A sentence of seven words, no more.") == size // 43
+    assert found.text.count("A sentence of seven words, no more.") == 9_990_000 // 43

@@ -358,23 +358,16 @@ def test_what_changes_anyway_is_asked_of_one_url_that_is_fetched_twice() -> None
     }
 
 
-def test_a_page_that_cannot_be_fetched_again_is_no_copy() -> None:
-    learner = UrlLearner()
-    text = "\n".join(text_of(f"line {number}", 20) for number in range(6))
-    for number, sid in enumerate(("", "?s=1")):
-        learner.note(page_of(f"{HOST}/a{sid}", f"{text}\nViews: {number}"))
-    assert learner.second_looks() == [f"{HOST}/a"]
-    learner.note_again(f"{HOST}/a", None)
-    assert {one.contradicted for one in learner.rules()} == {1.0}
-
-
-def test_another_page_at_a_second_look_does_not_show_what_changes_anyway() -> None:
+@pytest.mark.parametrize("again", [None, f"{text_of('blocked')}\nPrice 7"])
+def test_no_page_or_another_one_at_a_second_look_does_not_show_what_changes_anyway(
+    again: str | None,
+) -> None:
     learner = UrlLearner()
     text = "\n".join(text_of(f"line {number}", 20) for number in range(6))
     for number, sid in enumerate(("", "?s=1")):
         learner.note(page_of(f"{HOST}/a{sid}", f"{text}\nPrice {number}"))
     assert learner.second_looks() == [f"{HOST}/a"]
-    learner.note_again(f"{HOST}/a", page_of(f"{HOST}/a", f"{text_of('blocked')}\nPrice 7"))
+    learner.note_again(f"{HOST}/a", None if again is None else page_of(f"{HOST}/a", again))
     assert {one.contradicted for one in learner.rules()} == {1.0}
 
 

@@ -71,26 +71,18 @@ def test_every_item_of_a_job_that_was_stopped_and_resumed_comes_out_exactly_once
     assert len(runs) == 2
 
 
-@pytest.fixture(scope="module")
-def two_papers() -> Iterator[str]:
-    """A morning paper and an evening paper that have two of their three articles in common."""
-    papers = {"morning": (0, 1, 2), "evening": (1, 2, 3)}
+def test_of_two_spiders_in_one_process_one_yields_what_both_find(project: Projects) -> None:
+    """Two papers have two of their three articles in common."""
     pages: dict[str, str] = {}
-    for paper, numbers in papers.items():
+    for paper, numbers in (("morning", (0, 1, 2)), ("evening", (1, 2, 3))):
         own = {
             f"/{paper}/{number}": html(article(number), HEADLINES[number], navigation=paper)
             for number in numbers
         }
         pages |= {**own, f"/{paper}/": linked(own)["/"]}
-    with serving(pages) as server:
-        yield server.url
-
-
-def test_of_two_spiders_in_one_process_one_yields_what_both_find(
-    project: Projects, two_papers: str
-) -> None:
     papers = project("plain")
-    papers.python("together.py", f"{two_papers}/morning", f"{two_papers}/evening")
+    with serving(pages) as server:
+        papers.python("together.py", f"{server.url}/morning", f"{server.url}/evening")
     items = papers.items("articles.jsonl") + papers.items("contracted.jsonl")
     assert values(items, "headline") == HEADLINES[:4]
 

@@ -117,24 +117,17 @@ def test_the_items_of_a_duplicate_list_are_dropped_where_that_is_asked_for(
 # Pages that yield an article, its author and three images, each with a URL of its own.
 
 
-def magazine_page(number: int, text: str) -> str:
-    images = "".join(f'<img src="/image/{number}-{image}.png" alt="">' for image in (1, 2, 3))
-    by = f'<a class="author" href="/author/{number}">Author {number}</a>'
-    return html(text, "The headline").replace("</article>", f"{images}</article>{by}")
-
-
-@pytest.fixture(scope="module")
-def magazine() -> Iterator[str]:
-    texts = {1: article(1), 2: article(1), 3: article(2)}
-    pages = {f"/article/{number}": magazine_page(number, text) for number, text in texts.items()}
-    with serving(linked(pages)) as site:
-        yield site.url
-
-
 def test_an_article_with_the_text_of_another_is_dropped_and_its_author_and_images_stay(
-    project: Projects, magazine: str
+    project: Projects,
 ) -> None:
-    crawl = project("magazine").crawl("with_text", magazine)
+    pages = {}
+    for number, text in enumerate((article(1), article(1), article(2))):
+        images = "".join(f'<img src="/image/{number}-{image}.png" alt="">' for image in (1, 2, 3))
+        by = f'<a class="author" href="/author/{number}">Author {number}</a>'
+        shown = html(text, "The headline").replace("</article>", f"{images}</article>{by}")
+        pages[f"/article/{number}"] = shown
+    with serving(linked(pages)) as site:
+        crawl = project("magazine").crawl("with_text", site.url)
     assert len({item["url"] for item in crawl.items}) == 14
     kinds = [item["type"] for item in crawl.items]
     assert {kind: kinds.count(kind) for kind in kinds} == {"article": 2, "author": 3, "image": 9}
