@@ -24,7 +24,7 @@ from shingling.extraction.extractors import find_extractor
 from shingling.extraction.pages import Extraction, Fetched, PageExtractor
 from shingling.extraction.pool import ExtractionPool
 from shingling.sketch import Signature
-from shingling.store import Page, Store, safe_url, site_of
+from shingling.store import Page, Store
 from shingling.store.ids import BadRowError, id_of
 from shingling.store.kept import kept_rows
 from shingling.store.model import FIRST_SECOND, LAST_SECOND
@@ -159,7 +159,7 @@ def decide_feed(
         settings.max_bytes,
         worker_memory=settings.worker_memory,
     )
-    items = _items(lines, fields, _scope_by(settings, spider), problems)
+    items = _items(lines, fields, partial(settings.scope_of, spider=spider or ""), problems)
     with closing(_feed_batches(items, extractor, settings)) as found:
         first = next(found, None)
         if first is None:
@@ -316,12 +316,3 @@ def _seconds(value: Any) -> float | None:
 
 def _string(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
-
-
-def _scope_by(settings: DedupSettings, spider: str | None) -> Callable[[str], str]:
-    """Make the function that gives a URL's scope, by `DEDUP_SCOPE`."""
-    if settings.scope == "site":
-        return lambda url: site_of(safe_url(url))
-    if settings.scope == "spider" and spider is not None:
-        return lambda _: spider
-    return lambda _: ""

@@ -55,13 +55,10 @@ class Reviewed(NamedTuple):
 
     Args:
         before, after: review of each pair.
-        originals: ids of the originals of the pages that were reviewed or moved, by their own
-            ids; None of an original.
     """
 
     before: list[Review | None]
     after: list[Review | None]
-    originals: dict[int, int | None]
 
 
 def review_pairs(
@@ -100,10 +97,8 @@ def review_pairs(
         for one, review in zip(cleaned, before, strict=True):
             if review is not None or one.same is not None:
                 apply_review(batch, one.a, one.b, one.same)
-        stored = [row for pair in pairs for url in pair for row in batch.load_url(url)]
-        originals = {row.id: row.original_id for row in (*stored, *batch.touched.values())}
         write_batch(batch)
-        return Reviewed(before, reviews_of(connection, pairs), originals)
+        return Reviewed(before, reviews_of(connection, pairs))
 
     return session.write(write, alone=True)
 

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from shingling.extraction.limits import limit_memory
-from shingling.extraction.processes import LastAnswer, Worker
+from shingling.extraction.processes import Worker
 from shingling.similarity import Overlap, overlap, unless_forged
+from shingling.similarity.following import MAX_CANDIDATES_MEASURED
+from shingling.similarity.measures import ranked
 from shingling.sketch import FUNCTIONS, fingerprint_set
 
 if TYPE_CHECKING:
@@ -95,7 +97,7 @@ class Measurer:
             equal: number of minima of each that are equal to those of the row.
         """
         best = self._following.best(
-            self._following.ranked(np.asarray(equal) / FUNCTIONS),
+            ranked(np.asarray(equal) / FUNCTIONS, self._following.worth, MAX_CANDIDATES_MEASURED),
             originals,
             lambda place: self._overlap(row, originals[place]),
         )
@@ -188,14 +190,12 @@ class MeasuringPool:
             if worker is None:
                 worker = self._workers[place] = Worker()
                 worker.start(self._measurer)
-            answer = worker.ask(pairs)
+            measured: Integers = worker.ask(pairs)
         except Exception:  # it died, or a row is at fault, of which measuring it here tells
             self._end(place)
             return np.empty((0, 5), np.int64)
-        if isinstance(answer, LastAnswer):
+        if worker.has_grown:
             self._end(place)
-            answer = answer.answer
-        measured: Integers = answer
         return measured
 
     def _end(self, place: int) -> None:

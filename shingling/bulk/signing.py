@@ -11,7 +11,6 @@ import mmap
 import pickle
 import queue
 import struct
-import sys
 import threading
 from collections import Counter, deque
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -29,7 +28,6 @@ from shingling.extraction.extractors import find_extractor
 from shingling.extraction.limits import limit_memory
 from shingling.extraction.pages import Fetched, PageExtractor
 from shingling.extraction.processes import (
-    LastAnswer,
     Worker,
     WorkerDiedError,
     WorkerTimeoutError,
@@ -146,7 +144,7 @@ def _in_order(
     tasks: Iterator[Task], signer: Signer, options: Options, work: Path
 ) -> Iterator[tuple[Task, SignedPart]]:
     """Yield each part as it is signed by worker processes, or by this one if there are none."""
-    number = 0 if getattr(sys, "frozen", False) else options.workers  # it cannot start processes
+    number = options.workers
     if not number:
         for task in tasks:
             yield task, sign_part(task, signer, lambda _: None)
@@ -218,7 +216,7 @@ class _Lane:
                 worker = self._started()
             self._write_row(-1)
             try:
-                signed = worker.ask(task, self._timeout, self._row)
+                signed: SignedPart = worker.ask(task, self._timeout, self._row)
             except WorkerDiedError as error:
                 worker.end()  # its pipe may be closed a moment before the process has ended
                 if self._is_killed:
@@ -232,11 +230,9 @@ class _Lane:
                         raise BulkError("worker processes die before they read a row") from error
                     task.skipped[row] = _shown("worker_died")
                 continue
-            if isinstance(signed, LastAnswer):
+            if worker.has_grown:
                 worker.end()
-                signed = signed.answer
-            made: SignedPart = signed
-            return made
+            return signed
 
     def _started(self) -> Worker:
         """Start a worker in place of the one before."""

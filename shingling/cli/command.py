@@ -67,8 +67,7 @@ class Command(ScrapyCommand):
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         """Read Scrapy's own options, given before the sub-command or after it."""
-        given = [*opts.set, *getattr(opts, "set_after", ())]
-        opts.set = list(map(str, given))  # argparse makes a list of `--set=--`
+        opts.set = [*opts.set, *getattr(opts, "set_after", ())]
         super().process_options(args, opts)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import closing
 from dataclasses import replace
-from functools import partial
 from itertools import islice
-from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,15 +22,15 @@ from shingling.console.output import (
     print_table,
 )
 from shingling.errors import ShinglingError, message_line, printable
-from shingling.extraction.limits import usable_cpus
 from shingling.rules import MAX_FILE_BYTES, MEASURES, UNIQUE_FROM, UNIQUENESS
 from shingling.similarity import Collection, Document, DocumentFrequencies
 from shingling.sketch import Idf
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from shingling.arrays import Fingerprints
+    from shingling.cli.texts import FileText
     from shingling.console.options import CommandOptions
     from shingling.similarity import Weighting
     from shingling.sketch import Scheme
@@ -44,21 +40,6 @@ MAX_WORDS = 20_000_000
 """Words of all documents together: about a gigabyte."""
 MAX_DOCUMENTS_IN_MATRIX = 1_000
 MAX_PAIRS_LISTED = 1_000_000
-_MIN_BYTES_FOR_PROCESSES = 2_000_000
-
-
-class _Read(NamedTuple):
-    """What is read of a file.
-
-    Args:
-        documents: in it.
-        fields: of JSON that had their texts.
-        problem: what is wrong with the next document; "" if nothing is.
-    """
-
-    documents: list[Document]
-    fields: set[str]
-    problem: str = ""
 
 
 def compare_all(options: CommandOptions, scheme: Scheme, weighting: Weighting) -> int:
@@ -122,57 +103,32 @@ def frequencies_of(
 def _documents(
     files: Sequence[str], scheme: Scheme, weighting: Weighting, field: str | None
 ) -> list[Document]:
-    """Documents of files, in their order; those that cannot be read are told of and left out."""
+    """Documents of files, in their order."""
     documents: list[Document] = []
     words = 0
     fields: set[str] = set()
-    read = partial(_read, scheme=scheme, weighting=weighting, field=field)
-    with closing(_in_processes(read, files)) as results:
-        for found in results:
-            if found.problem:
-                print_lines(message_line(found.problem), error=True)
-            documents += found.documents
-            fields |= found.fields
-            words += sum(one.words for one in found.documents)
-            if len(documents) > MAX_DOCUMENTS or words > MAX_WORDS:
-                raise ShinglingError(
-                    f"more than {MAX_DOCUMENTS:,} documents or {MAX_WORDS:,} words:"
-                    " `scrapy dedup bulk` is for large collections"
-                )
+    for one in _texts(files, field):
+        documents.append(Document.of_text(one.name, one.text, scheme, weighting))
+        words += documents[-1].words
+        if one.field:
+            fields.add(one.field)
+        if len(documents) > MAX_DOCUMENTS or words > MAX_WORDS:
+            raise ShinglingError(
+                f"more than {MAX_DOCUMENTS:,} documents or {MAX_WORDS:,} words:"
+                " `scrapy dedup bulk` is for large collections"
+            )
     if fields:
         print_lines(f"fields of JSON that are compared: {', '.join(sorted(fields))}", error=True)
     return documents
 
 
-def _in_processes(read: partial[_Read], files: Sequence[str]) -> Generator[_Read]:
-    """Yield what is read of each file; in processes where that is worth their start."""
-    workers = min(usable_cpus(), len(files))
-    size = sum(Path(file).stat().st_size for file in files)
-    if workers < 2 or size < _MIN_BYTES_FOR_PROCESSES:
-        yield from map(read, files)
-        return
-    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
+def _texts(files: Sequence[str], field: str | None) -> Iterator[FileText]:
+    """Yield the texts of files, and tell of what cannot be read."""
+    for file in files:
         try:
-            yield from pool.map(read, files)
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-
-def _read(file: str, scheme: Scheme, weighting: Weighting, field: str | None) -> _Read:
-    documents: list[Document] = []
-    fields: set[str] = set()
-    words = 0
-    try:
-        for one in texts_of_file(file, field):
-            document = Document.of_text(one.name, one.text, scheme, weighting)
-            documents.append(document)
-            fields |= {one.field} if one.field else set()
-            words += document.words
-            if len(documents) > MAX_DOCUMENTS or words > MAX_WORDS:
-                break
-    except (ShinglingError, OSError) as error:
-        return _Read(documents, fields, f"left out: {error}")
-    return _Read(documents, fields)
+            yield from texts_of_file(file, field)
+        except (ShinglingError, OSError) as error:
+            print_lines(message_line(f"left out: {error}"), error=True)
 
 
 def _print_pairs(

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
 
-_SEVERAL_VALUES = {"input", "set", "url", "words"}  # of them there may be none
-
-
 class HelpGroup(StrEnum):
     """Titles of groups in the help, in their order."""
 
@@ -100,10 +97,6 @@ class Subcommand:
         for stream, errors in ((sys.stdin, "replace"), (sys.stdout, "backslashreplace")):
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors=errors)
-        for name, value in vars(given).items():
-            if value == [] and name not in _SEVERAL_VALUES:  # argparse lets `--option=--` through
-                shown = name.replace("_", "-")
-                raise UsageError(f"argument --{shown}: takes a value", print_help=False)
         try:
             read = DedupSettings.from_settings(settings, crawl=False)
             return self.run(CommandOptions(**vars(given), settings=read))

@@ -19,7 +19,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from shingling.errors import ExtractionError
-from shingling.extraction.processes import LastAnswer, Worker, WorkerDiedError
+from shingling.extraction.processes import Worker, WorkerDiedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -235,9 +235,8 @@ class ExtractionPool:
             if not answer.done():
                 answer.cancel()
                 self._end(worker)
-        if isinstance(made, LastAnswer):
+        if worker is not None and worker.has_grown:
             self._end(worker)
-            made = made.answer
         if getattr(made, "reason", None) == "too_much_memory":
             self._give_up(question, made.reason)
         return made

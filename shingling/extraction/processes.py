@@ -45,10 +45,11 @@ class Work(Protocol):
         """Make the process ready; returns the function that answers its messages."""
 
 
-class LastAnswer(NamedTuple):
-    """An answer of a worker process that is to be replaced, since it holds much memory."""
+class Answer(NamedTuple):
+    """An answer of a worker process, and whether the process holds much memory since then."""
 
-    answer: Any
+    made: Any
+    has_grown: bool = False
 
 
 class WorkerDiedError(Exception):
@@ -68,13 +69,15 @@ class Worker:
     Args:
         modules: that it imports while it waits for its first message, which is a `Work`.
 
+    Attributes:
+        has_grown: whether it is to be replaced, since it holds much memory.
+
     Raises:
         OSError: it cannot be started.
     """
 
     def __init__(self, *modules: str) -> None:
-        if getattr(sys, "frozen", False):
-            raise OSError("a frozen program cannot start workers")
+        self.has_grown = False
         environment = dict(os.environ)
         environment["PYTHONPATH"] = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)
         # By itself, glibc keeps ever more of the memory that the largest pages have taken.
@@ -138,7 +141,7 @@ class Worker:
         limit = None if timeout is None else _TimeLimit(self, timeout, progress)
         try:
             send(self._process.stdin, message)
-            answer = receive(self._process.stdout)
+            answer: Answer = receive(self._process.stdout)
         except (EOFError, OSError, ValueError) as error:  # ValueError: the pipe was closed
             if limit is not None and limit.is_over:
                 raise WorkerTimeoutError("a worker process took too long") from error
@@ -146,9 +149,10 @@ class Worker:
         finally:
             if limit is not None:
                 limit.stop()
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+        self.has_grown = answer.has_grown
+        if isinstance(answer.made, Exception):
+            raise answer.made
+        return answer.made
 
     def kill(self) -> None:
         """End the process, whatever it does."""

@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING
 
 from shingling.errors import ShinglingError
 from shingling.extraction.limits import has_grown
-from shingling.extraction.processes import LastAnswer, receive, send
+from shingling.extraction.processes import Answer, receive, send
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,20 +42,19 @@ def main(modules: Sequence[str]) -> None:
             import_module(module)
         work: Work = receive(source)
         answer = work.prepare()
-        send(target, None)  # ready
+        send(target, Answer(None))  # ready
         while True:
             message = receive(source)
             try:
-                made = answer(message)
-                send(target, LastAnswer(made) if has_grown() else made)
+                send(target, Answer(answer(message), has_grown()))
             except MemoryError:
                 os._exit(1)  # only so is all of it given back
             except (OSError, ShinglingError) as error:
-                send(target, error)
+                send(target, Answer(error))
             except Exception as error:  # a fault of ours
                 logging.disable(logging.NOTSET)
                 logger.exception("A worker process has failed")
-                send(target, RuntimeError(f"{type(error).__name__}: {error}"))
+                send(target, Answer(RuntimeError(f"{type(error).__name__}: {error}")))
     except (EOFError, BrokenPipeError):
         os._exit(0)  # the parent has ended; there is nobody left to flush to
 

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from scrapy import Request
 from scrapy.http.request import NO_CALLBACK
 
+from shingling.fetching.rows import MAX_REQUEST_CHARS
 from shingling.plugin.items.carried import carries_data
 from shingling.store import site_of
 
@@ -27,7 +28,6 @@ _FROM_ELSEWHERE = "dedup_from_elsewhere"
 _SITEMAPS = (".xml", ".xml.gz")
 _SECRET_META = {"proxy", "_auth_proxy"}
 _ATTRIBUTES = ("callback", "errback", "meta", "cb_kwargs", "priority", "flags", "encoding")
-_MAX_REQUEST_CHARS = 8192  # of its JSON
 
 
 def mark(request: Request, page: str) -> None:
@@ -124,7 +124,7 @@ def to_json(request: Request, spider: Spider) -> str | None:
         same = json.loads(written) == kept
     except (ValueError, TypeError, RecursionError):
         return None
-    return written if same and len(written) <= _MAX_REQUEST_CHARS else None
+    return written if same and len(written) <= MAX_REQUEST_CHARS else None
 
 
 def from_json(written: str | None, url: str, spider: Spider) -> Request | None:

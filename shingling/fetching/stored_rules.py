@@ -17,7 +17,6 @@ from sqlalchemy import bindparam, delete, select, text
 
 from shingling.fetching.rows import (
     COUNTS,
-    MAX_REQUEST_CHARS,
     RuleCounts,
     SkippedUrl,
     is_sound_rule,
@@ -60,6 +59,8 @@ _PUT_SKIPPED = text(
     " ON CONFLICT (skip_key) DO UPDATE SET page = excluded.page, rules = excluded.rules,"
     " request = excluded.request, created = excluded.created"
 )
+
+_DELETE_SKIPPED = delete(skipped_urls).where(among(skipped_urls.c.skip_key))
 
 ROWS_READ_AT_ONCE = 500
 
@@ -127,9 +128,10 @@ def save(
         for statement, rows in ((_ADD_RULE, added), (_PUT_SKIPPED, skips)):
             if rows:
                 connection.execute(statement, rows)
-        _delete_keys(connection, skipped_urls.c.skip_key, gone)
+        for part in chunked(gone):
+            connection.execute(_DELETE_SKIPPED, {"values": part})
         for site in sorted({row["site"] for row in skips}):
-            _drop_oldest(connection, skipped_urls.c.created, site, MAX_SKIPPED_OF_SITE)
+            _drop_oldest(connection, site)
 
     if added or skips or gone:
         session.database.write(write)
@@ -174,8 +176,6 @@ def _skip_row(one: SkippedUrl, now: int) -> dict[str, Any] | None:
         "rules": json.dumps(one.rules),
         "created": now,
     }
-    if one.request is not None and len(one.request) > MAX_REQUEST_CHARS:
-        row["request"] = None
     return row if is_sound_skip(row) else None
 
 
@@ -184,15 +184,10 @@ def in_order(rows: Iterable[dict[str, Any] | None], key: str) -> list[dict[str, 
     return sorted((row for row in rows if row is not None), key=lambda row: row[key])
 
 
-def _delete_keys(connection: Connection, column: Any, keys: Iterable[bytes]) -> int:
-    statement = delete(column.table).where(among(column))
-    return sum(connection.execute(statement, {"values": part}).rowcount for part in chunked(keys))
-
-
-def _drop_oldest(connection: Connection, moment: Any, site: str, most: int) -> None:
-    """Leave a site so many rows at most: the oldest give way."""
-    table = moment.table
-    newest = select(moment).where(table.c.site == site).order_by(moment.desc())
-    oldest_kept = connection.scalar(newest.offset(most - 1).limit(1))
+def _drop_oldest(connection: Connection, site: str) -> None:
+    """Leave a site so many skipped requests at most: the oldest give way."""
+    own, moment = skipped_urls.c.site == site, skipped_urls.c.created
+    newest = select(moment).where(own).order_by(moment.desc())
+    oldest_kept = connection.scalar(newest.offset(MAX_SKIPPED_OF_SITE - 1).limit(1))
     if oldest_kept is not None:
-        connection.execute(delete(table).where(table.c.site == site, moment < oldest_kept))
+        connection.execute(delete(skipped_urls).where(own, moment < oldest_kept))

@@ -279,13 +279,11 @@ def _listed(counter: Counter[str]) -> str:
 
 
 class Drops:
-    """Counts the items that are dropped, and keeps some examples."""
+    """Counts the items that are dropped, and keeps the first ones as examples."""
 
     def __init__(self) -> None:
         self._taken: Counter[tuple[str, str]] = Counter()  # by original, and site of the item
         self._examples: list[str] = []
-        # Of originals that take many items: their last ones before they are too many.
-        self._examples_of: dict[tuple[str, str], list[str]] = {}
 
     def add(self, verdict: Verdict, url: str) -> None:
         """Count an item that is dropped by a verdict on its document."""
@@ -296,24 +294,22 @@ class Drops:
             self._taken[key] += 1
         if len(self._examples) < _MAX_EXAMPLES:
             self._examples.append(_example(verdict, url))
-        if _MANY - _MAX_EXAMPLES < self._taken[key] <= _MANY:
-            self._examples_of.setdefault(key, []).append(_example(verdict, url))
 
     def warning(self, dropped: int, items: int) -> str | None:
         """Warning about what was dropped of so many items; None where there is no need for it."""
-        (key, most), *_ = self._taken.most_common(1) or [(("", ""), 0)]
+        ((original, site), most), *_ = self._taken.most_common(1) or [(("", ""), 0)]
         if most > _MANY:
-            what = f"{most} items of {key[1]} as duplicates of one page, {key[0][:_MAX_URL]}"
-            examples = self._examples_of[key]
+            what = f"{most} items of {site} as duplicates of one page, {original[:_MAX_URL]}"
         elif items >= _LEAST_ITEMS and dropped > _MUCH * items:
-            what, examples = f"{dropped} of {items} items", self._examples
+            what = f"{dropped} of {items} items"
         else:
             return None
         advice = (
             f"Dedup dropped {what}. If some of them are no copies, keep them with DEDUP_ACTION ="
-            ' "tag", or name the fields that tell them apart in DEDUP_FIELDS. Examples:'
+            ' "tag", or name the fields that tell them apart in DEDUP_FIELDS. The first drops of'
+            " the crawl:"
         )
-        return "\n  ".join([advice, *examples])
+        return "\n  ".join([advice, *self._examples])
 
 
 def _example(verdict: Verdict, url: str) -> str:

@@ -118,6 +118,14 @@ class DedupSettings:
 
         return shown_url(self.store_url)
 
+    def scope_of(self, url: str, spider: str) -> str:
+        """Scope of a page, by `DEDUP_SCOPE`."""
+        if self.scope == "site":
+            from shingling.store.urls import safe_url, site_of
+
+            return site_of(safe_url(url))
+        return spider if self.scope == "spider" else ""
+
     def for_run(self) -> dict[str, Any]:
         """Take the settings that pages are decided by, which the store keeps with a run."""
         names = (

@@ -18,7 +18,7 @@ from shingling.sketch import FUNCTIONS, SUPERSHINGLES
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from shingling.arrays import Flags, Floats, Hashes, Integers
+    from shingling.arrays import Flags, Hashes, Integers
     from shingling.rules.rules import Rules
 
 MAX_CANDIDATES_MEASURED = 32
@@ -104,15 +104,6 @@ class Following(NamedTuple):
         counts = np.count_nonzero(equal, axis=1)
         enough: Flags = counts / FUNCTIONS >= self.worth
         return enough & self.accepts(equal, simhash, others), counts
-
-    def ranked(self, estimates: Floats) -> list[tuple[int, float]]:
-        """Places and estimates of the candidates that are measured: the most alike first.
-
-        Args:
-            estimates: of all candidates; among equals the first one comes first.
-        """
-        places = np.argsort(-estimates, kind="stable")[:MAX_CANDIDATES_MEASURED].tolist()
-        return [(at, float(estimates[at])) for at in places if estimates[at] >= self.worth]
 
     def best(
         self,

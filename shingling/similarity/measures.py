@@ -126,7 +126,11 @@ def nearest(
     """
     if not others:
         return []
-    estimates = (np.stack(others) == minima).mean(axis=1)
+    return ranked((np.stack(others) == minima).mean(axis=1), least, limit)
+
+
+def ranked(estimates: Floats, least: float, limit: int) -> list[tuple[int, float]]:
+    """Places of the highest estimates, and these: the highest first, among equals the first."""
     order = np.argsort(-estimates, kind="stable")[:limit].tolist()
     return [(at, float(estimates[at])) for at in order if estimates[at] >= least]
 

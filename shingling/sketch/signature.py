@@ -102,11 +102,7 @@ def hash_folded(folded: str) -> bytes:
     # A stored text has a question mark for a lone surrogate.
     raw = folded.encode("utf-8", "replace")
     if b"  " in raw:
-        codes = np.frombuffer(raw, np.uint8)
-        blank = codes == ord(" ")
-        kept = np.ones(len(codes), bool)  # all but blanks after a blank
-        np.logical_not(blank[1:] & blank[:-1], out=kept[1:])
-        raw = codes[kept].tobytes()
+        raw = b" ".join(raw.split())  # all white space is blanks here
     return hashlib.blake2b(raw.strip(), digest_size=_HASH_BYTES).digest()
 
 

@@ -105,11 +105,6 @@ class Index:
         found: list[list[int]] = keys.tolist()
         return found
 
-    @property
-    def probes_are_keys(self) -> bool:
-        """Whether pages are looked up under the keys that they are stored under."""
-        return isinstance(self.keys_of, Banding)
-
     def probes(self, pages: Sequence[Signed], rules: Rules) -> list[list[int]]:
         """Keys under which pages find those that may be like them."""
         if not isinstance(self.keys_of, Halves):
@@ -267,7 +262,7 @@ class Lookup:
     def _make_keys(self, pages: Sequence[Signed]) -> None:
         stored = [sorted(set(own)) for own in self.index.keys(pages)]
         found_by = stored
-        if not self.index.probes_are_keys:
+        if isinstance(self.index.keys_of, Halves):
             found_by = self.index.probes(pages, self.rules)
         for page, own, probes in zip(pages, stored, found_by, strict=True):
             self._keys[id(page.minima)] = _Keys(page.minima, own, probes)

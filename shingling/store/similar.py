@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from heapq import nlargest
 from itertools import chain
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from sqlalchemy import BindParameter, Connection
 
     from shingling.arrays import Fingerprints
+    from shingling.similarity import Overlap
     from shingling.sketch import Scheme
     from shingling.store.session import Session
 
@@ -192,29 +194,28 @@ def measure_stored(
     """
     own, own_words = fingerprint_set(text, scheme), len(scheme.canonical.words(text))
     is_new = np.ones(len(own), bool)
-    found = []
-    is_empty = True
-    for page_id, words, stored in stored_texts(connection):
-        is_empty = False
-        if page_id in without:
-            continue
-        other = fingerprint_set(stored, scheme)
-        both = overlap(own, other)
-        if not both.shared:
-            continue
-        if measure == UNIQUENESS:
-            is_new &= ~np.isin(own, other)
-            value = both.shared / both.a
-        else:
-            counts = Counts(both.a, both.b, own_words, words)
-            value = float(measure_sets(measure, both.shared, counts))
-        if value >= threshold:
-            found.append((value, -page_id, both))
-            if len(found) >= 2 * limit + 1000:
-                found = nlargest(limit, found, key=lambda one: one[:2])
-    if is_empty:
+    number = 0
+
+    def alike() -> Iterator[tuple[float, int, Overlap]]:
+        nonlocal number
+        for page_id, words, stored in stored_texts(connection):
+            number += 1
+            other = fingerprint_set(stored, scheme)
+            both = overlap(own, other)
+            if page_id in without or not both.shared:
+                continue
+            if measure == UNIQUENESS:
+                is_new[np.isin(own, other)] = False
+                value = both.shared / both.a
+            else:
+                counts = Counts(both.a, both.b, own_words, words)
+                value = float(measure_sets(measure, both.shared, counts))
+            if value >= threshold:
+                yield value, -page_id, both
+
+    best = nlargest(limit, alike(), key=itemgetter(0, 1))
+    if not number:
         raise StoreError(f"the store keeps no texts to measure {measure} on (DEDUP_STORE_TEXT)")
-    best = nlargest(limit, found, key=lambda one: one[:2])
     shown = stored_pages(connection, [-opposite for _, opposite, _ in best])
     matches = [
         Match(page, both.resemblance, both.containment, True, value=value)

@@ -10,7 +10,6 @@ import numpy as np
 
 from shingling.errors import TuningError
 from shingling.rules import DEFAULT_METHOD, METHODS
-from shingling.sketch import Banding
 from shingling.tuning.evaluation import folds_of, gap_error
 from shingling.tuning.settings import (
     Measures,
@@ -39,8 +38,6 @@ _MIN_GAIN_ERRORS = 2.0  # standard errors
 _MIN_F1_GAIN = 0.02  # for less, nobody wants to make a new store
 _ENOUGH_PAIRS, _ENOUGH_PAIRS_PER_LABEL = 100, 30  # fewer are warned of
 _MAX_WRONG_SHARE = 0.1  # of the pairs that are decided to be the same; more are warned of
-_MIN_COPY_RESEMBLANCE = 0.3  # texts below are no copies of each other
-_MAX_KEYS_PER_PAGE = 28  # as many as a threshold of 0.5 needs; more are warned of
 
 
 @dataclass(frozen=True)
@@ -274,20 +271,6 @@ def _warnings(same: Flags, present: Result, recommended: Result, *, by_title: bo
             ' DEDUP_ACTION = "tag" and look at the pages before you drop any, or take a higher'
             " threshold from the curve"
         )
-    method, threshold = recommended.setting.method, recommended.threshold
-    if METHODS[method].threshold and threshold is not None and recommended is not present:
-        banding = Banding.for_threshold(threshold)
-        if banding.bands > _MAX_KEYS_PER_PAGE:
-            found.append(
-                f"a threshold of {threshold:g} takes {banding.bands} keys a page to find pairs"
-                f" ({banding.recall(threshold):.0%} of those at it are found): the store grows"
-                " and slows down with them"
-            )
-        if threshold < _MIN_COPY_RESEMBLANCE:
-            found.append(
-                f"texts labelled the same share little (threshold {threshold:g}): they may tell of"
-                " the same thing, but they are no near-duplicates"
-            )
     scheme = recommended.setting.scheme
     if scheme != present.setting.scheme:
         found.append(
@@ -295,7 +278,8 @@ def _warnings(same: Flags, present: Result, recommended: Result, *, by_title: bo
             " name a new store in DEDUP_STORE_URL"
         )
     elif recommended is not present:
-        options = f" --method {method}"
-        options += "" if threshold is None else f" --threshold {threshold:g}"
+        options = f" --method {recommended.setting.method}"
+        if recommended.threshold is not None:
+            options += f" --threshold {recommended.threshold:g}"
         found.append(f"a store with another index needs `scrapy dedup rebuild{options}` once")
     return found

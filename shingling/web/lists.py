@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,7 +9,6 @@ from sqlalchemy import ColumnElement, and_, exists, func, or_, select, tuple_, u
 
 from shingling.store import Store
 from shingling.store.queries import stored_pages
-from shingling.store.schema.statements import among, chunked
 from shingling.store.schema.tables import pages, reviews
 from shingling.web.pairs import stored_page
 from shingling.web.requests import RequestError, day, needed, one_of, read, share, whole_number
@@ -96,12 +94,6 @@ _RANKS: dict[str, tuple[int, Any]] = {
     "date": (-1, func.max(pages.c.last_seen)),
 }
 """Orders of groups: the largest first, the least alike first, the last seen first."""
-
-_SIZES = (
-    select(pages.c.original_id, func.count())
-    .where(among(pages.c.original_id))
-    .group_by(pages.c.original_id)
-)
 
 
 @dataclass(frozen=True)
@@ -194,13 +186,11 @@ class FirstPairs(NamedTuple):
     Args:
         pairs: ids of originals and duplicates.
         groups: that these are of.
-        whole_groups: of these, how many have no other pair.
         total: number of pairs that fulfil the filter.
     """
 
     pairs: list[tuple[int, int]]
     groups: int
-    whole_groups: int
     total: int
 
 
@@ -288,14 +278,8 @@ def first_pairs(
     if original_id is not None:
         query = query.where(pages.c.original_id == original_id)
     rows = connection.execute(query).all()
-    own = Counter(row.original_id for row in rows)
-    whole_groups = sum(
-        size == own[head]
-        for part in chunked(own)
-        for head, size in connection.execute(_SIZES, {"values": part})
-    )
     pairs = [(row.original_id, row.id) for row in rows]
-    return FirstPairs(pairs, len(own), whole_groups, rows[0].total if rows else 0)
+    return FirstPairs(pairs, len({head for head, _ in pairs}), rows[0].total if rows else 0)
 
 
 def members(

@@ -38,7 +38,7 @@ _CHANGED = (
 )
 _head = pages.alias("head")
 _PAIRS = (
-    select(pages.c.id, _head.c.id, _head.c.url, pages.c.url)
+    select(pages.c.id, _head.c.url, pages.c.url)
     .join_from(pages, _head, pages.c.original_id == _head.c.id)
     .where(among(pages.c.id))
 )
@@ -51,21 +51,13 @@ class Decision(NamedTuple):
         number: of the decision.
         answers: that were given.
         done: what became of them.
-        formerly: ids of the originals that duplicates had, by theirs.
         is_undo: whether it undid another one.
     """
 
     number: int
     answers: Sequence[Answer]
     done: Reviewed
-    formerly: Mapping[int, int]
     is_undo: bool
-
-    @property
-    def moved(self) -> list[int | None]:
-        """Originals of the pages that have left their groups; None of those that are originals."""
-        now = self.done.originals
-        return [now[page] for page, was in self.formerly.items() if now.get(page, was) != was]
 
 
 class Decisions:
@@ -93,15 +85,15 @@ class Decisions:
             raise RequestError(f"a note has {MAX_NOTE_CHARACTERS:,} characters at most")
         if "pairs" not in form:
             a, b = (stored_page(Store(session), needed(form, name)).url for name in ("a", "b"))
-            pairs, formerly = [(a, b)], dict[int, int]()
+            pairs = [(a, b)]
         else:
             ids = _read_ids(form["pairs"])
             with session.reading() as connection:
-                pairs, formerly = pairs_of(connection, ids)
+                pairs = pairs_of(connection, ids)
             if len(pairs) < len(ids):
                 raise RequestError(_CHANGED, 409)
         answers = [Answer(a, b, _ANSWERS[answer], note) for a, b in pairs]
-        return self._write(session, answers, form.get("seen", ""), formerly)
+        return self._write(session, answers, form.get("seen", ""))
 
     def undo(self, session: Session, number: int | None) -> Decision:
         """Write the reviews that pairs had before a decision.
@@ -117,14 +109,13 @@ class Decisions:
             for one, then in zip(decision.answers, decision.done.before, strict=True)
         ]
         seen = version(answers, decision.done.after)
-        return self._write(session, answers, seen, {}, is_undo=True)
+        return self._write(session, answers, seen, is_undo=True)
 
     def _write(
         self,
         session: Session,
         answers: Sequence[Answer],
         seen: str,
-        formerly: Mapping[int, int],
         *,
         is_undo: bool = False,
     ) -> Decision:
@@ -134,7 +125,7 @@ class Decisions:
 
         with self._deciding:
             done = review_pairs(session, answers, session.fitting_rules, require)
-            decision = Decision(next(self._numbers), answers, done, formerly, is_undo)
+            decision = Decision(next(self._numbers), answers, done, is_undo)
             self._made[decision.number] = decision
             self._made.pop(decision.number - _MAX_REMEMBERED, None)
         return decision
@@ -168,7 +159,7 @@ def show_many(session: Session, query: Mapping[str, str]) -> dict[str, Any]:
     with session.reading() as connection:
         found = first_pairs(connection, asked_of(query), MAX_PAIRS_AT_ONCE, original_id)
         ids = [duplicate for _, duplicate in found.pairs]
-        pairs, _ = pairs_of(connection, ids)
+        pairs = pairs_of(connection, ids)
         reviews = reviews_of(connection, pairs)
         shown = slice(None, None, max(1, -(-len(ids) // SAMPLE_SHOWN)))
         sample = pages_of(connection, found.pairs[shown])
@@ -183,12 +174,8 @@ def show_many(session: Session, query: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def pairs_of(
-    connection: Connection, ids: Sequence[int]
-) -> tuple[list[tuple[str, str]], dict[int, int]]:
-    """URLs of the pairs of those of these pages that are duplicates, and their originals' ids."""
+def pairs_of(connection: Connection, ids: Sequence[int]) -> list[tuple[str, str]]:
+    """URLs of the pairs of those of these pages that are duplicates."""
     rows = (row for part in chunked(ids) for row in connection.execute(_PAIRS, {"values": part}))
-    found = {duplicate: (original, (a, b)) for duplicate, original, a, b in rows}
-    present = {one: found[one] for one in ids if one in found}
-    urls = [pair for _, pair in present.values()]
-    return urls, {one: original for one, (original, _) in present.items()}
+    found = {duplicate: (a, b) for duplicate, a, b in rows}
+    return [found[one] for one in ids if one in found]

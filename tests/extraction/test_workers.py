@@ -105,8 +105,6 @@ def test_a_program_that_cannot_start_workers_extracts_in_a_thread(
 ) -> None:
     monkeypatch.setattr("sys.executable", "/nowhere/python")
     assert extract_all(["<p>one"], 2, timeout=5) == ["<p>one"]
-    monkeypatch.setattr("sys.frozen", True, raising=False)
-    assert extract_all(["<p>one"], 2, timeout=5) == ["<p>one"]
     assert "a thread" in caplog.text
 
 

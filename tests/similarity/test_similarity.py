@@ -15,6 +15,7 @@ from shingling import Rules, Scheme, canonical_words, compare, sign
 from shingling.errors import SchemeError
 from shingling.similarity import estimate, overlap
 from shingling.similarity.following import MAX_CANDIDATES_MEASURED, Following
+from shingling.similarity.measures import ranked
 from shingling.sketch import FAMILIES, fingerprint_set
 from tests.support.pages import article
 
@@ -161,26 +162,25 @@ def test_the_most_alike_is_followed_and_among_equals_the_oldest() -> None:
     text = article(2)
     same, other = fingerprint_set(text), fingerprint_set(article(3))
     measures = [overlap(same, other), overlap(same, same), overlap(same, same)]
-    ranked = [(0, 0.9), (1, 0.9), (2, 0.9)]
-    best = following.best(ranked, [1, 3, 2], measures.__getitem__)
+    places = [(0, 0.9), (1, 0.9), (2, 0.9)]
+    best = following.best(places, [1, 3, 2], measures.__getitem__)
     assert best is not None
     assert best[0] == 2
-    assert following.best(ranked, [1, 3, 2], measures.__getitem__, any_of_them=True) == (
+    assert following.best(places, [1, 3, 2], measures.__getitem__, any_of_them=True) == (
         1,
         measures[1],
     )
     assert following.best([(0, 0.9)], [1, 3, 2], measures.__getitem__) is None
-    assert following.best(ranked, [1, 3, 2], lambda _: None) is None
+    assert following.best(places, [1, 3, 2], lambda _: None) is None
 
 
 def test_the_nearest_estimates_are_measured_and_no_more_than_the_limit() -> None:
     following = Following.by(Rules(threshold=0.5, templates=False))
     estimates = np.linspace(0.2, 0.9, 100)
-    ranked = following.ranked(estimates)
-    assert [place for place, _ in ranked] == [*range(99, 99 - MAX_CANDIDATES_MEASURED, -1)]
-    assert following.ranked(np.array([following.worth - 0.01, following.worth])) == [
-        (1, following.worth)
-    ]
+    places = [place for place, _ in ranked(estimates, following.worth, MAX_CANDIDATES_MEASURED)]
+    assert places == [*range(99, 99 - MAX_CANDIDATES_MEASURED, -1)]
+    estimates = np.array([following.worth - 0.01, following.worth])
+    assert ranked(estimates, following.worth, 2) == [(1, following.worth)]
 
 
 def test_methods_accept_by_supershingles_and_by_distance() -> None:

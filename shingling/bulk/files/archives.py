@@ -10,14 +10,11 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
-import pickle
-import sys
 import tarfile
-import tempfile
 from contextlib import closing, suppress
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 from shingling.bulk.files.pages import (
     MAX_HEAD_BYTES,
@@ -36,18 +33,15 @@ from shingling.bulk.files.pages import (
 from shingling.errors import BulkError, require
 from shingling.extraction.html import sniff_html
 from shingling.extraction.limits import limit_memory, limit_time
-from shingling.extraction.processes import LastAnswer, Worker, WorkerDiedError
+from shingling.extraction.processes import Worker, WorkerDiedError
 from shingling.rules import WORKER_MEMORY_BYTES
 from shingling.text import plain_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from fastwarc.warc import WarcRecord
-
-MAX_NAMED_BAD_ENTRIES = 1000
-"""Entries of an archive that are named if they cannot be read; others are only counted."""
 
 MAX_UNPACKED_RATIO = 250
 """Bytes of pages that an archive may give for each of its own, from `UNPACKED_BYTES_ALLOWED` on."""
@@ -60,9 +54,6 @@ SECONDS_ALLOWED = 20
 
 SECONDS_PER_MEGABYTE = 2
 """CPU time that reading an archive may take for each megabyte of it, besides `SECONDS_ALLOWED`."""
-
-MAX_SPOOLED_BYTES = 1 << 34
-"""Size of a temporary file for pages of a tar file that are sorted at once."""
 
 _WARC = (".warc", ".warc.gz")
 _TAR = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
@@ -83,7 +74,6 @@ _PACKERS: tuple[tuple[bytes, Any], ...] = (
     (b"\xfd7zXZ\0", lzma.open),
     (b"BZh", bz2.open),
 )
-_Entry = TypeVar("_Entry")
 _BROKEN_HEADERS = tarfile.InvalidHeaderError, tarfile.TruncatedHeaderError  # type: ignore[attr-defined]
 _DECODING_ERRORS = (OSError, ValueError, EOFError)
 _BODY_CODINGS = ("content-encoding", "transfer-encoding")
@@ -110,9 +100,9 @@ def read_archive(
 ) -> Iterator[SavedPage | SkippedPage]:
     """Yield the HTML pages of a folder, a tar file or a WARC file (or a folder of those).
 
-    Files that look like HTML come sorted by name, whatever their suffix; WARC records come in
-    their order. An entry that cannot be read is yielded as a `SkippedPage` in its place. Pages of
-    a tar file are sorted in a temporary file; nothing else is written to disk.
+    Files that look like HTML are pages, whatever their suffix. Those of a folder come sorted by
+    name, entries of archives in their order. One that cannot be read is yielded as a `SkippedPage`
+    in its place. Nothing is written to disk.
 
     Args:
         path: of the archive.
@@ -124,20 +114,18 @@ def read_archive(
     Raises:
         ArchiveError: the archive does not exist, is of no known kind, or cannot be read any
             further, after the pages before that place. In a folder, such a file is skipped.
-        BulkError: the disk is full.
     """
     archive = Archive(path, only, base, max_bytes)
     if not path.exists():
         raise ArchiveError(f"{path} does not exist")
     if path.is_dir():
-        pages = (page for page in _files(archive, texts=False) if not isinstance(page, SavedText))
-        yield from first_named(pages)
+        yield from (one for one in _files(archive, texts=False) if not isinstance(one, SavedText))
         return
     try:
         if not path.name.endswith(_TAR + _WARC):
             raise ArchiveError(f"it is no folder and no {', '.join(_TAR + _WARC)} file")
         with closing(_ArchiveWorker()) as worker:
-            yield from first_named(worker.read(archive))
+            yield from worker.read(archive)
     except (ArchiveError, OSError) as error:
         raise ArchiveError(f"{path} cannot be read any further: {error}") from error
 
@@ -152,7 +140,7 @@ def read_folder(folder: Path, max_bytes: int) -> Iterator[SavedPage | SavedText 
         folder: its path.
         max_bytes: larger files are skipped.
     """
-    return first_named(_files(Archive(folder, (), None, max_bytes), texts=True))
+    return _files(Archive(folder, (), None, max_bytes), texts=True)
 
 
 def require_content(folder: Path, max_bytes: int) -> None:
@@ -163,24 +151,6 @@ def require_content(folder: Path, max_bytes: int) -> None:
     """
     if next(read_folder(folder, max_bytes), None) is None:
         raise BulkError(f"{plain_line(str(folder))}: no file in it is HTML, .txt, .md or .warc")
-
-
-def first_named(pages: Iterable[_Entry | SkippedPage]) -> Iterator[_Entry | SkippedPage]:
-    """Yield pages, and the first of those that cannot be read; the others are counted."""
-    skipped = 0
-    broken: ArchiveError | None = None
-    try:
-        for page in pages:
-            skipped += isinstance(page, SkippedPage)
-            if not isinstance(page, SkippedPage) or skipped <= MAX_NAMED_BAD_ENTRIES:
-                yield page
-    except ArchiveError as error:
-        broken = error
-    if skipped > MAX_NAMED_BAD_ENTRIES:
-        more = skipped - MAX_NAMED_BAD_ENTRIES
-        yield SkippedPage("further entries", f"{more:,} more cannot be read")
-    if broken is not None:
-        raise broken
 
 
 def _files(archive: Archive, *, texts: bool) -> Iterator[SavedPage | SavedText | SkippedPage]:
@@ -230,15 +200,12 @@ class _ArchiveWorker:
 
     def __init__(self) -> None:
         self._worker: Worker | None = None
-        # A frozen program cannot start processes.
-        self._own = Reader(is_limited=False) if getattr(sys, "frozen", False) else None
 
     def read(self, archive: Archive) -> Iterator[SavedPage | SkippedPage]:
         """Yield the pages of an archive.
 
         Raises:
             ArchiveError: it cannot be read any further.
-            BulkError: the disk is full.
         """
         part = self._ask(archive)
         while part:
@@ -249,18 +216,14 @@ class _ArchiveWorker:
             part = self._ask(None)
 
     def _ask(self, archive: Archive | None) -> list[SavedPage | SkippedPage | ArchiveError]:
-        if self._own is not None:
-            return self._own.answer(archive)
         try:
             if self._worker is None:
                 self._worker = Worker()
-                self._worker.start(Reader(is_limited=True))
-            answer: Any = self._worker.ask(archive)
+                self._worker.start(Reader())
+            part: list[SavedPage | SkippedPage | ArchiveError] = self._worker.ask(archive)
         except WorkerDiedError:
             self.close()
             raise ArchiveError("the process that read it has ended") from None
-        part: list[SavedPage | SkippedPage | ArchiveError]
-        part = answer.answer if isinstance(answer, LastAnswer) else answer
         return part
 
     def close(self) -> None:
@@ -271,14 +234,7 @@ class _ArchiveWorker:
 
 
 class Reader:
-    """Reads archives.
-
-    Args:
-        is_limited: whether the memory and the time of this process are, once it reads.
-    """
-
-    def __init__(self, *, is_limited: bool) -> None:
-        self._is_limited = is_limited
+    """Reads archives, in a process whose memory and time are limited."""
 
     def prepare(self) -> Callable[[Archive | None], Any]:
         """Make the process ready, whose memory is limited."""
@@ -296,8 +252,7 @@ class Reader:
         """
         if archive is not None:
             size = archive.path.stat().st_size
-            if self._is_limited:
-                limit_time(SECONDS_ALLOWED + SECONDS_PER_MEGABYTE * size // 10**6)
+            limit_time(SECONDS_ALLOWED + SECONDS_PER_MEGABYTE * size // 10**6)
             self._pages = _pages_of(archive, max(UNPACKED_BYTES_ALLOWED, size * MAX_UNPACKED_RATIO))
         part: list[SavedPage | SkippedPage | ArchiveError] = []
         size = 0
@@ -312,15 +267,13 @@ class Reader:
 def _pages_of(archive: Archive, most: int) -> Iterator[SavedPage | SkippedPage | ArchiveError]:
     """Yield the pages of an archive, up to so many bytes, and what ends it before its end."""
     given = 0
-    is_tar = archive.path.name.endswith(_TAR)
+    read = _read_tar if archive.path.name.endswith(_TAR) else _read_warc
     try:
-        for page in _sorted(_read_tar(archive)) if is_tar else _read_warc(archive):
+        for page in read(archive):
             given += len(page.body) if isinstance(page, SavedPage) else 0
             if given > most:
                 raise ArchiveError(f"it gives more than {most:,} bytes, unpacked")
             yield page
-    except BulkError:
-        raise
     except ArchiveError as error:
         yield error
     except MemoryError:
@@ -349,8 +302,8 @@ def _unpacked(path: Path) -> IO[bytes]:
     return opened
 
 
-def _read_tar(archive: Archive) -> Iterator[tuple[str, SavedPage | SkippedPage]]:
-    """Yield the pages of a tar file, and what cannot be read, each with its name there."""
+def _read_tar(archive: Archive) -> Iterator[SavedPage | SkippedPage]:
+    """Yield the pages of a tar file, and what cannot be read."""
     with (
         _unpacked(archive.path) as stream,
         tarfile.open(
@@ -363,58 +316,12 @@ def _read_tar(archive: Archive) -> Iterator[tuple[str, SavedPage | SkippedPage]]
                 continue
             problem = name_problem(entry.name)
             if problem:
-                yield entry.name, SkippedPage(entry.name, problem)
+                yield SkippedPage(entry.name, problem)
                 continue
             url = url_of_name(archive.path, entry.name, archive.base)
             data = tar.extractfile(entry)
             assert data is not None
-            for page in read_page(data, url, saved_time(entry.mtime), archive.max_bytes):
-                yield entry.name, page
-
-
-def _sorted(
-    pages: Iterable[tuple[str, SavedPage | SkippedPage]],
-) -> Iterator[SavedPage | SkippedPage]:
-    """Sort pages by name; very many of them in several runs, one after the other.
-
-    Raises:
-        BulkError: there is no room for them.
-    """
-    places: list[tuple[str, int]] = []
-    broken: Exception | None = None
-    with tempfile.TemporaryFile() as spool:
-        try:
-            for name, page in pages:
-                places.append((name, spool.tell()))
-                _put_aside(page, spool)
-                if spool.tell() >= MAX_SPOOLED_BYTES:
-                    yield from _put_back(places, spool)
-                    places.clear()
-        except BulkError:
-            raise
-        except Exception as error:  # the pages before it come first
-            broken = error
-        yield from _put_back(places, spool)
-    if broken is not None:
-        raise broken
-
-
-def _put_aside(page: SavedPage | SkippedPage, spool: IO[bytes]) -> None:
-    try:
-        pickle.dump(page, spool)
-    except OSError as error:
-        raise BulkError(f"{tempfile.gettempdir()}: {error.strerror}") from error
-
-
-def _put_back(
-    places: Iterable[tuple[str, int]], spool: IO[bytes]
-) -> Iterator[SavedPage | SkippedPage]:
-    """Yield the pages of a temporary file in the order of their names, and empty it."""
-    for _, place in sorted(places):
-        spool.seek(place)
-        yield pickle.load(spool)  # noqa: S301 (written by this process)
-    spool.seek(0)
-    spool.truncate()
+            yield from read_page(data, url, saved_time(entry.mtime), archive.max_bytes)
 
 
 def _read_warc(archive: Archive) -> Iterator[SavedPage | SkippedPage]:

@@ -20,7 +20,7 @@ from shingling.extraction.pages import Extraction, Fetched, PageExtractor
 from shingling.extraction.pool import ExtractionPool
 from shingling.plugin.items.documents import Document, Kind, Skipped, identity, is_same_page
 from shingling.rules import DEFAULT_EXTRACTOR
-from shingling.store import Page, safe_url, site_of
+from shingling.store import Page, safe_url
 from shingling.store.known import page_by_url, pages_by_body
 
 if TYPE_CHECKING:
@@ -221,7 +221,10 @@ class DocumentExtractor:
                 page = await self._page_by_body(key)
             if page is not None and page.signature is not None:
                 self._known_bodies += 1
-                is_kept = (page.url, page.scope) == (safe_url(url), self._scope(url))
+                is_kept = (page.url, page.scope) == (
+                    safe_url(url),
+                    self._scope(url),
+                )
                 return Body(_extraction_of(page), key, is_new=not is_kept)
         try:
             extraction = await self.pool.extract(fetched)
@@ -266,9 +269,7 @@ class DocumentExtractor:
             return Head()
 
     def _scope(self, url: str) -> str:
-        if self._settings.scope == "site":
-            return site_of(safe_url(url))
-        return self._spider if self._settings.scope == "spider" else ""
+        return self._settings.scope_of(url, self._spider)
 
 
 def detached_task(work: Coroutine[Any, Any, _T]) -> asyncio.Task[_T]:

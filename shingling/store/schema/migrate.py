@@ -44,11 +44,8 @@ def current_revision(connection: Connection) -> str | None:
     return revision
 
 
-def upgrade(connection: Connection) -> tuple[str | None, str]:
+def upgrade(connection: Connection) -> None:
     """Bring the tables to this release's revision, within the connection's transaction.
-
-    Returns:
-        The revision before (None: there were no tables) and after.
 
     Raises:
         StoreVersionError: another release has written the store, and this one does not know its
@@ -57,19 +54,18 @@ def upgrade(connection: Connection) -> tuple[str | None, str]:
     before = current_revision(connection)
     # The usual cases do not pay for the import of Alembic.
     if before == HEAD:
-        return before, HEAD
+        return
     if before is None:
         for tables in (metadata, _version.metadata):
             tables.create_all(connection, checkfirst=False)  # another's of that name is an error
         connection.execute(insert(_version).values(version_num=HEAD))
-        return before, HEAD
+        return
     require_known(before)
     # Alembic reports at INFO what is no news to somebody who runs a crawl.
     logging.getLogger("alembic").setLevel(logging.WARNING)
     from alembic import command
 
     command.upgrade(alembic_config(connection), "head")
-    return before, HEAD
 
 
 def require_known(revision: str) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from shingling.bulk import Options, deduplicate
 from shingling.bulk.files import archives
-from shingling.bulk.files.archives import MAX_NAMED_BAD_ENTRIES, read_archive
+from shingling.bulk.files.archives import read_archive
 from shingling.bulk.files.pages import ArchiveError, SavedPage
 from tests.support.crawls import run_scrapy
 from tests.support.installed import ROOT
@@ -43,11 +43,20 @@ PAGE = page(5)
 HOST = b"https://example.com/5"
 
 
+class _NoWorker:
+    def start(self, reader: archives.Reader) -> None:
+        self.ask = reader.answer
+
+    def end(self) -> None:
+        pass
+
+
 @pytest.fixture(autouse=True)
 def _in_this_process(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read archives as a frozen program does: most of these tests need no process of its own."""
+    """Read archives without a worker process: most of these tests need none."""
     if request.node.get_closest_marker("crawl") is None:
-        monkeypatch.setattr(sys, "frozen", True, raising=False)
+        monkeypatch.setattr(archives, "Worker", _NoWorker)
+        monkeypatch.setattr(archives, "limit_time", lambda _: None)
 
 
 def read(path: Path, content: bytes, **options: Any) -> tuple[list[str], list[str]]:
@@ -178,7 +187,7 @@ BROKEN_OFF = {
     "cut in a page": ("x.tar", (good(1) + good(5))[:-600], ["1"]),
     "cut in a PAX header": ("x.tar", good(1) + pax([(b"a", b"b" * 999)])[:-900], ["1"]),
     "size beyond the end": ("x.tar", good(1) + tar_header(b"5", octal(10**9)) + page(5), ["1"]),
-    "cut gzip": ("x.tgz", gzip.compress(UNSORTED)[:-500], ["1", "9"]),
+    "cut gzip": ("x.tgz", gzip.compress(UNSORTED)[:-500], ["9", "1"]),
     "damaged gzip": ("x.tar.gz", gzip.compress(good(1) * 9)[:9] + b"\xff" * 99, []),
     "damaged xz": ("x.tar.xz", broken_bytes(lzma.compress(WHOLE)), []),
     "nothing in gzip": ("x.warc.gz", b"\x1f\x8b", []),
@@ -217,9 +226,9 @@ def test_the_rest_of_a_broken_archive_is_one_bad_entry(
 def test_a_broken_archive_costs_its_rest_and_not_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delattr(sys, "frozen")  # in a worker process, as everybody reads them
+    monkeypatch.undo()  # in a worker process, as everybody reads them
     names, bad = run(tmp_path, "x.tar", good(3) + good(1) + (good(5) * 2)[:-600])
-    assert names == ["1", "3", "5"]
+    assert names == ["3", "1", "5"]
     assert bad == ["cannot be read any further: unexpected end of data"]
 
 
@@ -368,14 +377,6 @@ def test_an_archive_gives_no_more_than_in_proportion_to_its_size(
     names, [bad] = read(tmp_path / "x.tgz", gzip.compress(entries + TAR_END))
     assert len(names) == 10
     assert "it gives more than" in bad
-
-
-def test_very_many_bad_entries_are_counted_and_not_all_named(tmp_path: Path) -> None:
-    number = MAX_NAMED_BAD_ENTRIES + 500
-    entries = [tar_entry(b"../%d" % at, b"") for at in range(number)]
-    _, bad = read(tmp_path / "x.tar", b"".join(entries) + TAR_END)
-    assert len(bad) == MAX_NAMED_BAD_ENTRIES + 1
-    assert bad[-1] == "further entries: 500 more cannot be read"
 
 
 @pytest.mark.parametrize("name", ["x.tar", "x.tgz", "x.tar.bz2", "x.tar.xz", "x.warc", "x.warc.gz"])
