@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 SLICES = 64
-MAX_RECENT_ENTRIES = 1 << 20  # above it, the largest slice is merged into the large table
+MAX_RECENT_ENTRIES = 1 << 19  # above it, the largest slice is merged into the large table
 _ENTRY_BYTES = 16
 
 _SLICE_BITS = 64 - (SLICES - 1).bit_length()
