@@ -17,6 +17,7 @@ from sqlalchemy import bindparam, delete, select, text
 
 from shingling.fetching.rows import (
     COUNTS,
+    MAX_REQUEST_CHARS,
     RuleCounts,
     SkippedUrl,
     is_sound_rule,
@@ -176,6 +177,8 @@ def _skip_row(one: SkippedUrl, now: int) -> dict[str, Any] | None:
         "rules": json.dumps(one.rules),
         "created": now,
     }
+    if one.request is not None and len(one.request) > MAX_REQUEST_CHARS:
+        row["request"] = None  # the page is known all the same
     return row if is_sound_skip(row) else None
 
 
