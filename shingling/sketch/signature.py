@@ -101,8 +101,8 @@ def hash_folded(folded: str) -> bytes:
     """`exact_hash` of a text that `nfkc_casefold` has folded already."""
     # A stored text has a question mark for a lone surrogate.
     raw = folded.encode("utf-8", "replace")
-    if b"  " in raw:
-        raw = b" ".join(raw.split())  # all white space is blanks here
+    while b"  " in raw:
+        raw = raw.replace(b"  ", b" ")
     return hashlib.blake2b(raw.strip(), digest_size=_HASH_BYTES).digest()
 
 

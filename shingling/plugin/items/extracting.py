@@ -221,10 +221,7 @@ class DocumentExtractor:
                 page = await self._page_by_body(key)
             if page is not None and page.signature is not None:
                 self._known_bodies += 1
-                is_kept = (page.url, page.scope) == (
-                    safe_url(url),
-                    self._scope(url),
-                )
+                is_kept = (page.url, page.scope) == (safe_url(url), self._scope(url))
                 return Body(_extraction_of(page), key, is_new=not is_kept)
         try:
             extraction = await self.pool.extract(fetched)
