@@ -32,7 +32,6 @@ HOST_LABELS = frozenset(
 )
 """First labels of a host, beside `www`, that may stand for the same site."""
 
-_MAX_EXCHANGED_SEGMENTS = 2
 _NUMBERS = re.compile(r"\d+")
 _EXTENSIONS = frozenset(("html", "htm", "xhtml", "shtml", "php", "asp", "aspx", "jsp"))
 _INDEX_NAMES = ("index.", "default.", "home.")
@@ -394,8 +393,8 @@ def _of_paths(a: Parts, b: Parts) -> Iterator[tuple[Change, ...]]:
         pairs = [(x, y) for x, y in zip(long, short, strict=True) if x != y]
         if masked(long[-1]) == masked(short[-1]):
             yield (Change(DROP_LAST, masked(long[-1])),)
-        if len(pairs) <= _MAX_EXCHANGED_SEGMENTS:
-            yield tuple(exchange(x, y) for x, y in pairs)
+        if len(pairs) == 1:  # of `/posts/52` and `/threads/5`, no exchange holds without the other
+            yield (exchange(*pairs[0]),)
         return
     at = next((n for n, one in enumerate(short) if one != long[n]), len(short))
     yield (Change(DROP_LAST, masked(long[-1])),)

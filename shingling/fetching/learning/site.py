@@ -373,8 +373,11 @@ class SiteUrls:
         other = split(self._urls[pair.number])
         content = self._noise.content(pair.look)
         agreed: set[Change] = set()
+        is_of_two_ids = any(map(is_of_content, pair.changes))  # /thread?id=5 and /post?id=51
         for change in pair.changes:
-            if change in but or (other and is_mirror_of_pair(change, other, pair.parts)):
+            if change in but or (is_of_two_ids and is_of_mirrors(change)):
+                continue
+            if other and is_mirror_of_pair(change, other, pair.parts):
                 continue
             agreed.add(change)
             by_urls = one_content or change.kind == ONE_PAGE

@@ -175,6 +175,24 @@ def test_a_release_that_differs_in_one_page_of_25_is_no_copy(
 
 
 @pytest.mark.parametrize(
+    ("thread", "post"),
+    [
+        ("threads/{}", "posts/{}"),
+        ("threads/{}/", "posts/{}"),
+        ("threads/view?id={}", "posts/view?id={}"),
+    ],
+)
+def test_posts_that_show_their_thread_are_no_mirror_of_the_threads(thread: str, post: str) -> None:
+    learner = UrlLearner()
+    urls = [(thread.format(one), one) for one in range(300)]
+    urls += [(post.format(10 * one + 1), one) for one in range(300)]
+    random.Random(2).shuffle(urls)
+    for path, number in urls:
+        assert learner.decide(f"{HOST}/{path}") is None
+        learner.note(page_of(f"{HOST}/{path}", text_of(f"thread {number}")))
+
+
+@pytest.mark.parametrize(
     ("alias", "host"),
     [
         ("m.site.example", "site.example"),
