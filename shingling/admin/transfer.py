@@ -23,7 +23,6 @@ from shingling.errors import RecordError, StoreError
 from shingling.sketch import Scheme, exact_hash, sign
 from shingling.store.backends.base import damage_of
 from shingling.store.decide.texts import unpacked
-from shingling.store.index import Index
 from shingling.store.indexing import index_all
 from shingling.store.kept import kept_rows
 from shingling.store.queries import sound_run
@@ -48,6 +47,7 @@ from shingling.store.schema.tables import (
     site_fields,
     texts,
 )
+from shingling.store.session import read_index
 from shingling.text import pack
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ def _header(connection: Connection, with_texts: bool) -> Header:
         number, has_texts = 0, True  # the number is for the progress only
     return Header(
         scheme=Scheme.from_json(row["parameters"]),
-        index=Index.stored(row["indexed"], row["bands"], row["rows"], row["sampled"]),
+        index=read_index(connection),
         packs=_loaded(row["packs"], {}),
         extractors=_loaded(row["extractors"], []),
         rules={

@@ -255,12 +255,16 @@ def read_index(connection: Connection, *, writing: bool = False) -> Index:
         writing: whether pages are going to be changed.
 
     Raises:
-        StoreError: they must not be, because a rebuild has begun and not ended.
+        StoreError: they must not be, because a rebuild has begun and not ended; or it is damaged.
     """
     *index, rebuilding = connection.execute(_INDEX).one()
     if writing and rebuilding is not None:
         refuse(rebuilding)
-    return Index.stored(*index)
+    try:
+        return Index.stored(*index)
+    except TypeError as error:  # a file that is cut off reads as empty values
+        message = f"damaged (its index is {tuple(index)}): restore a backup"
+        raise StoreError(message) from error
 
 
 def refuse(rebuilding: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
 import sqlite3
@@ -264,6 +265,23 @@ def test_a_check_prints_what_it_finds(file: Path, monkeypatch: pytest.MonkeyPatc
     assert dedup_command(monkeypatch, "check", "--json", *store).json()["sound"]
     missing = dedup_command(monkeypatch, "check", "--store", "sqlite:///nowhere/x.db")
     assert missing.code == 2
+
+
+@sqlite_only
+def test_a_store_that_is_cut_off_while_it_is_open_fails_with_a_way_out(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for size in (4096, 8704, 9216, 20_000):  # SQLite reads some of the missing values as NULL
+        file.unlink(missing_ok=True)
+        make(file)
+        with Store.open(url_of(file)) as store:
+            execute(file, "PRAGMA wal_checkpoint(TRUNCATE)")
+            os.truncate(file, size)
+            with pytest.raises(StoreError, match=r"damaged|disk I/O error"):
+                store.check(pages_of("b"))
+        done = dedup_command(monkeypatch, "check", "--repair", "--store", url_of(file))
+        assert done.code == 2
+        assert "it cannot be repaired; restore a backup" in done.err
 
 
 @pytest.mark.parametrize("column", ["parameters", "rebuilding"])

@@ -20,6 +20,7 @@ from shingling.console.output import (
 )
 from shingling.console.progress import progress_bar
 from shingling.console.subcommand import HelpGroup, Subcommand
+from shingling.errors import REPAIR, StoreError
 
 if TYPE_CHECKING:
     from shingling.admin.check import Findings
@@ -125,19 +126,29 @@ def _vacuum(options: CommandOptions) -> int:
 
 
 def _check(options: CommandOptions) -> int:
-    from shingling.store import Store
-
-    with open_session(options) as session, progress_bar("examined") as show:
-        session.database.damage.tell = lambda _: None  # all of it is printed at the end
-        found = Store(session).admin.check(
-            repair=options.repair, progress=lambda phase, done: show(phase, done, None)
-        )
+    try:
+        found = _examined(options)
+    except StoreError as error:
+        if options.repair:  # what it says to run is what has failed
+            message = str(error).replace(f"{REPAIR}, or", "it cannot be repaired;")
+            raise StoreError(message) from error
+        raise
     if options.json:
         print_json(found.as_dict())
     else:
         _print_findings(found, repaired=options.repair)
     sound = found.is_sound or (options.repair and found.is_mended)
     return FOUND if sound else NOT_FOUND
+
+
+def _examined(options: CommandOptions) -> Findings:
+    from shingling.store import Store
+
+    with open_session(options) as session, progress_bar("examined") as show:
+        session.database.damage.tell = lambda _: None  # all of it is printed at the end
+        return Store(session).admin.check(
+            repair=options.repair, progress=lambda phase, done: show(phase, done, None)
+        )
 
 
 def _print_findings(found: Findings, *, repaired: bool) -> None:
@@ -161,7 +172,7 @@ def _print_findings(found: Findings, *, repaired: bool) -> None:
         if more > 0:
             print_lines(f"{kind}: … and {more:,} more")
     if not repaired:
-        print_lines("run `scrapy dedup check --repair`")
+        print_lines(REPAIR)
     elif found.is_mended:
         print_lines("all of it is mended")
     else:

@@ -14,7 +14,7 @@ from sqlalchemy import create_engine, event, text
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import StaticPool
 
-from shingling.errors import StoreError
+from shingling.errors import REPAIR, StoreError
 from shingling.store.backends.base import MAX_WAIT_SECONDS, Database, Trouble
 from shingling.store.backends.recent import Recent, RecentPostings
 
@@ -219,7 +219,7 @@ class SqliteDatabase(Database):
         if any(part in message for part in _OF_A_DAMAGED_SCHEMA):  # there is nothing to read it by
             return f"damaged ({message}): restore a backup, or use another DEDUP_STORE_URL"
         if "malformed" in message or "locate column" in message:
-            return f"damaged ({message}): run `scrapy dedup check --repair`, or restore a backup"
+            return f"damaged ({message}): {REPAIR}, or restore a backup"
         if message == "unable to open database file":
             return f"{message}: it, or its folder, cannot be written"
         return "not a SQLite database" if message == "file is not a database" else message
