@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from crawler.items import PageItem
 
 
+_MAX_SKIPPED_NAMED = 100  # entries of an archive that cannot be read; others are counted
+
+
 class ReplayMiddleware:
     """A downloader middleware that answers the archive's requests from the archive."""
 
@@ -89,24 +92,18 @@ class ArchiveSpider(LimitedSpider):
             base=self._base,
             max_bytes=self.settings.getint("DOWNLOAD_MAXSIZE"),
         )
-        number, limit = 0, self.pages_left
+        number, skipped, limit = 0, 0, self.pages_left
         loop, reader = asyncio.get_running_loop(), ThreadPoolExecutor(1, "archive")
         try:
             while number < limit:
                 page = await loop.run_in_executor(reader, next, pages, None)
                 if page is None:
                     break
-                if isinstance(page, SkippedPage):
-                    self.logger.warning("%s", page.message)
-                    continue
-                try:
-                    request = scrapy.Request(
-                        page.url,
-                        dont_filter=True,
-                        meta={"saved_page": page, "fetched": page.fetched.isoformat()},
-                    )
-                except ValueError as error:
-                    self.logger.warning("%s", SkippedPage(page.url, str(error)).message)
+                request = _request(page)
+                if isinstance(request, SkippedPage):
+                    skipped += 1
+                    if skipped <= _MAX_SKIPPED_NAMED:
+                        self.logger.warning("%s", request.message)
                     continue
                 number += 1
                 if self.crawler.engine.needs_backout():
@@ -116,9 +113,22 @@ class ArchiveSpider(LimitedSpider):
             self.logger.error("%s (after %d pages)", plain_line(str(error)), number)
         finally:
             reader.shutdown(wait=False)
+        if skipped > _MAX_SKIPPED_NAMED:
+            self.logger.warning("%d more entries cannot be read", skipped - _MAX_SKIPPED_NAMED)
         if not number:
             self.logger.warning("no HTML pages found in %s", self._path)
 
     def parse(self, response: Response) -> Iterator[PageItem]:
         """Yield the page."""
         yield self.page(response.url, fetched=response.meta["fetched"])
+
+
+def _request(page: SavedPage | SkippedPage) -> Request | SkippedPage:
+    """Make the request that a saved page answers, if its URL is one for Scrapy."""
+    if isinstance(page, SkippedPage):
+        return page
+    meta = {"saved_page": page, "fetched": page.fetched.isoformat()}
+    try:
+        return scrapy.Request(page.url, dont_filter=True, meta=meta)
+    except ValueError as error:
+        return SkippedPage(page.url, str(error))

@@ -328,6 +328,7 @@ def test_the_spider_reads_what_can_be_read(tmp_path: Path) -> None:
     urls = [b"not a URL", b"http://[", b"https://example.com/\xe9", b'http://<:x"@', b"file:///x"]
     records = [warc_record(url, PAGE) for url in urls]
     records.append(warc_record(b"https://example.com/large", b"<html>" + b" " * MAX_BYTES))
+    records += [warc_record(b"not a URL", PAGE)] * 100
     archive.write_bytes(b"".join(records) + b"words")
     done = run_scrapy(
         ROOT,
@@ -340,6 +341,8 @@ def test_the_spider_reads_what_can_be_read(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
     assert "not a URL: its URL is not that of a page on the web" in done.stderr
     assert "https://example.com/large: too large" in done.stderr
+    assert done.stderr.count("not a URL: ") == 96
+    assert "5 more entries cannot be read" in done.stderr
     assert "cannot be read any further" in done.stderr
 
 
