@@ -22,8 +22,8 @@ Below such a node, a node without contradictions is judged by the first formula 
 `_PRIOR_BESIDE`.
 
 What holds for one path says little about the next: a child adds at most `MAX_PAGES_OF_CHILD` pages
-to the n of its parent, however many it has, and the first directories of a site need a page of
-their own. A parameter whose name says which page is meant (`id`, `page`) is judged by what was
+to the n of its parent, however many it has. The n of a child is that of all its own pages, and of
+what others have added to its parent. The first directories of a site need a page of their own. A parameter whose name says which page is meant (`id`, `page`) is judged by what was
 seen below the same first segment.
 
 **Sites change.** With each page that contradicts, n and k are halved before it is counted:
@@ -208,7 +208,7 @@ class Tree:
                     return 0.0 if self.pins[key] else 1.0
         if (self.is_of_mirrors and self.root.contradicted) or not self._has_own_page(chain):
             return 1.0
-        prior, rate, risk = self._prior, 1 - self._prior, 1.0
+        prior, rate, risk, agreed = self._prior, 1 - self._prior, 1.0, 0.0
         for key in chain:
             node = self.nodes.get(key)
             if node is None:
@@ -217,9 +217,11 @@ class Tree:
                 rate = (node.contradicted + _WEIGHT_OF_PARENT * rate) / (
                     node.agreed + node.contradicted + _WEIGHT_OF_PARENT
                 )
-                prior, risk = min(prior, _PRIOR_BESIDE), rate
+                prior, risk, agreed = min(prior, _PRIOR_BESIDE), rate, 0.0
             elif not self._of_path_alone or key != ROOT or len(chain) == 1:
-                risk = min(risk, loss(prior, node.agreed))
+                beside = max(0.0, agreed - min(node.agreed, MAX_PAGES_OF_CHILD))
+                agreed = node.agreed + beside
+                risk = min(risk, loss(prior, agreed))
         return risk
 
     def acts(self, max_risk: float) -> bool:
