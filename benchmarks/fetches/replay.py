@@ -70,6 +70,7 @@ class Replay(Visit):
         self._seen: set[bytes] = set()
         self._forms: dict[str, tuple[str, int]] = {}
         self._waiting: dict[tuple[str, int] | None, list[str]] = {}
+        self._looks: list[tuple[str, FetchedPage]] = []  # second ones, under way
 
     def run(self) -> Replay:
         """Crawl the site."""
@@ -78,7 +79,7 @@ class Replay(Visit):
         under_way: list[tuple[str, tuple[str, ...], Shown]] = []
         self._follow(self.site.start)
         while len(self.urls) < MAX_FETCHES:
-            if not self._todo and not under_way:
+            if not self._todo and not under_way and not self._looks:
                 self._unlearn(self.learner.settle())
                 if not self._todo:
                     break
@@ -87,7 +88,11 @@ class Replay(Visit):
                 if forced or not (self._waits(url) or self._skips(url)):
                     under_way.append(self._fetch(url))
                 continue
-            url, requested, shown = under_way.pop(self._dice.randrange(len(under_way)))
+            at = self._dice.randrange(len(under_way) + len(self._looks))
+            if at >= len(under_way):
+                self._unlearn(self.learner.note_again(*self._looks.pop(at - len(under_way))))
+                continue
+            url, requested, shown = under_way.pop(at)
             self._note(url, requested, shown)
             form = self._forms.pop((*requested, url)[0], None)
             self._todo = [(one, False) for one in self._waiting.pop(form, ())] + self._todo
@@ -141,14 +146,14 @@ class Replay(Visit):
         if self.mode == "none":
             return
         page = _page(url, requested, shown)
-        for again in self.learner.second_looks():
-            self._unlearn(self.learner.note_again(again, _page(*self._fetch(again))))
         skip = self._decided.pop(requested[0] if requested else url, None)
         if skip is not None:
             self.counts["tried"] += 1
             self.counts["would_lose"] += bool(self.learner.note(page, skip, counts=False))
         if skip is None or skip.explore:
             self._unlearn(self.learner.note(page, skip))
+        for again in self.learner.second_looks():
+            self._looks.append((again, _page(*self._fetch(again))))
 
     def _unlearn(self, gone: Sequence[Contradiction]) -> None:
         if not gone:

@@ -23,8 +23,9 @@ Below such a node, a node without contradictions is judged by the first formula 
 
 What holds for one path says little about the next: a child adds at most `MAX_PAGES_OF_CHILD` pages
 to the n of its parent, however many it has. The n of a child is that of all its own pages, and of
-what others have added to its parent. The first directories of a site need a page of their own. A parameter whose name says which page is meant (`id`, `page`) is judged by what was
-seen below the same first segment.
+what others have added to its parent. The first directories of a site need a page of their own. A
+parameter whose name says which page is meant (`id`, `page`) is judged by what was seen below the
+same first segment.
 
 **Sites change.** With each page that contradicts, n and k are halved before it is counted:
 k < 2, and ten contradictions outweigh a thousand pages.

@@ -240,7 +240,8 @@ class SiteUrls:
             pair = self._pair(other, parts, look, changes)
             same = self._is_same(pair)
             is_doubtful = same is None and self._likeness(pair) is Likeness.DOUBTFUL
-            if is_doubtful and not self._look_again(pair) and self._look(pair.number):
+            is_awaited = is_doubtful and (self._look_again(pair) or bool(self._doubts))
+            if is_doubtful and not is_awaited and self._look(pair.number):
                 same = False
             if same and same_pages < _MAX_SAME_PAGES:
                 same_pages += 1

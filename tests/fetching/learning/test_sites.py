@@ -376,6 +376,28 @@ def test_what_changes_anyway_is_asked_of_one_url_that_is_fetched_twice() -> None
     }
 
 
+def test_pages_are_not_taken_for_others_while_second_looks_are_under_way() -> None:
+    learner = UrlLearner(explore_share=0.0)
+    visits = itertools.count()
+    wanted: list[str] = []
+
+    def note(number: int) -> None:
+        for query in ("", f"?sid={number}"):
+            words = f"{text_of(f'story {number}')}\n{next(visits)} people are here right now"
+            learner.note(page_of(f"{HOST}/{number}{query}", words))
+            wanted.extend(learner.second_looks())
+
+    for number in range(100):
+        note(number)
+    for url in wanted:
+        number = int(url.rpartition("/")[2].partition("?")[0])
+        words = f"{text_of(f'story {number}')}\n{next(visits)} people are here right now"
+        learner.note_again(url, page_of(url, words))
+    for number in range(100, 108):
+        note(number)
+    assert learner.acting(f"{HOST}/7?sid=5") == {"drop-parameter sid"}
+
+
 @pytest.mark.parametrize("again", [None, f"{text_of('blocked')}\nPrice 7"])
 def test_no_page_or_another_one_at_a_second_look_does_not_show_what_changes_anyway(
     again: str | None,
