@@ -169,16 +169,23 @@ class SiteRules:
         tree = self._tree(change)
         if tree is None:
             return False
+        if max(tree.risk(chain[:1]), tree.risk(chain)) <= self._max_risk:
+            tree.agree(chain, content, by_urls)
+            return False
         before = self._acts_on(change, chain)
         if not tree.agree(chain, content, by_urls) or before == self._acts_on(change, chain):
             return False
         self._renew([change])
         return True
 
-    def _acts_on(self, change: Change, chain: tuple[str, ...]) -> list[bool]:
-        """Whether a change is applied at each node of a chain."""
-        risks = (self.risk(change, chain[: end + 1]) for end in range(len(chain)))
-        return [risk <= self._max_risk for risk in risks]
+    def _acts_on(self, change: Change, chain: tuple[str, ...]) -> list[list[str]]:
+        """For each node of a chain, where a change is applied: there, and right below it."""
+        tree, found = self.trees[change], list[list[str]]()
+        for end, key in enumerate(chain, 1):
+            above, node = chain[:end], tree.nodes.get(key)
+            chains = [above, *((*above, child) for child in (node.children if node else ()))]
+            found.append([one[-1] for one in chains if tree.risk(one) <= self._max_risk])
+        return found
 
     def contradict(
         self, change: Change, chain: tuple[str, ...], content: int, share: float = 1.0
@@ -194,13 +201,13 @@ class SiteRules:
         tree = self._tree(change)
         if tree is None:
             return None
-        before = self._acts_on(change, chain)
-        if not tree.contradict(chain, content, share):
+        before = self._acts_on(change, chain) if change in self._acting else None
+        if not tree.contradict(chain, content, share) or before is None:
             return None
         self._renew([change])
         after = self._acts_on(change, chain)
-        stopped = (key for key, one, two in zip(chain, before, after, strict=True) if one > two)
-        return next(stopped, None)
+        pairs = zip(chain, before, after, strict=True)
+        return next((key for key, one, two in pairs if {*one} - {*two}), None)
 
     def count(self, skip: Skip) -> None:
         """Count a request that is skipped, or explored."""

@@ -376,6 +376,25 @@ def test_what_changes_anyway_is_asked_of_one_url_that_is_fetched_twice() -> None
     }
 
 
+def test_what_is_learned_below_one_path_acts_below_another_one() -> None:
+    learner = UrlLearner(explore_share=0.0)
+
+    def note(path: str, numbers: range) -> None:
+        for number in numbers:
+            for query in ("", "?src=1"):
+                url = f"{HOST}/{path}/{number}{query}"
+                learner.note(page_of(url, text_of(f"{path} {number}")))
+
+    note("a", range(20))
+    note("b", range(10))
+    learner.note(page_of(f"{HOST}/b/10?src=1", text_of("b 10")))
+    assert learner.decide(f"{HOST}/a/7?src=2") is not None
+    assert learner.decide(f"{HOST}/b/10") is None  # 10 pages of its own, and 5 of /a
+    note("c", range(4))
+    assert learner.decide(f"{HOST}/b/10") is not None
+    assert learner.decide(f"{HOST}/c/3?src=2") is None
+
+
 def test_pages_are_not_taken_for_others_while_second_looks_are_under_way() -> None:
     learner = UrlLearner(explore_share=0.0)
     visits = itertools.count()
