@@ -237,20 +237,21 @@ class Lookup:
     def _place(self, found: Buckets, into: Buckets) -> None:
         for key, ids in found.items():
             for page_id in ids:
-                self._put(page_id, key, into)
+                self._put(page_id, (key,), into)
 
-    def _put(self, page_id: int, key: int, into: Buckets) -> None:
+    def _put(self, page_id: int, keys: Iterable[int], into: Buckets) -> None:
         self._placed.add(page_id)
-        ids = into.setdefault(key, [])
-        if page_id not in ids:
-            insort(ids, page_id)
+        for key in keys:
+            ids = into.setdefault(key, [])
+            if not ids or ids[-1] < page_id:
+                ids.append(page_id)
+            elif page_id not in ids:
+                insort(ids, page_id)
 
     def place(self, page_id: int, page: Signed, sample: Sequence[int]) -> None:
         """Let pages of this batch find a page, before it is written."""
-        for key in self._keys_of(page).stored:
-            self._put(page_id, key, self._by_band)
-        for key in sample:
-            self._put(page_id, key, self._by_sample)
+        self._put(page_id, self._keys_of(page).stored, self._by_band)
+        self._put(page_id, sample, self._by_sample)
 
     def drop(self, page_id: int) -> None:
         """Let no page of this batch find a page any more."""

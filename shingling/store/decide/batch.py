@@ -305,9 +305,12 @@ class Batch:
     def reviewed_pairs(self, row: Row, *, same: bool) -> list[Row]:
         """Pages of the row's scope that are the same, or different, by a review; oldest first."""
         self._read_reviews({row.url_key})
+        reviews = self._reviews.get(row.url_key)
+        if not reviews:
+            return []
         found = {
             self._by_url.get((row.scope, key), -1)
-            for key, is_same in self._reviews.get(row.url_key, {}).items()
+            for key, is_same in reviews.items()
             if is_same is same
         }
         return [self.rows[page_id] for page_id in sorted(found & self.rows.keys())]
