@@ -277,10 +277,10 @@ class Lookup:
         """Ids of the pages that may be like a page, of one key the oldest ones."""
         found: set[int] = set()
         for key in self._keys_of(page).probes:
-            ids = self._by_band.get(key, ())
-            if len(ids) > MAX_PAGES_PER_KEY:
-                self.full.add(key)
-            found.update(ids[:MAX_PAGES_PER_KEY])
+            if ids := self._by_band.get(key):
+                if len(ids) > MAX_PAGES_PER_KEY:
+                    self.full.add(key)
+                found.update(ids[:MAX_PAGES_PER_KEY])
         return found
 
     def likely_wholes(self, sample: Sequence[int]) -> list[int]:
