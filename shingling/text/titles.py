@@ -47,7 +47,6 @@ _NUMBERING = re.compile(
     r"|\d{1,3}[.)](?=\s)(?!\s+\w+\s+\d{4}\b))"
 )
 _FIRST_WORD = re.compile(r"""\s+["'“‘„«`(]?(\w+)""")
-_SPELLED_OUT = re.compile(r"[A-Za-z ]*")  # it has no number, in no script
 _UNIT_CHARS = 2  # of "kg" or "MB"
 _SPELLED = re.compile(r"[^\W\d_]+(?:[-‐-–][^\W\d_]+)*")  # hyphens are U+002D, U+2010 to U+2013
 _HYPHEN = re.compile("[-‐-–]")
@@ -89,10 +88,10 @@ def title_parts(title: str) -> dict[int, int]:
         _SEPARATOR.split(" ".join(title[:_MAX_TITLE_CHARS].split())),
         key=lambda part: -len(canonical_words(part)),
     )
-    keys = {
-        title_key(part): title_key(part if _SPELLED_OUT.fullmatch(part) else mask_numbers(part))
-        for part in parts
-    }
+    keys = {}
+    for part in parts:
+        key, masked = title_key(part), mask_numbers(part)
+        keys[key] = key if masked == part.casefold() else title_key(masked)
     keys.pop(0, None)
     return keys
 
