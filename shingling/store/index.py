@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from bisect import insort
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -20,13 +19,13 @@ from shingling.store.model import IndexShape
 from shingling.store.schema.rows import Keyed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from sqlalchemy import Table
 
     from shingling.arrays import Fingerprints, Minima
     from shingling.sketch import Scheme
-    from shingling.store.backends.base import Postings
+    from shingling.store.backends.base import KeysOfPage, Postings
     from shingling.store.schema.rows import Row
     from shingling.store.schema.tables import Tables
 
@@ -34,11 +33,8 @@ _COMMON = 64  # pages with one sample, from which on it tells nothing: a menu, a
 _SAMPLES_READ = 2 * _COMMON  # pages of one sample; some may leave the index within a batch
 _MAX_WHOLES = 32  # pages with common samples that are looked at, those with most first
 
-Buckets = dict[int, list[int]]
+Buckets = dict[int, tuple[int, ...]]
 """Ids of pages by key, oldest first."""
-
-Changes = list[tuple[int, set[int], set[int]]]
-"""Ids of pages, each with its keys before and after."""
 
 
 class Signed(Protocol):
@@ -234,19 +230,20 @@ class Lookup:
         self._place(found, self._by_sample)
         return {page_id for own in samples for page_id in self.likely_wholes(own)[:_MAX_WHOLES]}
 
-    def _place(self, found: Buckets, into: Buckets) -> None:
+    def _place(self, found: Mapping[int, Iterable[int]], into: Buckets) -> None:
         for key, ids in found.items():
             for page_id in ids:
                 self._put(page_id, (key,), into)
 
     def _put(self, page_id: int, keys: Iterable[int], into: Buckets) -> None:
         self._placed.add(page_id)
+        alone = (page_id,)  # one for all keys: most of them have no other page
         for key in keys:
-            ids = into.setdefault(key, [])
-            if not ids or ids[-1] < page_id:
-                ids.append(page_id)
+            ids = into.setdefault(key, alone)
+            if ids and ids[-1] < page_id:
+                into[key] = ids + alone
             elif page_id not in ids:
-                insort(ids, page_id)
+                into[key] = tuple(sorted(ids + alone))
 
     def place(self, page_id: int, page: Signed, sample: Sequence[int]) -> None:
         """Let pages of this batch find a page, before it is written."""
@@ -256,9 +253,10 @@ class Lookup:
     def drop(self, page_id: int) -> None:
         """Let no page of this batch find a page any more."""
         if page_id in self._placed:
-            for ids in (*self._by_band.values(), *self._by_sample.values()):
-                if page_id in ids:
-                    ids.remove(page_id)
+            for buckets in (self._by_band, self._by_sample):
+                for key, ids in buckets.items():
+                    if page_id in ids:
+                        buckets[key] = tuple(other for other in ids if other != page_id)
 
     def _make_keys(self, pages: Sequence[Signed]) -> None:
         stored = [sorted(set(own)) for own in self.index.keys(pages)]
@@ -305,36 +303,41 @@ class Lookup:
             sample: gives the keys of samples of a page's text.
             former_sample: gives those of the text that the page was indexed with.
         """
-        bands: Changes = []
-        samples: Changes = []
+        bands, samples = _Changes(), _Changes()
         for row, is_found in rows:
             before = row.indexed
             after = Keyed(row.minima, row.simhash, row.status != "skipped") if is_found else None
             if _is_same(before, after):
                 continue
             old, new = (() if one is None else self._keys_of(one).stored for one in (before, after))
-            bands.append((row.id, {*old}, {*new}))
+            bands.add(row.id, old, new)
             if self.index.sampled:
                 old = former_sample(row) if before is not None and before.sampled else ()
                 new = sample(row) if after is not None and after.sampled else ()
-                samples.append((row.id, {*old}, {*new}))
+                samples.add(row.id, old, new)
             row.indexed = after
-        _write(self._bands, bands)
+        self._bands.write(bands.gone, bands.come)
         if self.index.sampled:
-            _write(self._samples, samples)
+            self._samples.write(samples.gone, samples.come)
+
+
+@dataclass
+class _Changes:
+    """Keys that pages no longer have, and those that they have from now on."""
+
+    gone: list[KeysOfPage] = field(default_factory=list)
+    come: list[KeysOfPage] = field(default_factory=list)
+
+    def add(self, page_id: int, before: Iterable[int], after: Iterable[int]) -> None:
+        """Note the keys of a page."""
+        self.gone.append((page_id, {*before}.difference(after)))
+        self.come.append((page_id, {*after}.difference(before)))
 
 
 def _is_same(before: Keyed | None, after: Keyed | None) -> bool:
     if before is None or after is None:
         return before is after
     return before.minima is after.minima and before.sampled == after.sampled
-
-
-def _write(postings: Postings, changes: Changes) -> None:
-    postings.write(
-        [(key, page_id) for page_id, before, after in changes for key in before - after],
-        [(key, page_id) for page_id, before, after in changes for key in after - before],
-    )
 
 
 def keys_of_sample(shingles: Fingerprints, scope: str) -> list[int]:

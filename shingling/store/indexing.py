@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Table
 
     from shingling.rules.rules import Rules
-    from shingling.store.backends.base import Database, Entry
+    from shingling.store.backends.base import Database, KeysOfPage
     from shingling.store.index import Index
     from shingling.store.schema.rows import Row
     from shingling.store.session import Session
@@ -160,13 +160,13 @@ def index_pages(
     scheme = session.scheme
     rows = [row for row in originals if row.words >= scheme.min_comparable_words]
     for table in tables:
-        entries: list[Entry] = []
+        pages: list[KeysOfPage] = []
         if table in (LIVE.bands, NEXT.bands):
-            for row, keys in zip(rows, index.keys(rows), strict=True):
-                entries += [(key, row.id) for key in {*keys}]
+            keys = index.keys(rows)
+            pages = [(row.id, {*own}) for row, own in zip(rows, keys, strict=True)]
         elif index.sampled:
             scopes = {row.id: row.scope for row in rows if row.status != "skipped"}
             for page_id, main_text in read_texts(connection, scopes).items():
                 shingles = shingle_text(main_text.text, scheme)
-                entries += [(key, page_id) for key in keys_of_sample(shingles, scopes[page_id])]
-        session.database.postings(connection, table).write((), entries)
+                pages.append((page_id, {*keys_of_sample(shingles, scopes[page_id])}))
+        session.database.postings(connection, table).write((), pages)

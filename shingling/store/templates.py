@@ -15,7 +15,7 @@ merged into one, in which the oldest blocks that have not become template give w
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
@@ -35,7 +35,7 @@ from shingling.store.schema.site_entries import (
 )
 from shingling.store.schema.statements import select_in
 from shingling.store.schema.tables import site_blocks
-from shingling.store.urls import end_alike, folders_of
+from shingling.store.urls import end_alike, folders_of, site_of
 from shingling.text import (
     has_same_headline,
     number_parts,
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from shingling.store.model import Page
     from shingling.store.schema.rows import Row
     from shingling.text import PreparedText
 
@@ -215,7 +216,7 @@ class Templates:
         missing = {*names}.difference(self._sites)
         if not missing:
             return
-        known = {name: KnownSite() for name in missing}
+        known = dict[str, KnownSite]()
         changed = []
         for name, number, total in select_in(self.connection, _STAMPS, missing):
             cached = self.cache.get(name, (number, int(total)))
@@ -226,7 +227,17 @@ class Templates:
         rows = select_in(self.connection, _ROWS, changed)
         for name, own in groupby(rows, key=itemgetter(0)):
             known[name] = KnownSite([(row_id, raw) for _, row_id, raw in own])
-        self._sites.update((name, Site(one)) for name, one in known.items())
+        for name in missing:
+            self._sites[name] = Site(known.get(name) or KnownSite())
+
+    def look_up(self, pages: Iterable[Page]) -> None:
+        """Look up all that pages may teach: the keys of their blocks and titles."""
+        keys = defaultdict[str, list[int]](list)
+        for page in pages:
+            keys[site_of(page.url)] += _keys_of(page)
+        self.read(keys)
+        for name, own in keys.items():
+            self._sites[name].look_up(own)
 
     def split(self, site: str, text: PreparedText) -> SplitText:
         """Split a text of a site into what is compared and the template."""
@@ -248,11 +259,9 @@ class Templates:
             former: the page before it changed.
         """
         site, key = self.site(row.site), title_key(row.title or "")
-        blocks, headings = blocks_of(row), [*title_parts(row.title or "")]
-        site.look_up([*blocks, *_chain(_TITLE_STEPS, key), *_chain(_PART_STEPS, *headings)])
+        blocks = blocks_of(row)
         says_nothing = site.is_template(key ^ _TITLE_STEPS[-1])
         shared = set() if former is None else {*blocks_of(former)}
-        has_seen = any(site.title(block) not in (None, TEMPLATE) for block in blocks)
         doubtful: set[int] = set()
         is_copy = False
         others = [other for other in others if other.site == row.site]
@@ -266,12 +275,16 @@ class Templates:
             ):
                 shared.update(blocks_of(other))
                 is_copy = True
-            elif has_seen and estimate >= LIKELY_COPY and min(row.words, other.words) >= LONG_TEXT:
+            elif (
+                estimate >= LIKELY_COPY
+                and min(row.words, other.words) >= LONG_TEXT
+                and any(site.title(block) not in (None, TEMPLATE) for block in blocks)
+            ):
                 doubtful.update(blocks_of(other))
         title = _number(row, key) if says_nothing else (key >> 32) or 1
         site.learn([block for block in blocks if block not in shared], title, doubtful)
         if not is_copy:
-            for part in headings:
+            for part in title_parts(row.title or ""):
                 site.learn_chained(part, _PART_STEPS, (key >> 32) or 1)
 
     def learn_title(self, row: Row) -> None:
@@ -332,9 +345,13 @@ def split_page(connection: Connection, site: str, text: PreparedText) -> SplitTe
     return Templates(connection, SiteCache()).split(site, text)
 
 
-def _chain(steps: Sequence[int], *keys: int) -> list[int]:
-    """Keys under which titles, or parts of them, are learned one after the other."""
-    return [key ^ step for key in keys for step in steps]
+def _keys_of(page: Page) -> list[int]:
+    """Keys of a page's blocks, and those under which its title and its parts are learned."""
+    keys = [] if page.main_text is None else page.main_text.keys.tolist()
+    if page.title:
+        keys += [title_key(page.title) ^ step for step in _TITLE_STEPS]
+        keys += [part ^ step for part in title_parts(page.title) for step in _PART_STEPS]
+    return keys
 
 
 def _number(row: Row, title: int) -> int:

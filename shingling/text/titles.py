@@ -47,6 +47,7 @@ _NUMBERING = re.compile(
     r"|\d{1,3}[.)](?=\s)(?!\s+\w+\s+\d{4}\b))"
 )
 _FIRST_WORD = re.compile(r"""\s+["'“‘„«`(]?(\w+)""")
+_DIGIT = re.compile(r"\d")
 _UNIT_CHARS = 2  # of "kg" or "MB"
 _SPELLED = re.compile(r"[^\W\d_]+(?:[-‐-–][^\W\d_]+)*")  # hyphens are U+002D, U+2010 to U+2013
 _HYPHEN = re.compile("[-‐-–]")
@@ -90,8 +91,8 @@ def title_parts(title: str) -> dict[int, int]:
     )
     keys = {}
     for part in parts:
-        key, masked = title_key(part), mask_numbers(part)
-        keys[key] = key if masked == part.casefold() else title_key(masked)
+        masked = mask_numbers(part) if _DIGIT.search(part) else part
+        keys[title_key(part)] = title_key(masked)
     keys.pop(0, None)
     return keys
 

@@ -71,6 +71,7 @@ _USES: dict[str, Callable[[Any], Any]] = {
     "text.canonical._INVALID_REFERENCE": canonical._INVALID_REFERENCE.findall,
     "text.titles._NUMBERING": titles._NUMBERING.match,
     "text.titles._FIRST_WORD": titles._FIRST_WORD.match,
+    "text.titles._DIGIT": titles._DIGIT.search,
     "text.titles._SPELLED": titles._SPELLED.fullmatch,
     "text.titles._HYPHEN": lambda title: titles._HYPHEN.sub("", title),
     "text.titles._NUMBER_PART": titles._NUMBER_PART.findall,

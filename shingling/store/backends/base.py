@@ -8,8 +8,10 @@ import time
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from enum import Enum
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
+import numpy as np
 from sqlalchemy import delete, insert, select
 from sqlalchemy.exc import DBAPIError, NoSuchModuleError, SQLAlchemyError
 
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sqlalchemy import URL, Connection, Engine, RowMapping, Table
+
+    from shingling.arrays import Integers
 
 logger = logging.getLogger(__name__)
 
@@ -34,8 +38,8 @@ MAX_OVERTAKEN = 2  # times, then a transaction writes alone
 _MAX_REMEMBERED = 10_000  # damaged rows, so that each is told once
 _DAMAGE = "shingling_damage"  # where `Connection.info` has the notes of a store
 
-Entry = tuple[int, int]
-"""A key and the id of a page."""
+KeysOfPage: TypeAlias = "tuple[int, Collection[int]]"
+"""Id of a page, and keys that it has, each of them once."""
 
 MAX_PAGES_PER_KEY = 128
 """Pages looked at under one key, the oldest first. Keys with more tell little: a template."""
@@ -158,7 +162,7 @@ class Postings(ABC):
         """
 
     @abstractmethod
-    def write(self, gone: Collection[Entry], come: Collection[Entry]) -> None:
+    def write(self, gone: Sequence[KeysOfPage], come: Sequence[KeysOfPage]) -> None:
         """Remove entries, and insert others that are not there."""
 
     def clear(self) -> None:
@@ -170,6 +174,13 @@ class Postings(ABC):
         self.clear()
         ordered = select(made).order_by(made.c.key, made.c.page_id)
         self._connection.execute(insert(self._table).from_select(["key", "page_id"], ordered))
+
+
+def entries_of(pages: Sequence[KeysOfPage]) -> Integers:
+    """Entries of pages: keys, and the id of the page of each, int64[2, n]."""
+    keys = np.fromiter(chain.from_iterable(own for _, own in pages), np.int64)
+    ids = [page_id for page_id, _ in pages]
+    return np.stack((keys, np.repeat(np.array(ids, np.int64), [len(own) for _, own in pages])))
 
 
 class Database(ABC):

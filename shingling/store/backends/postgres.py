@@ -12,7 +12,14 @@ from sqlalchemy import bindparam, create_engine, event, inspect, text
 from sqlalchemy.exc import NoSuchModuleError
 
 from shingling.errors import StoreError
-from shingling.store.backends.base import Committed, Database, MustBeAloneError, Postings, Trouble
+from shingling.store.backends.base import (
+    Committed,
+    Database,
+    MustBeAloneError,
+    Postings,
+    Trouble,
+    entries_of,
+)
 from shingling.store.schema.tables import metadata
 
 if TYPE_CHECKING:
@@ -22,7 +29,7 @@ if TYPE_CHECKING:
     from sqlalchemy.exc import DBAPIError
 
     from shingling.arrays import Integers
-    from shingling.store.backends.base import Entry, TextHash
+    from shingling.store.backends.base import KeysOfPage, TextHash
 
 
 # A server at its defaults has room for 6400 locks; other programs need some as well.
@@ -241,7 +248,7 @@ class PostgresPostings(Postings):
             found[key].append(page_id)
         return found
 
-    def write(self, gone: Collection[Entry], come: Collection[Entry]) -> None:
+    def write(self, gone: Sequence[KeysOfPage], come: Sequence[KeysOfPage]) -> None:
         """Remove entries, and insert others."""
         self._write(
             f"DELETE FROM {self._table} AS own USING {_ENTRIES}"  # noqa: S608 (our table)
@@ -253,11 +260,12 @@ class PostgresPostings(Postings):
             come,
         )
 
-    def _write(self, statement: str, entries: Collection[Entry]) -> None:
-        if entries:
+    def _write(self, statement: str, pages: Sequence[KeysOfPage]) -> None:
+        keys, ids = entries_of(pages)
+        if len(keys):
             # In key order: neighbours in the index are written together.
-            columns = np.array(sorted(entries), np.int64)
-            given = {"keys": columns[:, 0], "ids": columns[:, 1]}
+            order = np.lexsort((ids, keys))
+            given = {"keys": keys[order], "ids": ids[order]}
             self._connection.execute(text(statement), given)
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlalchemy import bindparam, text
 
-from shingling.store.backends.base import Postings
+from shingling.store.backends.base import Postings, entries_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Row, Table
 
     from shingling.arrays import Integers
-    from shingling.store.backends.base import Entry
+    from shingling.store.backends.base import KeysOfPage
 
 
 SLICES = 64
@@ -145,12 +145,13 @@ class RecentPostings(Postings):
             recent.setdefault(key, []).append(page)
         return {key: {*pages} - gone.get(key, set()) for key, pages in recent.items()}
 
-    def write(self, gone: Collection[Entry], come: Collection[Entry]) -> None:
+    def write(self, gone: Sequence[KeysOfPage], come: Sequence[KeysOfPage]) -> None:
         """Append entries, and merge the largest slices while there are too many."""
-        if not gone and not come:
+        entries = entries_of([*gone, *come])
+        if not entries.size:
             return
-        removed = [(key, -page) for key, page in gone]
-        entries = _by_key(np.array([*removed, *come], np.int64).T)
+        entries[1, : sum(len(keys) for _, keys in gone)] *= -1
+        entries = _by_key(entries)
         batch = self._next(epoch=0)
         cuts = np.searchsorted(_slice(entries[0]), np.arange(SLICES + 1)).tolist()
         rows = [

@@ -171,7 +171,7 @@ class Batch:
             if times[url] > 1 or self._is_to_be_decided(url, signature)
         ]
         if self.templates is not None:
-            self.templates.read({site_of(page.url) for page, _ in moving})
+            self.templates.look_up(page for page, _ in moving)
         self.site_fields.read(site_of(page.url) for page, _ in batch if page.fields is not None)
         self._read_alike(
             [Compared(signed, page.title, page.scope, page.main_text) for page, signed in moving]
@@ -304,10 +304,10 @@ class Batch:
 
     def reviewed_pairs(self, row: Row, *, same: bool) -> list[Row]:
         """Pages of the row's scope that are the same, or different, by a review; oldest first."""
-        self._read_reviews({row.url_key})
-        reviews = self._reviews.get(row.url_key)
-        if not reviews:
+        if not self._has_reviews:
             return []
+        self._read_reviews({row.url_key})
+        reviews = self._reviews[row.url_key]
         found = {
             self._by_url.get((row.scope, key), -1)
             for key, is_same in reviews.items()
