@@ -104,7 +104,11 @@ class Recent:
     def merged(self, place: int) -> None:
         """Forget the entries of a slice, which is in the large table now."""
         self.sizes[place] = 0
-        self._parts = [part[:, _slice(part[0]) != place] for part in self._parts]
+        least = (place - SLICES // 2) << _SLICE_BITS
+        most = least + (1 << _SLICE_BITS) - 1
+        for at, part in enumerate(self._parts):
+            own = slice(part[0].searchsorted(least), part[0].searchsorted(most, "right"))
+            self._parts[at] = np.delete(part, own, axis=1)
         self.gone = {key: pages for key, pages in self.gone.items() if _slice(key) != place}
 
     def find(self, keys: Sequence[int], most: int) -> dict[int, list[int]]:
@@ -176,16 +180,15 @@ class RecentPostings(Postings):
     def _merge(self, place: int) -> None:
         """Merge the recent entries of a slice into the large table."""
         bound = {"owner": self._recent.owner, "slice": place}
-        appended = _entries(self._connection.execute(_SLICE, bound).all())
-        last = {(key, abs(page)): page > 0 for key, page in appended.T.tolist()}
+        entries = _last(_entries(self._connection.execute(_SLICE, bound).all()))
         table = self._table.name
-        for statement, is_there in (
-            (f"DELETE FROM {table} WHERE key = ? AND page_id = ?", False),  # noqa: S608 (our table)
-            (f"INSERT OR IGNORE INTO {table} (key, page_id) VALUES (?, ?)", True),  # noqa: S608
+        for statement, sign in (
+            (f"DELETE FROM {table} WHERE key = ? AND page_id = -?", -1),  # noqa: S608 (our table)
+            (f"INSERT OR IGNORE INTO {table} (key, page_id) VALUES (?, ?)", 1),  # noqa: S608
         ):
-            entries = sorted(entry for entry, there in last.items() if there == is_there)
-            if entries:
-                self._connection.exec_driver_sql(statement, entries)
+            chosen = [*map(tuple, entries[:, np.sign(entries[1]) == sign].T.tolist())]
+            if chosen:
+                self._connection.exec_driver_sql(statement, chosen)
         self._connection.execute(_DROP_SLICE, bound)
         self._recent.merged(place)
 
@@ -221,6 +224,16 @@ def _entries(rows: Sequence[Row[Any]]) -> Integers:
         if type(row.entries) is bytes and len(row.entries) % _ENTRY_BYTES == 0
     )
     return np.frombuffer(b"".join(whole), "<i8").reshape(-1, 2).T.copy()
+
+
+def _last(entries: Integers) -> Integers:
+    """Take what was appended last of each key and page, sorted by both."""
+    ids = np.abs(entries[1])
+    order = np.lexsort((ids, entries[0]))
+    keys, ids = entries[0, order], ids[order]
+    is_last = np.ones(len(order), np.bool_)
+    is_last[:-1] = (keys[1:] != keys[:-1]) | (ids[1:] != ids[:-1])
+    return entries[:, order[is_last]]
 
 
 def _by_key(entries: Integers) -> Integers:
