@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 MAX_URL_CHARACTERS = 4096
@@ -9,6 +10,7 @@ MAX_SEGMENTS = 32
 MAX_PARAMETERS = 32
 MAX_PATH_PARAMETERS = 8
 
+_MAX_SPLIT = 1024  # URLs whose parts are kept, of at most 4096 characters
 _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
 
@@ -38,6 +40,7 @@ class Parts(NamedTuple):
         return f"{self.scheme}://{self.host}/{path}{'?' if query else ''}{query}"
 
 
+@lru_cache(_MAX_SPLIT)
 def split(url: str) -> Parts | None:
     """Cut a URL into its parts; None where it is too long, has too many, or is not of the web.
 
