@@ -190,7 +190,7 @@ def _checked(returned: object) -> Extracted:
     Raises:
         ExtractionError: it is of another type than it should be.
     """
-    own = returned if isinstance(returned, Extracted) else Extracted(returned)  # type: ignore[arg-type]
+    own = returned if isinstance(returned, Extracted) else Extracted(returned)  # type: ignore[arg-type]  # checked below
     for name in ("text", "title", "language"):
         value = getattr(own, name)
         if value is not None and not isinstance(value, str):

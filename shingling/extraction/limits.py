@@ -15,7 +15,7 @@ from shingling.errors import ExtractionError
 try:
     import resource
 except ImportError:  # on Windows
-    resource = None  # type: ignore[assignment]
+    resource = None  # type: ignore[assignment]  # it is a module elsewhere
 
 MAX_TAGS = 500_000
 """Start and end tags of a page; the largest known reference manuals have 170,000."""

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from shingling.fetching.learning import Contradiction, Skip
     from shingling.store import Verdict
 
-    Verdicts = WeakKeyDictionary[Response, asyncio.Future[Verdict | None]]
-
 logger = logging.getLogger(__name__)
 
 _MAX_DECIDED = 10_000  # requests that are made although they would be skipped

@@ -135,7 +135,7 @@ class SourceMiddleware(BaseSpiderMiddleware):
         for passed in held.rest():
             yield passed
 
-    def get_processed_item(self, item: Any, response: Response | None) -> Any:  # noqa: ARG002
+    def get_processed_item(self, item: Any, response: Response | None) -> Any:  # noqa: ARG002 (as inherited)
         """Note an item of `Spider.start()`."""
         self._without_response.append(item)
         return item
@@ -225,7 +225,7 @@ class BacklogMiddleware:
         else:
             self._has_room.clear()
 
-    async def process_response(self, request: Request, response: Response) -> Response:  # noqa: ARG002
+    async def process_response(self, request: Request, response: Response) -> Response:  # noqa: ARG002 (as Scrapy calls it)
         """Pass on a response when there is room for its documents."""
         await self._has_room.wait()
         return response

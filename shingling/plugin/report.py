@@ -74,7 +74,7 @@ class DuplicatePage(DropItem):
     """
 
     def __init__(self, verdict: Verdict, log_level: str | int = "DEBUG") -> None:
-        super().__init__(describe_duplicate(verdict), log_level=log_level)  # type: ignore[arg-type]
+        super().__init__(describe_duplicate(verdict), log_level=log_level)  # type: ignore[arg-type]  # a name will do
         self.verdict = verdict
 
 

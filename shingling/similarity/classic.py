@@ -28,7 +28,7 @@ def shingles(
     text: str | Sequence[str],
     size: int = 10,
     step: int = 1,
-    hash: str = "crc32",  # noqa: A002
+    hash: str = "crc32",  # noqa: A002 (a public name)
     *,
     canonical: Canonicaliser | None = None,
     signed: bool = False,
@@ -106,7 +106,7 @@ def classic_overlap(
     b: Sequence[str],
     size: int,
     step: int,
-    hash: str,  # noqa: A002
+    hash: str,  # noqa: A002 (a public name)
 ) -> ClassicOverlap:
     """Compare the `shingles` of the words of two texts."""
     first, second = (shingles(words, size, step, hash) for words in (a, b))

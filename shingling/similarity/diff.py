@@ -115,7 +115,7 @@ class _Matcher:
         """
         forms = [form for _, form in a]
         matcher = SequenceMatcher(None, forms, [form for _, form in b])
-        places = (1 + len(matcher.b2j.get(form, ())) for form in forms)  # type: ignore[attr-defined]
+        places = (1 + len(matcher.b2j.get(form, ())) for form in forms)  # type: ignore[attr-defined]  # no stub has it
         steps_before = [0, *accumulate(places)]
         blocks: list[tuple[int, int, int]] = []
         waiting = [(0, len(a), 0, len(b))]

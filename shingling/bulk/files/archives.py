@@ -74,7 +74,7 @@ _PACKERS: tuple[tuple[bytes, Any], ...] = (
     (b"\xfd7zXZ\0", lzma.open),
     (b"BZh", bz2.open),
 )
-_BROKEN_HEADERS = tarfile.InvalidHeaderError, tarfile.TruncatedHeaderError  # type: ignore[attr-defined]
+_BROKEN_HEADERS = tarfile.InvalidHeaderError, tarfile.TruncatedHeaderError  # type: ignore[attr-defined]  # no stub has them
 _DECODING_ERRORS = (OSError, ValueError, EOFError)
 _BODY_CODINGS = ("content-encoding", "transfer-encoding")
 

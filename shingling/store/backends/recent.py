@@ -184,7 +184,7 @@ class RecentPostings(Postings):
         table = self._table.name
         for statement, sign in (
             (f"DELETE FROM {table} WHERE key = ? AND page_id = -?", -1),  # noqa: S608 (our table)
-            (f"INSERT OR IGNORE INTO {table} (key, page_id) VALUES (?, ?)", 1),  # noqa: S608
+            (f"INSERT OR IGNORE INTO {table} (key, page_id) VALUES (?, ?)", 1),  # noqa: S608 (our table)
         ):
             chosen = [*map(tuple, entries[:, np.sign(entries[1]) == sign].T.tolist())]
             if chosen:
