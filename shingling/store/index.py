@@ -232,8 +232,8 @@ class Lookup:
 
     def _place(self, found: Mapping[int, Iterable[int]], into: Buckets) -> None:
         for key, ids in found.items():
-            for page_id in ids:
-                self._put(page_id, (key,), into)
+            self._placed.update(ids)
+            into[key] = tuple(sorted({*ids, *into.get(key, ())}))
 
     def _put(self, page_id: int, keys: Iterable[int], into: Buckets) -> None:
         self._placed.add(page_id)
