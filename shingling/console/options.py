@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from argparse import ArgumentTypeError, Namespace
+from argparse import Action, ArgumentError, ArgumentParser, ArgumentTypeError, Namespace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -43,9 +43,24 @@ class Option(NamedTuple):
     group: str
 
 
+class _Value(Action):
+    """Keeps the value of an option; Python 3.11 and 3.12 find none in `--option=--`."""
+
+    def __call__(
+        self,
+        parser: ArgumentParser,  # noqa: ARG002 (as inherited)
+        namespace: Namespace,
+        values: Any,
+        option_string: str | None = None,  # noqa: ARG002 (as inherited)
+    ) -> None:
+        if values == [] and self.nargs is None:
+            raise ArgumentError(self, "takes a value")
+        setattr(namespace, self.dest, values)
+
+
 def option(*names: str, group: str = "", **how: Any) -> Option:
     """Declare an option with the keywords of `ArgumentParser.add_argument`."""
-    return Option(names, how, group)
+    return Option(names, {"action": _Value, **how}, group)
 
 
 def flag(name: str, shown: str, group: str = "") -> Option:
