@@ -66,8 +66,14 @@ class Command(ScrapyCommand):
                 option.dest = "set_after"
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
-        """Read Scrapy's own options, given before the sub-command or after it."""
+        """Read Scrapy's own options, given before the sub-command or after it.
+
+        Raises:
+            UsageError: a setting has no value, which Scrapy does not expect of `--set=--`.
+        """
         opts.set = [*opts.set, *getattr(opts, "set_after", ())]
+        if [] in opts.set:
+            raise UsageError("Invalid -s value, use -s NAME=VALUE", print_help=False)
         super().process_options(args, opts)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:

@@ -112,6 +112,7 @@ _REFUSED = [
     ("prune", "--older-than=--", "--yes"),
     ("forget", "--site=--", "--yes"),
     ("tune", "--folds=--"),
+    ("status", "--set=--"),
     ("forget", "--site", "\udcff", "--yes"),
     ("forget", "--run", "9" * 30, "--yes"),
     ("list", "--site", "\udcff"),
@@ -133,7 +134,7 @@ def test_an_odd_value_is_refused_in_one_line(
     done = dedup_command(monkeypatch, *arguments)
     assert done.code == 2, done
     [line] = [line for line in done.err.splitlines() if "error:" in line]
-    assert "takes" in line
+    assert "takes" in line or "use -s NAME=VALUE" in line
 
 
 # Commands one after the other, of which each ends Python.
