@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -23,9 +24,7 @@ def family(name: str, *changed: int) -> list[Page]:
     """Return a page, and others with so many of its last words replaced."""
     base = words(name, 120)
     texts = [base, *(ending(base, f"{name} {count}", count) for count in changed)]
-    return [
-        Page(f"http://{name}.example/{number}", text(parts)) for number, parts in enumerate(texts)
-    ]
+    return [Page(f"http://{name}.example/{at}", text(parts)) for at, parts in enumerate(texts)]
 
 
 def test_each_page_stands_with_its_nearest_earlier_page(store: Store) -> None:
@@ -86,12 +85,7 @@ def test_long_titles_and_empty_stores_do_no_harm(store: Store) -> None:
     found = store.admin.candidates()
     assert (found.stored, found.sampled, found.pairs) == (0, 0, [])
     assert {one.pages for one in found.dropped} == {0}
-    first, second = family("a", 4)
-    titled = [
-        Page(page.url, page.main_text.text, title="<script>\u202e" * 10_000)
-        for page in (first, second)
-        if page.main_text
-    ]
+    titled = [replace(page, title="<script>\u202e" * 10_000) for page in family("a", 4)]
     store.check([*titled, Page("http://short.example/", "three short words")])
     assert len(store.admin.candidates().pairs) == 1
 

@@ -151,9 +151,7 @@ def test_a_restored_store_is_equal_in_everything_and_goes_on_as_the_first_one_wo
         (Scheme(), Rules(store_text=False)),
     ],
 )
-def test_scheme_and_index_move_with_the_pages(
-    tmp_path: Path, target: Path, scheme: Scheme, rules: Rules
-) -> None:
+def test_scheme_and_index_move(tmp_path: Path, target: Path, scheme: Scheme, rules: Rules) -> None:
     with Store.open(url_of(tmp_path / "dedup.db"), scheme=scheme, rules=rules) as store:
         fill(store, rules)
         records = exported(store)
@@ -260,9 +258,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_what_is_wrong_is_named_and_the_store_stays_as_it_was(
-    records: list[Record], empty: Path, case: str
-) -> None:
+def test_what_is_wrong_is_named_not_stored(records: list[Record], empty: Path, case: str) -> None:
     change, message = BAD[case]
     placed = [record._replace(where=f"line {number}") for number, record in enumerate(records, 1)]
     with emptied(empty) as path, Store.open(url_of(path)) as other:

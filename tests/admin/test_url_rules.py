@@ -70,9 +70,7 @@ def test_a_persons_word_stays_and_counts_go_on(store: Store) -> None:
     assert rules_of(store) == {}
 
 
-def test_a_site_has_a_bounded_number_of_skipped_requests(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_skipped_requests_are_bounded(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shingling.fetching.stored_rules, "MAX_SKIPPED_OF_SITE", 3)
     for second in range(4):
         monkeypatch.setattr("time.time", lambda second=second: 1_700_000_000.0 + second)
@@ -80,9 +78,7 @@ def test_a_site_has_a_bounded_number_of_skipped_requests(
     assert {one.url for one in skipped_of(store)} == {skipped(n).url for n in (9, 10, 11)}
 
 
-def test_rows_of_any_size_and_with_any_characters_are_refused_or_kept_harmless(
-    store: Store,
-) -> None:
+def test_rows_of_any_size_and_any_characters_are_refused_or_kept_harmless(store: Store) -> None:
     long = "x" * 1_000_000
     save(
         session_of(store),
@@ -108,11 +104,8 @@ def test_rows_of_any_size_and_with_any_characters_are_refused_or_kept_harmless(
 
 
 def test_damaged_rows_are_left_out_and_repaired(store: Store, file: Path) -> None:
-    save(
-        session_of(store),
-        [counts(agreed=1), counts("lower-case", agreed=1)],
-        [skipped(1), skipped(2)],
-    )
+    rules = [counts(agreed=1), counts("lower-case", agreed=1)]
+    save(session_of(store), rules, [skipped(1), skipped(2)])
     execute(
         file,
         "UPDATE url_rules SET agreed = 1000000000000000000 WHERE change = 'lower-case'",

@@ -105,14 +105,13 @@ def test_an_interrupted_command_says_that_it_can_go_on(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 2
-    assert said.splitlines()[-1] == (
-        "scrapy dedup bulk: interrupted; the same command goes on from here"
-    )
+    last = "scrapy dedup bulk: interrupted; the same command goes on from here"
+    assert said.splitlines()[-1] == last
     assert "Traceback" not in said
 
 
 @pytest.mark.parametrize(
-    ("arguments", "problem"),
+    ("given", "problem"),
     [
         (("rows.jsonl",), "--out"),
         (("--out", "out"), "INPUT"),
@@ -126,14 +125,8 @@ def test_an_interrupted_command_says_that_it_can_go_on(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_wrong_is_said(
-    dedup: Any,
-    tmp_path: Path,
-    rows: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    arguments: tuple[str, ...],
-    problem: str,
+    dedup: Any, rows: Path, monkeypatch: pytest.MonkeyPatch, given: tuple[str, ...], problem: str
 ) -> None:
-    del rows
-    monkeypatch.chdir(tmp_path)
-    done = dedup("bulk", *arguments)
+    monkeypatch.chdir(rows.parent)
+    done = dedup("bulk", *given)
     assert (done.code, problem in done.err) == (2, True), done

@@ -132,6 +132,10 @@ def test_forget_asks_and_promotes_the_oldest_duplicate(dedup: Any) -> None:
         (["compare", "a", "--all", "--diff"], "--diff does not go with --all"),
         (["compare", "a", "--all", "--csv", "--json"], "not both"),
         (["compare", "a", "--all", "--matrix", "--threshold", "0.1"], "--matrix is of all pairs"),
+        (["-s", "DEDUP_TRESHOLD=1", "status", "-s", "DEDUP_THRESHOLD=.4"], "DEDUP_TRESHOLD is not"),
+        (["status", "-s", "DEDUP_THRESHOLD=4"], "DEDUP_THRESHOLD = '4' is not accepted"),
+        (["--set=DEDUP_THRESHOLD", "status"], "use -s NAME=VALUE"),
+        (["status", "--set=DEDUP_THRESHOLD"], "use -s NAME=VALUE"),
     ],
 )
 def test_misuse_exits_with_2_and_one_line(dedup: Any, arguments: list[str], message: str) -> None:
@@ -141,20 +145,13 @@ def test_misuse_exits_with_2_and_one_line(dedup: Any, arguments: list[str], mess
     assert "Traceback" not in err + out
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "import shingling.cli.command",
-        "from shingling.cli.all_commands import all_commands; all_commands()",
-    ],
-)
-def test_the_command_and_the_declarations_of_all_commands_import_nothing_heavy(
-    statement: str,
-) -> None:
+def test_the_command_and_declarations_of_all_commands_import_nothing_heavy() -> None:
     code = (
         "import sys, scrapy.commands\n"
         "before = set(sys.modules)\n"
-        f"{statement}\n"
+        "import shingling.cli.command\n"
+        "from shingling.cli.all_commands import all_commands\n"
+        "all_commands()\n"
         "new = {name for name in set(sys.modules) - before if not name.startswith('shingling')}\n"
         "print(sorted(name for name in new if name.partition('.')[0] in\n"
         "    {'numpy', 'sqlalchemy', 'trafilatura', 'alembic', 'rich', 'lxml', 'crcmod'}))"

@@ -118,9 +118,7 @@ def test_an_exact_copy_names_the_duplicate_that_it_equals(url: str, dedup: Any) 
     assert step_of(pair) == Step.SAME.value
 
 
-def test_a_page_that_is_kept_for_its_fields_names_them_and_what_it_would_follow(
-    url: str, dedup: Any
-) -> None:
+def test_a_page_kept_for_its_fields_names_them_and_what_it_is_like(url: str, dedup: Any) -> None:
     items = [
         Page("https://a.example/1", TEXT, fields={"sku": "a1", "price": 10, "colour": "red"}),
         Page("https://a.example/2", NEAR, fields={"sku": "a2", "price": 12, "colour": "red"}),

@@ -12,7 +12,7 @@ import pytest
 
 from shingling import Page, Rules, Store
 from tests.support.pages import article
-from tests.support.stores import execute
+from tests.support.stores import execute, originals
 
 WORDS = article(1, 200).split()
 FIRST, EDITED = " ".join(WORDS), " ".join([*WORDS[:170], *article(2, 30).split()])
@@ -39,11 +39,6 @@ def url(url: str) -> str:
 @pytest.fixture
 def dedup(dedup: Any) -> Any:
     return partial(dedup, DEDUP_THRESHOLD=0.8)
-
-
-def originals(url: str) -> dict[str, str | None]:
-    with Store.open(url, create=False) as store:
-        return {page.url: page.original for page in store.pages()}
 
 
 def test_a_lower_threshold_is_tried_then_taken(dedup: Any, url: str) -> None:
@@ -83,9 +78,8 @@ def test_texts_are_signed_under_the_scheme_of_the_settings_or_none_is(dedup: Any
     with Store.open(url) as store:
         [verdict] = store.check([Page("https://d.example/", FIRST)], rules=RULES)
         assert verdict.original == "https://a.example/1"
-        store.check(
-            [Page("https://e.example/", article(9))], rules=replace(RULES, store_text=False)
-        )
+        textless = replace(RULES, store_text=False)
+        store.check([Page("https://e.example/", article(9))], rules=textless)
     done = dedup("rebuild", "--scheme", DEDUP_SHINGLE_SIZE=3)
     assert (done.code, "1 page is stored without its text" in done.err) == (2, True)
     assert dedup("status", "--json").json()["scheme"]["shingle_size"] == 2
@@ -105,9 +99,8 @@ def test_an_interrupted_rebuild_is_shown_resumed_or_abandoned(dedup: Any, url: s
     interrupt()
     assert originals(url) == before
     assert "rebuild --resume" in dedup("status").out
-    refused = dedup("forget", "https://a.example/1", "--yes")
-    assert refused.code == 2
-    assert "has not ended: run `scrapy dedup rebuild --resume`" in refused.err
+    refusal = dedup("forget", "https://a.example/1", "--yes").refusal()
+    assert "has not ended: run `scrapy dedup rebuild --resume`" in refusal
     assert dedup("rebuild", "--abandon").out == "the rebuild is abandoned\n"
     assert dedup("rebuild", "--abandon").code == 1
     interrupt()

@@ -54,6 +54,4 @@ def check_and_hold(pipe: Connection, url: str, names: list[str]) -> None:
 
     Validation.end = held  # type: ignore[assignment, method-assign]
     with Store.open(url) as store:
-        store.check(
-            [Page(name, f"{name} is a text of more words than a shingle") for name in names]
-        )
+        store.check([Page(name, f"{name} is a text of more words than five") for name in names])

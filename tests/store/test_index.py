@@ -62,10 +62,8 @@ def test_look_ups_of_a_full_key_are_bounded_counted_and_told(file: Path) -> None
             assert signature is not None
             [match] = store.similar(signature, 0.9)
             assert match.resemblance == 1
-        again = store.check(
-            [Page("https://example.org/copy", signature=pages[-1].signature)], rules=RULES
-        )
-        assert again[0].original == pages[-1].url
+        copy = Page("https://example.org/copy", signature=pages[-1].signature)
+        assert store.check([copy], rules=RULES)[0].original == pages[-1].url
         store.admin.rebuild(0.8)
         assert store.check(templates(1000, 1), rules=RULES)[0].candidates == MAX_PAGES_PER_KEY
         assert store.status().full_keys == 1
@@ -99,9 +97,7 @@ def _flip(values: np.ndarray, bits: int, width: int, chance: np.random.Generator
 
 
 @pytest.mark.parametrize(("width", "most_inspected"), [(64, 1), (32, 100)])
-def test_everything_within_three_bits_is_found_and_little_else_is_inspected(
-    width: int, most_inspected: int
-) -> None:
+def test_all_within_three_bits_is_found_and_little_else(width: int, most_inspected: int) -> None:
     chance = np.random.default_rng(3)
     stored = chance.integers(0, 2**width, STORED, np.uint64)
     queries = np.concatenate([_flip(stored[:PLANTED], bits, width, chance) for bits in range(6)])

@@ -24,6 +24,11 @@ class Done(NamedTuple):
         assert self.code == 0, self
         return json.loads(self.out)
 
+    def refusal(self) -> str:
+        """Return the line that says why nothing was done."""
+        assert (self.code, self.out, self.err.count("\n")) == (2, "", 1), self
+        return self.err
+
 
 class _Terminal(io.TextIOWrapper):
     def isatty(self) -> bool:

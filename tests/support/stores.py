@@ -16,6 +16,7 @@ import pytest
 
 from shingling import Store
 from shingling.store.backends.postgres import LOCK_SALT, STORE_LOCK
+from shingling.store.schema.tables import metadata
 from tests.support.postgres import connect, current_database
 
 if TYPE_CHECKING:
@@ -71,6 +72,18 @@ def rows_of(path: Path, query: str) -> list[Any]:
         return current_database().run(query, current_database().schema(path))
     with closing(sqlite3.connect(path)) as db:
         return db.execute(query).fetchall()
+
+
+def all_rows(path: Path) -> dict[str, list[str]]:
+    """Rows of every table of a store, by its name."""
+    names = (*metadata.tables, "alembic_version")
+    return {name: sorted(map(repr, rows_of(path, f"SELECT * FROM {name}"))) for name in names}  # noqa: S608 (our own tables)
+
+
+def originals(url: str) -> dict[str, str | None]:
+    """Original of every page of a store, by its URL."""
+    with Store.open(url, create=False) as store:
+        return {page.url: page.original for page in store.pages()}
 
 
 def execute(path: Path, *statements: str) -> None:

@@ -65,9 +65,8 @@ def fill_with_news(url: str) -> None:
     for number in range(12):
         text = article(number, 260)
         words = text.split()
-        changed = " ".join(
-            [*words[: 40 + 15 * number], "updated", "edition", *words[60 + 15 * number :]]
-        )
+        at = 40 + 15 * number
+        changed = " ".join([*words[:at], "updated", "edition", *words[at + 20 :]])
         for copy, body in enumerate((text, changed)):
             address = f"https://{'city' if copy else 'news'}{number % 4}.example/story/{number}"
             when = start + (number + copy) * 24 * hourly

@@ -8,6 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from shingling import Store
+from tests.support.stores import originals
 from tests.web.conftest import serving, violations, watched
 from tests.web.stores import fill_with_news
 
@@ -44,11 +45,6 @@ def reviews(store: str) -> dict[frozenset[str], tuple[bool, str | None]]:
         return {frozenset((one.a, one.b)): (one.same, one.note) for one in found}
 
 
-def duplicates(store: str) -> dict[str, str | None]:
-    with Store.open(store) as opened:
-        return {page.url: page.original for page in opened.pages()}
-
-
 def test_pairs_are_reviewed_by_keyboard_alone(tmp_path: Path, tab: Tab, browser: Browser) -> None:
     with serving(tmp_path / "news", fill_with_news) as served:
         keys = tab.keyboard
@@ -61,10 +57,8 @@ def test_pairs_are_reviewed_by_keyboard_alone(tmp_path: Path, tab: Tab, browser:
         keys.press("j")
         keys.press("Enter")
         tab.wait_for_url("**/pair?**")
-        assert (
-            tab.locator(".texts del").first.text_content()
-            == "on Tuesday after a debate of four hours."
-        )
+        deleted = tab.locator(".texts del").first.text_content()
+        assert deleted == "on Tuesday after a debate of four hours."
         assert tab.locator(".texts ins").first.text_content() == "this week."
 
         keys.press("m")
@@ -80,12 +74,12 @@ def test_pairs_are_reviewed_by_keyboard_alone(tmp_path: Path, tab: Tab, browser:
         keys.press("d")
         tab.wait_for_url("**decided=2")
         assert reviews(served.store)[frozenset((CITY, COAST))] == (False, None)
-        assert duplicates(served.store)[COAST] != CITY
+        assert originals(served.store)[COAST] != CITY
 
         keys.press("u")
         tab.wait_for_url("**decided=3")
         assert frozenset((CITY, COAST)) not in reviews(served.store)
-        assert duplicates(served.store)[COAST] == CITY
+        assert originals(served.store)[COAST] == CITY
         assert "Undone" in tab.locator("[role=status]").inner_text()
 
         keys.press("n")
@@ -129,9 +123,7 @@ def test_pairs_are_reviewed_without_javascript(tmp_path: Path, browser: Browser)
         assert reviews(served.store) == {}
 
 
-def test_hostile_pages_run_nothing_send_nothing_and_break_nothing(
-    attacks: Served, browser: Browser
-) -> None:
+def test_hostile_pages_run_send_and_break_nothing(attacks: Served, browser: Browser) -> None:
     with browser.new_context(viewport={"width": 1000, "height": 700}) as context:
         tab = context.new_page()
         asked, troubles = watched(tab)
@@ -164,11 +156,8 @@ def test_hostile_pages_run_nothing_send_nothing_and_break_nothing(
         tab.keyboard.press("s")
         tab.wait_for_url("**decided=1")
         look()
-        for path in (
-            "/reviews",
-            "/overview",
-            f"/groups?words={quote('<script>alert(1)</script>')}",
-        ):
+        searched = f"/groups?words={quote('<script>alert(1)</script>')}"
+        for path in ("/reviews", "/overview", searched):
             tab.goto(attacks.address + path)
             look()
         assert [url for url in asked if not url.startswith(attacks.address)] == []

@@ -198,9 +198,7 @@ def test_pages_are_counted_by_day_resemblance_and_site(file: Path, store: Store)
     assert found.sites == [("a.example", 3, 2)]
     near = store.find("http://www.a.example/1")[0].resemblance
     assert near is not None
-    assert [place for place, number in enumerate(found.resemblances) if number] == [
-        int(near * BINS)
-    ]
+    assert [at for at, number in enumerate(found.resemblances) if number] == [int(near * BINS)]
     assert [one.id for one in found.runs] == [run.id]
     assert found.skipped == [("not_html", 5), ("short", 2)]
 
@@ -223,9 +221,7 @@ def test_an_empty_store_has_nothing_to_count(file: Path, store: Store) -> None:
 
 
 @pytest.mark.parametrize("saved", [0, 7])
-def test_rules_on_urls_are_shown_with_what_each_has_saved(
-    file: Path, store: Store, saved: int
-) -> None:
+def test_rules_on_urls_are_shown_with_what_they_save(file: Path, store: Store, saved: int) -> None:
     assert store.status().url_rules == 0
     rules = [
         RuleCounts("a.example", f"drop-parameter {name}", node, 9, 0, saved, 1)

@@ -14,7 +14,7 @@ from shingling import Store
 from shingling.web.guard import CONTENT_SECURITY_POLICY
 from shingling.web.serving import access_at
 from shingling.web.shown import cut, visible, web_link
-from tests.support.stores import url_of
+from tests.support.stores import originals, url_of
 from tests.web.conftest import serving
 from tests.web.stores import fill_with_news
 
@@ -30,10 +30,7 @@ PAIR = {"a": CITY, "b": AGENCY}
 
 
 def ask(
-    served: Served,
-    path: str,
-    form: dict[str, str] | bytes | None = None,
-    **headers: str,
+    served: Served, path: str, form: dict[str, str] | bytes | None = None, **headers: str
 ) -> tuple[int, dict[str, str], str]:
     """Send a request; return its status, headers and body."""
     parts = urlsplit(served.address)
@@ -175,11 +172,6 @@ def test_what_is_not_to_be_seen_is_shown_as_an_escape() -> None:
         assert web_link(url) is None
 
 
-def groups_of(store: str) -> dict[str, str | None]:
-    with Store.open(store) as opened:
-        return {page.url: page.original for page in opened.pages()}
-
-
 def reviewed(store: str) -> set[tuple[bool, str | None]]:
     with Store.open(store) as opened:
         return {(one.same, one.note) for one in opened.admin.reviews()}
@@ -193,7 +185,7 @@ def follow(served: Served, path: str, form: dict[str, str]) -> str:
 
 def test_many_pairs_are_shown_then_reviewed_and_undone_at_once(file: Path, tmp_path: Path) -> None:
     with serving(tmp_path / "news", fill_with_news, store=url_of(file)) as served:
-        before = groups_of(served.store)
+        before = originals(served.store)
         shown = ask(served, "/many?words=number+story")[2]
         assert "Review 12 pairs at once" in shown
         assert "12 pages leave their groups and are decided again" in shown
@@ -213,7 +205,7 @@ def test_many_pairs_are_shown_then_reviewed_and_undone_at_once(file: Path, tmp_p
 
         assert "Undone, 12 pairs" in follow(served, "/undo", undo)
         assert reviewed(served.store) == set()
-        assert groups_of(served.store) == before
+        assert originals(served.store) == before
 
         group = ask(served, f"/many?{urlencode({'url': CITY})}")[2]
         assert "Review 3 pairs at once" in group

@@ -40,19 +40,13 @@ def fill_with_few_reviews(url: str) -> None:
     fill_with_editions(url, [one for one in range(EDITED_STORIES) if one not in kept])
 
 
-def links(page: str, path: str) -> list[str]:
-    return [html.unescape(one) for one in re.findall(rf'href="({path}\?[^"]+)"', page)]
-
-
 @pytest.fixture(scope="module")
 def editions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with serving(tmp_path_factory.mktemp("editions"), fill_with_editions) as served:
         yield served
 
 
-def test_the_page_shows_what_a_threshold_drops_and_what_reviews_say_of_it(
-    editions: Served,
-) -> None:
+def test_the_page_shows_what_a_threshold_drops_and_what_reviews_say_of_it(editions: Served) -> None:
     status, page = ask(editions, "/threshold?threshold=0.7")
     assert status == 200
     with Store.open(editions.store) as store:
@@ -120,9 +114,7 @@ def test_at_the_present_threshold_it_is_what_the_store_has(tmp_path: Path) -> No
     assert f"The store has {has.duplicates} duplicates now" in other
 
 
-def test_the_slider_counts_where_it_was_moved_and_the_number_otherwise(
-    editions: Served,
-) -> None:
+def test_the_slider_counts_where_it_was_moved_and_the_number_otherwise(editions: Served) -> None:
     for query, shown in {
         "": "0.5",
         "threshold=&shown=": "0.5",
@@ -205,7 +197,8 @@ def test_pairs_at_the_threshold_lead_from_one_to_the_next_and_back(tmp_path: Pat
         page = ask(made, "/threshold?threshold=0.7")[1]
         waiting = page.count("<td></td></tr>")
         assert waiting >= 1
-        page = ask(made, links(page, "/pair")[1])[1]
+        second = re.findall(r'href="(/pair\?[^"]+)"', page)[1]
+        page = ask(made, html.unescape(second))[1]
         assert f"{10 - waiting} of 10 reviewed" in page
         while "<h1>Threshold</h1>" not in page:
             page = ask(made, "/review", {**fields_of(page), "answer": "same"})[1]
@@ -235,9 +228,7 @@ def test_stores_with_little_to_tell_get_a_clear_page(tmp_path: Path) -> None:
             assert (status, told in page) == (200, True), page
 
 
-def test_damaged_pages_other_methods_and_hostile_pages_are_told_of(
-    tmp_path: Path, attacks: Served
-) -> None:
+def test_damage_other_methods_and_attacks_are_told_of(tmp_path: Path, attacks: Served) -> None:
     with serving(tmp_path, fill_with_news, "-s", "DEDUP_METHOD=megashingle") as made:
         file = tmp_path / "dedup.db"
         execute(file, "UPDATE pages SET minima = substr(minima, 1, 9) WHERE url LIKE '%story/3'")

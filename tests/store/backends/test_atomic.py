@@ -22,6 +22,7 @@ from tests.support.installed import ROOT
 from tests.support.invariants import ending, entries_of, groups_of, text, verify, words
 from tests.support.processes import run_fork
 from tests.support.stores import (
+    all_rows,
     break_table,
     is_postgres,
     locked,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-TABLES = ("pages", "bands", "texts", "runs", "site_blocks", "recent", "logs")
+
 FIRST = Page("first", text(words("first")))
 
 
@@ -47,11 +48,6 @@ def store(file: Path) -> Iterator[Store]:
         opened.check([FIRST])
         yield opened
     verify(file)
-
-
-def content(file: Path) -> list[list[object]]:
-    """Return every row of every table."""
-    return [rows_of(file, f"SELECT * FROM {table} ORDER BY 1, 2") for table in TABLES]  # noqa: S608 (our own tables)
 
 
 def some_pages(count: int) -> list[Page]:
@@ -71,10 +67,8 @@ def some_pages(count: int) -> list[Page]:
     return pages
 
 
-def test_a_signature_of_another_scheme_stores_nothing_of_its_batch(
-    store: Store, file: Path
-) -> None:
-    before = content(file)
+def test_a_signature_of_another_scheme_stores_nothing_of_a_batch(store: Store, file: Path) -> None:
+    before = all_rows(file)
     pages = some_pages(10)
     other = sign("some words", Scheme(shingle_size=2))
     pages[6] = Page("bad", signature=other)
@@ -82,7 +76,7 @@ def test_a_signature_of_another_scheme_stores_nothing_of_its_batch(
         store.check(pages)
     with pytest.raises(SchemeError, match=other.scheme):
         store.similar(other)
-    assert content(file) == before
+    assert all_rows(file) == before
 
 
 @pytest.mark.parametrize("where", ["decide", "pages", "bands", "texts"])
@@ -105,10 +99,10 @@ def test_an_error_in_the_middle_of_a_batch_stores_and_teaches_nothing_of_it(
     else:
         where = "recent" if where == "bands" and not is_postgres(file) else where
         break_table(file, "AFTER INSERT", where, f"(SELECT count(*) FROM {where}) > 20")  # noqa: S608 (our own tables)
-    before = content(file)
+    before = all_rows(file)
     with pytest.raises((KeyboardInterrupt, StoreError)) as raised:
         store.check(pages, run=run)
-    assert content(file) == before
+    assert all_rows(file) == before
     assert run.counts == {}
     if where == "decide":
         monkeypatch.undo()
@@ -129,10 +123,10 @@ def told(verdicts: list[Verdict]) -> list[tuple[Verdict, float | None]]:
 def test_an_interrupted_forget_removes_nothing(store: Store, file: Path) -> None:
     store.check(some_pages(20))
     break_table(file, "BEFORE DELETE", "pages", "old.url LIKE '%/2'")
-    before = content(file)
+    before = all_rows(file)
     with pytest.raises(StoreError, match=r"no more$"):
         store.admin.forget(site="example.org")
-    assert content(file) == before
+    assert all_rows(file) == before
 
 
 @pytest.mark.parametrize("ending", ["resume", "again", "abandon"])

@@ -129,14 +129,6 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@sqlite_only
-@pytest.mark.parametrize("content", [b"x", b"SQLite format 3\0" + b"junk" * 2000, bytes(4096)])
-def test_a_file_that_is_no_database_is_refused_and_left_alone(file: Path, content: bytes) -> None:
-    file.write_bytes(content)
-    with unchanged(file), pytest.raises(StoreError, match="not a"):
-        Store.open(url_of(file))
-
-
 def test_a_clock_that_goes_back_changes_no_verdict_and_waits_for_nobody(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,10 +138,8 @@ def test_a_clock_that_goes_back_changes_no_verdict_and_waits_for_nobody(
         monkeypatch.setattr(time, "time", lambda: now - 3 * DAY)
         run = store.start_run("spider")
         verdicts = store.check([Page("a", A), Page("b", A)], run=run)
-        assert [(one.status, one.original) for one in verdicts] == [
-            ("unchanged", None),
-            ("exact", "a"),
-        ]
+        told = [(one.status, one.original) for one in verdicts]
+        assert told == [("unchanged", None), ("exact", "a")]
         store.finish_run(run, "finished")
         [page] = store.find("a")
         assert page.first_seen == page.last_seen, "the latest time that it was seen"
@@ -164,8 +154,11 @@ def test_a_clock_that_goes_back_changes_no_verdict_and_waits_for_nobody(
 
 
 @pytest.mark.parametrize(
-    ("file", "table", "message"),
+    ("file", "content", "message"),
     [
+        ("sqlite", b"x", "not a"),
+        ("sqlite", b"SQLite format 3\0" + b"junk" * 2000, "not a"),
+        ("sqlite", bytes(4096), "not a"),
         ("sqlite", "cookies", "a database of something else"),
         ("sqlite", "alembic_version", "a database of something else"),
         ("postgres", "pages", r"tables of something else are there \(pages\)"),
@@ -173,10 +166,14 @@ def test_a_clock_that_goes_back_changes_no_verdict_and_waits_for_nobody(
     ],
     indirect=["file"],
 )
-def test_a_database_of_something_else_is_refused_and_left_alone(
-    file: Path, table: str, message: str
+def test_what_is_no_store_is_refused_and_left_alone(
+    file: Path, content: bytes | str, message: str
 ) -> None:
-    execute(file, f"CREATE TABLE {table} (x text)")
+    """A file, or a database with a table of this name."""
+    if isinstance(content, bytes):
+        file.write_bytes(content)
+    else:
+        execute(file, f"CREATE TABLE {content} (x text)")
     with unchanged(file), pytest.raises(StoreError, match=message):
         Store.open(url_of(file))
 
@@ -297,9 +294,7 @@ def test_a_server_that_does_not_answer_is_an_error_at_once_without_the_password(
 
 
 @pytest.mark.parametrize("create", [False, True])
-def test_a_database_or_a_schema_that_is_not_there_is_an_error(
-    postgres: SharedDatabase, create: bool
-) -> None:
+def test_a_missing_database_or_schema_is_an_error(postgres: SharedDatabase, create: bool) -> None:
     database = postgres.url.set(database="nowhere")
     with pytest.raises(StoreError, match='database "nowhere" does not exist'):
         Store.open(database.render_as_string(hide_password=False), create=create)
@@ -373,9 +368,7 @@ def test_the_migrations_make_the_tables_of_a_new_store(file: Path) -> None:
 # What signed and extracted
 
 
-def test_another_version_of_a_language_pack_is_warned_of(
-    file: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_new_version_of_a_pack_is_warned_of(file: Path, caplog: pytest.LogCaptureFixture) -> None:
     pytest.importorskip("simplemma")
     scheme = Scheme(canonical=Canonicaliser(language="en", lemmas="simplemma"))
     Store.open(url_of(file), scheme=scheme).close()

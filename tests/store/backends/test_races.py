@@ -20,13 +20,7 @@ from shingling.store.decide.decide import decide
 from tests.store.children import crawl
 from tests.support.invariants import beginning, ending, text, verify, words
 from tests.support.processes import Child
-from tests.support.stores import (
-    is_postgres,
-    postgres_only,
-    rows_of,
-    session_of,
-    url_of,
-)
+from tests.support.stores import is_postgres, postgres_only, rows_of, session_of, url_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -105,12 +99,7 @@ def test_a_process_that_is_killed_harms_no_other_of_whatever_settings_and_can_be
     file: Path, pages: Path
 ) -> None:
     Store.open(url_of(file)).close()
-    settings: list[dict[str, Any]] = [
-        {},
-        {"threshold": 0.8},
-        {"templates": False},
-        {"min_words": 40},
-    ]
+    settings: Any = [{}, {"threshold": 0.8}, {"templates": False}, {"min_words": 40}]
     crawlers = [Child(crawl, url_of(file), pages, seed, settings[seed]) for seed in range(4)]
     go(crawlers)
     chance = random.Random(3)
@@ -141,8 +130,10 @@ def test_pages_that_change_while_others_fetch_them_leave_a_store_in_order(
     for seed in range(3):
         chance = random.Random(seed)
         # Each page shows a text of its own cluster or of the next one.
-        changing = [(url, listed[(at + chance.randrange(-4, 5)) % 48][1]) for at, (url, _) in
-                    enumerate(listed)]  # fmt: skip
+        changing = [
+            (url, listed[(at + chance.randrange(-4, 5)) % 48][1])
+            for at, (url, _) in enumerate(listed)
+        ]
         own = tmp_path / f"{seed}.json"
         own.write_text(json.dumps(changing + listed), encoding="utf-8")
         crawlers.append(Child(crawl, url_of(file), own, seed, rules))

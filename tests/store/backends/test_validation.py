@@ -18,7 +18,7 @@ from shingling.store.decide.write import write_batch
 from tests.store.children import check_and_hold
 from tests.support.invariants import beginning, ending, text, verify, words
 from tests.support.processes import Child
-from tests.support.stores import execute, postgres_only, rows_of, session_of, url_of
+from tests.support.stores import execute, originals, postgres_only, rows_of, session_of, url_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -114,10 +114,7 @@ def test_writers_get_the_verdicts_that_one_would_get_in_the_order_of_their_commi
     with Store.open(f"sqlite:///{tmp_path}/again.db", rules=rules) as again:
         for pages, verdicts in order.committed():
             assert [(one.status, one.original) for one in again.check(pages)] == verdicts
-        with Store.open(url_of(file)) as store:
-            assert {page.url: page.original for page in store.pages()} == {
-                page.url: page.original for page in again.pages()
-            }
+        assert originals(url_of(file)) == originals(f"sqlite:///{tmp_path}/again.db")
 
 
 def site_page(site: int, number: int) -> Page:
@@ -157,9 +154,7 @@ def test_writers_learn_the_templates_of_the_same_sites(file: Path) -> None:
             assert list(split.template) == footer
 
 
-def test_a_writer_that_is_killed_in_its_turn_to_commit_leaves_nothing_and_blocks_nobody(
-    file: Path,
-) -> None:
+def test_a_writer_killed_in_its_turn_to_commit_leaves_nothing_and_blocks_nobody(file: Path) -> None:
     with Store.open(url_of(file)) as store, ThreadPoolExecutor(1) as threads:
         child = Child(check_and_hold, url_of(file), ["a", "b"])
         assert child.pipe.recv() == "holds"
@@ -177,9 +172,7 @@ def test_a_writer_that_is_killed_in_its_turn_to_commit_leaves_nothing_and_blocks
     verify(file)
 
 
-def test_the_server_ends_the_turn_of_a_writer_that_does_not_commit(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_turn_without_a_commit_is_ended(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shingling.store.backends.postgres, "MAX_TURN", "200ms")
     with Store.open(url_of(file)) as one, Store.open(url_of(file)) as two:
         database = session_of(one).database

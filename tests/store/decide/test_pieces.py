@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from shingling import Page, Rules, Store, sign
+from tests.store.decide.templates.pages import one
 from tests.support.invariants import ending, jaccard, text, verify, words
 from tests.support.stores import url_of
 from tests.support.twins import twin
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import FrameType
 
-    from shingling import Verdict
     from shingling.arrays import Minima
 
 
@@ -42,11 +42,6 @@ def page(name: object, main_text: str, scope: str = "") -> Page:
 
 def with_footer(name: int | str) -> Page:
     return page(name, text([*words(name, 100), *FOOTER]))
-
-
-def one(store: Store, checked: Page) -> Verdict:
-    [verdict] = store.check([checked])
-    return verdict
 
 
 @pytest.mark.parametrize("start", [0, 333, 1400])
@@ -111,11 +106,8 @@ def test_short_pages_do_not_hide_the_whole(store: Store) -> None:
 
 def test_a_page_that_changes_within_a_batch_is_found_by_its_new_text_only(file: Path) -> None:
     first = [with_footer(number) for number in range(63)]
-    then = [
-        with_footer("x"),
-        page("x", text(words("other x", 100))),
-        page("piece", text(FOOTER[5:55])),
-    ]
+    changed = page("x", text(words("other x", 100)))
+    then = [with_footer("x"), changed, page("piece", text(FOOTER[5:55]))]
     with Store.open(url_of(file), rules=RULES) as store:
         store.check(first)
         verdicts = store.check(then)

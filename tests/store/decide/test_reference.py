@@ -311,9 +311,7 @@ class Dictionaries:
         twins = [other for other in others if other.text == known.text and not other.exact]
         if count < LEAST:
             twins = [twin for twin in twins if known.has_title_of(twin)]
-        same = [
-            twin for twin in twins if not known.is_another(twin) and not known.is_another(twin.top)
-        ]
+        same = [one for one in twins if not (known.is_another(one) or known.is_another(one.top))]
         if count >= SIZE and same:
             known.head, known.exact = same[0].top, True
             return "exact", None
@@ -420,9 +418,7 @@ class Dictionaries:
                 self.follow(known, tops[0])
                 continue
             able = [head for head in heads if head not in barred]
-            twins = [
-                head for head in able if head.text == known.text and not known.is_another(head)
-            ]
+            twins = [one for one in able if one.text == known.text and not known.is_another(one)]
             known.head = twins[0] if twins else self.among(known, able)
             known.exact = bool(twins)
             if known.head is None:
@@ -619,9 +615,7 @@ rebuilds = st.tuples(
 @both_empty
 @settings(max_examples=20)
 @given(st.lists(st.one_of(checks, checks, forgets, reviews, reviews, rebuilds), max_size=10))
-def test_every_sequence_of_steps_is_decided_as_by_the_definition(
-    empty: Path, steps: list[Step]
-) -> None:
+def test_every_sequence_of_steps_is_decided_as_defined(empty: Path, steps: list[Step]) -> None:
     reference = Dictionaries()
     with emptied(empty) as path, Store.open(url_of(path)) as store:
         for step in steps:
@@ -631,10 +625,7 @@ def test_every_sequence_of_steps_is_decided_as_by_the_definition(
 def walk(seed: int, turns: int, many: int, reference: Dictionaries) -> Iterator[Step]:
     """Yield steps by chance; where pieces are looked for, pages have no titles, nor reviews."""
     chance, is_plain = Random(seed), reference.rules.containment is not None
-    urls = [
-        f"https://{'other' if number % 4 == 3 else 'example'}.org/{number}"
-        for number in range(many)
-    ]
+    urls = [f"https://{'other' if at % 4 == 3 else 'example'}.org/{at}" for at in range(many)]
     for turn in range(turns):
         if turn % 9 == 8:
             yield "forget", chance.sample(urls, 2)
@@ -664,9 +655,7 @@ def walk(seed: int, turns: int, many: int, reference: Dictionaries) -> Iterator[
     indirect=["file"],
     ids=lambda given: given.method if isinstance(given, Rules) else str(given),
 )
-def test_a_long_walk_is_decided_as_by_the_definition(
-    file: Path, rules: Rules, seed: int, many: int
-) -> None:
+def test_a_long_walk_is_decided_as_defined(file: Path, rules: Rules, seed: int, many: int) -> None:
     reference = Dictionaries(rules)
     kinds: Counter[str] = Counter()
     with Store.open(url_of(file), rules=rules) as store:
@@ -687,7 +676,7 @@ def test_a_long_walk_is_decided_as_by_the_definition(
 
 
 @both_databases
-def test_a_walk_through_all_methods_is_decided_as_by_the_definition(file: Path) -> None:
+def test_a_walk_through_all_methods_is_decided_as_defined(file: Path) -> None:
     reference = Dictionaries(ALL_RULES[1])
     with Store.open(url_of(file), rules=reference.rules) as store:
         for turn, step in enumerate(walk(2, 50, 20, reference)):

@@ -94,9 +94,7 @@ def test_upkeep_follows_the_rules_of_the_open_store(file: Path) -> None:
 
 
 @pytest.mark.parametrize("single", [{"threshold": 0.8}, {"containment": None}])
-def test_whole_rules_and_single_ones_at_once_are_refused(
-    file: Path, single: dict[str, Any]
-) -> None:
+def test_whole_and_single_rules_at_once_are_refused(file: Path, single: dict[str, Any]) -> None:
     with pytest.raises(SettingsError, match=f"rules were given, and {next(iter(single))} besides"):
         Store.open(url_of(file), rules=Rules(), **single)
 
@@ -186,9 +184,7 @@ def shape_of(store: Store) -> IndexShape:
 
 
 @pytest.mark.parametrize(("made_for", "asked"), MIXTURES)
-def test_pages_are_decided_by_what_any_index_finds_and_a_new_one_finds_all(
-    file: Path, made_for: str, asked: str
-) -> None:
+def test_any_index_serves_and_a_new_one_finds_all(file: Path, made_for: str, asked: str) -> None:
     rules, fresh = RULES[asked], file.with_stem("fresh")
     with Store.open(url_of(fresh), rules=rules) as store:
         best = [verdict.status for verdict in store.check(PAGES)[1:]]
@@ -238,9 +234,7 @@ def test_a_large_store_keeps_its_index(file: Path, monkeypatch: pytest.MonkeyPat
     verify(file)
 
 
-def test_an_index_that_takes_too_long_is_given_up(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_index_that_takes_long_is_given_up(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pages = [Page(f"https://a.example/{at}", text(words(str(at)))) for at in range(600)]
     told: list[int] = []
 
@@ -344,9 +338,7 @@ def flipped(value: int, bits: int, seed: int, width: int = 64) -> int:
     return value
 
 
-def test_a_method_is_an_entry_of_the_table_and_nothing_else(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_method_is_only_a_row_of_the_table(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     method = Method("supershingle3", "by three of six", Keys.SUPERSHINGLES, supershingles=3)
     monkeypatch.setitem(METHODS, method.name, method)
     base = text(LONG)
@@ -370,9 +362,7 @@ def test_pages_within_a_distance_are_found_with_and_without_an_index(file: Path)
             store.check(pages, rules=rules)
             found = store.within(signed(0, 0), 5, limit=100)
             assert [match.distance for match in found] == [0, 1, 2, 3, 4, 5]
-            assert [match.page.url for match in found] == [
-                f"https://a.example/{n}" for n in range(6)
-            ]
+            assert [match.page.url for match in found] == [page.url for page in pages[:6]]
             assert len(store.within(signed(0, 0), 64, limit=100)) == 12
             assert len(store.within(signed(0, 0), 5, limit=2)) == 2
 
@@ -381,9 +371,7 @@ def test_pages_within_a_distance_are_found_with_and_without_an_index(file: Path)
 
 
 @both_databases
-def test_events_are_stars_of_originals_with_their_duplicates_and_change_nothing(
-    store: Store,
-) -> None:
+def test_events_are_stars_of_originals_with_duplicates_and_change_nothing(store: Store) -> None:
     story = words("story", 60)
     day = 86_400
     store.check(
@@ -413,9 +401,7 @@ def test_events_are_stars_of_originals_with_their_duplicates_and_change_nothing(
 # What went wrong once
 
 
-def test_under_the_method_exact_a_group_that_loses_its_original_keeps_only_copies(
-    store: Store,
-) -> None:
+def test_by_the_method_exact_a_group_without_its_original_keeps_only_copies(store: Store) -> None:
     edits = [text(ending(LONG, 1, 18)), text(beginning(LONG, 2, 18))]
     urls = [f"https://a.example/{number}" for number in range(4)]
     texts = [text(LONG), *edits, edits[1]]
