@@ -187,21 +187,14 @@ def test_a_command_that_crawls_nothing_leaves_no_store_and_starts_no_worker(
     assert not started.exists()
 
 
-def test_parse_with_pipelines_shows_a_verdict_and_leaves_no_store(
-    project: Projects, site: str
-) -> None:
-    plain = project("plain")
-    before = plain.files()
-    item = parse(plain, site, "/article/0", "--pipelines")
-    assert item["headline"] == "No 0"
-    assert item["dedup"]["status"] == "new"
-    assert plain.files() == before
-
-
-def test_parse_with_pipelines_asks_the_store_that_is_there_and_does_not_change_it(
+def test_parse_with_pipelines_asks_the_store_if_there_is_one_and_changes_nothing(
     project: Projects, site: str, started: Path
 ) -> None:
     plain = project("plain")
+    files = plain.files()
+    item = parse(plain, site, "/article/0", "--pipelines")
+    assert (item["headline"], item["dedup"]["status"]) == ("No 0", "new")
+    assert plain.files() == files
     plain.crawl("articles", site)
     assert started.exists(), "so that the absence of it says something"
     before, files = plain.stored(), plain.files()
