@@ -21,7 +21,6 @@ from shingling import ShinglingError, Store
 from shingling.bulk import Fields, Options, Summary, deduplicate
 from shingling.errors import BulkError
 from shingling.store.ids import BadRowError, id_of
-from tests.hostile.files.archives import warc_record
 from tests.support.pages import article, html
 
 from .collections import (
@@ -153,22 +152,6 @@ def test_rows_without_an_id_are_called_by_file_and_line(tmp_path: Path) -> None:
     assert row["original"].startswith(f"{file}:")
 
 
-def test_a_warc_file(tmp_path: Path) -> None:
-    pytest.importorskip("fastwarc")
-    body = html(article(3), "Saved").encode()
-    records = [warc_record(b"https://example.com/" + path, body) for path in (b"one", b"two")]
-    file = tmp_path / "pages.warc.gz"
-    file.write_bytes(b"".join(map(gzip.compress, records)))
-    deduplicate([str(file)], tmp_path / "out", ALONE)
-    [row] = read_lines(tmp_path / "out" / "removed.jsonl")
-    assert (row["id"], row["original"], row["status"]) == (
-        "https://example.com/two",
-        "https://example.com/one",
-        "exact",
-    )
-    assert read_lines(tmp_path / "out" / "kept.jsonl")[0]["fetched"] == "2026-01-02T03:04:05+00:00"
-
-
 def test_html_in_a_field(tmp_path: Path) -> None:
     rows = [
         {"url": f"https://example.com/{at}", "html": html(article(seed)), "price": 3}
@@ -255,7 +238,8 @@ def test_texts_of_a_folder_are_rows_with_their_paths_as_ids(tmp_path: Path) -> N
     kept = read_lines(tmp_path / "out" / "kept.jsonl")
     pages = [(folder / name).as_uri() for name in ("b.html", "deep/er/page.txt")]
     assert [row.get("id", row.get("url")) for row in kept] == ["a.txt", *pages]
-    assert (kept[0]["text"], kept[0]["fetched"][:2]) == (article(1), "20")
+    assert kept[0]["text"] == article(1)
+    assert {row["fetched"][:2] for row in kept} == {"20"}
     removed = read_lines(tmp_path / "out" / "removed.jsonl")
     assert [(row["id"], row["original"], row["status"]) for row in removed] == [
         ("deep/a.MD", "a.txt", "near"),
