@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -28,6 +26,7 @@ from .collections import bulk, families, one_by_one, random_texts, read_lines, w
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     import numpy as np
     from numpy.typing import NDArray
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
 CHARACTERS = Scheme(
     9, unit="characters", family="crc", simhash=SimhashFeatures(features="characters:4")
 )
-DATA = Path(os.environ.get("DEDUP_DATA", "../shared/data"))
 
 
 @pytest.mark.parametrize(
@@ -229,10 +227,8 @@ def test_what_is_put_into_a_store_is_what_it_would_have_decided(tmp_path: Path) 
         assert store.runs()[0].counts == {"unchanged": 300}
 
 
-@pytest.mark.data
-@pytest.mark.skipif(not DATA.is_dir(), reason="no labelled data (DEDUP_DATA)")
-def test_mccormick_has_exactly_its_twenty_planted_duplicates(tmp_path: Path) -> None:
-    file = DATA / "mccormick" / "articles_2500.jsonl.gz"
+def test_mccormick_has_exactly_its_twenty_planted_duplicates(data: Path, tmp_path: Path) -> None:
+    file = data / "mccormick" / "articles_2500.jsonl.gz"
     found = bulk(file, tmp_path / "out", workers=2)
     with gzip.open(file, "rt", encoding="utf-8") as lines:
         clusters = {row["id"]: row["cluster"] for row in map(json.loads, lines)}

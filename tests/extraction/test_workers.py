@@ -22,6 +22,7 @@ from shingling.extraction.pages import Fetched, PageExtractor
 from shingling.extraction.pool import ExtractionPool
 from shingling.sketch import Scheme
 from tests.support.installed import ROOT
+from tests.support.processes import so_within
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -87,10 +88,7 @@ def test_a_worker_ends_with_its_parent_also_in_the_middle_of_a_page() -> None:
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
     )
     worker = int(done.stdout)
-    until = time.monotonic() + 10
-    while _is_running(worker) and time.monotonic() < until:
-        time.sleep(0.1)
-    assert not _is_running(worker)
+    assert so_within(10, lambda: not _is_running(worker))
 
 
 def _is_running(pid: int) -> bool:

@@ -86,21 +86,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def _commands(name: str) -> list[list[str]]:
-    return [
-        ["bulk", name, "--out", "out", "--restart", "--workers", "0"],
-        ["import", name],
-        ["tune", name],
-        ["compare", name, name],
-        ["compare", "--all", name],
-    ]
-
-
 def check_commands(folder: Path, name: str, body: bytes) -> None:
     """Run the commands that read files; none ends in a traceback."""
     (folder / name).write_bytes(body)
     with chdir(folder):
-        for arguments in _commands(name):
+        for arguments in (
+            ["bulk", name, "--out", "out", "--restart", "--workers", "0"],
+            ["import", name],
+            ["tune", name],
+            ["compare", name, name],
+            ["compare", "--all", name],
+        ):
             done = run_at_ascii(arguments)
             assert done.code in (0, 1, 2), (arguments, done)
             assert "Traceback" not in done.err, (arguments, done)

@@ -209,11 +209,6 @@ def count(postgres: Postgres, database: str) -> int:
     return int(postgres.run("SELECT count(*) FROM pages", database)[0][0]) if there else 0
 
 
-def content(postgres: Postgres, database: str) -> dict[str, tuple[str, str | None]]:
-    """Return status and original of the stored pages by URL."""
-    return {url: (status, head) for url, status, head in postgres.run(PAGES, database)}
-
-
 # What runs have counted, and what they have stored, is written together.
 MISCOUNTED = """
     SELECT runs.id, counts, count(pages.id) FROM runs LEFT JOIN pages ON run_id = runs.id
@@ -291,7 +286,8 @@ def test_a_crawl_goes_on_when_postgresql_is_back(tmp_path: Path, postgres: Postg
     repeated = {url for url, (status, _) in found.items() if status == "unchanged"}
     assert len(repeated) <= 3
     assert {found[url] == expected[url] for url in expected.keys() - repeated} == {True}
-    assert content(postgres, database) == expected
+    in_store = {url: (status, head) for url, status, head in postgres.run(PAGES, database)}
+    assert in_store == expected
     check_store(postgres, database, counts=not repeated)
 
 

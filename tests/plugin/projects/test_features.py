@@ -149,11 +149,11 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder / "started"
 
 
-def parse(project: UserProject, site: str, path: str, *arguments: str) -> dict[str, Any]:
+def parse(project: UserProject, url: str) -> dict[str, Any]:
     """Return the one item that `scrapy parse` prints of a page."""
     done = project.scrapy(
-        *("parse", f"{site}{path}", "--spider", "articles", "--callback", "parse_article"),
-        *("--nocolour", "--nolinks", *arguments),
+        *("parse", url, "--spider", "articles", "--callback", "parse_article"),
+        *("--nocolour", "--nolinks", "--pipelines"),
     )
     items = ast.literal_eval(done.stdout.partition("# Scraped Items")[2].partition("\n")[2])
     (item,) = items
@@ -192,7 +192,7 @@ def test_parse_with_pipelines_asks_the_store_if_there_is_one_and_changes_nothing
 ) -> None:
     plain = project("plain")
     files = plain.files()
-    item = parse(plain, site, "/article/0", "--pipelines")
+    item = parse(plain, f"{site}/article/0")
     assert (item["headline"], item["dedup"]["status"]) == ("No 0", "new")
     assert plain.files() == files
     plain.crawl("articles", site)
@@ -202,7 +202,7 @@ def test_parse_with_pipelines_asks_the_store_if_there_is_one_and_changes_nothing
         ("/article/0", "unchanged", None),
         ("/print/0", "near", f"{site}/article/0"),
     ):
-        item = parse(plain, site, path, "--pipelines")
+        item = parse(plain, f"{site}{path}")
         assert (item["dedup"]["status"], item["dedup"]["original"]) == (status, original), path
     assert len(before["pages"]) == 8
     assert plain.stored() == before
