@@ -23,14 +23,7 @@ from shingling.errors import BulkError
 from shingling.store.ids import BadRowError, id_of
 from tests.support.pages import article, html
 
-from .collections import (
-    Result,
-    families,
-    random_texts,
-    read_lines,
-    result_of,
-    write_lines,
-)
+from .collections import Result, families, random_texts, read_lines, result_of, write_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -27,9 +27,7 @@ PAGES = {
 }
 ALL = "paths=/a,/copy,/edited,/other"
 WITHOUT_REACTOR = pytest.param(
-    *(("-s", "TWISTED_REACTOR_ENABLED=False"), "2"),
-    marks=NEEDS_NO_REACTOR,
-    id="without a reactor",
+    *(("-s", "TWISTED_REACTOR_ENABLED=False"), "2"), marks=NEEDS_NO_REACTOR, id="without a reactor"
 )
 # Its pages are fetched sooner than they are extracted.
 BUSY_SPIDER = """

@@ -274,8 +274,7 @@ def test_bytes_of_another_length_or_with_another_magic_are_no_signature(length: 
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["", "{", "null", "[]", '"text"', '{"shingle_size": "5"}', '{"shingle_size": [5]}'],
+    "text", ["", "{", "null", "[]", '"text"', '{"shingle_size": "5"}', '{"shingle_size": [5]}']
 )
 def test_json_that_is_no_scheme_of_this_release_is_refused(text: str) -> None:
     with pytest.raises(SchemeError):

@@ -131,11 +131,6 @@ def results(folder: Path) -> dict[str, dict[str, Any]]:
     return {item["url"]: item["dedup"] for item in items(folder).values()}
 
 
-def verdicts(folder: Path) -> dict[str, tuple[str, str | None]]:
-    """Return status and original of the items by URL."""
-    return {url: (found["status"], found["original"]) for url, found in results(folder).items()}
-
-
 def said(log: str) -> list[str]:
     """Return the plugin's warnings and errors in the log."""
     return [
@@ -280,7 +275,7 @@ def test_a_crawl_goes_on_when_postgresql_is_back(tmp_path: Path, postgres: Postg
         assert f"{database}?" in waiting
         assert "; trying again for 60 s" in waiting
         assert again.endswith(": works again")
-    found = verdicts(tmp_path)
+    found = {url: (one["status"], one["original"]) for url, one in results(tmp_path).items()}
     assert found.keys() == expected.keys()
     # Where the server has committed and could not say so any more, a page is decided again.
     repeated = {url for url, (status, _) in found.items() if status == "unchanged"}

@@ -173,11 +173,7 @@ def parse(project: UserProject, url: str) -> dict[str, Any]:
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )
 def test_a_command_that_crawls_nothing_leaves_no_store_and_starts_no_worker(
-    project: Projects,
-    site: str,
-    arguments: tuple[str, ...],
-    said: str,
-    started: Path,
+    project: Projects, site: str, arguments: tuple[str, ...], said: str, started: Path
 ) -> None:
     plain = project("plain")
     before = plain.files()
