@@ -87,17 +87,6 @@ def module_files() -> dict[str, Path]:
     return files
 
 
-def read_imports() -> list[Import]:
-    """All imports between modules of the package, wherever in a module they stand."""
-    files = module_files()
-    return [
-        Import(name, imported, types_only)
-        for name, file in files.items()
-        for imported, types_only in _imports(ast.parse(file.read_bytes()), files)
-        if imported != name
-    ]
-
-
 def _imports(
     node: ast.AST, files: Collection[str], types_only: bool = False
 ) -> Iterator[tuple[str, bool]]:
@@ -125,7 +114,14 @@ def _below(name: str) -> str:
 
 @pytest.fixture(scope="module")
 def imports() -> list[Import]:
-    return read_imports()
+    """All imports between modules of the package, wherever in a module they stand."""
+    files = module_files()
+    return [
+        Import(name, imported, types_only)
+        for name, file in files.items()
+        for imported, types_only in _imports(ast.parse(file.read_bytes()), files)
+        if imported != name
+    ]
 
 
 def test_a_room_imports_only_rooms_below_it(imports: list[Import]) -> None:
