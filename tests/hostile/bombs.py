@@ -56,11 +56,6 @@ def _long_attributes(size: int) -> bytes:
     return _page(b"<p" + b"".join(b' data-%d="%s"' % (n, value) for n in range(8)) + b">a</p>")
 
 
-def _utf16(size: int) -> bytes:
-    """Half as many characters, which are decoded first."""
-    return _repeated("<p>a", size // 2).decode().encode("utf-16")
-
-
 BOMBS: dict[str, Callable[[int], bytes]] = {
     # Elements, closed and not.
     "p": partial(_repeated, "<p>a"),
@@ -163,7 +158,8 @@ BOMBS: dict[str, Callable[[int], bytes]] = {
     "NULs in tags": partial(_repeated, "<p\0>a"),
     "line breaks": partial(_repeated, "\r\n"),
     "spaces": partial(_repeated, " "),
-    "UTF-16": _utf16,
+    # Half as many characters, which are decoded first.
+    "UTF-16": lambda size: _repeated("<p>a", size // 2).decode().encode("utf-16"),
     "broken UTF-8": partial(_repeated, "<p>\ud800a"),
     # Texts.
     # One letter with marks that are to be sorted when they are normalised.

@@ -44,8 +44,6 @@ from tests.hostile.growth import cpu_seconds, is_linear
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_MARKS_OF_ATTACK = 125_000
-
 
 def _unsorted_marks(number: int, letter: str = "a") -> str:
     """Marks that are to be sorted when they are normalised: half of them go before the others."""
@@ -123,7 +121,7 @@ def test_marks_in_a_page_are_extracted_in_linear_time(wrapping: str, extractor: 
 
 
 def test_half_a_megabyte_of_marks_is_decided_in_less_than_a_second() -> None:
-    text = _unsorted_marks(2 * _MARKS_OF_ATTACK)
+    text = _unsorted_marks(250_000)
     with Store.open("sqlite://") as store:
         store.check([Page("https://example.com/0", text="a few words")])
 
@@ -286,21 +284,14 @@ _URLS = {
     "tabs": lambda n: "http://host/@" + "\t" * n + "a",
     "percent signs": lambda n: "http://host/@" + "%" * n,
 }
-_RESPONSE = HtmlResponse("https://example.org/page")
+_SOURCE = Source(HtmlResponse("https://example.org/page"), is_only_item=True)
 _SETTINGS = DedupSettings.from_settings(Settings())
-
-
-def _choose(url: str) -> object:
-    source = Source(_RESPONSE, is_only_item=True)
-    return choose_document({"url": url}, source, _SETTINGS, set())
-
-
 _USES_OF_URLS = {
     "safe_url": safe_url,
     "site_of": site_of,
     "a page": lambda url: Page(url).url,
     "is_same_page": lambda url: is_same_page(url, "https://example.org/page"),
-    "the document of an item": _choose,
+    "the document of an item": lambda url: choose_document({"url": url}, _SOURCE, _SETTINGS, set()),
     "a canonical link": lambda url: extract_head(f'<link rel=canonical href="{url}">', "http://a/"),
 }
 
