@@ -26,9 +26,9 @@ from tests.peers.algorithms import (
     pieces,
     simhash32,
 )
+from tests.plugin.projects.user_project import UserProject
 from tests.repository.docs.console import Shell, commands
 from tests.repository.docs.pages import DOCS, blocks, read
-from tests.support.crawls import Project
 from tests.support.installed import ROOT
 from tests.support.pages import article, html, links
 from tests.support.serving import serving
@@ -91,21 +91,6 @@ def test_the_table_on_text_dedup_is_what_both_find(ours: dict[float, tuple[int, 
     assert f"\n| here, `--threshold 0.7` | {found} | {wrong} |\n" in page
 
 
-DELTAFETCH_SPIDER = """
-import scrapy
-
-class Spider(scrapy.Spider):
-    name = "spider"
-
-    async def start(self):
-        yield scrapy.Request(self.site + "/", callback=self.parse_links)
-
-    def parse_links(self, response):
-        yield from response.follow_all(css="a")
-
-    def parse(self, response):
-        yield {"url": response.url}
-"""
 ARTICLES = {
     f"/{number}{query}": html(article(number), f"Article {number}")
     for number in range(4)
@@ -126,11 +111,11 @@ SYSTEMS = {
 def test_the_table_on_deltafetch_is_what_crawls_fetch_and_keep(tmp_path: Path, system: str) -> None:
     if DELTA[1] in SYSTEMS[system]:
         pytest.importorskip("scrapy_deltafetch")
-    project = Project(tmp_path, DELTAFETCH_SPIDER)
+    project = UserProject("plain", tmp_path)
     [middleware] = [
         block.text for block in blocks(DELTAFETCH_PAGE) if "AsyncDeltaFetch(" in block.text
     ]
-    (tmp_path / "delta.py").write_text(middleware, encoding="utf-8")
+    (project.folder / "delta.py").write_text(middleware, encoding="utf-8")
     site: dict[str, str] = {}
     cells = [system]
     with serving(site) as server:
@@ -138,8 +123,7 @@ def test_the_table_on_deltafetch_is_what_crawls_fetch_and_keep(tmp_path: Path, s
             known = {p: page for p, page in ARTICLES.items() if int(p[1]) < number_of_articles}
             site.update({"/": links(known), **known})
             before = len(server.asked)
-            crawl = project.crawl("-a", f"site={server.url}", *SYSTEMS[system])
-            assert crawl.status == 0, crawl.log
+            crawl = project.crawl("articles", server.url, *SYSTEMS[system])
             fetched = len(server.asked) - before - 1  # without the home page
             cells += [str(fetched), str(len(crawl.items))]
     assert f"\n| {' | '.join(cells)} |\n" in DELTAFETCH_PAGE
