@@ -59,9 +59,9 @@ def read_lines(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_bytes().splitlines()]
 
 
-def bulk(file: Path, out: Path, **options: Any) -> Result:
-    """Deduplicate a file."""
-    deduplicate([str(file)], out, Options(**{"workers": 0, **options}))
+def bulk(source: Path | str, out: Path, **options: Any) -> Result:
+    """Deduplicate a file, or what else an input may be."""
+    deduplicate([str(source)], out, Options(**{"workers": 0, **options}))
     return result_of(out)
 
 

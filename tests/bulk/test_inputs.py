@@ -21,17 +21,9 @@ from shingling import ShinglingError, Store
 from shingling.bulk import Fields, Options, Summary, deduplicate
 from shingling.errors import BulkError
 from shingling.store.ids import BadRowError, id_of
-from tests.hostile.files.archives import warc_record
 from tests.support.pages import article, html
 
-from .collections import (
-    Result,
-    families,
-    random_texts,
-    read_lines,
-    result_of,
-    write_lines,
-)
+from .collections import Result, bulk, families, random_texts, read_lines, result_of, write_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,12 +36,7 @@ ROWS = families(7, 120, random_texts(6, 5))
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory) -> Result:
     folder = tmp_path_factory.mktemp("plain")
-    return run(str(write_lines(folder / "rows.jsonl", ROWS)), folder)
-
-
-def run(name: str, folder: Path, **options: Any) -> Result:
-    deduplicate([name], folder / "out", replace(ALONE, **options))
-    return result_of(folder / "out")
+    return bulk(write_lines(folder / "rows.jsonl", ROWS), folder / "out")
 
 
 def as_csv(rows: list[dict[str, str]]) -> str:
@@ -92,7 +79,7 @@ def test_lines_and_csv_packed_or_not_in_parts(
     monkeypatch.setattr("shingling.bulk.files.sources._PART_BYTES", 700)
     raw = as_csv(ROWS).encode("utf-8-sig") if ".csv" in name else as_lines(ROWS).encode()
     (tmp_path / name).write_bytes(pack(raw))
-    assert run(str(tmp_path / name), tmp_path) == expected
+    assert bulk(tmp_path / name, tmp_path / "out") == expected
 
 
 def test_parquet(tmp_path: Path, expected: Result) -> None:
@@ -103,7 +90,7 @@ def test_parquet(tmp_path: Path, expected: Result) -> None:
         [{**row, "when": datetime(2026, 1, 2, tzinfo=UTC)} for row in ROWS]
     )
     pq.write_table(table, tmp_path / "rows.parquet", row_group_size=50)
-    assert run(str(tmp_path / "rows.parquet"), tmp_path) == expected
+    assert bulk(tmp_path / "rows.parquet", tmp_path / "out") == expected
     assert read_lines(tmp_path / "out" / "kept.jsonl")[0]["when"] == "2026-01-02T00:00:00+00:00"
 
 
@@ -114,8 +101,8 @@ def test_a_query(tmp_path: Path, expected: Result) -> None:
             "INSERT INTO articles VALUES (?, ?, 1.5)", [(row["id"], row["text"]) for row in ROWS]
         )
     url = f"sqlite:///{tmp_path / 'rows.db'}"
-    found = run(url, tmp_path, query="SELECT * FROM articles", fields=Fields("body", "html", "id"))
-    assert found == expected
+    options = {"query": "SELECT * FROM articles", "fields": Fields("body", "html", "id")}
+    assert bulk(url, tmp_path / "out", **options) == expected
     assert read_lines(tmp_path / "out" / "kept.jsonl")[0]["price"] == 1.5
 
 
@@ -125,7 +112,7 @@ def test_standard_input(
 ) -> None:
     text = as_csv(ROWS) if form == "csv" else as_lines(ROWS)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
-    assert run("-", tmp_path, format=form) == expected
+    assert bulk("-", tmp_path / "out", format=form) == expected
 
 
 def test_several_inputs_are_one_collection(tmp_path: Path, expected: Result) -> None:
@@ -151,22 +138,6 @@ def test_rows_without_an_id_are_called_by_file_and_line(tmp_path: Path) -> None:
     row = read_lines(tmp_path / "out" / "removed.jsonl")[0]
     assert row["id"] == f"{file}:{row['line']}"
     assert row["original"].startswith(f"{file}:")
-
-
-def test_a_warc_file(tmp_path: Path) -> None:
-    pytest.importorskip("fastwarc")
-    body = html(article(3), "Saved").encode()
-    records = [warc_record(b"https://example.com/" + path, body) for path in (b"one", b"two")]
-    file = tmp_path / "pages.warc.gz"
-    file.write_bytes(b"".join(map(gzip.compress, records)))
-    deduplicate([str(file)], tmp_path / "out", ALONE)
-    [row] = read_lines(tmp_path / "out" / "removed.jsonl")
-    assert (row["id"], row["original"], row["status"]) == (
-        "https://example.com/two",
-        "https://example.com/one",
-        "exact",
-    )
-    assert read_lines(tmp_path / "out" / "kept.jsonl")[0]["fetched"] == "2026-01-02T03:04:05+00:00"
 
 
 def test_html_in_a_field(tmp_path: Path) -> None:
@@ -255,7 +226,8 @@ def test_texts_of_a_folder_are_rows_with_their_paths_as_ids(tmp_path: Path) -> N
     kept = read_lines(tmp_path / "out" / "kept.jsonl")
     pages = [(folder / name).as_uri() for name in ("b.html", "deep/er/page.txt")]
     assert [row.get("id", row.get("url")) for row in kept] == ["a.txt", *pages]
-    assert (kept[0]["text"], kept[0]["fetched"][:2]) == (article(1), "20")
+    assert kept[0]["text"] == article(1)
+    assert {row["fetched"][:2] for row in kept} == {"20"}
     removed = read_lines(tmp_path / "out" / "removed.jsonl")
     assert [(row["id"], row["original"], row["status"]) for row in removed] == [
         ("deep/a.MD", "a.txt", "near"),

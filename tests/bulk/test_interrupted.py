@@ -152,10 +152,7 @@ def test_two_runs_do_not_write_to_one_folder(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("said", "reason"),
-    [
-        (("", "die", "", "end once", ""), "worker died"),
-        (("", "hang", ""), "timeout"),
-    ],
+    [(("", "die", "", "end once", ""), "worker died"), (("", "hang", ""), "timeout")],
     ids=["ends", "hangs"],
 )
 def test_a_row_that_ends_its_worker_or_takes_too_long_is_left_out(

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import shingling.bulk.greedy
-import shingling.bulk.measuring
-import shingling.bulk.sorting
-import shingling.store.backends.base
-import shingling.store.backends.recent
-import shingling.store.index
 from shingling import Rules, Scheme, SimhashFeatures, Store, sign
 from shingling.bulk import Options, Progress, deduplicate
 from shingling.bulk.measuring import Measurer, Pairs
@@ -27,7 +19,7 @@ from tests.support.twins import twins
 from .collections import bulk, families, one_by_one, random_texts, read_lines, write_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from pathlib import Path
 
     import numpy as np
     from numpy.typing import NDArray
@@ -36,7 +28,6 @@ if TYPE_CHECKING:
 CHARACTERS = Scheme(
     9, unit="characters", family="crc", simhash=SimhashFeatures(features="characters:4")
 )
-DATA = Path(os.environ.get("DEDUP_DATA", "../shared/data"))
 
 
 @pytest.mark.parametrize(
@@ -77,7 +68,7 @@ def test_every_method_decides_as_the_store_does(
 def test_words_decide_where_their_hashes_are_forged(
     rules: Rules, scheme: Scheme, workers: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shingling.bulk.measuring, "_MIN_PAIRS_FOR_WORKERS", 1)
+    monkeypatch.setattr("shingling.bulk.measuring._MIN_PAIRS_FOR_WORKERS", 1)
     rows = families(3, 60, random_texts(1, 12))
     rows += [{"id": f"twin {row['id']}", "text": twins(row["text"])} for row in rows]
     assert (
@@ -93,22 +84,13 @@ def test_words_decide_where_their_hashes_are_forged(
 
 
 @pytest.fixture
-def low_limits(request: pytest.FixtureRequest) -> Iterator[None]:
+def low_limits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lower all limits of what is done at once."""
     block, pairs, most = request.param
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shingling.bulk.greedy, "_MAX_BLOCK_ROWS", block)
-        patch.setattr(shingling.bulk.greedy, "_MAX_PAIRS_COMPARED", pairs)
-        for module in (
-            shingling.bulk.greedy,
-            shingling.bulk.sorting,
-            shingling.store.index,
-            shingling.store.backends.base,
-            shingling.store.backends.recent,
-        ):
-            if hasattr(module, "MAX_PAGES_PER_KEY"):
-                patch.setattr(module, "MAX_PAGES_PER_KEY", most)
-        yield
+    monkeypatch.setattr("shingling.bulk.greedy._MAX_BLOCK_ROWS", block)
+    monkeypatch.setattr("shingling.bulk.greedy._MAX_PAIRS_COMPARED", pairs)
+    for module in ("bulk.greedy", "bulk.sorting", "store.index", "store.backends.base"):
+        monkeypatch.setattr(f"shingling.{module}.MAX_PAGES_PER_KEY", most)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +114,7 @@ def test_blocks_parts_and_full_keys_change_nothing(tmp_path: Path) -> None:
 def test_simhashes_with_full_keys_decide_as_the_store_does(
     bits: int, distance: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shingling.bulk.sorting, "_ROWS_LOOKED_UP", 50)
+    monkeypatch.setattr("shingling.bulk.sorting._ROWS_LOOKED_UP", 50)
     scheme = Scheme(simhash=SimhashFeatures(bits=bits, features="words"))
     rules = Rules(method="simhash", simhash_distance=distance, min_words=9)
     rows = families(5, 600, random_texts(3, 9, 80), 80, max_replaced=3)
@@ -145,8 +127,8 @@ def test_simhashes_with_full_keys_decide_as_the_store_does(
 def test_measuring_ahead_in_workers_of_which_some_die_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shingling.bulk.greedy, "_MAX_BLOCK_ROWS", 100)
-    monkeypatch.setattr(shingling.bulk.measuring, "_MIN_PAIRS_FOR_WORKERS", 1)
+    monkeypatch.setattr("shingling.bulk.greedy._MAX_BLOCK_ROWS", 100)
+    monkeypatch.setattr("shingling.bulk.measuring._MIN_PAIRS_FOR_WORKERS", 1)
     learned: list[int] = []
     learn, ask = Measurer.learn, Worker.ask
 
@@ -172,8 +154,8 @@ def test_measuring_ahead_in_workers_of_which_some_die_changes_nothing(
 def test_pairs_that_take_a_worker_too_much_memory_are_measured_without_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shingling.bulk.greedy, "_MAX_BLOCK_ROWS", 20)
-    monkeypatch.setattr(shingling.bulk.measuring, "_MIN_PAIRS_FOR_WORKERS", 1)
+    monkeypatch.setattr("shingling.bulk.greedy._MAX_BLOCK_ROWS", 20)
+    monkeypatch.setattr("shingling.bulk.measuring._MIN_PAIRS_FOR_WORKERS", 1)
     rows = families(5, 120, random_texts(3, 4))
     long = "a b c d e f g " * 600_000
     for number in (3, 30, 50):
@@ -229,10 +211,8 @@ def test_what_is_put_into_a_store_is_what_it_would_have_decided(tmp_path: Path) 
         assert store.runs()[0].counts == {"unchanged": 300}
 
 
-@pytest.mark.data
-@pytest.mark.skipif(not DATA.is_dir(), reason="no labelled data (DEDUP_DATA)")
-def test_mccormick_has_exactly_its_twenty_planted_duplicates(tmp_path: Path) -> None:
-    file = DATA / "mccormick" / "articles_2500.jsonl.gz"
+def test_mccormick_has_exactly_its_twenty_planted_duplicates(data: Path, tmp_path: Path) -> None:
+    file = data / "mccormick" / "articles_2500.jsonl.gz"
     found = bulk(file, tmp_path / "out", workers=2)
     with gzip.open(file, "rt", encoding="utf-8") as lines:
         clusters = {row["id"]: row["cluster"] for row in map(json.loads, lines)}

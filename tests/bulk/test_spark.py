@@ -208,20 +208,13 @@ def test_what_spark_replaces_while_it_runs_changes_nothing(
 @needs_java
 @pytest.mark.parametrize(
     "rules",
-    [
-        Rules(threshold=0.4, min_words=12),
-        Rules(method="simhash", simhash_distance=5, min_words=12),
-    ],
+    [Rules(threshold=0.4, min_words=12), Rules(method="simhash", simhash_distance=5, min_words=12)],
     ids=["minhash", "simhash"],
 )
 def test_full_keys_few_pivots_and_many_tasks_change_nothing(
     rules: Rules, session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (
-        shingling.bulk.greedy,
-        shingling.bulk.sorting,
-        shingling.bulk.spark.deduplicate,
-    ):
+    for module in (shingling.bulk.greedy, shingling.bulk.sorting, shingling.bulk.spark.deduplicate):
         monkeypatch.setattr(module, "MAX_PAGES_PER_KEY", 4)
     monkeypatch.setattr(shingling.store.decide.alike, "MAX_CANDIDATES_MEASURED", 3)
     monkeypatch.setattr(shingling.similarity.following, "MAX_CANDIDATES_MEASURED", 3)

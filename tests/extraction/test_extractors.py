@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from shingling.errors import SettingsError
+from shingling.errors import ExtractionError, SettingsError
 from shingling.extraction.extractors import BUILT_IN, Extracted, find_extractor
 from shingling.extraction.html import EXTRACTION_VERSION
 from shingling.extraction.pages import Extraction, Fetched, PageExtractor
@@ -60,15 +60,6 @@ def own(monkeypatch: pytest.MonkeyPatch, function: Callable[..., Any]) -> PageEx
     """Extract pages by a function that is found by its import path."""
     monkeypatch.setattr("tests.extraction.extractors.plain", function)
     return PageExtractor(Scheme(), find_extractor("tests.extraction.extractors.plain"))
-
-
-def test_an_extractor_that_is_not_installed_is_named_with_the_line_that_installs_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.delitem(sys.modules, "shingling.extraction.resiliparse", raising=False)
-    monkeypatch.setitem(sys.modules, "resiliparse.extract.html2text", None)
-    with pytest.raises(SettingsError, match=r"pip install resiliparse$"):
-        find_extractor("resiliparse").load()
 
 
 def test_worker_processes_find_the_extractor_that_another_package_offers_by_name(
@@ -189,6 +180,7 @@ def test_a_main_text_is_signed_as_it_is_and_no_extractor_is_asked(
 @pytest.mark.parametrize(
     ("outcome", "reason"),
     [
+        (ExtractionError("paywall", "only a teaser"), "paywall"),
         (ValueError("no"), "extraction_failed"),
         (RecursionError("no"), "extraction_failed"),
         (MemoryError("no"), "too_much_memory"),

@@ -22,6 +22,7 @@ from shingling.extraction.pages import Fetched, PageExtractor
 from shingling.extraction.pool import ExtractionPool
 from shingling.sketch import Scheme
 from tests.support.installed import ROOT
+from tests.support.processes import so_within
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -29,20 +30,22 @@ if TYPE_CHECKING:
 EXTRACTOR = PageExtractor(Scheme(), find_extractor("tests.extraction.extractors.awkward"))
 
 
-def extract_all(bodies: list[str], workers: int, timeout: float) -> list[str]:
-    """Return the text of each body, or the reason why there is none."""
+async def text_of(pool: ExtractionPool, words: str) -> str | None:
+    """Return the text of a page of these words, or the reason why there is none."""
+    try:
+        extraction = await pool.extract(Fetched(f"<p>{words}", is_html=True))
+    except ExtractionError as error:
+        return error.reason
+    return extraction.text or extraction.reason
 
-    async def extract(pool: ExtractionPool, body: str) -> str:
-        try:
-            extraction = await pool.extract(Fetched(body, is_html=True))
-        except ExtractionError as error:
-            return error.reason
-        return extraction.text or extraction.reason or ""
 
-    async def main() -> list[str]:
+def extract_all(pages: list[str], workers: int, timeout: float) -> list[str | None]:
+    """Return the text of each page, or the reason why there is none."""
+
+    async def main() -> list[str | None]:
         pool = ExtractionPool(EXTRACTOR, workers, timeout)
         try:
-            return await asyncio.gather(*(extract(pool, body) for body in bodies))
+            return await asyncio.gather(*(text_of(pool, words) for words in pages))
         finally:
             await asyncio.to_thread(pool.close)
 
@@ -52,20 +55,20 @@ def extract_all(bodies: list[str], workers: int, timeout: float) -> list[str]:
 @pytest.mark.parametrize(
     ("odd", "reason", "workers", "timeout"),
     [
-        ("<p>hang", "timeout", 0, 1.0),
-        ("<p>hang", "timeout", 2, 1.0),
+        ("hang", "timeout", 0, 1.0),
+        ("hang", "timeout", 2, 1.0),
         # A new worker takes longer to start than the time limit: that is not the page's fault.
-        ("<p>die", "worker_died", 1, 0.2),
-        ("<p>leave", "worker_died", 1, 1.0),
-        ("<p>leave", "extraction_failed", 0, 1.0),
+        ("die", "worker_died", 1, 0.2),
+        ("leave", "worker_died", 1, 1.0),
+        ("leave", "extraction_failed", 0, 1.0),
     ],
 )
 def test_a_page_that_hangs_or_ends_its_worker_is_given_up_and_no_other_page_is_lost(
     odd: str, reason: str, workers: int, timeout: float
 ) -> None:
-    bodies = ["<p>one", odd, "<p>print two", f"{odd} again", f"{odd} once more", "<p>three"]
+    pages = ["one", odd, "print two", f"{odd} again", f"{odd} once more", "three"]
     expected = ["<p>one", reason, "<p>print two", reason, reason, "<p>three"]
-    assert extract_all(bodies, workers, timeout) == expected
+    assert extract_all(pages, workers, timeout) == expected
 
 
 def test_a_worker_ends_with_its_parent_also_in_the_middle_of_a_page() -> None:
@@ -87,10 +90,7 @@ def test_a_worker_ends_with_its_parent_also_in_the_middle_of_a_page() -> None:
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
     )
     worker = int(done.stdout)
-    until = time.monotonic() + 10
-    while _is_running(worker) and time.monotonic() < until:
-        time.sleep(0.1)
-    assert not _is_running(worker)
+    assert so_within(10, lambda: not _is_running(worker))
 
 
 def _is_running(pid: int) -> bool:
@@ -104,7 +104,7 @@ def test_a_program_that_cannot_start_workers_extracts_in_a_thread(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("sys.executable", "/nowhere/python")
-    assert extract_all(["<p>one"], 2, timeout=5) == ["<p>one"]
+    assert extract_all(["one"], 2, timeout=5) == ["<p>one"]
     assert "a thread" in caplog.text
 
 
@@ -128,20 +128,13 @@ SLOW = 0.4  # seconds
 
 
 @asynccontextmanager
-async def a_pool(workers: int, timeout: float, slow: float = SLOW) -> AsyncIterator[ExtractionPool]:
-    pool = ExtractionPool(EXTRACTOR, workers, timeout, slow_seconds=slow)
+async def a_pool(workers: int, timeout: float) -> AsyncIterator[ExtractionPool]:
+    pool = ExtractionPool(EXTRACTOR, workers, timeout, slow_seconds=SLOW)
     try:
         await text_of(pool, "ready")
         yield pool
     finally:
         await asyncio.to_thread(pool.close)
-
-
-async def text_of(pool: ExtractionPool, body: str) -> str | None:
-    try:
-        return (await pool.extract(Fetched(f"<p>{body}", is_html=True))).text
-    except ExtractionError as error:
-        return error.reason
 
 
 def workers_alive() -> list[psutil.Process]:
@@ -267,13 +260,6 @@ def test_a_body_that_ended_its_worker_is_not_tried_again() -> None:
 # CPUs that may be used, in files as the kernel of Linux shows them
 
 
-def write(folder: Path, files: dict[str, str]) -> None:
-    for name, text in files.items():
-        file = folder / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-
-
 @pytest.mark.parametrize(
     ("own", "files", "quota"),
     [
@@ -288,8 +274,11 @@ def write(folder: Path, files: dict[str, str]) -> None:
 def test_the_quota_of_a_container_is_read(
     tmp_path: Path, own: str, files: dict[str, str], quota: float | None
 ) -> None:
-    write(tmp_path, {"own": own})
-    write(tmp_path / "mounted", files)
+    (tmp_path / "own").write_text(own)
+    for name, text in files.items():
+        file = tmp_path / "mounted" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
     assert cpu_quota(tmp_path / "mounted", tmp_path / "own") == quota
     assert cpu_quota(tmp_path / "mounted", tmp_path / "absent") is None
 

@@ -27,10 +27,10 @@ def _repeated(unit: str, size: int, *, before: str = "", after: str = "") -> byt
     return _page(before.encode() + raw * (size // len(raw)) + after.encode())
 
 
-def _halves(first: str, second: str, size: int) -> bytes:
+def _halves(first: str, second: str, size: int, *, before: str = "") -> bytes:
     """A page of one string again and again, and then as often of another one."""
     number = size // len((first + second).encode())
-    return _page(first.encode() * number + second.encode() * number)
+    return _page((before + first * number + second * number).encode())
 
 
 def _numbered(unit: str, size: int, *, before: str = "", after: str = "") -> bytes:
@@ -44,16 +44,6 @@ def _units(unit: str, size: int) -> Iterator[str]:
     return (unit.format(n=f"{number:0{digits}}") for number in range(size // length))
 
 
-def _bidi(size: int) -> bytes:
-    """Embeddings and isolates that are never closed."""
-    return _repeated("\u202e\u2066a", size, before="<p>")
-
-
-def _marks(size: int) -> bytes:
-    """One letter with marks that are to be sorted when they are normalised."""
-    return _page(b"<p>a" + "\u0301".encode() * (size // 4) + "\u0316".encode() * (size // 4))
-
-
 def _nested_differently(size: int) -> bytes:
     """Each list deeper than the one before it."""
     depths = takewhile(lambda total: total[1] < size, enumerate(accumulate(range(1, size, 9))))
@@ -64,11 +54,6 @@ def _long_attributes(size: int) -> bytes:
     """Eight attributes of an eighth of the page."""
     value = b"x " * (size // 16)
     return _page(b"<p" + b"".join(b' data-%d="%s"' % (n, value) for n in range(8)) + b">a</p>")
-
-
-def _utf16(size: int) -> bytes:
-    """Half as many characters, which are decoded first."""
-    return _repeated("<p>a", size // 2).decode().encode("utf-16")
 
 
 BOMBS: dict[str, Callable[[int], bytes]] = {
@@ -173,10 +158,12 @@ BOMBS: dict[str, Callable[[int], bytes]] = {
     "NULs in tags": partial(_repeated, "<p\0>a"),
     "line breaks": partial(_repeated, "\r\n"),
     "spaces": partial(_repeated, " "),
-    "UTF-16": _utf16,
+    # Half as many characters, which are decoded first.
+    "UTF-16": lambda size: _repeated("<p>a", size // 2).decode().encode("utf-16"),
     "broken UTF-8": partial(_repeated, "<p>\ud800a"),
     # Texts.
-    "marks": _marks,
+    # One letter with marks that are to be sorted when they are normalised.
+    "marks": partial(_halves, "\u0301", "\u0316", before="<p>a"),
     "marks in elements": partial(_repeated, "<b>\u0301</b>", before="<p>a"),
     "U+FDFA": partial(_repeated, "\ufdfa", before="<p>"),
     "one word": partial(_repeated, "a", before="<p>"),
@@ -187,7 +174,7 @@ BOMBS: dict[str, Callable[[int], bytes]] = {
     "jamo": partial(_repeated, "\u1112\u1161\u11ab", before="<p>"),
     "invisible characters": partial(_repeated, "\u200b", before="<p>"),
     "lone surrogates": partial(_repeated, "\ud800", before="<p>"),
-    "bidi": _bidi,
+    "bidi": partial(_repeated, "\u202e\u2066a", before="<p>"),  # never closed
     "full stops": partial(_repeated, ".", before="<p>"),
     "pipes": partial(_repeated, "|", before="<p>"),
     "dates": partial(_repeated, "2024-01-01 ", before="<p>"),

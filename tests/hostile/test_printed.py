@@ -43,16 +43,12 @@ HOSTILE = (
 )
 """Terminal escapes, C0 and C1, a link, bidi controls, line separators, nothing, and very much."""
 
-ALLOWED = {"\n"}
+_OBEYED = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 
 def seen_raw(printed: str) -> set[str]:
-    """Find what a terminal would obey in what was printed."""
-    raw = {char for char in printed if unicodedata.category(char) in _OBEYED}
-    return raw - ALLOWED
-
-
-_OBEYED = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+    """Find what a terminal would obey in what was printed, besides the ends of lines."""
+    return {char for char in printed if unicodedata.category(char) in _OBEYED} - {"\n"}
 
 
 @pytest.fixture(scope="module")

@@ -44,12 +44,10 @@ from tests.hostile.growth import cpu_seconds, is_linear
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_MARKS_OF_ATTACK = 125_000
 
-
-def _unsorted_marks(number: int) -> str:
+def _unsorted_marks(number: int, letter: str = "a") -> str:
     """Marks that are to be sorted when they are normalised: half of them go before the others."""
-    return "a" + "\u0301" * (number // 2) + "\u0316" * (number // 2)
+    return letter + "\u0301" * (number // 2) + "\u0316" * (number // 2)
 
 
 def _hidden_marks(number: int) -> str:
@@ -123,7 +121,7 @@ def test_marks_in_a_page_are_extracted_in_linear_time(wrapping: str, extractor: 
 
 
 def test_half_a_megabyte_of_marks_is_decided_in_less_than_a_second() -> None:
-    text = _unsorted_marks(2 * _MARKS_OF_ATTACK)
+    text = _unsorted_marks(250_000)
     with Store.open("sqlite://") as store:
         store.check([Page("https://example.com/0", text="a few words")])
 
@@ -263,10 +261,6 @@ def test_nobody_else_normalises_a_text() -> None:
 # URLs made to take long, or to keep their user name and password
 
 
-def _marks_behind_a_letter(number: int) -> str:
-    return "é" + "\u0301" * (number // 2) + "\u0316" * (number // 2)
-
-
 _URLS = {
     "colons, but no @ in the authority": lambda n: "http://" + "a:" * (n // 2) + "?@",
     "colons, and a slash before the @": lambda n: "http://" + "a:" * (n // 2) + "/@",
@@ -279,10 +273,10 @@ _URLS = {
     "a long scheme": lambda n: "a" * n + "://@",
     "a long host": lambda n: "http://" + "a" * n + "@",
     "an open bracket": lambda n: "http://[" + ":" * n + "@",
-    "marks in the host": lambda n: "http://" + _marks_behind_a_letter(n) + "/@",
+    "marks in the host": lambda n: "http://" + _unsorted_marks(n, "é") + "/@",
     "U+FDFA in the host": lambda n: "http://" + "\ufdfa" * n + "/@",
-    "marks in the path": lambda n: "http://host/" + _marks_behind_a_letter(n) + "@",
-    "marks alone": _marks_behind_a_letter,
+    "marks in the path": lambda n: "http://host/" + _unsorted_marks(n, "é") + "@",
+    "marks alone": lambda n: _unsorted_marks(n, "é"),
     "parameters": lambda n: "http://host/?" + "a=b&" * (n // 4) + "@",
     "segments": lambda n: "http://host/" + "a/" * (n // 2) + "@",
     "segments up": lambda n: "http://host/" + "a/../" * (n // 5) + "@",
@@ -290,21 +284,14 @@ _URLS = {
     "tabs": lambda n: "http://host/@" + "\t" * n + "a",
     "percent signs": lambda n: "http://host/@" + "%" * n,
 }
-_RESPONSE = HtmlResponse("https://example.org/page")
+_SOURCE = Source(HtmlResponse("https://example.org/page"), is_only_item=True)
 _SETTINGS = DedupSettings.from_settings(Settings())
-
-
-def _choose(url: str) -> object:
-    source = Source(_RESPONSE, is_only_item=True)
-    return choose_document({"url": url}, source, _SETTINGS, set())
-
-
 _USES_OF_URLS = {
     "safe_url": safe_url,
     "site_of": site_of,
     "a page": lambda url: Page(url).url,
     "is_same_page": lambda url: is_same_page(url, "https://example.org/page"),
-    "the document of an item": _choose,
+    "the document of an item": lambda url: choose_document({"url": url}, _SOURCE, _SETTINGS, set()),
     "a canonical link": lambda url: extract_head(f'<link rel=canonical href="{url}">', "http://a/"),
 }
 

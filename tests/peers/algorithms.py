@@ -29,14 +29,11 @@ DROPPED_WORDS = frozenset(
 )
 
 
-def _lower_ascii(text: str) -> str:
-    return text.encode().lower().decode()
-
-
 def clean_words(text: str) -> list[str]:
     kept = []
     for piece in text.split(" "):
-        word = "".join(char for char in _lower_ascii(piece) if char not in MARKS).strip()
+        lower = piece.encode().lower().decode()  # of ASCII only
+        word = "".join(char for char in lower if char not in MARKS).strip()
         if word and word not in DROPPED_WORDS:
             kept.append(word)
     return kept

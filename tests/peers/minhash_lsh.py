@@ -51,7 +51,8 @@ def text_dedup_removed(
     b = random.integers(0, _MERSENNE_PRIME, permutations, dtype=np.uint64)
     tables: list[dict[bytes, list[int]]] = [defaultdict(list) for _ in range(bands)]
     for place, text in enumerate(texts):
-        hashes = np.array([_sha1_hash(shingle) for shingle in _ngrams(text)], dtype=np.uint64)
+        ngrams = shingles(" ".join(re.split(r"\W", text)).lower())
+        hashes = np.array([_sha1_hash(ngram) for ngram in ngrams], dtype=np.uint64)
         minima = ((np.outer(hashes, a) + b) % _MERSENNE_PRIME & _LARGEST_HASH).min(axis=0)
         for band, table in enumerate(tables):
             table[minima[band * rows : (band + 1) * rows].tobytes()].append(place)
@@ -62,10 +63,6 @@ def text_dedup_removed(
             for root in roots:
                 first[root] = min(roots)
     return {place for place in range(len(texts)) if _root(first, place) != place}
-
-
-def _ngrams(text: str) -> set[str]:
-    return shingles(" ".join(re.split(r"\W", text)).lower())
 
 
 def _sha1_hash(shingle: str) -> int:

@@ -15,6 +15,7 @@ from shingling.similarity import cosine
 from shingling.sketch import Idf, SimhashFeatures, word_hashes
 from shingling.sketch.simhash import feature_hashes
 from shingling.text import canonical_words
+from tests.bulk.collections import read_lines, write_lines
 from tests.peers.algorithms import (
     DROPPED_WORDS,
     TermVectors,
@@ -25,9 +26,9 @@ from tests.peers.algorithms import (
     pieces,
     simhash32,
 )
+from tests.plugin.projects.user_project import UserProject
 from tests.repository.docs.console import Shell, commands
 from tests.repository.docs.pages import DOCS, blocks, read
-from tests.support.crawls import Project
 from tests.support.installed import ROOT
 from tests.support.pages import article, html, links
 from tests.support.serving import serving
@@ -56,15 +57,14 @@ def duplicates(threshold: float) -> int:
 def ours(tmp_path_factory: pytest.TempPathFactory) -> dict[float, tuple[int, int]]:
     """Score of bulk deduplication at each threshold."""
     folder = tmp_path_factory.mktemp("texts")
-    rows = folder / "texts.jsonl"
-    lines = (json.dumps({"id": place, "text": text}) for place, text in enumerate(TEXTS))
-    rows.write_text("\n".join(lines), encoding="utf-8")
+    texts = ({"id": place, "text": text} for place, text in enumerate(TEXTS))
+    rows = write_lines(folder / "texts.jsonl", texts)
     scores = {}
     for threshold in THRESHOLDS:
         out = folder / str(threshold)
         deduplicate([str(rows)], out, Options(rules=Rules(threshold=threshold), workers=0))
-        removed = (out / "removed.jsonl").read_text(encoding="utf-8").splitlines()
-        scores[threshold] = score({int(json.loads(line)["id"]) for line in removed}, threshold)
+        removed = {int(row["id"]) for row in read_lines(out / "removed.jsonl")}
+        scores[threshold] = score(removed, threshold)
     return scores
 
 
@@ -91,21 +91,6 @@ def test_the_table_on_text_dedup_is_what_both_find(ours: dict[float, tuple[int, 
     assert f"\n| here, `--threshold 0.7` | {found} | {wrong} |\n" in page
 
 
-DELTAFETCH_SPIDER = """
-import scrapy
-
-class Spider(scrapy.Spider):
-    name = "spider"
-
-    async def start(self):
-        yield scrapy.Request(self.site + "/", callback=self.parse_links)
-
-    def parse_links(self, response):
-        yield from response.follow_all(css="a")
-
-    def parse(self, response):
-        yield {"url": response.url}
-"""
 ARTICLES = {
     f"/{number}{query}": html(article(number), f"Article {number}")
     for number in range(4)
@@ -126,11 +111,11 @@ SYSTEMS = {
 def test_the_table_on_deltafetch_is_what_crawls_fetch_and_keep(tmp_path: Path, system: str) -> None:
     if DELTA[1] in SYSTEMS[system]:
         pytest.importorskip("scrapy_deltafetch")
-    project = Project(tmp_path, DELTAFETCH_SPIDER)
+    project = UserProject("plain", tmp_path)
     [middleware] = [
         block.text for block in blocks(DELTAFETCH_PAGE) if "AsyncDeltaFetch(" in block.text
     ]
-    (tmp_path / "delta.py").write_text(middleware, encoding="utf-8")
+    (project.folder / "delta.py").write_text(middleware, encoding="utf-8")
     site: dict[str, str] = {}
     cells = [system]
     with serving(site) as server:
@@ -138,8 +123,7 @@ def test_the_table_on_deltafetch_is_what_crawls_fetch_and_keep(tmp_path: Path, s
             known = {p: page for p, page in ARTICLES.items() if int(p[1]) < number_of_articles}
             site.update({"/": links(known), **known})
             before = len(server.asked)
-            crawl = project.crawl("-a", f"site={server.url}", *SYSTEMS[system])
-            assert crawl.status == 0, crawl.log
+            crawl = project.crawl("articles", server.url, *SYSTEMS[system])
             fetched = len(server.asked) - before - 1  # without the home page
             cells += [str(fetched), str(len(crawl.items))]
     assert f"\n| {' | '.join(cells)} |\n" in DELTAFETCH_PAGE
@@ -220,22 +204,15 @@ def test_the_table_on_simhashes_is_what_all_three_find(tmp_path: Path) -> None:
 
     theirs = peer.removed(map(peer.theirs, texts))
     ours = peer.removed(peer.ours(texts))
-    file, out = tmp_path / "rows.jsonl", tmp_path / "out"
-    file.write_text(
-        "\n".join(json.dumps({"id": place, "text": text}) for place, text in enumerate(texts)),
-        encoding="utf-8",
-    )
-    deduplicate([str(file)], out, Options(workers=0))
-    pairs = [json.loads(line) for line in (out / "removed.jsonl").read_text("utf-8").splitlines()]
+    rows = ({"id": place, "text": text} for place, text in enumerate(texts))
+    file = write_lines(tmp_path / "rows.jsonl", rows)
+    deduplicate([str(file)], tmp_path / "out", Options(workers=0))
+    pairs = read_lines(tmp_path / "out" / "removed.jsonl")
     pairs_wrong = sum(own[int(pair["id"])] != own[int(pair["original"])] for pair in pairs)
     page = read("coming-from/mongodb-simhash.md")
     for name, found, mistakes in (
         ("jieba's 30 words by tf-idf, fewer than 3 bits", len(theirs), wrong(theirs)),
-        (
-            "here, `--method simhash --distance 2`, tf-idf of the same texts",
-            len(ours),
-            wrong(ours),
-        ),
+        ("here, `--method simhash --distance 2`, tf-idf of the same texts", len(ours), wrong(ours)),
         ("here, default settings (MinHash over five letters)", len(pairs), pairs_wrong),
     ):
         assert f"| {name} | {found - mistakes} | {mistakes} |" in page

@@ -27,25 +27,17 @@ PAGES = {
 }
 ALL = "paths=/a,/copy,/edited,/other"
 WITHOUT_REACTOR = pytest.param(
-    *(("-s", "TWISTED_REACTOR_ENABLED=False"), "2"),
-    marks=NEEDS_NO_REACTOR,
-    id="without a reactor",
+    *(("-s", "TWISTED_REACTOR_ENABLED=False"), "2"), marks=NEEDS_NO_REACTOR, id="without a reactor"
 )
 # Its pages are fetched sooner than they are extracted.
 BUSY_SPIDER = """
-import time
 import scrapy
 from shingling.plugin import middleware
 
 middleware._MAX_BACKLOG = 8
 
-def extract(html, url):
-    time.sleep(0.02)
-    return html
-
 class Spider(scrapy.Spider):
     name = "spider"
-    custom_settings = {"DEDUP_EXTRACTOR": "shop.spiders.spider.extract"}
 
     async def start(self):
         for number in range(40):
@@ -269,8 +261,9 @@ def test_neither_verdicts_nor_the_store_depend_on_workers_the_kernel_or_main_tex
 
 def test_no_more_pages_are_fetched_than_can_soon_be_decided(tmp_path: Path) -> None:
     project = Project(tmp_path, BUSY_SPIDER)
-    with serving({f"/{n}": html(article(n), "A") for n in range(40)}) as server:
-        crawl = project.crawl("-a", f"site={server.url}", "-s", "CONCURRENT_REQUESTS=4")
+    slowly = ("-s", "DEDUP_EXTRACTOR=tests.extraction.extractors.awkward")
+    with serving({f"/{n}": html(f"sleep 0.02 {article(n)}", "A") for n in range(40)}) as server:
+        crawl = project.crawl("-a", f"site={server.url}", "-s", "CONCURRENT_REQUESTS=4", *slowly)
     assert crawl.stat("dedup/checked") == "40"
     assert 8 <= int(crawl.stat("most") or 0) < 20
 

@@ -9,7 +9,7 @@ import pytest
 from shingling.extraction.extractors import find_extractor
 from shingling.extraction.pages import Fetched, PageExtractor
 from shingling.sketch import Scheme
-from tests.support.crawls import Project
+from tests.support.crawls import SPIDER as PLAIN, Project
 from tests.support.invariants import dump
 from tests.support.pages import article, html
 from tests.support.serving import serving
@@ -24,22 +24,8 @@ TOPICS = [html(article(n), f"Page {n}", navigation="Home") + FOOTER for n in ran
 PAGES = {f"/{n}": topic for n, topic in enumerate(TOPICS)} | {
     f"/{n}/copy": topic.replace(">Home<", ">Start<") for n, topic in enumerate(TOPICS)
 }
-SPIDER = """
-import scrapy
-
-class Spider(scrapy.Spider):
-    name = "spider"
-    handle_httpstatus_list = [304]
-
-    async def start(self):
-        for path in self.paths.split(","):
-            yield scrapy.Request(self.site + path, headers={"If-None-Match": self.tag})
-
-    tag = ""
-
-    def parse(self, response):
-        yield {"url": response.url, "text": None, "title": None, "language": "", "dedup": None}
-"""
+FIELDS = '"text": None, "title": None, "language": "", "dedup": None'
+SPIDER = PLAIN.replace('"heading": response.css("h1::text").get()', FIELDS)
 FILL = ("-s", "DEDUP_FILL_FIELDS=text,title,language")
 
 
@@ -107,7 +93,9 @@ def test_a_page_that_is_not_modified_is_unchanged_and_gets_the_compared_text(
     project: Project, site: str
 ) -> None:
     project.crawl(*arguments(site, "/0"), *FILL)
-    tagged = ("-a", 'tag="tag"', "-s", "DEDUP_ACTION=tag")
+    asking = """self.site + path, headers={"If-None-Match": '"tag"'})"""
+    project.write("shop/spiders/spider.py", SPIDER.replace("self.site + path)", asking))
+    tagged = ("-s", "HTTPERROR_ALLOW_ALL=True", "-s", "DEDUP_ACTION=tag")
     known = project.crawl(*arguments(site, "/0"), *FILL, *tagged)
     elsewhere = ("-s", "DEDUP_STORE_URL=sqlite:///other.db")
     unknown = project.crawl(*arguments(site, "/0"), *tagged, *elsewhere)

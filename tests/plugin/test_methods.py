@@ -27,12 +27,6 @@ PAGES = {
 ONE_BY_ONE = ("-s", "CONCURRENT_REQUESTS=1", "-s", "DEDUP_ACTION=tag")
 
 
-def verdicts(project: Project, site: str, paths: str, *arguments: str) -> dict[str, Any]:
-    crawl = project.crawl("-a", f"site={site}", "-a", f"paths={paths}", *ONE_BY_ONE, *arguments)
-    assert crawl.status == 0, crawl.log
-    return {item["url"].removeprefix(site): item["dedup"] for item in crawl.items}
-
-
 def test_texts_too_short_for_simhash_are_counted_and_warned_of_once(
     project: Project, site: str
 ) -> None:
@@ -67,10 +61,10 @@ def test_a_scheme_in_the_settings_signs_and_is_kept_by_the_store(
 ) -> None:
     pytest.importorskip("simplemma")
     project.write("idf.json", Idf.learn([["a", "b"], ["a", "c"]]).to_json())
-    scheme = ("-s", f"DEDUP_SCHEME={json.dumps(SCHEME)}")
     # Signed in a worker: the scheme goes there, too.
-    found = verdicts(project, site, "/a,/edited", *scheme, "-s", "DEDUP_WORKERS=1")
-    assert [result["status"] for result in found.values()] == ["new", "near"]
+    scheme = ("-s", f"DEDUP_SCHEME={json.dumps(SCHEME)}", "-s", "DEDUP_WORKERS=1")
+    crawl = project.crawl("-a", f"site={site}", "-a", "paths=/a,/edited", *ONE_BY_ONE, *scheme)
+    assert [item["dedup"]["status"] for item in crawl.items] == ["new", "near"], crawl.log
     shown = project.dedup("status")["scheme"]
     assert shown["family"] == "crc"
     assert shown["canonical"] == {**SCHEME["canonical"], "stop_words": "short"}

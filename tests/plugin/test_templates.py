@@ -73,7 +73,9 @@ def url(tmp_path: Path) -> str:
     return url
 
 
-def test_compare_explains_what_was_compared(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compare_and_show_explain_what_was_compared(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     dedup = partial(dedup_command, monkeypatch, DEDUP_STORE_URL=url)
     pair = "https://a.example/1", "https://b.example/1"
     done = dedup("compare", *pair, "--explain")
@@ -94,16 +96,11 @@ def test_compare_explains_what_was_compared(url: str, monkeypatch: pytest.Monkey
     whole = dedup("compare", *pair, "--explain", "--json", DEDUP_TEMPLATES=False).json()
     assert whole["explained"]["left_out"] == {"a": [], "b": []}
 
-
-def test_show_tells_the_share_of_template_and_explains_a_duplicate(
-    url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    dedup = partial(dedup_command, monkeypatch, DEDUP_STORE_URL=url)
     assert "template      0.49" in dedup("show", "https://a.example/1").out
-    shown = dedup("show", "https://b.example/1", "--explain")
-    assert "Beside its original (B), https://a.example/1:" in shown.out
-    assert "0% of A, 49% of B" in shown.out
-    assert "[-added words-]" in shown.out
+    out = dedup("show", "https://b.example/1", "--explain").out
+    assert "Beside its original (B), https://a.example/1:" in out
+    assert "0% of A, 49% of B" in out
+    assert "[-added words-]" in out
     [one] = dedup("show", "https://b.example/1", "--explain", "--json").json()
     assert one["template"] == 0.0
     assert one["explained"]["measured_now"]["resemblance"] == pytest.approx(0.9655)

@@ -265,19 +265,16 @@ def _walk(site: Site) -> dict[str, Shown]:
 
 
 @pytest.mark.parametrize("kind", _SITES, ids=lambda kind: kind.name)
-def test_one_seed_gives_one_site_and_another_seed_another(kind: type[Site], data: Path) -> None:
-    first, same, other = (_walk(kind(seed, data)) for seed in (1, 1, 2))
-
-    assert first == same
-    assert first != other
-
-
-@pytest.mark.parametrize("kind", _SITES, ids=lambda kind: kind.name)
-def test_urls_of_one_form_show_one_content(kind: type[Site], data: Path) -> None:
+def test_a_seed_gives_one_site_where_urls_of_one_form_show_one_content(
+    kind: type[Site], data: Path
+) -> None:
     site = kind(1, data)
+    found, same, other = map(_walk, (site, kind(1, data), kind(2, data)))
     contents: dict[str, set[str | None]] = {}
-    for url, shown in _walk(site).items():
+    for url, shown in found.items():
         if shown.location is None:
             contents.setdefault(site.form(url), set()).add(shown.content)
 
-    assert {form: found for form, found in contents.items() if len(found) > 1} == {}
+    assert found == same
+    assert found != other
+    assert {form: shown for form, shown in contents.items() if len(shown) > 1} == {}

@@ -105,16 +105,6 @@ def test_every_class_that_the_public_api_names_is_public() -> None:
         assert {*re.findall(r"(?<![\w.'])[A-Z]\w+", kind)} <= known, line
 
 
-@pytest.mark.parametrize("name", public_names(shingling))
-def test_every_public_name_and_method_has_a_docstring(name: str) -> None:
-    value = getattr(shingling, name)
-    assert inspect.getdoc(value), name
-    if inspect.isclass(value):
-        for key, member in members(value):
-            if key != "__init__" and (callable(member) or isinstance(member, property)):
-                assert inspect.getdoc(getattr(value, key)), f"{name}.{key}"
-
-
 def test_another_name_is_an_ordinary_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = shingling.nothing

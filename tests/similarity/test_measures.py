@@ -43,21 +43,6 @@ if TYPE_CHECKING:
 _WORDS = st.lists(st.sampled_from("abc"), max_size=25)
 
 
-# Worked examples
-
-
-def test_the_russian_example_shares_a_quarter() -> None:
-    """Shared shingles per word of the first text, as articles on the algorithm count."""
-    pytest.importorskip("pymorphy3")
-    russian = Canonicaliser(language="ru", drop=("prepositions",), lemmas="pymorphy3")
-    a, b = "Текст для сравнения номер один", "Текст для сравнения номер два"
-    report = compare(a, b, Scheme(3, canonical=russian))
-    assert russian.words(a) == ["текст", "сравнение", "номер", "один"]
-    assert (report.words_a, report.shingles_a, report.shared) == (4, 2, 1)
-    assert report.per_word == 25.0
-    assert report.dice == 50.0
-
-
 def test_short_texts_are_warned_of_where_a_simhash_is_looked_at() -> None:
     long = " ".join(f"w{n}" for n in range(MIN_WORDS_FOR_SIMHASH))
     assert compare(long, long + " more").warnings == []

@@ -113,6 +113,7 @@ def test_resemblance_and_containment_are_those_of_python_sets(a: str, b: str, si
     assert report.containment_b == (len(first & second) / len(second) if second else 0.0)
     assert report.standard_error == sqrt(report.resemblance * (1 - report.resemblance) / 84)
     assert report.exact == (bool(a) and a == b)
+    assert report.per_word == 100 * report.shared / max(report.words_a, 1)
     assert report.dice == pytest.approx(200 * report.resemblance / (1 + report.resemblance))
     assert report.megashingles == report.supershingles * (report.supershingles - 1) // 2
     assert report.simhash_likeness == (64 - report.simhash_distance) / 64

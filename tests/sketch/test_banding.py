@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from math import sqrt
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -14,19 +13,12 @@ from hypothesis import given, settings, strategies as st
 from shingling.errors import SchemeError
 from shingling.sketch import FUNCTIONS, Banding
 
-if TYPE_CHECKING:
-    from shingling.arrays import Minima
-
 _KNOWN: dict[str, list[int]] = json.loads(
     Path(__file__).with_name("known_answers.json").read_bytes()
 )["bands_of_0_to_83"]
 _BANDINGS = [Banding(bands, 84 // bands) for bands in range(1, 85) if 84 % bands == 0]
 _MINIMA = st.lists(st.integers(0, 2**32 - 1), min_size=84, max_size=84)
 _MASK = (1 << 64) - 1
-
-
-def _array(values: list[int]) -> Minima:
-    return np.array(values, dtype=np.uint32)
 
 
 def _reference_key(number: int, values: list[int]) -> int:
@@ -97,7 +89,7 @@ def test_keys_equal_the_slow_reference(values: list[int], banding: Banding) -> N
         _reference_key(band + 1, values[band * banding.rows : (band + 1) * banding.rows])
         for band in range(banding.bands)
     ]
-    assert banding.keys([_array(values)]).tolist() == [expected]
+    assert banding.keys([np.array(values, dtype=np.uint32)]).tolist() == [expected]
 
 
 @pytest.mark.parametrize("name", sorted(_KNOWN))

@@ -105,22 +105,6 @@ def test_words_with_blanks_in_them_are_signed_as_they_are(words: list[str]) -> N
     assert signature.sign_words(words) == signature.sign_by_numpy(words, Scheme())
 
 
-@pytest.mark.parametrize(
-    "scheme",
-    [
-        Scheme(unit="characters"),
-        Scheme(ordered=False),
-        Scheme(family="crc"),
-        Scheme(simhash=SimhashFeatures(features="characters:4")),
-        Scheme(simhash=SimhashFeatures(features="words", keywords=5)),
-    ],
-)
-def test_a_scheme_that_the_kernel_does_not_know_is_signed_by_numpy(scheme: Scheme) -> None:
-    assert not signature._kernel_signs(scheme)
-    text = "the quick brown fox jumps over the lazy dog"
-    assert sign(text, scheme) == signature.sign_by_numpy(text.split(), scheme)
-
-
 @pytest.mark.parametrize("threads", [1, 4])
 def test_many_texts_are_signed_in_their_order(threads: int) -> None:
     texts = [f"text number {number} " * 50 for number in range(200)]

@@ -210,11 +210,7 @@ def test_a_learned_table_survives_its_file_and_the_scheme(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "[]",
-        "5",
-        "{}",
-        '{"documents": 3}',
+        *("", "[]", "5", "{}", '{"documents": 3}'),
         '{"documents": 0, "table": ""}',
         '{"documents": 3, "table": "??"}',
         '{"documents": 3, "table": "AAAA"}',

@@ -23,8 +23,9 @@ from shingling.sketch.simhash import simhash
 from shingling.text import Canonicaliser
 from shingling.text.words import cut_words
 
-_KNOWN: dict[str, Any] = json.loads(Path(__file__).with_name("known_answers.json").read_bytes())
-_VECTORS: list[dict[str, Any]] = _KNOWN["signatures"]
+_VECTORS: list[dict[str, Any]] = json.loads(
+    Path(__file__).with_name("known_answers.json").read_bytes()
+)["signatures"]
 _MASK = (1 << 64) - 1
 
 
@@ -124,13 +125,10 @@ def _generated(count: int, distinct: int = 700) -> str:
     return " ".join(words)
 
 
-def _text(vector: dict[str, Any]) -> str:
-    return _generated(vector["generated"]) if "generated" in vector else str(vector["text"])
-
-
 @pytest.mark.parametrize("vector", _VECTORS, ids=lambda vector: vector["name"])
 def test_signatures_equal_the_committed_known_answers(vector: dict[str, Any]) -> None:
-    text, size, raw = _text(vector), vector["shingle_size"], bytes.fromhex(vector["bytes"])
+    text = _generated(vector["generated"]) if "generated" in vector else vector["text"]
+    size, raw = vector["shingle_size"], bytes.fromhex(vector["bytes"])
     signature = sign(text, Scheme(size))
     assert signature.words == vector["words"]
     assert f"{signature.simhash:016x}" == vector["simhash"]
@@ -272,16 +270,8 @@ def test_bytes_of_another_length_or_with_another_magic_are_no_signature(length: 
     assert isinstance(caught.value, ValueError)
 
 
-@pytest.mark.parametrize(("size", "name"), _KNOWN["schemes"].items())
-def test_scheme_ids_equal_the_committed_known_answers(size: str, name: str) -> None:
-    scheme = Scheme(int(size))
-    assert scheme.id == name
-    assert sign("some words", scheme).scheme == name
-
-
 @pytest.mark.parametrize(
-    "text",
-    ["", "{", "null", "[]", '"text"', '{"shingle_size": "5"}', '{"shingle_size": [5]}'],
+    "text", ["", "{", "null", "[]", '"text"', '{"shingle_size": "5"}', '{"shingle_size": [5]}']
 )
 def test_json_that_is_no_scheme_of_this_release_is_refused(text: str) -> None:
     with pytest.raises(SchemeError):

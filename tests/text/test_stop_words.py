@@ -1,4 +1,4 @@
-"""Stop words, stems and sorted words: which words an option drops, changes and moves."""
+"""Stop words, stemmers and sorted words: which words an option drops, changes and moves."""
 
 from __future__ import annotations
 
@@ -156,32 +156,11 @@ def test_a_text_of_function_words_alone_has_them_as_keywords() -> None:
 # Stems and order
 
 
-@pytest.mark.parametrize(
-    ("language", "text", "stems"),
-    [
-        ("en", "He connects connected CONNECTIONS", "he connect connect connect"),
-        ("ru", "сравнение сравнения сравнению", "сравнен сравнен сравнен"),
-        ("de", "Häuser Hauses", "haus haus"),
-        ("nn", "katten kattene", "katt katt"),
-        ("zh", "漢字", "漢 字"),
-    ],
-)
-def test_words_are_brought_to_their_stems(language: str, text: str, stems: str) -> None:
-    assert canonicaliser_with(language=language, stem=True).words(text) == stems.split()
-
-
 def test_there_is_a_stemmer_for_every_language_that_is_named() -> None:
     pytest.importorskip("snowballstemmer")
     assert all(packs.stem("word", language) for language in packs._STEMMERS)
     assert canonicaliser_with(language="xx", stem=True).options_without_effect() == ["stem"]
     assert canonicaliser_with(language="pl", stem=True).options_without_effect() == []
-
-
-def test_stop_words_are_dropped_before_words_are_brought_to_their_stems() -> None:
-    words = canonicaliser_with(language="en", stem=True, stop_words=True).words(
-        "This is having its features"
-    )
-    assert words == ["featur"]
 
 
 def test_words_are_sorted_in_each_sentence_or_in_the_text() -> None:

@@ -97,18 +97,14 @@ def without_packs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Canonicaliser, "require_packs", require)
 
 
-def write_pairs(path: Path, pairs: list[LabelledPair]) -> str:
-    rows = [json.dumps({"a": own.a, "b": own.b, "same": own.same}) for own in pairs]
-    path.write_text("\n".join(rows), "utf-8-sig")
-    return str(path)
-
-
 @pytest.mark.usefixtures("without_packs")
 def test_the_table_shows_every_setting_and_the_lines_for_settings_py(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = write_pairs(tmp_path / "pairs.jsonl", made_pairs(same=12))
-    assert tune(options(pairs=path), None, DEFAULT, Rules()) == 0
+    rows = [json.dumps(pair._asdict()) for pair in made_pairs(same=12)]
+    file = tmp_path / "pairs.jsonl"
+    file.write_text("\n".join(rows), "utf-8-sig")
+    assert tune(options(pairs=str(file)), None, DEFAULT, Rules()) == 0
     shown = capsys.readouterr().out
     assert shown.startswith("48 pairs: 24 the same, 24 different; 5-fold cross-validation\n")
     rows = [line for line in shown.splitlines() if "minhash" in line]

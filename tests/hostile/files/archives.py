@@ -26,11 +26,6 @@ def octal(number: int) -> bytes:
     return b"%011o\0" % number
 
 
-def binary(number: int) -> bytes:
-    """A number as GNU tar writes those that are too large for octal digits."""
-    return b"\x80" + number.to_bytes(11)
-
-
 def tar_header(
     name: bytes,
     size: bytes,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import bz2
 import contextlib
 import gzip
-import json
 import lzma
 import random
 import sys
@@ -17,6 +16,7 @@ from shingling.bulk import Options, deduplicate
 from shingling.bulk.files import archives
 from shingling.bulk.files.archives import read_archive
 from shingling.bulk.files.pages import ArchiveError, SavedPage
+from tests.bulk.collections import read_lines
 from tests.support.crawls import run_scrapy
 from tests.support.installed import ROOT
 
@@ -75,14 +75,11 @@ def read(path: Path, content: bytes, **options: Any) -> tuple[list[str], list[st
     return names, bad
 
 
-def bad_rows(out: Path) -> list[str]:
-    return [json.loads(line)["reason"] for line in (out / "bad.jsonl").read_bytes().splitlines()]
-
-
-def kept(out: Path) -> list[str]:
-    lines = (out / "kept.jsonl").read_bytes().splitlines()
-    rows = map(json.loads, lines)
-    return [row.get("url", row.get("id")).rpartition("/")[2].removesuffix(".html") for row in rows]
+def written(out: Path) -> tuple[list[str], list[str]]:
+    """Read what a run has written: last parts of kept ids, bad rows."""
+    ids = [row.get("url") or row["id"] for row in read_lines(out / "kept.jsonl")]
+    names = [name.rpartition("/")[2].removesuffix(".html") for name in ids]
+    return names, [row["reason"] for row in read_lines(out / "bad.jsonl")]
 
 
 def run(tmp_path: Path, name: str, content: bytes) -> tuple[list[str], list[str]]:
@@ -92,9 +89,9 @@ def run(tmp_path: Path, name: str, content: bytes) -> tuple[list[str], list[str]
     after.write_bytes(tar_entry(b"after", page(20)) + TAR_END)
     inputs = [str(archive), str(after)]
     deduplicate(inputs, tmp_path / "out", Options(workers=0, max_bytes=MAX_BYTES))
-    *names, last = kept(tmp_path / "out")
+    (*names, last), bad = written(tmp_path / "out")
     assert last == "after"
-    return names, bad_rows(tmp_path / "out")
+    return names, bad
 
 
 GOOD_TIMES = {
@@ -313,12 +310,10 @@ def test_a_folder_names_its_broken_files_and_reads_the_others(tmp_path: Path) ->
     (folder / "d.warc").write_bytes(good_record(4))
     (folder / "leads-out.html").symlink_to("/etc/hostname")
     deduplicate([str(folder)], tmp_path / "out", Options(workers=0))
-    assert kept(tmp_path / "out") == ["a%E9", "2", "4"]
-    assert [reason.partition(":")[0] for reason in bad_rows(tmp_path / "out")] == [
-        "b.warc",
-        "c.warc.gz",
-        "leads-out.html",
-    ]
+    names, bad = written(tmp_path / "out")
+    assert names == ["a%E9", "2", "4"]
+    files = [reason.partition(":")[0] for reason in bad]
+    assert files == ["b.warc", "c.warc.gz", "leads-out.html"]
 
 
 @pytest.mark.crawl
@@ -336,8 +331,7 @@ def test_the_spider_reads_what_can_be_read(tmp_path: Path) -> None:
         *("-s", f"DEDUP_STORE_URL=sqlite:///{tmp_path / 'dedup.db'}"),
         *("-s", f"DOWNLOAD_MAXSIZE={MAX_BYTES}"),
     )
-    items = [json.loads(line)["url"] for line in feed.read_bytes().splitlines()]
-    assert items == ["https://example.com/%EF%BF%BD"]
+    assert [item["url"] for item in read_lines(feed)] == ["https://example.com/%EF%BF%BD"]
     assert "Traceback" not in done.stderr
     assert "not a URL: its URL is not that of a page on the web" in done.stderr
     assert "https://example.com/large: too large" in done.stderr

@@ -86,21 +86,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def _commands(name: str) -> list[list[str]]:
-    return [
-        ["bulk", name, "--out", "out", "--restart", "--workers", "0"],
-        ["import", name],
-        ["tune", name],
-        ["compare", name, name],
-        ["compare", "--all", name],
-    ]
-
-
 def check_commands(folder: Path, name: str, body: bytes) -> None:
     """Run the commands that read files; none ends in a traceback."""
     (folder / name).write_bytes(body)
     with chdir(folder):
-        for arguments in _commands(name):
+        for arguments in (
+            ["bulk", name, "--out", "out", "--restart", "--workers", "0"],
+            ["import", name],
+            ["tune", name],
+            ["compare", name, name],
+            ["compare", "--all", name],
+        ):
             done = run_at_ascii(arguments)
             assert done.code in (0, 1, 2), (arguments, done)
             assert "Traceback" not in done.err, (arguments, done)
@@ -160,21 +156,14 @@ def good_parquet(folder: Path, rows: int = 300) -> bytes:
     return parquet(folder / "rows.parquet", {"id": ids, "text": texts}, row_group_size=100)
 
 
-def cut(body: bytes) -> bytes:
-    return body[: len(body) // 2]
-
-
-def long_footer(body: bytes) -> bytes:
-    return body[:-8] + (0x7FFF_FFFF).to_bytes(4, "little") + body[-4:]
-
-
+LONG_FOOTER = (0x7FFF_FFFF).to_bytes(4, "little")
 DAMAGED: dict[str, Callable[[bytes], bytes]] = {
-    "cut off": cut,
+    "cut off": lambda body: body[: len(body) // 2],
     "only its beginning": lambda body: body[:100],
     "only its end": lambda body: body[-200:],
     "empty": lambda _: b"",
     "two marks": lambda _: b"PAR1PAR1",
-    "a long footer": long_footer,
+    "a long footer": lambda body: body[:-8] + LONG_FOOTER + body[-4:],
     "something else": lambda _: random.Random(4).randbytes(5000),
 }
 

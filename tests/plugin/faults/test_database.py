@@ -131,11 +131,6 @@ def results(folder: Path) -> dict[str, dict[str, Any]]:
     return {item["url"]: item["dedup"] for item in items(folder).values()}
 
 
-def verdicts(folder: Path) -> dict[str, tuple[str, str | None]]:
-    """Return status and original of the items by URL."""
-    return {url: (found["status"], found["original"]) for url, found in results(folder).items()}
-
-
 def said(log: str) -> list[str]:
     """Return the plugin's warnings and errors in the log."""
     return [
@@ -209,11 +204,6 @@ def count(postgres: Postgres, database: str) -> int:
     return int(postgres.run("SELECT count(*) FROM pages", database)[0][0]) if there else 0
 
 
-def content(postgres: Postgres, database: str) -> dict[str, tuple[str, str | None]]:
-    """Return status and original of the stored pages by URL."""
-    return {url: (status, head) for url, status, head in postgres.run(PAGES, database)}
-
-
 # What runs have counted, and what they have stored, is written together.
 MISCOUNTED = """
     SELECT runs.id, counts, count(pages.id) FROM runs LEFT JOIN pages ON run_id = runs.id
@@ -285,13 +275,14 @@ def test_a_crawl_goes_on_when_postgresql_is_back(tmp_path: Path, postgres: Postg
         assert f"{database}?" in waiting
         assert "; trying again for 60 s" in waiting
         assert again.endswith(": works again")
-    found = verdicts(tmp_path)
+    found = {url: (one["status"], one["original"]) for url, one in results(tmp_path).items()}
     assert found.keys() == expected.keys()
     # Where the server has committed and could not say so any more, a page is decided again.
     repeated = {url for url, (status, _) in found.items() if status == "unchanged"}
     assert len(repeated) <= 3
     assert {found[url] == expected[url] for url in expected.keys() - repeated} == {True}
-    assert content(postgres, database) == expected
+    in_store = {url: (status, head) for url, status, head in postgres.run(PAGES, database)}
+    assert in_store == expected
     check_store(postgres, database, counts=not repeated)
 
 

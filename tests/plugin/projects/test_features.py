@@ -149,11 +149,11 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder / "started"
 
 
-def parse(project: UserProject, site: str, path: str, *arguments: str) -> dict[str, Any]:
+def parse(project: UserProject, url: str) -> dict[str, Any]:
     """Return the one item that `scrapy parse` prints of a page."""
     done = project.scrapy(
-        *("parse", f"{site}{path}", "--spider", "articles", "--callback", "parse_article"),
-        *("--nocolour", "--nolinks", *arguments),
+        *("parse", url, "--spider", "articles", "--callback", "parse_article"),
+        *("--nocolour", "--nolinks", "--pipelines"),
     )
     items = ast.literal_eval(done.stdout.partition("# Scraped Items")[2].partition("\n")[2])
     (item,) = items
@@ -173,11 +173,7 @@ def parse(project: UserProject, site: str, path: str, *arguments: str) -> dict[s
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )
 def test_a_command_that_crawls_nothing_leaves_no_store_and_starts_no_worker(
-    project: Projects,
-    site: str,
-    arguments: tuple[str, ...],
-    said: str,
-    started: Path,
+    project: Projects, site: str, arguments: tuple[str, ...], said: str, started: Path
 ) -> None:
     plain = project("plain")
     before = plain.files()
@@ -187,21 +183,14 @@ def test_a_command_that_crawls_nothing_leaves_no_store_and_starts_no_worker(
     assert not started.exists()
 
 
-def test_parse_with_pipelines_shows_a_verdict_and_leaves_no_store(
-    project: Projects, site: str
-) -> None:
-    plain = project("plain")
-    before = plain.files()
-    item = parse(plain, site, "/article/0", "--pipelines")
-    assert item["headline"] == "No 0"
-    assert item["dedup"]["status"] == "new"
-    assert plain.files() == before
-
-
-def test_parse_with_pipelines_asks_the_store_that_is_there_and_does_not_change_it(
+def test_parse_with_pipelines_asks_the_store_if_there_is_one_and_changes_nothing(
     project: Projects, site: str, started: Path
 ) -> None:
     plain = project("plain")
+    files = plain.files()
+    item = parse(plain, f"{site}/article/0")
+    assert (item["headline"], item["dedup"]["status"]) == ("No 0", "new")
+    assert plain.files() == files
     plain.crawl("articles", site)
     assert started.exists(), "so that the absence of it says something"
     before, files = plain.stored(), plain.files()
@@ -209,7 +198,7 @@ def test_parse_with_pipelines_asks_the_store_that_is_there_and_does_not_change_i
         ("/article/0", "unchanged", None),
         ("/print/0", "near", f"{site}/article/0"),
     ):
-        item = parse(plain, site, path, "--pipelines")
+        item = parse(plain, f"{site}{path}")
         assert (item["dedup"]["status"], item["dedup"]["original"]) == (status, original), path
     assert len(before["pages"]) == 8
     assert plain.stored() == before

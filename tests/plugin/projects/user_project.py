@@ -6,15 +6,14 @@ import json
 import os
 import re
 import shutil
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.support.crawls import Crawl, run_scrapy
+from tests.support.stores import rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -82,11 +81,11 @@ class UserProject:
 
     def stored(self) -> dict[str, list[Any]]:
         """Return the pages and runs of the store, with all that it says of them."""
-        with closing(sqlite3.connect(self.folder / "dedup.db")) as store:
-            return {
-                table: store.execute(f"SELECT * FROM {table} ORDER BY id").fetchall()  # noqa: S608
-                for table in ("pages", "runs")
-            }
+        store = self.folder / "dedup.db"
+        return {
+            table: rows_of(store, f"SELECT * FROM {table} ORDER BY id")  # noqa: S608 (our own tables)
+            for table in ("pages", "runs")
+        }
 
 
 Projects = Callable[[str], UserProject]

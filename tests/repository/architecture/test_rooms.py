@@ -87,17 +87,6 @@ def module_files() -> dict[str, Path]:
     return files
 
 
-def read_imports() -> list[Import]:
-    """All imports between modules of the package, wherever in a module they stand."""
-    files = module_files()
-    return [
-        Import(name, imported, types_only)
-        for name, file in files.items()
-        for imported, types_only in _imports(ast.parse(file.read_bytes()), files)
-        if imported != name
-    ]
-
-
 def _imports(
     node: ast.AST, files: Collection[str], types_only: bool = False
 ) -> Iterator[tuple[str, bool]]:
@@ -125,7 +114,14 @@ def _below(name: str) -> str:
 
 @pytest.fixture(scope="module")
 def imports() -> list[Import]:
-    return read_imports()
+    """All imports between modules of the package, wherever in a module they stand."""
+    files = module_files()
+    return [
+        Import(name, imported, types_only)
+        for name, file in files.items()
+        for imported, types_only in _imports(ast.parse(file.read_bytes()), files)
+        if imported != name
+    ]
 
 
 def test_a_room_imports_only_rooms_below_it(imports: list[Import]) -> None:
@@ -152,7 +148,7 @@ def test_no_modules_import_each_other_in_a_circle(imports: list[Import], types: 
         pytest.fail(" <- ".join(name or "shingling" for name in error.args[1]))
 
 
-# What a crawl imports that has one item with a text of its own
+# What a crawl imports whose items have a text of their own
 
 
 MOST_MODULES, MOST_LINES = 88, 15_500
@@ -161,38 +157,21 @@ MOST_MODULES, MOST_LINES = 88, 15_500
 CRAWL = """
 import json, sys
 from pathlib import Path
-import scrapy
-from scrapy.crawler import AsyncCrawlerProcess
+from tests.repository.architecture.remaining import crawl
 
-class OnePage(scrapy.Spider):
-    name = "one"
-
-    async def start(self):
-        yield {"url": "https://example.com/", "text": "Snow closed the mountain road. " * 20}
-
-if __name__ == "__main__":
-    settings = {
-        "ADDONS": {"shingling.Addon": 500}, "LOG_ENABLED": False, "TELNETCONSOLE_ENABLED": False,
-    }
-    process = AsyncCrawlerProcess(settings)
-    crawler = process.create_crawler(OnePage)
-    process.crawl(crawler)
-    process.start()
-    assert crawler.stats.get_value("dedup/new") == 1
-    files = {name: module.__file__ for name, module in sys.modules.items()
-             if name.partition(".")[0] == "shingling"}
-    sources = {name: file for name, file in files.items() if file.endswith(".py")}
-    lines = {name: len(Path(file).read_text("utf-8").splitlines())
-             for name, file in sources.items()}
-    print(json.dumps(lines))
+assert crawl("sqlite:///dedup.db") == {"new": 1, "exact": 1}
+files = {name: module.__file__ for name, module in sys.modules.items()
+         if name.partition(".")[0] == "shingling"}
+sources = {name: file for name, file in files.items() if file.endswith(".py")}
+lines = {name: len(Path(file).read_text("utf-8").splitlines())
+         for name, file in sources.items()}
+print(json.dumps(lines))
 """
 
 
 def test_a_plain_crawl_imports_little(tmp_path: Path) -> None:
-    script = tmp_path / "crawl.py"
-    script.write_text(CRAWL, "utf-8")
     done = subprocess.run(
-        [sys.executable, str(script)],
+        [sys.executable, "-c", CRAWL],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,

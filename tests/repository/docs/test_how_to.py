@@ -150,15 +150,7 @@ def test_the_tutorial_says_in_words_the_resemblance_that_it_shows() -> None:
 
 
 # Examples on files, databases and stores that are not here.
-_ELSEWHERE = (
-    "graded",
-    "articles",
-    "items.jsonl",
-    "postgresql",
-    "prune",
-    "dedup rules",
-    "idf",
-)
+_ELSEWHERE = ("graded", "articles", "items.jsonl", "postgresql", "prune", "dedup rules", "idf")
 
 EXAMPLES = {
     name: [

@@ -94,9 +94,7 @@ def test_it_installs_without_a_compiler_by_the_pip_of_python_and_works_in_a_proj
 _SUFFIXES = {".py", ".mako", ".txt", ".typed", ".html", ".css", ".js", ".svg"}
 
 
-def test_a_wheel_made_from_the_source_distribution_has_everything(
-    tmp_path: Path,
-) -> None:
+def test_a_wheel_made_from_the_source_distribution_has_everything(tmp_path: Path) -> None:
     source = copy_source(tmp_path / "source")
     # First the source distribution, then the wheel from what is in it.
     subprocess.run(

@@ -136,6 +136,7 @@ def test_options_that_cannot_take_effect_need_no_pack(
 
 # Options, with what they make of texts by language.
 _LONG, _LEMMAS, _NOUNS = {"stop_words": "long"}, {"lemmas": "simplemma"}, {"nouns": True}
+_KEPT = {"keep_case": True, "keep_punctuation": True}
 _WORDS: list[tuple[dict[str, Any], str, str, str]] = [
     (_LONG, "en", "The cat is on THE mat, isn't it?", "cat mat"),
     (_LONG, "ru", "Он не был в лесу", "лесу"),
@@ -144,6 +145,14 @@ _WORDS: list[tuple[dict[str, Any], str, str, str]] = [
     (_LONG, "nb", "Det er en fin dag", "fin dag"),
     (_LONG, "xx", "The cat", "the cat"),
     ({"stop_words": True} | _LEMMAS, "en", "It WAS the", ""),
+    ({"stop_words": True} | _KEPT, "en", "The Cat, AND.", "Cat , ."),
+    # Stop words are dropped before the others are brought to their stems.
+    ({"stop_words": True, "stem": True}, "en", "This is having its features", "featur"),
+    ({"stem": True}, "en", "He connects connected CONNECTIONS", "he connect connect connect"),
+    ({"stem": True}, "ru", "сравнение сравнения сравнению", "сравнен сравнен сравнен"),
+    ({"stem": True}, "de", "Häuser Hauses", "haus haus"),
+    ({"stem": True}, "nn", "katten kattene", "katt katt"),
+    ({"stem": True}, "zh", "漢字", "漢 字"),
     ({"stop_words": True, "chinese": "jieba"}, "zh", "我们的书", "书"),
     (_LEMMAS, "en", "Running MICE were better", "run mouse be good"),
     (_LEMMAS, "de", "Die Straßen der Häuser", "der strasse der haus"),
@@ -182,7 +191,7 @@ _WORDS: list[tuple[dict[str, Any], str, str, str]] = [
 
 
 @pytest.mark.parametrize(("options", "language", "text", "words"), _WORDS)
-def test_stop_words_lemmas_and_parts_of_speech_are_those_of_the_language(
+def test_stop_words_stems_lemmas_and_parts_of_speech_are_those_of_the_language(
     options: dict[str, Any], language: str, text: str, words: str
 ) -> None:
     assert canonicaliser_with(language=language, **options).words(text) == words.split()
@@ -190,11 +199,6 @@ def test_stop_words_lemmas_and_parts_of_speech_are_those_of_the_language(
 
 def test_a_text_of_stop_words_has_no_words() -> None:
     assert canonicaliser_with(stop_words=True).words("The and of it was, but there they were") == []
-
-
-def test_stop_words_are_found_where_case_is_kept_and_punctuation_stays() -> None:
-    options = {"stop_words": True, "keep_case": True, "keep_punctuation": True}
-    assert canonicaliser_with(language="en", **options).words("The Cat, AND.") == ["Cat", ",", "."]
 
 
 def test_lemmas_do_not_depend_on_case() -> None:
@@ -262,26 +266,20 @@ def test_without_the_option_markup_is_text() -> None:
     assert Canonicaliser().words("<b>x</b> &lt;") == ["b", "x", "b", "lt"]
 
 
-@pytest.mark.parametrize("pack", ["jieba", "rjieba"])
-def test_chinese_is_cut_into_words(pack: str) -> None:
-    canonicaliser = canonicaliser_with(chinese=pack)
-    assert canonicaliser.words(CHINESE) == [
-        *["我", "来到", "北京", "清华大学", "他", "来到", "了", "iphone15", "大厦"]
-    ]
-
-
 @pytest.mark.parametrize(
-    ("pack", "words"),
+    ("option", "pack", "words"),
     [
-        (
-            "sudachipy",
-            ["国家公務員", "は", "東京都", "へ", "行っ", "た", "iphone15", "を", "買う", "ガール"],
-        ),
-        ("budoux", ["国家公務員は", "東京都へ", "行った", "iphone15", "を", "買う", "ガール"]),
+        ("chinese", "jieba", "我 来到 北京 清华大学 他 来到 了 iphone15 大厦"),
+        ("chinese", "rjieba", "我 来到 北京 清华大学 他 来到 了 iphone15 大厦"),
+        ("japanese", "sudachipy", "国家公務員 は 東京都 へ 行っ た iphone15 を 買う ガール"),
+        ("japanese", "budoux", "国家公務員は 東京都へ 行った iphone15 を 買う ガール"),
     ],
 )
-def test_japanese_is_cut_into_words_or_phrases(pack: str, words: list[str]) -> None:
-    assert canonicaliser_with(japanese=pack).words(JAPANESE) == words
+def test_chinese_and_japanese_are_cut_into_words_or_phrases(
+    option: str, pack: str, words: str
+) -> None:
+    text = {"chinese": CHINESE, "japanese": JAPANESE}[option]
+    assert canonicaliser_with(**{option: pack}).words(text) == words.split()
 
 
 def test_packs_for_one_language_leave_the_other_alone() -> None:
