@@ -273,7 +273,7 @@ def test_a_store_cut_off_tells_the_way_out(file: Path, monkeypatch: pytest.Monke
 @pytest.mark.parametrize("column", ["parameters", "rebuilding"])
 def test_a_store_whose_scheme_is_damaged_is_refused_in_a_line(file: Path, column: str) -> None:
     make(file)
-    execute(file, f"UPDATE scheme SET {column} = '['")  # noqa: S608
+    execute(file, f"UPDATE scheme SET {column} = '['")
     with pytest.raises(ShinglingError), Store.open(url_of(file)) as store:
         store.check(pages_of("b"))
 
@@ -281,7 +281,7 @@ def test_a_store_whose_scheme_is_damaged_is_refused_in_a_line(file: Path, column
 def test_a_check_is_refused_while_a_rebuild_has_not_ended(file: Path) -> None:
     make(file)
     state = '{"dry_run": false, "began": 0, "noted": 0, "decide": false, "token": ""}'
-    execute(file, f"UPDATE scheme SET rebuilding = '{state}'")  # noqa: S608
+    execute(file, f"UPDATE scheme SET rebuilding = '{state}'")
     with Store.open(url_of(file)) as store:
         assert store.admin.check().is_sound
         with pytest.raises(ShinglingError, match="rebuild --resume"):
@@ -404,10 +404,10 @@ def test_random_damage_raises_nothing_but_named_errors(tmp_path: Path, seed: int
         for _ in range(choice.randrange(1, 12)):
             table, column = choice.choice(PLACES)
             name = "slice" if table == "recent" else "rowid"
-            rows = db.execute(f"SELECT {name}, {column} FROM {table}").fetchall()  # noqa: S608
+            rows = db.execute(f"SELECT {name}, {column} FROM {table}").fetchall()
             if rows:
                 place, raw = choice.choice(rows)
-                change = f"UPDATE OR IGNORE {table} SET {column} = ? WHERE {name} = ?"  # noqa: S608
+                change = f"UPDATE OR IGNORE {table} SET {column} = ? WHERE {name} = ?"
                 db.execute(change, (flip(raw, choice), place))
     with Store.open(url_of(file)) as store:
         assert len(store.check(pages_of("b"), dry_run=choice.random() < 0.5)) == PAGES

@@ -118,7 +118,7 @@ def test_a_restored_store_is_equal_in_everything_and_goes_on_as_the_first_one_wo
         assert replace(one, bytes=two.bytes, url=two.url) == two
         assert groups_of(target) == groups_of(file)
         for table in ("scheme", "runs", "pages", "texts", "reviews"):
-            query = f"SELECT * FROM {table}"  # noqa: S608
+            query = f"SELECT * FROM {table}"
             assert sorted(rows_of(target, query)) == sorted(rows_of(file, query)), table
         assert other.start_run("next").id == store.start_run("next").id == 3
         batch = [

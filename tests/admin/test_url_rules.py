@@ -118,7 +118,7 @@ def test_damaged_rows_are_left_out_and_repaired(store: Store, file: Path) -> Non
     assert not found.is_sound
     assert store.admin.check(repair=True).is_mended
     assert store.admin.check().is_sound
-    assert [rows_of(file, f"SELECT count(*) FROM {name}") for name in _TABLES] == [[(1,)]] * 2  # noqa: S608
+    assert [rows_of(file, f"SELECT count(*) FROM {name}") for name in _TABLES] == [[(1,)]] * 2
 
 
 _TABLES = ("url_rules", "skipped_urls")

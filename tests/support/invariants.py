@@ -86,8 +86,8 @@ def _entries(run: Run, table: str, on_postgres: bool) -> Counter[tuple[int, int]
     Of what is appended twice the last one counts: a damaged page is written again with all
     its keys.
     """
-    entries = Counter(run(f"SELECT key, page_id FROM {table}"))  # noqa: S608
-    recent = f"SELECT slice, entries FROM recent WHERE owner = '{table}' ORDER BY batch"  # noqa: S608
+    entries = Counter(run(f"SELECT key, page_id FROM {table}"))
+    recent = f"SELECT slice, entries FROM recent WHERE owner = '{table}' ORDER BY batch"
     recent_rows = run(recent)
     for place, raw in recent_rows:
         for key, page_id in np.frombuffer(raw, "<i8").reshape(-1, 2).tolist():
@@ -140,7 +140,7 @@ def verify_rows(run: Run, on_postgres: bool = True, *, rebuilding: bool = False)
         assert not _entries(run, "next_bands", on_postgres)
         assert not _entries(run, "next_samples", on_postgres)
     columns = "parameters, indexed, bands, rows, sampled"
-    parameters, *stored = run(f"SELECT {columns} FROM scheme")[0]  # noqa: S608
+    parameters, *stored = run(f"SELECT {columns} FROM scheme")[0]
     scheme, index = Scheme.from_json(parameters), Index.stored(*stored)
     pages = run(
         "SELECT id, original_id, status, minima, simhash, scope, resemblance, words, zlib,"

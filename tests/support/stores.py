@@ -77,7 +77,7 @@ def rows_of(path: Path, query: str) -> list[Any]:
 def all_rows(path: Path) -> dict[str, list[str]]:
     """Rows of every table of a store, by its name."""
     names = (*metadata.tables, "alembic_version")
-    return {name: sorted(map(repr, rows_of(path, f"SELECT * FROM {name}"))) for name in names}  # noqa: S608 (our own tables)
+    return {name: sorted(map(repr, rows_of(path, f"SELECT * FROM {name}"))) for name in names}
 
 
 def originals(url: str) -> dict[str, str | None]:
@@ -156,7 +156,7 @@ def emptied(empty: Path) -> Iterator[Path]:
     if is_postgres(empty):
         execute(
             empty,
-            *(f"DELETE FROM {table}" for table in (*_TABLES, *_SITES, *_NEXT)),  # noqa: S608 (our own tables)
+            *(f"DELETE FROM {table}" for table in (*_TABLES, *_SITES, *_NEXT)),
             "INSERT INTO scheme SELECT * FROM scheme_then",
             "SELECT setval(pg_get_serial_sequence(t, 'id'), 1, false)"
             " FROM unnest(ARRAY['pages', 'runs']) AS t",

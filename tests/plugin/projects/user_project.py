@@ -83,7 +83,7 @@ class UserProject:
         """Return the pages and runs of the store, with all that it says of them."""
         store = self.folder / "dedup.db"
         return {
-            table: rows_of(store, f"SELECT * FROM {table} ORDER BY id")  # noqa: S608 (our own tables)
+            table: rows_of(store, f"SELECT * FROM {table} ORDER BY id")
             for table in ("pages", "runs")
         }
 

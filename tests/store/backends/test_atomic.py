@@ -98,7 +98,7 @@ def test_an_error_in_the_middle_of_a_batch_stores_and_teaches_nothing_of_it(
         monkeypatch.setattr(shingling.store.decide.check, "decide", failing)
     else:
         where = "recent" if where == "bands" and not is_postgres(file) else where
-        break_table(file, "AFTER INSERT", where, f"(SELECT count(*) FROM {where}) > 20")  # noqa: S608 (our own tables)
+        break_table(file, "AFTER INSERT", where, f"(SELECT count(*) FROM {where}) > 20")
     before = all_rows(file)
     with pytest.raises((KeyboardInterrupt, StoreError)) as raised:
         store.check(pages, run=run)

@@ -146,7 +146,7 @@ def test_a_clock_that_goes_back_changes_no_verdict_and_waits_for_nobody(
         assert store.runs()[0].outcome == "finished"
         assert store.admin.check().is_sound
         state = f'{{"dry_run": false, "began": {now}, "noted": {now}}}'
-        execute(file, f"UPDATE scheme SET rebuilding = '{state}'")  # noqa: S608
+        execute(file, f"UPDATE scheme SET rebuilding = '{state}'")
         with pytest.raises(StoreError, match="rebuild --resume"):
             store.check([Page("c", A)])
         execute(file, "UPDATE scheme SET rebuilding = NULL")
@@ -198,7 +198,7 @@ def test_a_store_of_an_unknown_release_is_refused_and_left_alone(
     file: Path, revision: str, create: bool
 ) -> None:
     made(file)
-    execute(file, f"UPDATE alembic_version SET version_num = '{revision}'")  # noqa: S608
+    execute(file, f"UPDATE alembic_version SET version_num = '{revision}'")
     message = rf"has revision {revision}, .* install the release that has written the store"
     with unchanged(file), pytest.raises(StoreVersionError, match=message):
         Store.open(url_of(file), create=create)
@@ -341,7 +341,7 @@ def described(path: Path) -> list[tuple[str, ...]]:
     own = "WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r'"
     rows = rows_of(
         path,
-        "SELECT c.relname, attname, format_type(atttypid, atttypmod) || attnotnull,"  # noqa: S608
+        "SELECT c.relname, attname, format_type(atttypid, atttypmod) || attnotnull,"
         " pg_get_expr(adbin, adrelid) FROM pg_class c JOIN pg_attribute ON attrelid = c.oid"
         f" LEFT JOIN pg_attrdef ON adrelid = c.oid AND adnum = attnum {own} AND attnum > 0"
         " UNION ALL SELECT c.relname, conname, pg_get_constraintdef(k.oid), '' FROM pg_class c"

@@ -287,8 +287,8 @@ def test_a_crawl_that_was_killed_does_not_keep_its_kind_of_index(store: Store, f
     store.check(PAGES)
     execute(
         file,
-        f"UPDATE pages SET last_seen = {long_ago}",  # noqa: S608 (a number)
-        f"UPDATE runs SET started = {long_ago}",  # noqa: S608 (a number)
+        f"UPDATE pages SET last_seen = {long_ago}",
+        f"UPDATE runs SET started = {long_ago}",
     )
     assert fit(store, Rules(method="simhash")) == ""
     assert shape_of(store).indexed == "simhash"

@@ -109,7 +109,7 @@ def test_a_store_is_carried_over_by_the_command_upgrade(filled: Path, release: A
         Store.open(url_of(filled))
     assert rows_of(filled, "SELECT * FROM notes") == []
     columns = ("ALTER TABLE pages DROP COLUMN note", "ALTER TABLE pages DROP COLUMN length")
-    execute(filled, *columns, f"UPDATE alembic_version SET version_num = '{HEAD}'")  # noqa: S608
+    execute(filled, *columns, f"UPDATE alembic_version SET version_num = '{HEAD}'")
     assert all_rows(filled) == before
 
 

@@ -102,5 +102,5 @@ def one(store: Store, checked: Page, rules: Rules | None = None) -> Verdict:
 
 def blocks_of(path: Path, site: str) -> list[int]:
     """Return how many blocks each row of a site has."""
-    query = f"SELECT entries FROM site_blocks WHERE site = '{site}' ORDER BY id"  # noqa: S608
+    query = f"SELECT entries FROM site_blocks WHERE site = '{site}' ORDER BY id"
     return [len(raw) // ENTRY for (raw,) in rows_of(path, query)]
