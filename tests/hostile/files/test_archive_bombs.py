@@ -116,7 +116,7 @@ def members(pack: Any, start: bytes, size: int) -> Iterable[bytes]:
 
 
 GIGABYTE = 1 << 30
-PAGE_OF_32_GB = good(1) + tar_header(b"5", b"\x80" + (32 << 30).to_bytes(11)) + b"<html>"
+PAGE_OF_128_GB = good(1) + tar_header(b"5", b"\x80" + (128 << 30).to_bytes(11)) + b"<html>"
 
 LIMIT = "cannot be read any further: it "
 RECORD_OF_1_GB = warc_record(b"https://example.com/5", b"", length=b"%d" % GIGABYTE)[:-4]
@@ -125,9 +125,9 @@ BOMBS = {
     # name of the archive, its pieces, number of rows, reasons
     "PAX header of 4 GB": ("x.tgz", tar_of(b"x", b"pax", 4 * GIGABYTE), 2, [LIMIT + "takes more"]),
     "file of 1 GB": ("x.tgz", tar_of(b"0", b"5", GIGABYTE), 4, []),
-    "page of 32 GB by bzip2": (
+    "page of 128 GB by bzip2": (
         "x.tar.bz2",
-        members(bz2.compress, PAGE_OF_32_GB, 32 * GIGABYTE),
+        members(bz2.compress, PAGE_OF_128_GB, 128 * GIGABYTE),
         2,
         ["5: too large", LIMIT + "takes more"],
     ),
