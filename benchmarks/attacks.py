@@ -149,8 +149,7 @@ def main() -> None:
     kept: dict[str, list[list[object]]] = {}
     if options.json and options.json.exists():
         kept = json.loads(options.json.read_text("utf-8"))
-    # The file was written by this benchmark.
-    rows = {part: [Target(*row) for row in kept[part]] for part in kept}  # type: ignore[arg-type]
+    rows = {part: [Target(*row) for row in kept[part]] for part in kept}  # type: ignore[arg-type]  # ours
     for part in options.part or _PARTS:
         began = time.monotonic()
         with tempfile.TemporaryDirectory() as folder:

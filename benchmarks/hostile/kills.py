@@ -129,8 +129,7 @@ def _add_revision(folder: Path) -> None:
         made = revisions / "versions" / "r9999_next.py"
         made.write_text(_REVISION.format(head=migrate.HEAD), encoding="utf-8")
     migrate._REVISIONS.add("r9999")
-    # Constants of the package, as if it had one revision more.
-    migrate.HEAD = store_session.HEAD = "r9999"  # type: ignore[attr-defined]
+    migrate.HEAD = store_session.HEAD = "r9999"  # type: ignore[attr-defined]  # one revision more
     migrate.migrations_folder = lambda: revisions
 
 
