@@ -22,6 +22,7 @@ from shingling.text.titles import (
     split_numbering,
     title_key,
     title_parts,
+    title_share,
 )
 from shingling.text.words import canonical_words, join_folded_words, join_words
 
@@ -48,5 +49,6 @@ __all__ = [
     "split_numbering",
     "title_key",
     "title_parts",
+    "title_share",
     "unpack",
 ]

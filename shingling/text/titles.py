@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import hashlib
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import chain, takewhile
 from typing import TYPE_CHECKING, NamedTuple
 from unicodedata import category
 
-from shingling.text.bounding import nfkc
+from shingling.text.bounding import SINGLE, class_table, nfkc
 from shingling.text.folding import fold
+from shingling.text.languages import function_words
 from shingling.text.prepared import mask_numbers
-from shingling.text.words import canonical_words
+from shingling.text.words import canonical_words, join_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,6 +58,8 @@ _FEWEST_JOINED = 4  # letters of what is written with a hyphen, in one word or i
 _FEWEST_LETTERS = 5  # of a word that has two usual spellings
 _MANY_LETTERS = 8  # of one that has two, of which one may be a slip
 _USUAL = {frozenset(pair) for pair in (("s", "z"), ("c", "s"), ("er", "re"))}
+_STEM_CHARS = 5  # by which a word of a title is looked for in a text
+_FEWEST_TELLING = 3  # letters of such a word
 _INVISIBLE = ("Cc", "Cf")  # categories: control and format characters
 
 
@@ -110,6 +113,38 @@ def has_same_headline(a: dict[int, int], b: dict[int, int]) -> bool:
         return False
     first, second = {*a.values()}, {*b.values()}
     return first <= second or second <= first
+
+
+def title_share(title: str, text: str) -> float:
+    """Share of a title's words that stand in a text.
+
+    Counted are the words of the longest part of the title that are no function words, by their
+    first letters; where words are not separated by blanks, every letter is a word.
+
+    Returns:
+        0 to 1; 1 if there is no such word.
+    """
+    parts = _SEPARATOR.split(" ".join(title[:_MAX_TITLE_CHARS].split()))
+    words = {*max((_telling_words(part) for part in parts), key=len)}
+    if not words:
+        return 1.0
+    joined = b" " + join_words(text)
+    return sum(b" " + word.encode() in joined for word in words) / len(words)
+
+
+def _telling_words(part: str) -> list[str]:
+    words = canonical_words(part)
+    return [
+        word[:_STEM_CHARS]
+        for word in words
+        if class_table()[ord(word[0])] == SINGLE
+        or (len(word) >= _FEWEST_TELLING and word not in _function_words())
+    ]
+
+
+@cache
+def _function_words() -> frozenset[str]:
+    return frozenset().union(*function_words().values())
 
 
 class Numbered(NamedTuple):
