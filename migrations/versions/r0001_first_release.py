@@ -165,15 +165,6 @@ def _make_sites() -> None:
     )
     op.create_index("site_blocks_site", "site_blocks", ["site", "id"])
     op.create_table(
-        "site_fields",
-        sa.Column("site", sa.Text, primary_key=True),
-        sa.Column("name_key", sa.LargeBinary(4), primary_key=True),
-        sa.Column("name", sa.Text, nullable=False),
-        sa.Column("differed", sa.SmallInteger, nullable=False),
-        sa.Column("same", sa.SmallInteger, nullable=False),
-        sqlite_with_rowid=False,
-    )
-    op.create_table(
         "url_rules",
         sa.Column("rule_key", sa.LargeBinary(16), primary_key=True),
         sa.Column("site", sa.Text, nullable=False),

@@ -29,7 +29,7 @@ class Record(NamedTuple):
     """One record: the store itself, a run, a review, a page, or others.
 
     Args:
-        kind: `store`, `run`, `review`, `site_field`, `page`, `template`, `end`, or what a room
+        kind: `store`, `run`, `review`, `page`, `template`, `end`, or what a room
             keeps (`kept_rows`).
         fields: by name; `text_hash`, `minima` and `blocks` are bytes, `simhash` has no sign,
             times are seconds since 1970.
@@ -226,13 +226,6 @@ _KINDS: dict[str, dict[str, Check]] = {
         "created": checks.TIME,
     },
     **{kind: dict(kept.fields) for kind, kept in kept_rows().items()},
-    "site_field": {
-        "site": checks.STRING,
-        "key": _HEX_KEY,
-        "name": checks.STRING,
-        "differed": checks.whole_number(0, 1000),
-        "same": checks.whole_number(0, 1000),
-    },
     "page": {name: one.check for name, one in EXPORTED_FIELDS.items() if name != "original"},
     "template": {
         "site": checks.STRING,

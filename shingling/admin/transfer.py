@@ -44,7 +44,6 @@ from shingling.store.schema.tables import (
     runs,
     scheme as scheme_table,
     site_blocks,
-    site_fields,
     texts,
 )
 from shingling.store.session import read_index
@@ -100,7 +99,7 @@ _TEXTS = (
     .order_by(texts.c.page_id)
     .limit(_PAGES_READ_AT_ONCE)
 )
-_DAMAGE = {"run": "run", "review": "review", "site_field": "site", "template": "site"}
+_DAMAGE = {"run": "run", "review": "review", "template": "site"}
 _LAST_ID = text("SELECT seq FROM sqlite_sequence WHERE name = 'pages'")
 
 # Pages that follow none, or none that they may follow.
@@ -172,7 +171,6 @@ def export_records(
     yield from _readable(connection, "review", _rows(connection, _REVIEWS), note)
     for kind, kept in kept_rows().items():
         yield from _readable(connection, kind, kept.read(connection), note)
-    yield from _readable(connection, "site_field", _exported_site_fields(connection), note)
     for row, packed in _page_rows(connection, note):
         fields = _page_fields(row, packed, header.scheme, known_runs, note, verify=verify)
         if fields is not None:
@@ -251,12 +249,6 @@ def _exported_runs(connection: Connection, note: Note) -> Iterator[Mapping[str, 
         if run != row:
             note("run", f"run {row['id']}")
         yield run | {name: json.loads(run[name]) for name in ("counts", "settings")}
-
-
-def _exported_site_fields(connection: Connection) -> Iterator[Mapping[str, Any]]:
-    for row in _rows(connection, select(site_fields).order_by(*site_fields.primary_key)):
-        key = row.pop("name_key")
-        yield {"key": key.hex() if type(key) is bytes else key, **row}
 
 
 def _exported_templates(connection: Connection) -> Iterator[Mapping[str, Any]]:
@@ -487,13 +479,6 @@ def _write(connection: Connection, batch: Sequence[Record]) -> None:
         merge_reviews(connection, batch)
     elif kind in kept_rows():
         kept_rows()[kind].merge(connection, fields)
-    elif kind == "site_field":
-        names = ("site", "name", "differed", "same")
-        rows = [
-            {"name_key": bytes.fromhex(one["key"]), **{name: one[name] for name in names}}
-            for one in fields
-        ]
-        connection.execute(insert(site_fields), rows)
     elif kind == "template":
         rows = [{"site": one["site"], "entries": one["blocks"]} for one in fields]
         connection.execute(insert(site_blocks), rows)

@@ -83,8 +83,8 @@ def _options(options: CommandOptions) -> Options:
         scheme=options.settings.scheme,
         extractor=options.settings.extractor,
         fields=Fields(
-            options.text_field or options.settings.text_field,
-            options.html_field or options.settings.html_field,
+            options.text_field or options.settings.text_fields[0],
+            options.html_field or options.settings.html_fields[0],
             options.id_field,
         ),
         format=options.format,

@@ -8,6 +8,7 @@ or replaced still has its source.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -43,11 +44,13 @@ class Source(NamedTuple):
         response: that its callback was called with; None for an item of `Spider.start()`.
         is_only_item: whether the callback yielded no other item.
         carried: objects that the request of the response carried; None where there were none.
+        arrived: when the response came to the spider, seconds since 1970; None if not known.
     """
 
     response: Response | None
     is_only_item: bool
     carried: Carried | None = None
+    arrived: float | None = None
 
 
 _current: ContextVar[Source | None] = ContextVar("source", default=None)
@@ -75,6 +78,7 @@ class SourceMiddleware(BaseSpiderMiddleware):
         # kept for longer of items that never reach them.
         self._items: WeakKeyDictionary[Response, list[tuple[Any, bool]]] = WeakKeyDictionary()
         self._carried: WeakKeyDictionary[Response, Carried] = WeakKeyDictionary()
+        self._arrived: WeakKeyDictionary[Response, float] = WeakKeyDictionary()
         self._without_response: deque[Any] = deque(maxlen=_MAX_ITEMS_OF_START)
         self.gone: deque[str] = deque(maxlen=_MAX_GONE)
         self.is_closing = False
@@ -83,6 +87,7 @@ class SourceMiddleware(BaseSpiderMiddleware):
 
     def process_spider_input(self, response: Response) -> None:
         """Look at what the request has carried, before the callback changes it."""
+        self._arrived[response] = time.time()
         carried = None if response.request is None else Carried.by(response.request, self.crawler)
         if carried is not None:
             self._carried[response] = carried
@@ -152,7 +157,7 @@ class SourceMiddleware(BaseSpiderMiddleware):
                     del noted[place]
                     if not noted:
                         del self._items[response]
-                    return Source(response, is_only_item, self._carried.get(response))
+                    return self._source(response, is_only_item=is_only_item)
         for place, one in enumerate(self._without_response):
             if one is item:
                 del self._without_response[place]
@@ -165,8 +170,11 @@ class SourceMiddleware(BaseSpiderMiddleware):
             return None
         self._parsed_items += 1
         await asyncio.sleep(0)  # the command hands in all its items at the same moment
-        carried = self._carried.get(self._parsed)
-        return Source(self._parsed, self._parsed_items == 1, carried)
+        return self._source(self._parsed, is_only_item=self._parsed_items == 1)
+
+    def _source(self, response: Response, *, is_only_item: bool) -> Source:
+        carried, arrived = self._carried.get(response), self._arrived.get(response)
+        return Source(response, is_only_item, carried, arrived)
 
 
 class _Held:

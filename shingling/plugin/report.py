@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import time
 from collections import Counter
@@ -14,6 +15,8 @@ from shingling.kernel import COMPILED
 from shingling.rules import METHODS, MIN_WORDS_FOR_SIMHASH
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from scrapy.crawler import Crawler
 
     from shingling.plugin.settings import DedupSettings
@@ -109,6 +112,8 @@ class Report:
         self._dropped: Counter[str] = Counter()  # items by status
         self._kept_for: Counter[str] = Counter()  # items by reason
         self._fields: Counter[str] = Counter()  # items by the names of fields that kept them
+        # Dropped items by the names of fields in which originals on other sites say something else.
+        self._fields_across: Counter[str] = Counter()
         self._drops = Drops()
         self._logged: set[str] = set()
         self._store_error = ""  # of the last page, unless one has been decided since
@@ -192,6 +197,8 @@ class Report:
         self._items["dropped"] += 1
         self._dropped[verdict.status] += 1
         self._drops.add(verdict, url)
+        if verdict.fields and _is_across_sites(verdict, url):
+            self._fields_across.update(verdict.fields)
         self._crawler.stats.inc_value("dedup/dropped")
 
     def failed(self, error: Exception) -> str | None:
@@ -237,15 +244,25 @@ class Report:
         if duplicates:
             parts.append(f"{duplicates} duplicates kept")
         if self._items["kept"]:
-            parts.append(f"{self._items['kept']} kept since their fields differ")
+            parts.append(f"{self._items['kept']} kept because their fields differ")
         parts.append(f"{self._items['skipped']} skipped{_listed(self._skipped)}")
         parts.append(f"{self._items['error']} errors")
         self._log(logging.INFO, f"Dedup: {total} items: {', '.join(parts)}")
         if kept := self._items["kept"]:
             self._log(
                 logging.INFO,
-                f"Dedup: {kept} near-duplicates were kept since their fields differ:"
-                f" {_names(self._fields)}; name the fields that count in DEDUP_FIELDS",
+                f"Dedup: {kept} near-duplicates were kept because their fields differ:"
+                f" {_names(self._fields)}. If {_first(self._fields)} says nothing:"
+                " DEDUP_IGNORE_FIELDS ="
+                f" {_with_first(self._settings.rules.ignore_fields, self._fields)}",
+            )
+        if self._fields_across:
+            self._log(
+                logging.INFO,
+                "Dedup: items were dropped as duplicates of items on other sites, although these"
+                f" fields differ: {_names(self._fields_across)}. To keep items that differ in"
+                f" {_first(self._fields_across)}: DEDUP_FIELDS ="
+                f" {_with_first((), self._fields_across)}",
             )
         if gone := self._kept_for["original_gone"]:
             self._log(
@@ -265,6 +282,23 @@ class Report:
 def _says_more(verdict: Verdict) -> bool:
     """Whether a page is kept for its item's own fields, which were not known before."""
     return verdict.reason == "other_fields" and verdict.status != "unchanged"
+
+
+def _first(counter: Counter[str]) -> str:
+    """Name of the field that is counted most often."""
+    return printable(counter.most_common(1)[0][0])
+
+
+def _with_first(names: Iterable[str], counter: Counter[str]) -> str:
+    """Value of a setting that names this field as well."""
+    return json.dumps([*map(printable, names), _first(counter)], ensure_ascii=False)
+
+
+def _is_across_sites(verdict: Verdict, url: str) -> bool:
+    """Whether a page and its original are of two sites."""
+    from shingling.store.urls import site_of  # it takes long, and a crawl may have no items
+
+    return site_of(url) != site_of(verdict.original or "")
 
 
 def _names(counter: Counter[str]) -> str:

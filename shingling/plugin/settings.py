@@ -56,7 +56,11 @@ _MAX_SHOWN = 100  # characters of a name or value in a message
 _MAX_DETAIL = 400
 _LONG_WORD = re.compile(r"(\S{200})\S+")
 _PLAIN_SQLITE = re.compile(r"sqlite:///([\w./ -]+)")  # as SQLAlchemy would read it
-_ATTRIBUTES = {"DEDUP_SCHEME": "scheme_parameters"}  # that are not named as their setting
+_ATTRIBUTES = {  # that are not named as their setting
+    "DEDUP_HTML_FIELD": "html_fields",
+    "DEDUP_SCHEME": "scheme_parameters",
+    "DEDUP_TEXT_FIELD": "text_fields",
+}
 
 
 @dataclass(frozen=True)
@@ -78,8 +82,8 @@ class DedupSettings:
     worker_memory: int  # bytes
     max_bytes: int
     url_field: str
-    html_field: str
-    text_field: str
+    html_fields: tuple[str, ...]
+    text_fields: tuple[str, ...]
     title_field: str
     result_field: str
     fill_fields: tuple[str, ...]
@@ -130,7 +134,7 @@ class DedupSettings:
         """Take the settings that pages are decided by, which the store keeps with a run."""
         names = (
             *("threshold", "method", "simhash_distance", "containment", "min_words", "scope"),
-            *("templates", "fields", "extractor"),
+            *("templates", "fields", "ignore_fields", "extractor"),
         )
         values = {**vars(self), **vars(self.rules)}
         return {name: values[name] for name in names}
@@ -217,18 +221,19 @@ def _check_fields(settings: DedupSettings) -> None:
     Raises:
         SettingsError: they are.
     """
-    read = {settings.url_field, settings.html_field, settings.text_field, settings.title_field}
+    read = {settings.url_field, *settings.html_fields, *settings.text_fields, settings.title_field}
     if settings.result_field in read.union(settings.fill_fields):
         raise SettingsError(
             f"DEDUP_RESULT_FIELD = {_shown(settings.result_field)} is not accepted: the result"
             " would replace what the item has in that field; accepted: the name of another field"
         )
-    wrong = {*settings.rules.fields} & {*read, settings.result_field}
-    if settings.rules.fields != "auto" and wrong:
+    named = () if settings.rules.fields == "auto" else settings.rules.fields
+    wrong = {*named, *settings.rules.ignore_fields} & {*read, settings.result_field}
+    if wrong:
         names = _short(", ".join(sorted(wrong)))
         raise SettingsError(
-            f"DEDUP_FIELDS: {names} is no field of its own: URL, HTML, text and"
-            " title are compared in their own way, and the result is made by dedup"
+            f"DEDUP_FIELDS, DEDUP_IGNORE_FIELDS: {names} is no field of its own: URL, HTML, text"
+            " and title are compared in their own way, and the result is made by dedup"
         )
 
 
@@ -416,6 +421,14 @@ def _names(value: Any) -> tuple[str, ...]:
     return tuple(field_name(name).strip() for name in names if name != "" and str(name).strip())
 
 
+def _some_names(value: Any) -> tuple[str, ...]:
+    """Read names, one or more."""
+    names = _names(value)
+    if not names:
+        raise ValueError
+    return names
+
+
 def fillable_names(value: Any) -> tuple[str, ...]:
     """Read some of the names in `FILLABLE`."""
     chosen = _names(value)
@@ -445,6 +458,7 @@ def scheme_dict(value: Any) -> dict[str, Any]:
 
 
 _FIELD: Accepted = ("the name of an item's field", field_name)
+_FIELDS: Accepted = ("the name of an item's field, or a list of names", _some_names)
 _BOOLEAN: Accepted = ("True or False", boolean)
 
 SETTINGS: dict[str, Setting] = {
@@ -463,7 +477,8 @@ SETTINGS: dict[str, Setting] = {
         auto_or_names,
     ),
     "DEDUP_FILL_FIELDS": ((), f"a list of names among {', '.join(FILLABLE)}", fillable_names),
-    "DEDUP_HTML_FIELD": ("html", *_FIELD),
+    "DEDUP_HTML_FIELD": (("html",), *_FIELDS),
+    "DEDUP_IGNORE_FIELDS": ((), "a list of names of fields", _names),
     "DEDUP_LISTS": ("keep", *choice("keep", "drop")),
     "DEDUP_MAX_BYTES": (MAX_BYTES, *whole_number(1, 1_000_000_000, " of bytes")),
     "DEDUP_METHOD": (DEFAULT_METHOD, *choice(*METHODS)),
@@ -488,7 +503,7 @@ SETTINGS: dict[str, Setting] = {
         store_url,
     ),
     "DEDUP_TEMPLATES": (True, *_BOOLEAN),
-    "DEDUP_TEXT_FIELD": ("text", *_FIELD),
+    "DEDUP_TEXT_FIELD": (("text",), *_FIELDS),
     "DEDUP_THRESHOLD": (DEFAULT_THRESHOLD, *positive(1)),
     "DEDUP_TIMEOUT": (30.0, *positive(3600, " of seconds")),
     "DEDUP_TITLE_FIELD": ("title", *_FIELD),

@@ -1,72 +1,57 @@
-"""What an item says besides its URL, HTML, text and title, as a small digest for each field.
+"""What an item says besides its URL, HTML and text, and what of it keeps the item.
 
-Copies of a page on one site give the same data. What says nothing has no digest: empty values, the
-item's own URL, and the time of the crawl.
+The store keeps the name of each field with a digest of its value, never the value.
 """
 
 from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Mapping
-from contextlib import suppress
-from datetime import UTC, date, datetime
-from email.utils import parsedate_to_datetime
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import unquote, urljoin, urlsplit
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from shingling.rules.values import TAKEN, UNREAD, Moment, Reader, Said, encoded, joined
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Mapping
 
-BODY_BYTES, NAME_BYTES, HASH_BYTES = 8, 4, 4
-FIELD_BYTES = NAME_BYTES + HASH_BYTES + 1  # the last one: whether the value is in the item's URL
-_UNREADABLE = bytes(HASH_BYTES)
-
+HASH_BYTES = 4
 MAX_FIELDS = 64  # of one item; the others count as one
 REST = "(other fields)"
 
-_MAX_VALUES, _MAX_CHARACTERS, _MAX_DEPTH = 10_000, 2_000_000, 20  # of one item
-_MAX_SPACED = 10_000  # characters of a string in which white space does not count
-_MAX_URL, _MAX_TIME = 2_000, 40  # characters of a string that may be one
-_FIRST_EPOCH = 1_000_000_000  # a smaller number is no time
-_AROUND, _BEFORE = 60, 3_600  # seconds: how exact a clock is, and how long an item takes
-_HASHES = {32: "md5", 40: "sha1", 64: "sha256"}  # by the length of their digits
-_MEDIA_RESULT = {"url", "path", "checksum", "status"}  # of Scrapy's own pipelines
-
-
-class Moment(NamedTuple):
-    """When an item was made: seconds since 1970 at which the crawl began, and now."""
-
-    began: float
-    now: float
-
-    def is_now(self, seconds: float) -> bool:
-        """Whether a time is that of the crawl."""
-        if abs(seconds - self.began) <= _AROUND:
-            return True
-        return max(self.began, self.now - _BEFORE) - _AROUND <= seconds <= self.now + _AROUND
+_UNREADABLE = bytes(HASH_BYTES)
+_MAX_NAME_BYTES = 100
 
 
 class Digest(NamedTuple):
     """Digest of a value.
 
     Args:
-        hash: `HASH_BYTES` of it; zeros where the value is too large to be looked at.
-        in_url: whether the value is a part of the item's URL.
+        value: hash, `HASH_BYTES`; zeros if the value could not be read.
+        number: hash of the numbers in it; empty if there are none, but for those of the item's URL.
+        is_minute: whether it is a time that was taken while the item was made, at second 0.
+        is_title: whether it is the title of the item.
     """
 
-    hash: bytes
-    in_url: bool = False
-
-    @property
-    def is_readable(self) -> bool:
-        """Whether the value was looked at; else it is equal to no value, nor to itself."""
-        return self.hash != _UNREADABLE
+    value: bytes
+    number: bytes = b""
+    is_minute: bool = False
+    is_title: bool = False
 
     def equals(self, other: Digest | None) -> bool:
-        """Whether two values are the same; None is no value."""
-        return other is not None and self.is_readable and self.hash == other.hash
+        """Whether two values are the same.
+
+        What could not be read is equal to nothing. Times that were taken while their items were
+        made are equal, but for two at second 0: of departures, say.
+        """
+        if other is None or _UNREADABLE in (self.value, other.value):
+            return False
+        if self.value == other.value:
+            return True
+        return (self.is_minute and other.value == _TAKEN_HASH) or (
+            other.is_minute and self.value == _TAKEN_HASH
+        )
 
 
 class OwnFields(dict[str, Digest]):
@@ -74,54 +59,121 @@ class OwnFields(dict[str, Digest]):
 
     Args:
         digests: the digests.
-        body: hash of the bytes that the item was made of, `BODY_BYTES`; None where not known.
+        is_document: whether the item has text of its own; otherwise it is a record of its page.
     """
 
-    def __init__(self, digests: Mapping[str, Digest], body: bytes | None = None) -> None:
+    def __init__(self, digests: Mapping[str, Digest], *, is_document: bool = False) -> None:
         super().__init__(digests)
-        self._body = body
+        self.is_document = is_document
 
-    def made_of(self, body: bytes) -> OwnFields:
-        """Digests of an item that was made of a body, given by a hash."""
-        return OwnFields(self, body[:BODY_BYTES])
+    def as_document(self, texts: Collection[str]) -> OwnFields:
+        """Fields of a document: without its texts, given by the names of their fields."""
+        texts = {*map(_short, texts)}
+        kept = {name: one for name, one in self.items() if name not in texts}
+        return OwnFields(kept, is_document=True)
 
     @cached_property
     def packed(self) -> bytes:
-        """What the store keeps: the hash of the body, then a key and a digest for each field."""
-        entries = sorted(
-            name_key(name) + digest.hash + bytes([digest.in_url]) for name, digest in self.items()
-        )
-        return b"".join([(self._body or b"").ljust(BODY_BYTES, b"\0"), *entries])
+        """What the store keeps."""
+        parts = [bytes([self.is_document])]
+        for name, digest in sorted(self.items()):
+            raw = name.encode()
+            flags = digest.is_minute | digest.is_title << 1 | bool(digest.number) << 2
+            parts += [bytes([len(raw)]), raw, bytes([flags]), digest.value, digest.number]
+        return b"".join(parts)
+
+    @classmethod
+    def unpacked(cls, packed: bytes) -> Self:
+        """Read what `packed` gave; of what is damaged, one field that could not be read."""
+        digests: dict[str, Digest] = {}
+        raw = BytesIO(packed)
+        is_document = raw.read(1) == b"\1"
+        try:
+            while length := raw.read(1):
+                name, flags = raw.read(length[0]).decode(), raw.read(1)[0]
+                value, number = raw.read(HASH_BYTES), raw.read(HASH_BYTES if flags & 4 else 0)
+                digests[name] = Digest(value, number, bool(flags & 1), bool(flags & 2))
+        except (IndexError, UnicodeDecodeError):
+            digests[REST] = Digest(_UNREADABLE)
+        return cls(digests, is_document=is_document)
+
+    @property
+    def has_data(self) -> bool:
+        """Whether there is more than a title."""
+        return any(not digest.is_title for digest in self.values())
 
 
-def unpack(packed: bytes | None) -> dict[bytes, Digest]:
-    """Digests by the keys of their names."""
-    raw = (packed or b"")[BODY_BYTES:]
-    return {
-        raw[at : at + NAME_BYTES]: Digest(
-            raw[at + NAME_BYTES : at + FIELD_BYTES - 1], raw[at + FIELD_BYTES - 1] != 0
-        )
-        for at in range(0, len(raw) - FIELD_BYTES + 1, FIELD_BYTES)
-    }
+_unpacked = lru_cache(1024)(OwnFields.unpacked)  # a page's fields are compared with many others
 
 
-def body_of(packed: bytes | None) -> bytes | None:
-    """Hash of the bytes that an item was made of; None where it is not known."""
-    body = (packed or b"")[:BODY_BYTES]
-    return body if any(body) else None
+def differing(
+    item: bytes | None,
+    original: bytes | None,
+    *,
+    same_site: bool,
+    names: Collection[str] | None = None,
+    ignored: Collection[str] = (),
+) -> tuple[str, ...]:
+    """Names of the fields that keep an item from going as a duplicate, in alphabetical order.
+
+    A document says on one site nothing that its original does not say, and on different sites no
+    number. If one of the two is a record, both say the same on every site; a title counts if
+    there is anything else.
+
+    Args:
+        item: packed fields; None says nothing.
+        original: those of the original.
+        same_site: whether both are of one site.
+        names: fields that count instead, in both directions; None: by the rule above.
+        ignored: fields that say nothing.
+    """
+    if names is None and (item is None or (item == original and _UNREADABLE not in item)):
+        return ()
+    mine, theirs = _unpacked(item or b"\0"), _unpacked(original or b"\0")
+    if names is not None:
+        chosen = {*map(_short, names)} & (mine.keys() | theirs.keys())
+    elif not (mine.is_document and theirs.is_document):
+        data = {one for one in mine.keys() | theirs.keys() if not _is_title(one, mine, theirs)}
+        chosen = (mine.keys() | theirs.keys()) if data.difference(map(_short, ignored)) else set()
+    elif same_site:
+        chosen = {*mine}
+    else:
+        chosen = {
+            name
+            for name, digest in mine.items()
+            if digest.number and (name not in theirs or digest.number != theirs[name].number)
+        }
+    chosen -= {*map(_short, ignored)}
+    return tuple(sorted(name for name in chosen if not _are_equal(name, mine, theirs)))
 
 
-@lru_cache(4096)
-def name_key(name: str) -> bytes:
-    """Key of the name of a field."""
-    return hashlib.blake2b(_encoded(name), digest_size=NAME_BYTES).digest()
+def said_otherwise(
+    item: bytes | None, original: bytes | None, ignored: Collection[str] = ()
+) -> tuple[str, ...]:
+    """Names of the fields in which an item says something else than its original, on any site."""
+    if not item or item == original:
+        return ()
+    mine, theirs = _unpacked(item), _unpacked(original or b"\0")
+    chosen = mine.keys() - {*map(_short, ignored)}
+    return tuple(sorted(name for name in chosen if not _are_equal(name, mine, theirs)))
+
+
+def _are_equal(name: str, mine: OwnFields, theirs: OwnFields) -> bool:
+    return name in mine and mine[name].equals(theirs.get(name))
+
+
+def _is_title(name: str, *fields: OwnFields) -> bool:
+    return any(name in one and one[name].is_title for one in fields)
 
 
 def own_fields(
     values: Iterable[tuple[str, Any]],
     urls: Iterable[str],
     *,
+    title: tuple[str, Any] | None = None,
+    is_document: bool = False,
     began: float | None = None,
+    arrived: float | None = None,
 ) -> OwnFields:
     """Digest what an item says.
 
@@ -129,195 +181,53 @@ def own_fields(
         values: of its own fields, by name.
         urls: of the item, of its response and of its request: a value that only repeats one of
             them says nothing.
+        title: of the item, with the name of its field.
+        is_document: whether the item has text of its own.
         began: when the crawl began, seconds since 1970; None: now.
+        arrived: when its response came, likewise.
     """
     now = time.time()
-    reader = _Reader([*urls], Moment(now if began is None else began, now))
+    moment = Moment(now if began is None else began, now if arrived is None else arrived, now)
+    reader = Reader([*urls], moment)
     digests: dict[str, Digest] = {}
-    rest: list[str] = []
+    rest: list[Said] = []
+    if title is not None and (said := reader.try_to_read(title[1])) is not None:
+        digests[_short(title[0])] = _digest(said, is_title=True)
     for name, value in values:
-        try:
-            said = reader.read(value)
-        except Exception:  # too large, or of an odd class: in doubt it is data
-            digests[str(name)] = Digest(_UNREADABLE)
-            continue
-        if said is None:
+        if (said := reader.try_to_read(value)) is None:
             continue
         if len(digests) < MAX_FIELDS:
-            digests[str(name)] = Digest(_hash(said), reader.is_in_url(said))
+            digests[_short(name)] = _digest(said)
+        elif said.text is not None:
+            rest.append(Said(f"{name}\0{said.text}", said.number and f"{name}\0{said.number}"))
         else:
-            rest.append(f"{name}\0{said}")
+            rest.append(said)
     if rest:
-        digests[REST] = Digest(_hash("\0".join(sorted(rest))))
-    return OwnFields(digests)
+        is_read = all(said.text is not None for said in rest)
+        digests[REST] = _digest((is_read and joined(sorted(rest))) or UNREAD)
+    return OwnFields(digests, is_document=is_document)
+
+
+def _digest(said: Said, *, is_title: bool = False) -> Digest:
+    if said.text is None:
+        return Digest(_UNREADABLE, is_title=is_title)
+    number = _hash(said.number) if said.number else b""
+    return Digest(_hash(said.text), number, said.is_minute, is_title)
 
 
 def _hash(said: str) -> bytes:
-    made = hashlib.blake2b(_encoded(said), digest_size=HASH_BYTES).digest()
+    made = hashlib.blake2b(encoded(said), digest_size=HASH_BYTES).digest()
     return made if made != _UNREADABLE else b"\1" * HASH_BYTES
 
 
-def _encoded(said: str) -> bytes:
-    return said.encode("utf-8", "backslashreplace")
+_TAKEN_HASH = _hash(TAKEN)
 
 
-class _TooLargeError(Exception):
-    """An item says more than is looked at."""
-
-
-class _Reader:
-    """Reads the values of one item as strings, which are equal where the values are."""
-
-    def __init__(self, urls: list[str], moment: Moment) -> None:
-        self._moment = moment
-        self._values, self._characters = _MAX_VALUES, _MAX_CHARACTERS
-        self._base = urls[0] if urls else ""
-        self._urls = urls
-
-    @cached_property
-    def _own_urls(self) -> set[str]:
-        return {_plain_url(url) for url in self._urls}
-
-    @cached_property
-    def _hashed_urls(self) -> set[str]:
-        return {
-            hashlib.new(name, _encoded(url), usedforsecurity=False).hexdigest()
-            for url in self._urls
-            for name in _HASHES.values()
-        }
-
-    @cached_property
-    def _written_urls(self) -> str:
-        return "\n".join(unquote(url) for url in self._urls).casefold()
-
-    def is_in_url(self, said: str) -> bool:
-        """Whether a value is a part of one of the item's URLs."""
-        return len(said) <= _MAX_URL and said.casefold() in self._written_urls
-
-    def read(self, value: Any, depth: int = 0) -> str | None:
-        """Read a value; None says nothing.
-
-        Raises:
-            _TooLargeError: the item has said too much.
-        """
-        self._values -= 1
-        if self._values < 0 or depth > _MAX_DEPTH:
-            raise _TooLargeError
-        if value is None:
-            return None
-        if isinstance(value, str):
-            return self._string(value)
-        if isinstance(value, bool):
-            return str(value)
-        if isinstance(value, (int, float)):
-            return None if self._is_epoch(value) else str(value)
-        if isinstance(value, date):
-            return self._date(value)
-        if isinstance(value, (bytes, bytearray, memoryview)):
-            self._spend(len(value))
-            return hashlib.blake2b(value).hexdigest() if len(value) else None
-        if isinstance(value, (list, tuple)):
-            return _joined(self._each(value, depth))
-        if isinstance(value, (set, frozenset)):
-            return _joined(sorted(self._each(value, depth)))
-        if isinstance(value, Mapping):
-            return self._item(value, depth)
-        from itemadapter import ItemAdapter  # it imports Scrapy, which workers have no room for
-
-        if ItemAdapter.is_item(value):
-            return self._item(ItemAdapter(value), depth)
-        return self._other(value)
-
-    def _each(self, values: Iterable[Any], depth: int) -> Iterator[str]:
-        for value in values:
-            if (said := self.read(value, depth + 1)) is not None:
-                yield said
-
-    def _item(self, adapter: Mapping[Any, Any], depth: int) -> str | None:
-        # Of an image, say: whether it was downloaded now, or before.
-        without = {"status"} if adapter.keys() >= _MEDIA_RESULT else set()
-        parts = []
-        for name in adapter:
-            said = None if name in without else self.read(adapter[name], depth + 1)
-            if said is not None:
-                self._spend(len(str(name)))
-                parts.append(f"{name}\2{said}")
-        return _joined(sorted(parts))
-
-    def _other(self, value: Any) -> str | None:
-        """Read a value of another class; one that has no words of its own says nothing."""
-        said = str(value)
-        return None if said == object.__repr__(value) else self._string(said)
-
-    def _string(self, value: str) -> str | None:
-        self._spend(len(value))
-        said = " ".join(value.split()) if len(value) <= _MAX_SPACED else value
-        if not said or self._repeats_url(said) or self._is_time(said):
-            return None
-        return said
-
-    def _spend(self, characters: int) -> None:
-        self._characters -= characters
-        if self._characters < 0:
-            raise _TooLargeError
-
-    def _repeats_url(self, said: str) -> bool:
-        if len(said) > _MAX_URL or not self._urls or " " in said:
-            return False
-        if said in self._urls or (len(said) in _HASHES and said.lower() in self._hashed_urls):
-            return True
-        if "/" not in said:
-            return False
-        try:
-            return _plain_url(urljoin(self._base, said)) in self._own_urls
-        except ValueError:
-            return False
-
-    def _is_epoch(self, value: float) -> bool:
-        """Whether a number is the time of the crawl, in seconds or milliseconds since 1970."""
-        if not _FIRST_EPOCH < value < _FIRST_EPOCH * 10_000:
-            return False
-        return self._moment.is_now(value) or self._moment.is_now(value / 1000)
-
-    def _is_time(self, said: str) -> bool:
-        """Whether a string is the time of the crawl; a date without a time of day is not."""
-        if len(said) > _MAX_TIME or not said[-1:].isalnum():
-            return False
-        if said.replace(".", "", 1).isdecimal():
-            return self._is_epoch(float(said))
-        if ":" not in said:
-            return False
-        for parse in (datetime.fromisoformat, parsedate_to_datetime):
-            with suppress(ValueError, TypeError, IndexError):
-                return self._is_moment(parse(said))
-        return False
-
-    def _is_moment(self, value: datetime) -> bool:
-        """Whether a time is that of the crawl; without a zone it may be local or UTC."""
-        meant = [value] if value.tzinfo is not None else [value, value.replace(tzinfo=UTC)]
-        try:
-            return any(self._moment.is_now(one.timestamp()) for one in meant)
-        except (ValueError, OverflowError, OSError):
-            return False
-
-    def _date(self, value: date) -> str | None:
-        """Read a date or a time, as Scrapy writes it in a feed."""
-        if not isinstance(value, datetime):
-            return value.isoformat()
-        return None if self._is_moment(value) else value.strftime("%Y-%m-%d %H:%M:%S")
-
-
-def _joined(parts: Iterable[str]) -> str | None:
-    return "\1".join(parts) or None
-
-
-def _plain_url(url: str) -> str:
-    """URL without what does not tell pages apart: scheme, `www.`, slash at the end, fragment."""
-    try:
-        parts = urlsplit(url[:_MAX_URL])
-        host = (parts.hostname or "").removeprefix("www.")
-        port = {None: "", 80: "", 443: ""}.get(parts.port, f":{parts.port}")
-    except ValueError:
-        return url
-    query = f"?{unquote(parts.query)}" if parts.query else ""
-    return f"{host}{port}{unquote(parts.path).rstrip('/')}{query}"
+@lru_cache(4096)
+def _short(name: object) -> str:
+    """Name of a field as the store keeps it: a hash stands for the end of a long one."""
+    raw = encoded(str(name))
+    if len(raw) <= _MAX_NAME_BYTES:
+        return raw.decode()
+    digest = hashlib.blake2b(raw, digest_size=8).hexdigest()
+    return f"{raw[: _MAX_NAME_BYTES - len(digest)].decode(errors='ignore')}{digest}"

@@ -33,9 +33,10 @@ class Rules:
         store_text: keep the texts, which lets verdicts be measured exactly.
         templates: measure texts without what the pages of their sites have in common; without
             `store_text` it has no effect.
-        fields: own fields of items that duplicates have in common: "auto", on one site, all that
-            say something; or names of fields, which must be equal on every site. An empty tuple:
-            none.
+        fields: own fields of items that duplicates have in common: "auto", by the rule of
+            `shingling.rules.own_fields.differing`; or names of fields, which must be equal on
+            every site. An empty tuple: none.
+        ignore_fields: names of fields that say nothing.
 
     Raises:
         SettingsError: a value that is not accepted, or values that contradict each other.
@@ -50,6 +51,7 @@ class Rules:
     containment: float | None = None
     templates: bool = True
     fields: str | tuple[str, ...] = "auto"
+    ignore_fields: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -64,7 +66,9 @@ class Rules:
         days = self.window_days
         if days is not None and not (_is_number(days) and days > 0):
             raise _not_accepted("window_days", days, "a number above 0, or None")
-        object.__setattr__(self, "fields", _fields(self.fields))
+        if self.fields != "auto":
+            object.__setattr__(self, "fields", _names("fields", self.fields))
+        object.__setattr__(self, "ignore_fields", _names("ignore_fields", self.ignore_fields))
         for name in ("store_text", "templates"):
             if not isinstance(getattr(self, name), bool):
                 raise _not_accepted(name, getattr(self, name), "True or False")
@@ -120,14 +124,13 @@ class RuleValues(TypedDict, total=False):
     containment: float | None
     templates: bool
     fields: str | tuple[str, ...]
+    ignore_fields: tuple[str, ...]
 
 
-def _fields(value: object) -> str | tuple[str, ...]:
-    if value == "auto":
-        return "auto"
+def _names(name: str, value: object) -> tuple[str, ...]:
     if isinstance(value, (list, tuple)) and all(isinstance(one, str) and one for one in value):
         return tuple(value)
-    raise _not_accepted("fields", value, '"auto", or a tuple of names of fields')
+    raise _not_accepted(name, value, "a tuple of names of fields")
 
 
 def _is_number(value: object) -> bool:

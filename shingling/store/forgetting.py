@@ -6,7 +6,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from sqlalchemy import and_, delete, select, update
+from sqlalchemy import and_, select, update
 
 from shingling.store.decide.batch import Batch
 from shingling.store.decide.groups import remove
@@ -16,7 +16,7 @@ from shingling.store.model import DAY
 from shingling.store.schema.rows import GONE
 from shingling.store.schema.site_entries import forget_site
 from shingling.store.schema.statements import chunked
-from shingling.store.schema.tables import pages, site_fields
+from shingling.store.schema.tables import pages
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,7 +88,6 @@ def forget(session: Session, chosen: Chosen, rules: Rules | None = None) -> int:
             kept.forget(connection, chosen.urls, site=chosen.site, before=chosen.before)
         if chosen.site is not None and chosen.older_than is None:
             forget_site(connection, chosen.site)
-            connection.execute(delete(site_fields).where(site_fields.c.site == chosen.site))
 
     ids, removed = chosen.ids(session), 0
     for start in range(0, len(ids), _MAX_REMOVED_AT_ONCE):

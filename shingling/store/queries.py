@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import func, or_, select
 
 from shingling.errors import SettingsError
+from shingling.rules.own_fields import said_otherwise
 from shingling.rules.rules import Rules
 from shingling.store.backends.base import damage_of
-from shingling.store.decide.site_fields import SiteFields
+from shingling.store.decide.fields import differing_fields
 from shingling.store.model import StoredPage, StoreStatus, from_seconds
 from shingling.store.runs import RunRecord
 from shingling.store.schema import checks
@@ -93,7 +94,7 @@ def stored_page(row: RowMapping, connection: Connection) -> StoredPage:
     decided = None if row["rules"] is None else _rules(row["rules"])
     names: tuple[str, ...] = ()
     if shown["reason"] == "other_fields" and row["lead_id"] is not None:
-        names = differing_fields(connection, row["id"], row["lead_id"], decided)
+        names = fields_of_pair(connection, row["id"], row["lead_id"], decided)
     return StoredPage(**values, fields=names, rules=decided)
 
 
@@ -106,7 +107,7 @@ def _rules(parameters: str) -> Rules | None:
         return None
 
 
-def differing_fields(
+def fields_of_pair(
     connection: Connection,
     page_id: int,
     other_id: int,
@@ -114,7 +115,7 @@ def differing_fields(
     *,
     all_of_them: bool = False,
 ) -> tuple[str, ...]:
-    """Name the fields in which the item of a page says what that of another one does not.
+    """Name the fields in which the item of a page says something else than that of another one.
 
     Args:
         connection: to the store.
@@ -128,10 +129,9 @@ def differing_fields(
     if page_id not in rows or other_id not in rows:
         return ()
     own, other = rows[page_id], rows[other_id]
-    named = None if decided is None or decided.fields == "auto" else decided.fields
-    known = SiteFields(connection, named)
-    differing = known.all_differing if all_of_them else known.differing
-    return known.named(own.site, differing(own, other))
+    if all_of_them:
+        return said_otherwise(own.fields, other.fields)
+    return differing_fields(own, other, decided or Rules())
 
 
 def stored_pages(connection: Connection, ids: Sequence[int]) -> list[StoredPage]:

@@ -20,8 +20,8 @@ from shingling.store.model import Group, Match, Page, Verdict
 from shingling.store.queries import (
     ROWS_READ_AT_ONCE,
     SHOWN,
-    differing_fields,
     duplicates_of,
+    fields_of_pair,
     list_runs,
     status_of,
     stored_page,
@@ -259,7 +259,7 @@ class Store:
     def differing_fields(self, page: StoredPage, other: StoredPage) -> tuple[str, ...]:
         """Name the own fields in which the item of a page says what another's does not."""
         with self._session.reading() as connection:
-            return differing_fields(connection, page.id, other.id, page.rules, all_of_them=True)
+            return fields_of_pair(connection, page.id, other.id, page.rules, all_of_them=True)
 
     def text(self, page: StoredPage) -> str | None:
         """Read the main text of a stored page; None if texts are not kept."""

@@ -39,9 +39,10 @@ class Server:
     Args:
         answers: looked up at each request; a text is sent as the kind that its path says, or as
             HTML. Whoever sends the ETag `"tag"` is told that the page has not changed.
+        host: address on loopback; each one is a site of its own.
     """
 
-    def __init__(self, answers: Mapping[str, str | Answer]) -> None:
+    def __init__(self, answers: Mapping[str, str | Answer], host: str = "127.0.0.1") -> None:
         self.answers = answers
         self.asked: list[str] = []
         server = self
@@ -71,8 +72,8 @@ class Server:
             def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (as inherited)
                 pass
 
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._http.server_port}"
+        self._http = ThreadingHTTPServer((host, 0), Handler)
+        self.url = f"http://{host}:{self._http.server_port}"
         self._thread = Thread(target=self._http.serve_forever)
 
     def start(self) -> None:
@@ -85,9 +86,9 @@ class Server:
 
 
 @contextmanager
-def serving(answers: Mapping[str, str | Answer]) -> Iterator[Server]:
+def serving(answers: Mapping[str, str | Answer], host: str = "127.0.0.1") -> Iterator[Server]:
     """Serve answers by path."""
-    server = Server(answers)
+    server = Server(answers, host)
     server.start()
     try:
         yield server

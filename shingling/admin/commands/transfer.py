@@ -159,8 +159,8 @@ def _import_feed(options: CommandOptions, lines: Iterable[Line]) -> int:
         ids = ("id", "_id") if options.url_field is None else ()
     fields = Fields(
         url=options.url_field or options.settings.url_field,
-        text=options.text_field or options.settings.text_field,
-        html=options.html_field or options.settings.html_field,
+        text=options.text_field or options.settings.text_fields[0],
+        html=options.html_field or options.settings.html_fields[0],
         time=options.time_field,
         ids=ids,
     )

@@ -13,14 +13,19 @@ A verdict is on a *document*, and an item is dropped only for its own document:
 4. Documents of one response are never duplicates of each other, nor of its page.
 5. An item that its request has carried, without content of its own and without the URL of the
    response, was begun elsewhere: it is kept, with the reason `not_its_page`.
-6. Items of a response whose status is not 2xx are kept, whatever they have, with the reason
+6. An item has text of its own in a field that is named, or in one that holds most of the main text
+   of its page and little else. Such an item is a document, any other one a record of its page:
+   what else they say is compared in another way.
+7. Items of a response whose status is not 2xx are kept, whatever they have, with the reason
    `http_status`: the page is not the one that was asked for.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import re
+from dataclasses import dataclass, field, replace
 from enum import Enum
+from html import unescape
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qs, unquote, urldefrag, urljoin, urlsplit
@@ -28,17 +33,26 @@ from urllib.parse import parse_qs, unquote, urldefrag, urljoin, urlsplit
 from itemadapter import ItemAdapter
 
 from shingling.rules.own_fields import own_fields
+from shingling.similarity import overlap
+from shingling.sketch import fingerprint_set
 from shingling.store.urls import MAX_URL_CHARS, safe_url
 from shingling.text import bounded
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
     from scrapy.http import Response
 
     from shingling.plugin.middleware import Source
     from shingling.plugin.settings import DedupSettings
     from shingling.rules.own_fields import OwnFields
+    from shingling.sketch import Scheme
 
 _MAX_TITLE_CHARS = 2000
+_FEWEST_TEXT_CHARS = 20  # of a field that may hold the main text of a page
+_MOST_TEXT_CHARS = 200_000
+_MAX_TEXT_FIELDS = 4  # of an item: text, HTML, and what else there is of it
+_TAG = re.compile(r"<[^<>]*>")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
@@ -65,6 +79,7 @@ class Document:
         canonical: URL that the page must declare as canonical, since nothing else says that it is
             the page's; None where there is no doubt.
         own_fields: what else the item says; None where it is one of several of a page.
+        strings: of its fields, by name, which may hold the main text of its page.
     """
 
     kind: Kind
@@ -75,6 +90,7 @@ class Document:
     html: str | bytes | None = None
     canonical: str | None = None
     own_fields: OwnFields | None = None
+    strings: Mapping[str, str] = field(default_factory=dict)
 
 
 class Skipped(NamedTuple):
@@ -111,14 +127,24 @@ def choose_document(
     if isinstance(chosen, Skipped) or chosen.kind is Kind.LIST:
         return chosen
     others = {
-        *(settings.url_field, settings.html_field, settings.text_field),
+        *(settings.url_field, *settings.html_fields, *settings.text_fields),
         *(settings.title_field, settings.result_field),
     }
-    values = ((name, adapter[name]) for name in adapter if name not in others)
+    values = [(name, adapter[name]) for name in adapter if name not in others]
     urls = [chosen.url] if chosen.url else []
     if response is not None:
         urls += _urls_of(response)
-    return replace(chosen, own_fields=own_fields(values, urls, began=began))
+    is_document = chosen.kind is Kind.ITEM
+    digests = own_fields(
+        values,
+        urls,
+        title=None if is_document else (settings.title_field, adapter.get(settings.title_field)),
+        is_document=is_document,
+        began=began,
+        arrived=None if source is None else source.arrived,
+    )
+    strings = {} if is_document else _strings_of(values)
+    return replace(chosen, own_fields=digests, strings=strings)
 
 
 def own_document(adapter: ItemAdapter, settings: DedupSettings) -> Document:
@@ -127,9 +153,42 @@ def own_document(adapter: ItemAdapter, settings: DedupSettings) -> Document:
         Kind.ITEM,
         url=_url(adapter.get(settings.url_field)),
         title=_title(adapter.get(settings.title_field)),
-        text=_text(adapter.get(settings.text_field)),
-        html=_html(adapter.get(settings.html_field)),
+        text=_first(_text, adapter, settings.text_fields),
+        html=_first(_html, adapter, settings.html_fields),
     )
+
+
+def text_fields(strings: Mapping[str, str], main_text: str, scheme: Scheme) -> list[str]:
+    """Names of the fields that hold most of a main text, and little else.
+
+    Args:
+        strings: of the fields, with or without markup.
+        main_text: of the page.
+        scheme: of the shingles that are counted.
+    """
+    long_enough = [name for name, one in strings.items() if 3 * len(one) > len(main_text)]
+    if not long_enough:
+        return []
+    wanted, names = fingerprint_set(main_text, scheme), []
+    for name in long_enough:
+        text = strings[name]
+        if "<" in text or "&" in text:
+            text = unescape(_TAG.sub(" ", text))
+        both = overlap(fingerprint_set(text, scheme), wanted)
+        if 2 * both.shared > max(both.a, both.b):
+            names.append(name)
+    return names
+
+
+def _strings_of(values: Iterable[tuple[str, Any]]) -> dict[str, str]:
+    """Texts of fields that are long enough to be the main text of a page; the longest ones."""
+    strings = {name: text for name, value in values if (text := _text(value))}
+    longest = sorted(strings, key=lambda name: -len(strings[name]))[:_MAX_TEXT_FIELDS]
+    return {
+        name: strings[name]
+        for name in longest
+        if _FEWEST_TEXT_CHARS <= len(strings[name]) <= _MOST_TEXT_CHARS
+    }
 
 
 def _of_response(
@@ -173,6 +232,12 @@ def _url(value: Any) -> str | None:
 def _title(value: Any) -> str | None:
     title = _text(value)
     return None if title is None else title[:_MAX_TITLE_CHARS]
+
+
+def _first(read: Callable[[Any], Any], adapter: ItemAdapter, names: Iterable[str]) -> Any:
+    """Read the first of some fields that is not empty."""
+    found = (read(adapter.get(name)) for name in names)
+    return next((one for one in found if one is not None), None)
 
 
 def _text(value: Any) -> str | None:

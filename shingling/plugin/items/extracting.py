@@ -18,13 +18,20 @@ from shingling.extraction.extractors import find_extractor
 from shingling.extraction.html import Head, sniff_html
 from shingling.extraction.pages import Extraction, Fetched, PageExtractor
 from shingling.extraction.pool import ExtractionPool
-from shingling.plugin.items.documents import Document, Kind, Skipped, identity, is_same_page
+from shingling.plugin.items.documents import (
+    Document,
+    Kind,
+    Skipped,
+    identity,
+    is_same_page,
+    text_fields,
+)
 from shingling.rules import DEFAULT_EXTRACTOR
 from shingling.store import Page, safe_url
 from shingling.store.known import page_by_url, pages_by_body
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Coroutine, Sequence
 
     from scrapy.http import Response
 
@@ -117,6 +124,11 @@ class DocumentExtractor:
                 return Skipped("not_its_page")
         body = await self._body(document, response)
         extraction, own = body.extraction, document.own_fields
+        texts: Sequence[str] = ()
+        if document.strings and extraction.text is not None:
+            texts = text_fields(document.strings, extraction.text, self._extractor.scheme)
+        if own is not None and texts:
+            own = own.as_document(texts)
         if document.kind is Kind.ITEM and response is not None:
             extraction = await self._with_head(extraction, document, response)
         url = document.url
@@ -136,7 +148,7 @@ class DocumentExtractor:
             reason=extraction.reason,
             # What the store knows of a body is what was extracted from it: not the item's title.
             body_key=body.key if body.is_new and document.title is None else None,
-            fields=own if own is None or body.key is None else own.made_of(body.key),
+            fields=own,
             teaches=document.kind is not Kind.ITEM or response is None or sniff_html(response.body),
         )
         return page, extraction

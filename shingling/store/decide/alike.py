@@ -17,6 +17,7 @@ from shingling.rules import METHODS
 from shingling.similarity import nearest
 from shingling.similarity.following import MAX_CANDIDATES_MEASURED, Following
 from shingling.store.decide.batch import Decision
+from shingling.store.decide.fields import differing_fields
 from shingling.store.model import is_template
 from shingling.store.templates import LIKELY_COPY, LONG_TEXT, are_renamed
 from shingling.text import differ_in_numbers_only, has_same_headline, title_key, title_parts
@@ -49,7 +50,7 @@ class Passed:
     other_title: bool = False
     other_fields: Decision | None = None
 
-    def for_fields(self, decision: Decision, fields: Sequence[bytes]) -> None:
+    def for_fields(self, decision: Decision, fields: Sequence[str]) -> None:
         """Note that fields are in the way of a decision."""
         if self.other_fields is None:
             self.other_fields = decision._replace(fields=fields)
@@ -84,8 +85,7 @@ def choose_exact(
             passed.other_title = True
             continue
         decision = Decision("exact", head, 1.0, 1.0, None if twin is head else twin)
-        batch.site_fields.learn_from_copies(row, twin)
-        fields = batch.site_fields.differing(row, head)
+        fields = differing_fields(row, head, batch.rules)
         if not fields:
             return decision
         passed.for_fields(decision, fields)
@@ -99,14 +99,14 @@ def choose(row: Row, candidates: Sequence[Row], batch: Batch, passed: Passed) ->
     tells what the page would be without its fields.
     """
     accepted = _accepted(row, candidates, batch.rules)
-    fields = [batch.site_fields.differing(row, other) for other in accepted]
+    fields = [differing_fields(row, other, batch.rules) for other in accepted]
     equal = [other for other, differing in zip(accepted, fields, strict=True) if not differing]
     decision = _most_alike(row, equal, batch, passed)
     apart = [other for other, differing in zip(accepted, fields, strict=True) if differing]
     if decision is None and apart:
         without = _most_alike(row, apart, batch, passed, any_of_them=True)
         if without is not None and without.original is not None:
-            passed.for_fields(without, batch.site_fields.differing(row, without.original))
+            passed.for_fields(without, differing_fields(row, without.original, batch.rules))
     return decision
 
 
@@ -168,7 +168,7 @@ def contained(
             passed.other_title = True
         else:
             decision = Decision("near", other, both.resemblance, both.containment)
-            if fields := batch.site_fields.differing(row, other):
+            if fields := differing_fields(row, other, batch.rules):
                 passed.for_fields(decision, fields)
             elif both.containment > most:
                 piece, most = decision, both.containment

@@ -13,7 +13,6 @@ from sqlalchemy import exists, or_, select
 from shingling.rules import METHODS
 from shingling.rules.own_fields import OwnFields
 from shingling.store.backends.base import MustBeAloneError
-from shingling.store.decide.site_fields import SiteFields
 from shingling.store.decide.texts import Texts
 from shingling.store.index import Lookup
 from shingling.store.model import fetched_at
@@ -21,7 +20,6 @@ from shingling.store.schema.rows import COLUMNS, Row, extracted, row_of, url_key
 from shingling.store.schema.statements import among, chunked, select_in
 from shingling.store.schema.tables import LIVE, reviews
 from shingling.store.templates import Templates
-from shingling.store.urls import site_of
 from shingling.text import title_key
 
 if TYPE_CHECKING:
@@ -82,7 +80,7 @@ class Decision(NamedTuple):
         original: that it is a duplicate of; None makes it one itself.
         resemblance, containment: to its original, or the page that it was compared with.
         compared_with: the page that decided, if that is not the original.
-        fields: keys of the fields in which its item says something else.
+        fields: names of the fields in which its item says something else.
         reason, candidates, distance, contains, template: as in `Verdict`.
     """
 
@@ -91,7 +89,7 @@ class Decision(NamedTuple):
     resemblance: float | None = None
     containment: float | None = None
     compared_with: Row | None = None
-    fields: Sequence[bytes] = ()
+    fields: Sequence[str] = ()
     reason: str | None = None
     candidates: int = 0
     distance: int | None = None
@@ -116,7 +114,6 @@ class Batch:
         lookup: finds the originals.
         templates: of the sites, which learn from the pages; None where no texts are kept.
         texts: of the pages.
-        site_fields: which own fields of items tell the pages of a site apart.
         rows: that were read or made so far, by id.
         touched: rows to be written, by id.
         decided: rows of pages that were met, and decided.
@@ -141,8 +138,6 @@ class Batch:
         self.lookup = Lookup(index, rules, tables, partial(database.postings, connection))
         self.templates = Templates(connection, session.site_cache) if rules.store_text else None
         self.texts = Texts(connection, self.scheme, self.templates if rules.templates else None)
-        named = None if rules.fields == "auto" else rules.fields
-        self.site_fields = SiteFields(connection, named)
         self.rows: dict[int, Row] = {}
         self.touched: dict[int, Row] = {}
         self.decided: dict[int, Row] = {}
@@ -172,7 +167,6 @@ class Batch:
         ]
         if self.templates is not None:
             self.templates.look_up(page for page, _ in moving)
-        self.site_fields.read(site_of(page.url) for page, _ in batch if page.fields is not None)
         self._read_alike(
             [Compared(signed, page.title, page.scope, page.main_text) for page, signed in moving]
         )
@@ -367,26 +361,20 @@ class Batch:
         row = Row.of(page, signature, self._new_ids.pop(), run)
         self.admit(row)
         self._keep_text(row, page)
-        if isinstance(page.fields, OwnFields):
-            self.site_fields.note_names(row.site, page.fields)
         return row
 
     def see_again(self, row: Row, page: Page, *, is_unchanged: bool) -> int | None:
         """Note that the page of a row was met again: the run that had met it before."""
         run = None if self.run is None else self.run.id
-        last_run, fields = row.last_run_id, row.fields
+        last_run = row.last_run_id
         row.last_seen = max(row.last_seen, fetched_at(page))
         row.last_run_id = last_run if run is None else run
         row.source = page.source
         self.touched[row.id] = row
         if isinstance(page.fields, OwnFields):
-            self.site_fields.note_names(row.site, page.fields)
             row.fields = page.fields.packed
-        if is_unchanged:
-            if run is None or last_run != run:  # twice in a crawl: with data from elsewhere
-                self.site_fields.learn(row.site, fields, row.fields)
-            if page.body_key and extracted(page) == extracted(row):
-                self.texts.confirm(row, page.main_text, page.body_key)
+        if is_unchanged and page.body_key and extracted(page) == extracted(row):
+            self.texts.confirm(row, page.main_text, page.body_key)
         return last_run
 
     def change(self, row: Row, page: Page, signature: Signature) -> Row:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from shingling.rules import METHODS
+from shingling.rules.own_fields import said_otherwise
 from shingling.similarity import distance as simhash_distance, nearest
 from shingling.store.decide.alike import (
     Passed,
@@ -16,6 +17,7 @@ from shingling.store.decide.alike import (
     is_only_template,
 )
 from shingling.store.decide.batch import Decision
+from shingling.store.decide.fields import differing_fields
 from shingling.store.decide.groups import follow, lead_again, leave, regroup
 from shingling.store.model import DAY, Verdict, fetched_at
 from shingling.store.schema.rows import GONE
@@ -65,7 +67,7 @@ def decide(page: Page, signature: Signature | None, batch: Batch) -> Verdict:
     met = batch.meet(row)
     if page.teaches:
         _learn(row, former, met, batch)
-    decision = place(row, fetched_at(page), batch, met)
+    decision = place(row, fetched_at(page), batch, met, _fresh_for(row, former, batch))
     head = decision.original
     if head in led:
         decision = lead_again(row, decision, batch)
@@ -77,6 +79,23 @@ def decide(page: Page, signature: Signature | None, batch: Batch) -> Verdict:
         if batch.templates is not None:
             batch.templates.learn_title(row)
     return _verdict(row, status, decision, batch, previous)
+
+
+def _fresh_for(row: Row, former: Row | None, batch: Batch) -> Callable[[Row], bool]:
+    """Which originals count for a page that is new or has changed.
+
+    What pages say that were told apart by it may have changed since the last crawl, such as a
+    price: of these, only those that were met in this crawl.
+    """
+    run = None if batch.run is None else batch.run.id
+    told_apart = former is not None and former.reason == "other_fields"
+
+    def is_fresh(other: Row) -> bool:
+        if row.fields is None or run is None or other.last_run_id == run:
+            return True
+        return not told_apart and other.reason != "other_fields"
+
+    return is_fresh
 
 
 def _unchanged(row: Row, last_run: int | None, now: int, batch: Batch) -> Verdict:
@@ -93,7 +112,7 @@ def _unchanged(row: Row, last_run: int | None, now: int, batch: Batch) -> Verdic
         if decision.original not in (None, head):
             status = decision.status
     elif head is not row and row.reason != "review":
-        fields = batch.site_fields.differing(row, head)
+        fields = differing_fields(row, head, batch.rules)
         if fields:  # it says what it did not say before
             status = row.status
             decision = decision._replace(reason="other_fields", fields=fields)
@@ -119,7 +138,7 @@ def _standing(row: Row, head: Row, batch: Batch) -> Decision:
     other = batch.compared_with(row)
     if other is None:
         return Decision("new")
-    fields = batch.site_fields.differing(row, batch.head(other))
+    fields = differing_fields(row, batch.head(other), batch.rules)
     return Decision("new", reason=row.reason, fields=fields)
 
 
@@ -151,7 +170,7 @@ def _verdict(
         original = batch.head(compared)
     differing = decision.fields
     if original is not None and not differing:
-        differing = batch.site_fields.all_differing(row, original)
+        differing = said_otherwise(row.fields, original.fields, batch.rules.ignore_fields)
     return Verdict(
         status=status,
         original=None if original is None else original.url,
@@ -163,7 +182,7 @@ def _verdict(
         distance=decision.distance,
         contains=decision.contains,
         compared_with=None if compared is None or compared is original else compared.url,
-        fields=batch.site_fields.named(row.site, differing),
+        fields=tuple(differing),
         template=decision.template,
         candidates=decision.candidates,
         threshold=batch.rules.least_resemblance,

@@ -11,6 +11,7 @@ from shingling.similarity.following import Following
 from shingling.sketch import FUNCTIONS
 from shingling.store.decide.alike import Passed, are_two, choose, contained
 from shingling.store.decide.batch import Decision
+from shingling.store.decide.fields import differing_fields
 from shingling.store.decide.write import delete_rows, write_batch
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ def _follow_one(
         is_other = head.text_hash != row.text_hash or head.id in excluded
         if is_other or are_two(row, head, 1.0, batch):
             continue
-        if not batch.site_fields.differing(row, head):
+        if not differing_fields(row, head, batch.rules):
             return Decision("exact", head, 1.0, 1.0)
     return _nearest(row, heads, minima, excluded, batch) or Decision(
         "skipped" if row.words < batch.rules.min_words else "new"

@@ -38,7 +38,6 @@ def write_batch(batch: Batch) -> None:
     fewest = batch.scheme.min_comparable_words
     _write_index(batch, [(row, row.is_original and row.words >= fewest) for row in rows])
     _write_texts(batch.connection, batch.texts, known)
-    batch.site_fields.write()
     if batch.templates is not None:
         batch.templates.write()
     if batch.lookup.full:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from shingling.rules.own_fields import BODY_BYTES, FIELD_BYTES, MAX_FIELDS
+from shingling.rules.own_fields import OwnFields
 from shingling.store.model import FIRST_SECOND, LAST_SECOND, MAX_SCOPE_CHARACTERS
 from shingling.text import clean
 
@@ -79,10 +79,7 @@ def _is_json_object(value: Any) -> bool:
 
 
 def _are_fields(value: Any) -> bool:
-    if type(value) is not bytes:
-        return False
-    number, rest = divmod(len(value) - BODY_BYTES, FIELD_BYTES)
-    return not rest and 0 <= number <= MAX_FIELDS + 1
+    return type(value) is bytes and OwnFields.unpacked(value).packed == value
 
 
 OWN_FIELDS: Check = _are_fields, "digests of fields"

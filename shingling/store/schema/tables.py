@@ -161,18 +161,6 @@ site_blocks = Table(
     sqlite_autoincrement=True,
 )
 
-# Own fields of the items of a site: see `shingling.store.decide.site_fields`.
-site_fields = Table(
-    "site_fields",
-    metadata,
-    Column("site", Text, primary_key=True),
-    Column("name_key", LargeBinary(4), primary_key=True),
-    Column("name", Text, nullable=False),
-    Column("differed", SmallInteger, nullable=False),  # where nothing else of a page did
-    Column("same", SmallInteger, nullable=False),
-    sqlite_with_rowid=False,
-)
-
 # Rules that pages were decided by.
 rules = Table(
     "rules",

@@ -1,0 +1,315 @@
+"""Values of an item's fields, read as strings that are equal if the values are.
+
+What says nothing is left out: empty values, and those that repeat the item's own URL. A time that
+was taken while the item was made stands for every such time. Numbers are read in one form, however
+they are written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import UTC, date, datetime
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import unquote, urljoin, urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_MAX_VALUES, _MAX_CHARACTERS, _MAX_DEPTH = 10_000, 2_000_000, 20  # of one item
+_MAX_SPACED = 10_000  # characters of a string in which white space does not count
+_MAX_URL, _MAX_TIME = 2_000, 40  # characters of a string that may be one
+_HASHES = {32: "md5", 40: "sha1", 64: "sha256"}  # by the length of their digits
+_MEDIA_RESULT = {"url", "path", "checksum", "status"}  # of Scrapy's own pipelines
+
+_CLOCK_SECONDS = 2  # how exact the clocks of an item and of this process are
+_START_SECONDS = 5  # around the start of a crawl, in which its spider may have taken the time
+TAKEN = "\3"  # stands for a time that was taken while the item was made
+_EPOCHS = (range(1_000_000_000, 2_000_000_000), range(10**12, 2 * 10**12))  # in s and in ms
+
+_FEWEST_OF_TIME = 8  # digits
+_NO_DATE = datetime(1, 1, 1)  # noqa: DTZ001 (a string that names no zone has none)
+
+_MAX_NUMBER = 60  # characters of a string that is a number
+_MAX_UNIT = 5  # letters of a unit or a currency: "Euros"
+_DIGITS = re.compile(r"\d+")
+_GROUPS = re.compile(r"[-+−]?\d[\d.,'’\s]*")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_MARKS = frozenset(".,'’+-−–/()[]:;")  # within numbers and between them
+_DATE = re.compile(r"(?:\d{4}|\d{1,2})([-/.])\s?\d{1,2}\1\s?(?:\d{4}|\d{1,2})\.?")
+_CLOCK = re.compile(r"\d:\d\d")
+# How the names of months begin where they are short, in the languages of Western Europe.
+_MONTH = re.compile(
+    r"(?:jan|ene|gen|feb|fév|fev|mar|mär|mrt|apr|avr|abr|mai|may|maj|mag|mei|jun|jui|giu|jul|lug"
+    r"|aug|aoû|ago|sep|set|oct|okt|out|ott|nov|dec|déc|dez|dic)"
+)
+
+
+class Moment(NamedTuple):
+    """When an item was made, in seconds since 1970.
+
+    Args:
+        began: when the crawl began.
+        arrived: when the response of the item came.
+        now: when the item is looked at.
+    """
+
+    began: float
+    arrived: float
+    now: float
+
+    def includes(self, seconds: float) -> bool:
+        """Whether a time was taken while the item was made, or when the crawl began."""
+        if abs(seconds - self.began) <= _START_SECONDS:
+            return True
+        return self.arrived - _CLOCK_SECONDS <= seconds <= self.now + _CLOCK_SECONDS
+
+
+class Said(NamedTuple):
+    """A value as a string, equal for equal values, and its numbers; None could not be read."""
+
+    text: str | None
+    number: str = ""
+    is_minute: bool = False
+
+
+UNREAD = Said(None)
+
+
+class _TooLargeError(Exception):
+    """An item says more than is looked at."""
+
+
+class Reader:
+    """Reads the values of one item."""
+
+    def __init__(self, urls: list[str], moment: Moment) -> None:
+        self._moment = moment
+        self._values, self._characters = _MAX_VALUES, _MAX_CHARACTERS
+        self._base = urls[0] if urls else ""
+        self._urls = urls
+
+    @cached_property
+    def _own_urls(self) -> set[str]:
+        return {_plain_url(url) for url in self._urls}
+
+    @cached_property
+    def _hashed_urls(self) -> set[str]:
+        return {
+            hashlib.new(name, encoded(url), usedforsecurity=False).hexdigest()
+            for url in self._urls
+            for name in _HASHES.values()
+        }
+
+    @cached_property
+    def _numbers_of_urls(self) -> set[str]:
+        return {number for url in self._urls for number in _DIGITS.findall(unquote(url[:_MAX_URL]))}
+
+    def try_to_read(self, value: Any) -> Said | None:
+        """Read a value, whatever it is; None says nothing."""
+        try:
+            return self._read(value)
+        except Exception:  # too large, or of an odd class: in doubt it is data
+            return UNREAD
+
+    def _read(self, value: Any, depth: int = 0) -> Said | None:
+        """Read a value.
+
+        Raises:
+            _TooLargeError: the item has said too much.
+            TypeError: the value has no words of its own.
+        """
+        self._values -= 1
+        if self._values < 0 or depth > _MAX_DEPTH:
+            raise _TooLargeError
+        if value is None:
+            return None
+        if isinstance(value, str):
+            return self._string(value)
+        if isinstance(value, bool):
+            return Said(str(value))
+        if isinstance(value, (int, float)):
+            return self._number(value)
+        if isinstance(value, date):
+            return self._date(value)
+        if isinstance(value, (bytes, bytearray, memoryview)):
+            self._spend(len(value))
+            return Said(hashlib.blake2b(value).hexdigest()) if len(value) else None
+        if isinstance(value, (list, tuple)):
+            return joined(self._each(value, depth))
+        if isinstance(value, (set, frozenset)):
+            return joined(sorted(self._each(value, depth)))
+        if isinstance(value, Mapping):
+            return self._item(value, depth)
+        from itemadapter import ItemAdapter  # it imports Scrapy, which workers have no room for
+
+        if ItemAdapter.is_item(value):
+            return self._item(ItemAdapter(value), depth)
+        said = str(value)
+        if said == object.__repr__(value):
+            raise TypeError
+        return self._string(said)
+
+    def _each(self, values: Iterable[Any], depth: int) -> Iterator[Said]:
+        for value in values:
+            if (said := self._read(value, depth + 1)) is not None:
+                yield said
+
+    def _item(self, adapter: Mapping[Any, Any], depth: int) -> Said | None:
+        # Of an image, say: whether it was downloaded now, or before.
+        without = {"status"} if adapter.keys() >= _MEDIA_RESULT else set()
+        parts = []
+        for name in adapter:
+            said = None if name in without else self._read(adapter[name], depth + 1)
+            if said is not None:
+                self._spend(len(str(name)))
+                number = said.number and f"{name}\2{said.number}"
+                parts.append(Said(f"{name}\2{said.text}", number))
+        return joined(sorted(parts))
+
+    def _string(self, value: str) -> Said | None:
+        self._spend(len(value))
+        said = " ".join(value.split()) if len(value) <= _MAX_SPACED else value
+        if not said or self._repeats_url(said):
+            return None
+        if len(said) <= _MAX_TIME and (moments := _moments_in(said)):
+            return self._time(said, moments)
+        return Said(said, self._number_in(said))
+
+    def _spend(self, characters: int) -> None:
+        self._characters -= characters
+        if self._characters < 0:
+            raise _TooLargeError
+
+    def _repeats_url(self, said: str) -> bool:
+        if len(said) > _MAX_URL or not self._urls or " " in said:
+            return False
+        if said in self._urls or (len(said) in _HASHES and said.lower() in self._hashed_urls):
+            return True
+        if "/" not in said:
+            return False
+        try:
+            return _plain_url(urljoin(self._base, said)) in self._own_urls
+        except ValueError:
+            return False
+
+    def _number(self, value: float) -> Said:
+        said = str(value)
+        moments = _moments_since_1970(value)
+        return self._time(said, moments) if moments else Said(said, self._number_in(said))
+
+    def _number_in(self, said: str) -> str:
+        number = number_in(said)
+        return "" if number in self._numbers_of_urls else number
+
+    def _date(self, value: date) -> Said:
+        """Read a date or a time, as Scrapy writes it in a feed."""
+        if not isinstance(value, datetime):
+            return Said(value.isoformat())
+        return self._time(value.strftime("%Y-%m-%d %H:%M:%S"), [value])
+
+    def _time(self, said: str, moments: Iterable[datetime]) -> Said:
+        """Read a time, given by what it may mean; without a zone it may be local or UTC."""
+        for moment in moments:
+            zones = [moment.tzinfo] if moment.tzinfo else [None, UTC]
+            with suppress(ValueError, OverflowError, OSError):
+                meant = (moment.replace(tzinfo=zone).timestamp() for zone in zones)
+                if any(map(self._moment.includes, meant)):
+                    is_minute = not moment.second and not moment.microsecond
+                    return Said(said, is_minute=True) if is_minute else Said(TAKEN)
+        return Said(said)
+
+
+def joined(parts: Iterable[Said]) -> Said | None:
+    """Join the values of a list or an item; None if there are none."""
+    saids = [*parts]
+    if not saids:
+        return None
+    numbers = (said.number for said in saids if said.number)
+    return Said("\1".join(said.text or "" for said in saids), "\1".join(numbers))
+
+
+def _moments_since_1970(value: float) -> list[datetime]:
+    """Time that a number means, in seconds or milliseconds since 1970; empty if it means none."""
+    for unit, epoch in zip((1, 1000), _EPOCHS, strict=True):
+        if epoch.start <= value < epoch.stop:
+            return [datetime.fromtimestamp(value / unit, UTC)]
+    return []
+
+
+def _moments_in(said: str) -> list[datetime]:
+    """Read a string that may be a date with a time of day, or a time since 1970."""
+    if said.replace(".", "", 1).isdecimal():
+        return _moments_since_1970(float(said))
+    if sum(map(str.isdecimal, said)) < _FEWEST_OF_TIME or not (":" in said or "T" in said):
+        return []
+    from dateutil import parser  # a tenth of a second, which most crawls do not spend
+
+    moments: list[datetime] = []
+    for day_first in (False, True):
+        with suppress(Exception):  # whatever a string makes it raise
+            moments.append(
+                parser.parse(said, default=_NO_DATE, dayfirst=day_first, tzinfos=_offset_alone)
+            )
+    return [moment for moment in moments if moment.year > _NO_DATE.year]
+
+
+def _offset_alone(_name: str | None, offset: int | None) -> int | None:
+    """Zone by its offset in seconds; one that has only a name is not known."""
+    return offset
+
+
+@lru_cache(1024)
+def number_in(said: str) -> str:
+    """Read a string that is a number: a price, a phone, coordinates, with a currency or a unit.
+
+    Returns:
+        The number in one form ("49.9 €" for "€ 49,90"); empty if the string is none, or a date.
+    """
+    if len(said) > _MAX_NUMBER or not any(map(str.isdecimal, said)):
+        return ""
+    words = [word.casefold() for word in _LETTERS.findall(said)]
+    units = [word for word in words if len(word) > 1]
+    if len(units) > 1 or any(len(unit) > _MAX_UNIT or _MONTH.match(unit) for unit in units):
+        return ""
+    if _DATE.fullmatch(said) or _CLOCK.search(said):
+        return ""
+    signs = sorted(
+        char for char in said if not (char.isalnum() or char.isspace() or char in _MARKS)
+    )
+    numbers = [*map(_plain_number, _GROUPS.findall(said))]
+    if len(numbers) > 1 and not (
+        words or signs or set(".,;") & {*said}
+    ):  # a phone, however its digits are grouped
+        return re.sub(r"\D", "", said)
+    return " ".join([*numbers, *sorted(words), *signs])
+
+
+def _plain_number(group: str) -> str:
+    """Write a number without separators of thousands, and without zeros behind its decimals."""
+    sign = "-" if group[0] in "-−" else ""
+    *head, last = re.split(r"[.,]", re.sub(r"[-+−'’\s]", "", group).rstrip(".,"))
+    whole = "".join(head)
+    if head and (len(last) != 3 or len(head[-1]) > 3):
+        return f"{sign}{whole}.{last}".rstrip("0").rstrip(".")
+    return f"{sign}{whole}{last}"
+
+
+def _plain_url(url: str) -> str:
+    """URL without what does not tell pages apart: scheme, `www.`, slash at the end, fragment."""
+    try:
+        parts = urlsplit(url[:_MAX_URL])
+        host = (parts.hostname or "").removeprefix("www.")
+        port = {None: "", 80: "", 443: ""}.get(parts.port, f":{parts.port}")
+    except ValueError:
+        return url
+    query = f"?{unquote(parts.query)}" if parts.query else ""
+    return f"{host}{port}{unquote(parts.path).rstrip('/')}{query}"
+
+
+def encoded(said: str) -> bytes:
+    """Encode a string, whatever is in it."""
+    return said.encode("utf-8", "backslashreplace")

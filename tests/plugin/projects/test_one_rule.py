@@ -1,0 +1,294 @@
+"""An item is dropped only if its text is a duplicate, and its original's item says all it says."""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.support.crawls import Crawl, Project
+from tests.support.pages import article, edited, html
+from tests.support.serving import serving
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+SPIDER = '''
+import datetime
+import json
+
+import scrapy
+
+
+class Hours:
+    """A value without words of its own, which a later pipeline writes out."""
+
+    def __init__(self, hours):
+        self.hours = hours
+
+
+class WriteHours:
+    def process_item(self, item):
+        if "hours" in item:
+            item["hours"] = item["hours"].hours
+        return item
+
+
+class Spider(scrapy.Spider):
+    """Yields an item of each page: its URL and title, the data in it, and what its kind has."""
+
+    name = "spider"
+
+    async def start(self):
+        for number, url in enumerate(self.urls.split()):
+            yield scrapy.Request(url, priority=-number)
+
+    def parse(self, response):
+        kind = response.url.split("/")[3]
+        item = {"url": response.url, "title": response.css("title::text").get()}
+        item |= json.loads(response.css("data::attr(value)").get() or "{}")
+        if kind == "carried":
+            for link in response.css("a"):
+                yield response.follow(link, self.parse_carried, meta={"name": link.attrib["title"]})
+            return
+        if kind in ("stories", "shops", "print"):
+            item["body"] = response.css("article p::text").getall()
+        if kind == "print":
+            item["scraped_at"] = datetime.datetime.now().strftime("%Y/%m/%d %H:%M:%S")
+        if kind == "hours":
+            item["hours"] = Hours(response.css("i::text").get())
+        yield item
+
+    def parse_carried(self, response):
+        yield {"url": response.url, "name": response.meta["name"]}
+'''
+
+SITES = ("127.0.0.1", "127.0.0.2", "127.0.0.3")
+
+
+def page(data: Mapping[str, Any], text: str, title: str = "A title of all pages") -> str:
+    """Return a page that shows a text and holds data for its item."""
+    value = json.dumps(data).replace("&", "&amp;").replace('"', "&quot;")
+    return html(text, title).replace("</article>", f'</article><data value="{value}"></data>')
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path, SPIDER)
+
+
+@pytest.fixture
+def stack() -> Iterator[ExitStack]:
+    with ExitStack() as stack:
+        yield stack
+
+
+def crawl(project: Project, urls: Sequence[str], *settings: str) -> Crawl:
+    done = project.crawl("-a", f"urls={' '.join(urls)}", "-s", "CONCURRENT_REQUESTS=1", *settings)
+    assert done.status == 0, done.log
+    assert "Traceback" not in done.log
+    return done
+
+
+def sites(stack: ExitStack, *pages_of: Mapping[str, str]) -> list[str]:
+    """Serve pages, each mapping on a site of its own, and return their URLs: path by path."""
+    servers = [
+        stack.enter_context(serving(pages, host))
+        for pages, host in zip(pages_of, SITES, strict=False)
+    ]
+    return [server.url + path for path in pages_of[0] for server in servers]
+
+
+def one_site(data: Sequence[Mapping[str, Any]], text: str, kind: str = "items") -> dict[str, str]:
+    return {f"/{kind}/{n}": page(one, text) for n, one in enumerate(data)}
+
+
+def jobs() -> dict[str, str]:
+    """Return adverts of 260 words, each in two towns that only the title names."""
+    return {
+        f"/items/{n}": page({"pay": "20 EUR"}, article(n // 2, 260), f"Clerk {n // 2} in {town}")
+        for n, town in enumerate(["Berlin", "Hamburg"] * 4)
+    }
+
+
+def editions() -> dict[str, str]:
+    """Return books in three editions that only the item's title names."""
+    return {
+        f"/items/{n}": page(
+            {"title": f"Book {n // 3}, edition {n % 3}", "price": "9.90"}, article(n // 3, 150)
+        )
+        for n in range(9)
+    }
+
+
+TEXT = article(77, 150)
+ON_ONE_SITE: dict[str, Callable[[], dict[str, str]]] = {
+    "adverts in two towns": jobs,
+    "editions": editions,
+    "a value that others lack": lambda: one_site(
+        [{"price": 5, "sale": 4}, {"price": 5}, {"price": 5, "sale": None, "size": "M"}], TEXT
+    ),
+    "one seller's equal pages before another's": lambda: {
+        **one_site([{"price": f"{n}9.99"} for n in range(3)], article(1, 60), "mallory"),
+        **one_site([{"price": f"{n}.50"} for n in range(6)], TEXT, "victim"),
+    },
+    "opening hours of a class of its own": lambda: {
+        f"/hours/{n}": page({}, TEXT).replace("</article>", f"</article><i>{n + 8}-18</i>")
+        for n in range(4)
+    },
+    "departures around now": lambda: one_site(
+        [
+            {"departs": (datetime.now() + timedelta(seconds=20 * n - 60)).isoformat()}  # noqa: DTZ005 (local, as sites write them)
+            for n in range(8)
+        ],
+        TEXT,
+    ),
+    "departures at whole minutes": lambda: one_site(
+        [
+            {"departs": f"{datetime.now() + timedelta(minutes=n - 2):%Y-%m-%d %H:%M:00}"}  # noqa: DTZ005 (likewise)
+            for n in range(5)
+        ],
+        TEXT,
+    ),
+    "opening times": lambda: one_site([{"opens": f"{n + 8}:00"} for n in range(3)], TEXT),
+    "yes and no": lambda: one_site([{"in_stock": True}, {"in_stock": False}], TEXT),
+    "nested": lambda: one_site([{"geo": {"lat": 1.5, "lon": n}} for n in range(3)], TEXT),
+    "swapped": lambda: one_site([{"a": 1, "b": 2}, {"a": 2, "b": 1}], TEXT),
+}
+
+
+@pytest.mark.parametrize("shape", ON_ONE_SITE)
+def test_what_an_item_alone_says_keeps_it(project: Project, stack: ExitStack, shape: str) -> None:
+    urls = sites(stack, ON_ONE_SITE[shape]())
+    later = ("-s", 'ITEM_PIPELINES={"shop.spiders.spider.WriteHours": 750}')
+    for day in range(2):
+        assert len(crawl(project, urls, *later).items) == len(urls), day
+
+
+def test_prices_of_every_day_come_out(project: Project, stack: ExitStack) -> None:
+    pages: dict[str, str] = {}
+    for day in range(4):
+        number = 6 if day < 2 else 8
+        text = TEXT if day < 3 else edited(TEXT)
+        prices = [{"price": 10 + n + day} for n in range(number)]
+        pages.update(one_site(prices, text))
+        urls = sites(stack, pages)
+        got = [item["price"] for item in crawl(project, urls).items]
+        assert sorted(got) == [10 + n + day for n in range(number)], day
+        stack.pop_all().close()
+
+
+def test_data_that_a_list_carries_to_equal_pages_comes_out(
+    project: Project, stack: ExitStack
+) -> None:
+    shell = html(TEXT, "My shop")
+    paths = [f"/item/{n}" for n in range(12)]
+    entries = "".join(f'<a href="{path}" title="Name {path[6:]}">x</a>' for path in paths)
+    urls = sites(stack, {"/carried/list": entries, **dict.fromkeys(paths, shell)})
+    assert len(crawl(project, urls[:1]).items) == 12
+
+
+SHOPS = [
+    {f"/{kind}/{n}": page({"price": f"{n + extra}.90 EUR"}, article(n, 150)) for n in range(4)}
+    for kind in ("items", "shops")
+    for extra in (10, 12)
+]
+BRANCHES = [
+    {"/items/1": page({"addr": f"{n} High Street", "phone": f"030 {n}"}, TEXT)} for n in range(3)
+]
+PLACES = [{"/shops/1": page({"geo": [52.5 + n, 13.4]}, TEXT)} for n in range(3)]
+SIZES = [{"/shops/1": page({"size": f"{n}50 MB"}, TEXT)} for n in range(3)]
+
+
+@pytest.mark.parametrize(
+    "pages_of",
+    [SHOPS[:2], SHOPS[2:], BRANCHES, PLACES, SIZES],
+    ids=["prices", "prices beside the description in a field", "branches", "places", "sizes"],
+)
+def test_numbers_of_items_count_on_different_sites(
+    project: Project, stack: ExitStack, pages_of: Sequence[Mapping[str, str]]
+) -> None:
+    urls = sites(stack, *pages_of)
+    for day in range(2):
+        assert len(crawl(project, urls).items) == len(urls), day
+
+
+def story(number: int, site: int) -> str:
+    dates = ("2026-11-25T10:00:00Z", "November 25, 2026", "25.11.2026")
+    data = {
+        "author": ("By John Smith", "SMITH, John (Agency)", "js")[site],
+        "date": dates[site],
+        "section": ("World", "News", "Top stories")[site],
+        "id": 9100 + 100 * site + number,
+    }
+    return page(data, article(number, 250), f"Story {number} about a harbour")
+
+
+def test_syndicated_stories_go_whatever_form_their_dates_and_authors_have(
+    project: Project, stack: ExitStack
+) -> None:
+    pages_of = [
+        {f"/stories/{9100 + 100 * site + n}": story(n, site) for n in range(12)}
+        for site in range(3)
+    ]
+    servers = [
+        stack.enter_context(serving(pages, host))
+        for pages, host in zip(pages_of, SITES, strict=True)
+    ]
+    urls = [
+        server.url + path for server, pages in zip(servers, pages_of, strict=True) for path in pages
+    ]
+    done = crawl(project, urls)
+    assert len(done.items) == 12
+    assert "on other sites, although these fields differ: author (24), date (24)" in done.log
+    assert '. To keep items that differ in author: DEDUP_FIELDS = ["author"]' in done.log
+    again = crawl(
+        project, urls, "-s", "DEDUP_FIELDS=author", "-s", "DEDUP_STORE_URL=sqlite:///b.db"
+    )
+    assert len(again.items) == 36
+
+
+def test_copies_with_ten_fields_their_text_and_the_time_go(
+    project: Project, stack: ExitStack
+) -> None:
+    ten = {f"field{n}": f"value {n}" for n in range(10)}
+    copies = {
+        f"/print/{n}?session={session}": page({**ten, "id": n}, article(n))
+        for n in range(3)
+        for session in ("a", "b", "print")
+    }
+    assert len(crawl(project, sites(stack, copies)).items) == 3
+
+
+def test_items_of_url_and_title_go_on_three_sites(project: Project, stack: ExitStack) -> None:
+    pages = {f"/items/{n}": html(article(n), f"Page {n}") for n in range(3)}
+    assert len(crawl(project, sites(stack, pages, pages, pages)).items) == 3
+
+
+def test_fields_that_say_nothing_are_named_by_the_user(project: Project, stack: ExitStack) -> None:
+    views = {f"/items/1?copy={n}": page({"views": n, "sku": "A"}, TEXT) for n in range(5)}
+    urls = sites(stack, views)
+    first = crawl(project, urls)
+    assert len(first.items) == 5
+    assert (
+        "Dedup: 4 near-duplicates were kept because their fields differ: views (4). If views says"
+        ' nothing: DEDUP_IGNORE_FIELDS = ["views"]' in first.log
+    )
+    assert len(crawl(project, urls, "-s", "DEDUP_IGNORE_FIELDS=views").items) == 1
+    assert len(crawl(project, urls, "-s", "DEDUP_IGNORE_FIELDS=views,sku").items) == 1
+    assert len(crawl(project, urls).items) == 5, "a setting acts in the next crawl"
+
+
+def test_several_fields_may_be_named_for_text(project: Project, stack: ExitStack) -> None:
+    pages = {
+        "/items/1": page({"summary": article(1), "n": 1}, "short"),
+        "/items/2": page({"story": article(1), "n": 1}, "other"),
+    }
+    urls = sites(stack, pages)
+    assert len(crawl(project, urls).items) == 2
+    named = crawl(project, urls, "-s", "DEDUP_TEXT_FIELD=story,summary")
+    assert len(named.items) == 1
