@@ -175,9 +175,8 @@ class Reader:
         said = " ".join(value.split()) if len(value) <= _MAX_SPACED else value
         if not said or self._repeats_url(said):
             return None
-        if len(said) <= _MAX_TIME and (moments := _moments_in(said)):
-            return self._time(said, moments)
-        return Said(said, self._number_in(said))
+        time = self._time(said, _moments_in(said)) if len(said) <= _MAX_TIME else None
+        return time or Said(said, self._number_in(said))
 
     def _spend(self, characters: int) -> None:
         self._characters -= characters
@@ -198,8 +197,7 @@ class Reader:
 
     def _number(self, value: float) -> Said:
         said = str(value)
-        moments = _moments_since_1970(value)
-        return self._time(said, moments) if moments else Said(said, self._number_in(said))
+        return self._time(said, _moments_since_1970(value)) or Said(said, self._number_in(said))
 
     def _number_in(self, said: str) -> str:
         number = number_in(said)
@@ -209,10 +207,16 @@ class Reader:
         """Read a date or a time, as Scrapy writes it in a feed."""
         if not isinstance(value, datetime):
             return Said(value.isoformat())
-        return self._time(value.strftime("%Y-%m-%d %H:%M:%S"), [value])
+        said = value.strftime("%Y-%m-%d %H:%M:%S")
+        return self._time(said, [value]) or Said(said)
 
-    def _time(self, said: str, moments: Iterable[datetime]) -> Said:
-        """Read a time, given by what it may mean; without a zone it may be local or UTC."""
+    def _time(self, said: str, moments: Iterable[datetime]) -> Said | None:
+        """Read a time that was taken while the item was made; None if it was not.
+
+        Args:
+            said: the time as a string.
+            moments: that it may mean; without a zone, one is local or UTC.
+        """
         for moment in moments:
             zones = [moment.tzinfo] if moment.tzinfo else [None, UTC]
             with suppress(ValueError, OverflowError, OSError):
@@ -220,7 +224,7 @@ class Reader:
                 if any(map(self._moment.includes, meant)):
                     is_minute = not moment.second and not moment.microsecond
                     return Said(said, is_minute=True) if is_minute else Said(TAKEN)
-        return Said(said)
+        return None
 
 
 def joined(parts: Iterable[Said]) -> Said | None:
@@ -240,21 +244,27 @@ def _moments_since_1970(value: float) -> list[datetime]:
     return []
 
 
-def _moments_in(said: str) -> list[datetime]:
+def _moments_in(said: str) -> Iterator[datetime]:
     """Read a string that may be a date with a time of day, or a time since 1970."""
-    if said.replace(".", "", 1).isdecimal():
-        return _moments_since_1970(float(said))
+    if _is_plain_number(said):
+        yield from _moments_since_1970(float(said))
+        return
     if sum(map(str.isdecimal, said)) < _FEWEST_OF_TIME or not (":" in said or "T" in said):
-        return []
+        return
+    with suppress(ValueError):
+        yield datetime.fromisoformat(said)
+        return
     from dateutil import parser  # a tenth of a second, which most crawls do not spend
 
-    moments: list[datetime] = []
     for day_first in (False, True):
         with suppress(Exception):  # whatever a string makes it raise
-            moments.append(
-                parser.parse(said, default=_NO_DATE, dayfirst=day_first, tzinfos=_offset_alone)
-            )
-    return [moment for moment in moments if moment.year > _NO_DATE.year]
+            moment = parser.parse(said, default=_NO_DATE, dayfirst=day_first, tzinfos=_offset_alone)
+            if moment.year > _NO_DATE.year:
+                yield moment
+
+
+def _is_plain_number(said: str) -> bool:
+    return said.replace(".", "", 1).isdecimal()
 
 
 def _offset_alone(_name: str | None, offset: int | None) -> int | None:
@@ -276,6 +286,8 @@ def number_in(said: str) -> str:
     if len(units) > 1 or any(len(unit) > _MAX_UNIT or _MONTH.match(unit) for unit in units):
         return ""
     if _DATE.fullmatch(said) or _CLOCK.search(said):
+        return ""
+    if _is_plain_number(said) and _moments_since_1970(float(said)):
         return ""
     signs = sorted(
         char for char in said if not (char.isalnum() or char.isspace() or char in _MARKS)

@@ -178,7 +178,7 @@ def test_items_with_data_of_their_own_come_out_and_their_copies_do_not(
     tagged = crawl(project, site, "branches", settings=("-s", "DEDUP_ACTION=tag"))
     kept = [item["dedup"] for item in tagged.items if item["dedup"]["reason"] == "other_fields"]
     assert len(kept) == NUMBER - 1
-    assert {tuple(result["fields"]) for result in kept} == {("address",)}
+    assert all("address" in result["fields"] for result in kept)
 
 
 def test_true_copies_go_whatever_says_nothing(project: Project, site: Server) -> None:
