@@ -7,8 +7,8 @@ NEWSPIDER_MODULE = "crawler.spiders"
 ADDONS = {"shingling.Addon": 500}
 # The items of this project have empty fields for what dedup reads anyway.
 DEDUP_FILL_FIELDS = ["text", "title", "language"]
-# No field of them is data of a page: `fetched` is the time at which an archive was made.
-DEDUP_FIELDS: list[str] = []
+# The time at which an archive was made.
+DEDUP_IGNORE_FIELDS = ["fetched"]
 
 ROBOTSTXT_OBEY = True
 CONCURRENT_REQUESTS_PER_DOMAIN = 4

@@ -49,8 +49,8 @@ class Page:
         source: URL of the page that it is an item of; documents of one page are never
             duplicates of each other, nor of the page. None for a page.
         prepared: the main text as another process has prepared it, in place of `text`.
-        fields: what else an item says of the page, by name: on one site, a page whose fields
-            differ is not dropped. Their digests are kept, not their values.
+        fields: what else an item says of the page, by name: a page is a duplicate only of one
+            whose fields are the same. Their digests are kept, not their values.
         teaches: whether its site's template is learned from it: an API adds none to its texts.
 
     Raises:
@@ -160,8 +160,9 @@ class Verdict:
         page_id: the page's row in the store, or None where it is not stored.
         reason: why it was skipped (`template`: its text is what its site has on every page);
             `piece` where a near-duplicate is a piece of its original,
-            `review` where a review decided; `other_title` and `other_fields` where a page would
-            be a duplicate of another one of its site, but for its title or its item's own fields;
+            `review` if a review decided; `other_title` if a page would be a duplicate of another
+            one of its site, but for its title; `other_fields` if it would be one, but for its
+            item's own fields;
             `original_gone` where a known duplicate takes the place of its original, which is no
             longer met.
         previous: resemblance to what the page was, where its text changed.

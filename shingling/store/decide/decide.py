@@ -67,7 +67,7 @@ def decide(page: Page, signature: Signature | None, batch: Batch) -> Verdict:
     met = batch.meet(row)
     if page.teaches:
         _learn(row, former, met, batch)
-    decision = place(row, fetched_at(page), batch, met, _fresh_for(row, former, batch))
+    decision = place(row, fetched_at(page), batch, met, _fresh_for(row, former, met, batch))
     head = decision.original
     if head in led:
         decision = lead_again(row, decision, batch)
@@ -81,11 +81,11 @@ def decide(page: Page, signature: Signature | None, batch: Batch) -> Verdict:
     return _verdict(row, status, decision, batch, previous)
 
 
-def _fresh_for(row: Row, former: Row | None, batch: Batch) -> Callable[[Row], bool]:
+def _fresh_for(row: Row, former: Row | None, met: Met, batch: Batch) -> Callable[[Row], bool]:
     """Which originals count for a page that is new or has changed.
 
     What pages say that were told apart by it may have changed since the last crawl, such as a
-    price: of these, only those that were met in this crawl.
+    price: of these, only those that were met in this crawl, and those that a review names.
     """
     run = None if batch.run is None else batch.run.id
     told_apart = former is not None and former.reason == "other_fields"
@@ -93,7 +93,7 @@ def _fresh_for(row: Row, former: Row | None, batch: Batch) -> Callable[[Row], bo
     def is_fresh(other: Row) -> bool:
         if row.fields is None or run is None or other.last_run_id == run:
             return True
-        return not told_apart and other.reason != "other_fields"
+        return other in met.reviewed or not (told_apart or other.reason == "other_fields")
 
     return is_fresh
 

@@ -61,6 +61,7 @@ WRONG: dict[str, list[Any]] = {
     "DEDUP_EXTRACTOR": [*NO_NAMES, "Trafilatura", "no.such.module", "os.nothing", "os.name", "."],
     "DEDUP_FETCH": ["", "Skip", "none", True, 0, [], ["skip"], {}],
     "DEDUP_FIELDS": [5, True, [5], [None]],
+    "DEDUP_IGNORE_FIELDS": [5, True, [5], [None]],
     "DEDUP_FILL_FIELDS": [5, True, "url", ["dedup"], [5], "text;title"],
     "DEDUP_HTML_FIELD": NO_NAMES,
     "DEDUP_LISTS": ["", "tag", True, []],
