@@ -19,7 +19,6 @@ from sqlalchemy import delete, func, or_, select, update
 from shingling.errors import BandingError, SchemeError, StoreError
 from shingling.rules.rules import Rules
 from shingling.sketch import Scheme, sign
-from shingling.store.backends.base import damage_of
 from shingling.store.decide.batch import Batch
 from shingling.store.decide.decide import place
 from shingling.store.decide.texts import read_texts
@@ -27,7 +26,7 @@ from shingling.store.decide.write import write_batch
 from shingling.store.index import Index
 from shingling.store.indexing import clear_keys, index_pages
 from shingling.store.runs import add_rules
-from shingling.store.schema.rows import COLUMNS, ORIGINS, row_from
+from shingling.store.schema.rows import ORIGINS, row_from
 from shingling.store.schema.tables import (
     LIVE,
     NEXT,
@@ -225,40 +224,27 @@ class Rebuild:
         if ids:
             found = connection.execute(select(pages).where(pages.c.id.in_(ids))).mappings()
             rows = {row["id"]: row_from(row, 0) for row in found}
-            chunk = [rows[page_id] for page_id in ids if page_id in rows]
+            chunk = [row for row in map(rows.get, ids) if row is not None]
             if self._plan.decide:
-                self._sign(connection, chunk, self._plan.scheme != self._stored)
+                if self._plan.scheme != self._stored:
+                    chunk = self._signed(connection, chunk)
                 self._decide(connection, chunk)
             else:
                 originals = [row for row in chunk if row.is_original]
-                mended = self._sign(connection, originals)
-                names = ORIGINS["signature"]
-                for row in mended:  # in place: it is what the page had before the damage
-                    made = dict(zip(COLUMNS, row.values(), strict=True))
-                    of_page = update(pages).where(pages.c.id == row.id)
-                    connection.execute(of_page.values({name: made[name] for name in names}))
                 keys = (NEXT.bands, NEXT.samples)
                 index_pages(self._next, connection, self._next.index, originals, keys)
             self._note(connection, state["began"], done + len(ids))
         return done + len(ids) if ids else len(order)
 
-    def _sign(
-        self, connection: Connection, rows: Sequence[Row], everything: bool = False
-    ) -> list[Row]:
-        """Sign the texts of rows with a damaged signature, or of all of them: those signed."""
-        damage = damage_of(connection)
-        for row in rows:
-            if row.damaged:
-                damage.note(row.id, row.url, "signature")
-        unsigned = [row for row in rows if everything or row.damaged]
-        kept = read_texts(connection, [row.id for row in unsigned])
-        for row in unsigned:
-            if row.id in kept:
-                row.take("signature", sign(kept[row.id].text, self._plan.scheme))
-                self._next.words_left.note(kept[row.id].text)
-            elif everything:  # its text was there when the rebuild began, and is damaged
-                row.blank()
-        return [row for row in unsigned if not row.damaged]
+    def _signed(self, connection: Connection, rows: Sequence[Row]) -> list[Row]:
+        """Sign the texts of rows; those whose text cannot be read are left out."""
+        kept = read_texts(connection, [row.id for row in rows])
+        for main_text in kept.values():
+            self._next.words_left.note(main_text.text)
+        found = [row for row in rows if row.id in kept]
+        for row in found:
+            row.take("signature", sign(kept[row.id].text, self._plan.scheme))
+        return found
 
     def _decide(self, connection: Connection, chunk: Sequence[Row]) -> None:
         rules = self._plan.rules

@@ -193,23 +193,16 @@ class StoreAdmin:
         database = self._session.database
         return database.write(partial(abandon, database), alone=True)
 
-    def check(self, *, repair: bool = False, progress: Steps | None = None) -> Findings:
-        """Examine the whole store for damage.
-
-        Crawls may go on meanwhile, but not while it is mended.
+    def check(self, progress: Steps | None = None) -> Findings:
+        """Examine the whole store for damage; crawls may go on meanwhile.
 
         Args:
-            repair: put all that can be read in the place of the store. Duplicates of a page that
-                is lost are originals until pages are decided again.
             progress: is told what is being examined, and how many are.
 
-        Returns:
-            What was found, and what is left after the repair.
-
         Raises:
-            StoreError: the database cannot be read, or a rebuild has begun and not ended.
+            StoreError: the database cannot be read.
         """
-        return check_store(self._session, repair=repair, show=progress or (lambda *_: None))
+        return check_store(self._session, progress or (lambda *_: None))
 
     def vacuum(self) -> tuple[int, int]:
         """Free the space of removed pages; return the bytes before and after."""

@@ -136,9 +136,10 @@ def index_all(
     query = query.execution_options(yield_per=_PAGES_AT_ONCE)
     with connection.execute(query) as streamed:
         for part in streamed.mappings().partitions():
-            originals = [row_from(row, 0) for row in part]
+            read = [row_from(row, 0) for row in part]
+            originals = [row for row in read if row is not None]
             index_pages(session, connection, index, originals, made)
-            done += len(originals)
+            done += len(part)
             show(done)
 
 

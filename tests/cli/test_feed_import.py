@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,25 +52,6 @@ def test_a_feed_is_decided_as_a_crawl_would(dedup: Any, target: str) -> None:
         (run,) = store.runs()
         assert (run.spider, run.outcome) == ("import", "finished")
         assert run.counts["new"] == 2
-
-
-def test_a_feed_in_csv_is_read_by_its_names(dedup: Any, target: str, tmp_path: Path) -> None:
-    file = tmp_path / "items.csv"
-    with file.open("w", encoding="utf-8-sig", newline="") as opened:
-        rows = csv.writer(opened)
-        rows.writerow(["address", "body", "page", "title"])
-        rows.writerow(["https://a.example/1", TEXT + "\n" * 200_000, "", "=1+1"])
-        rows.writerow(["https://a.example/2", "", html(EDITED), ""])
-        rows.writerow(["https://a.example/3", article(3)])
-        rows.writerow(["", "", "", ""])
-    fields = ("--url-field", "address", "--text-field", "body", "--html-field", "page")
-    done = dedup("import", "--store", target, str(file), *fields, "--json")
-    shown = done.json()
-    names = ("restored", "pages", "new", "near", "wrong")
-    assert [shown[name] for name in names] == [False, 2, 1, 1, 2]
-    assert [one["problem"] for one in shown["problems"]] == ["2 cells, not 4", "no address"]
-    with Store.open(target) as store:
-        assert next(store.pages()).title == "=1+1"
 
 
 def test_wrong_lines_are_named_and_stop_nothing(dedup: Any, target: str) -> None:

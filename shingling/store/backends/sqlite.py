@@ -14,7 +14,7 @@ from sqlalchemy import create_engine, event, text
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import StaticPool
 
-from shingling.errors import REPAIR, StoreError
+from shingling.errors import StoreError
 from shingling.store.backends.base import MAX_WAIT_SECONDS, Database, Trouble
 from shingling.store.backends.recent import Recent, RecentPostings
 
@@ -195,19 +195,6 @@ class SqliteDatabase(Database):
         with self._named_errors():
             retried(once)
 
-    def become(self, other: Database) -> None:
-        """Have the content of another file instead of one's own, all or nothing."""
-
-        def copy() -> None:
-            with self.engine.connect() as own, other.engine.connect() as sound:
-                raw, source = own.connection.driver_connection, sound.connection.driver_connection
-                assert raw is not None
-                assert source is not None
-                source.backup(raw)
-
-        with self._named_errors():
-            retried(copy)
-
     def trouble(self, error: DBAPIError) -> Trouble | None:
         """`AWAY` where another program has locked it."""
         return Trouble.AWAY if "locked" in str(error.orig) else None
@@ -219,7 +206,7 @@ class SqliteDatabase(Database):
         if any(part in message for part in _OF_A_DAMAGED_SCHEMA):  # there is nothing to read it by
             return f"damaged ({message}): restore a backup, or use another DEDUP_STORE_URL"
         if "malformed" in message or "locate column" in message:
-            return f"damaged ({message}): {REPAIR}, or restore a backup"
+            return f"damaged ({message}): restore a backup"
         if message == "unable to open database file":
             return f"{message}: it, or its folder, cannot be written"
         return "not a SQLite database" if message == "file is not a database" else message
