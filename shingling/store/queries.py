@@ -30,7 +30,6 @@ from shingling.store.schema.tables import (
     reviews,
     rules,
     runs,
-    scheme as scheme_table,
     skipped_urls,
     url_rules,
 )
@@ -177,11 +176,9 @@ def run_values(row: RowMapping | Mapping[str, Any]) -> dict[str, Any] | None:
 
 def status_of(session: Session, connection: Connection) -> StoreStatus:
     """As `Store.status`."""
-    plan = connection.scalar(select(scheme_table.c.rebuilding))
     return StoreStatus(
         url=session.database.where,
         bytes=session.database.bytes(connection),
-        rebuilding=plan is not None and not json.loads(plan)["dry_run"],
         scheme=session.scheme,
         index=session.index.shape,
         extractors=tuple(read_extractors(connection)),
@@ -208,7 +205,7 @@ def _counts(connection: Connection) -> dict[str, Any]:
         "near": duplicates - exact,
         "runs": count(runs),
         "reviews": count(reviews),
-        "full_keys": count(full, full.c.owner == "bands"),
+        "full_keys": count(full),
         "url_rules": count(url_rules, has_evidence),
         "skipped_urls": count(skipped_urls),
     }

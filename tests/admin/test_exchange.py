@@ -334,8 +334,7 @@ def test_memory_does_not_grow_with_the_store(target: Path) -> None:
             assert restore(session_of(store), header, source)["page"] == 4_000
             _, restoring = tracemalloc.get_traced_memory()
             tracemalloc.reset_peak()
-            with session_of(store).reading() as connection:
-                assert sum(1 for _ in export_records(connection)) == 4_002
+            assert sum(1 for _ in export(session_of(store))) == 4_002
             _, exporting = tracemalloc.get_traced_memory()
         finally:
             tracemalloc.stop()

@@ -174,7 +174,7 @@ def entries_of(pages: Sequence[KeysOfPage]) -> Integers:
 class Database(ABC):
     """A database that holds a store. Used by one thread at a time.
 
-    A subclass sets all attributes up to `reader`, defines every abstract method, and is listed in
+    A subclass sets all attributes up to `trial`, defines every abstract method, and is listed in
     `shingling.store.backends`. One that lacks a method cannot be made.
 
     Args:
@@ -188,6 +188,7 @@ class Database(ABC):
             `committed_since` and `take_commit_turn` need not be defined.
         engine: begins transactions that write.
         reader: begins transactions that see one state of the store throughout.
+        trial: the same, for transactions that fill temporary tables.
         alone: whether the present transaction is the only one that writes.
         damage: rows that cannot be read; connections have it as well (`damage_of`).
     """
@@ -198,6 +199,7 @@ class Database(ABC):
     several_writers: ClassVar[bool]
     engine: Engine
     reader: Engine
+    trial: Engine
 
     def __init__(self, url: URL) -> None:
         self._secrets = Secrets.of(url)
@@ -330,6 +332,16 @@ class Database(ABC):
             StoreError: the database failed.
         """
         with self._named_errors(), self.reader.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def trying(self) -> Iterator[Connection]:
+        """Open a transaction like one that reads, which may fill temporary tables; they vanish.
+
+        Raises:
+            StoreError: the database failed.
+        """
+        with self._named_errors(), self.trial.connect() as connection:
             yield connection
 
     @contextmanager

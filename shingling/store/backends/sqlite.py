@@ -16,7 +16,8 @@ from sqlalchemy.pool import StaticPool
 
 from shingling.errors import StoreError
 from shingling.store.backends.base import MAX_WAIT_SECONDS, Database, Trouble
-from shingling.store.backends.recent import Recent, RecentPostings
+from shingling.store.backends.recent import Recent, RecentPostings, SqlitePostings
+from shingling.store.schema.tables import temporary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -62,7 +63,7 @@ class SqliteDatabase(Database):
             options["poolclass"] = StaticPool
             options["connect_args"]["check_same_thread"] = False
         self.engine = create_engine(url, **options)
-        self.reader = self.engine.execution_options(reading=True)
+        self.reader = self.trial = self.engine.execution_options(reading=True)
         event.listen(self.engine, "connect", _set_up)
         event.listen(self.engine, "connect", self.note_damage)
         if self.path is not None:
@@ -115,7 +116,9 @@ class SqliteDatabase(Database):
         return bool(tables)
 
     def postings(self, connection: Connection, table: Table) -> Postings:
-        """Table of keys, together with its recent entries."""
+        """Table of keys, together with its recent entries if it stays."""
+        if table.metadata is temporary:
+            return SqlitePostings(connection, table)
         recent = self._recent.setdefault(table.name, Recent(table.name))
         return RecentPostings(connection, table, recent)
 
