@@ -6,7 +6,7 @@ import re
 from importlib import import_module
 
 MAX_MESSAGE_CHARACTERS = 2000
-REPAIR = "run `scrapy dedup check --repair`"
+REPAIR = "restore a backup, or run `scrapy dedup rebuild --decide`"
 
 _USER_AND_PASSWORD = re.compile(r"(://[^\s:/?#@]*:)[^\s/]*@")
 _PASSWORD_PARAMETER = re.compile(

@@ -12,8 +12,7 @@ functions of its module `room`, by these names:
 Such a module imports what it needs in these functions: they are asked for in every crawl. Rooms
 ask each other in the same way:
 
-- `kept_rows()`: what else an export, a check and the forgetting of a site go over
-  (`store.kept.KeptRows`), for the room `admin`.
+- `kept_rows()`: what else is forgotten with the pages of a site (`store.kept.KeptRows`).
 - `COMMANDS` of its module or package `commands`: commands of `scrapy dedup`, for the room `cli`.
 
 A room names in `STANDS_ON` the rooms that it is built upon; where one of them is not there, it

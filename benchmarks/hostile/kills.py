@@ -69,8 +69,7 @@ def _crawl(store: Store, pipe: Connection, _folder: Path) -> None:
 
 
 def _rebuild(store: Store, _pipe: object, _folder: Path) -> None:
-    if not store.admin.resume_rebuild():
-        store.admin.redecide(_RULES)
+    store.admin.redecide(_RULES)
 
 
 def _import(store: Store, _pipe: object, folder: Path) -> None:
@@ -79,10 +78,6 @@ def _import(store: Store, _pipe: object, folder: Path) -> None:
         header = Header.of(next(records))
         if is_empty(store._session):
             restore(store._session, header, records)
-
-
-def _mend(store: Store, _pipe: object, _folder: Path) -> None:
-    assert store.admin.check(repair=True).is_mended
 
 
 def _upgrade(store: Store, _pipe: object, _folder: Path) -> None:
@@ -95,19 +90,16 @@ class Work(NamedTuple):
     Args:
         run: does it.
         starts_filled: whether there is a store with pages before.
-        damage: of the store before.
     """
 
     run: Callable[[Store, Any, Path], None]
     starts_filled: bool = True
-    damage: str = ""
 
 
 WORKS = {
     "crawl": Work(_crawl, starts_filled=False),
     "rebuild": Work(_rebuild),
     "import": Work(_import, starts_filled=False),
-    "mend": Work(_mend, damage="UPDATE texts SET zlib = x'00' WHERE page_id % 7 = 0"),
     "upgrade": Work(_upgrade),
 }
 
@@ -166,9 +158,6 @@ def _make(place: Path, source: Path, work: Work) -> None:
     shutil.copy(source, place / "source.db")
     if work.starts_filled:
         shutil.copy(source, place / "dedup.db")
-    if work.damage:
-        with closing(sqlite3.connect(place / "dedup.db")) as db, db:
-            db.execute(work.damage)
 
 
 def _is_wrong(place: Path, name: str, done: int, whole: object) -> bool:
@@ -177,8 +166,8 @@ def _is_wrong(place: Path, name: str, done: int, whole: object) -> bool:
     try:
         if name == "upgrade":
             assert _state(place, name) in ([], whole)
-        elif name != "mend" and _has_tables(file):
-            verify(file, rebuilding=name == "rebuild")
+        elif _has_tables(file):
+            verify(file)
         if name == "crawl" and done:
             assert len(groups_of(file)) >= done
         child = Child(work, name, place)

@@ -28,7 +28,6 @@ def upgrade() -> None:
         sa.Column("indexed", sa.Text, nullable=False, server_default="minima"),
         sa.Column("sampled", sa.Boolean, nullable=False, server_default=sa.false()),
         sa.Column("packs", sa.Text, nullable=False, server_default="{}"),
-        sa.Column("rebuilding", sa.Text),
         sa.Column("extractors", sa.Text, nullable=False, server_default="[]"),
     )
     op.create_table(
@@ -67,13 +66,11 @@ def upgrade() -> None:
 def _make_pages() -> None:
     original = sa.ForeignKey("pages.id", deferrable=True, initially="DEFERRED")
     run = sa.ForeignKey("runs.id")
-    op.create_table("pages", *_page_columns([original], [run]), sqlite_autoincrement=True)
-    op.create_table("next_pages", *_page_columns([], []))
-    for table in ("pages", "next_pages"):
-        op.create_index(f"{table}_url_key", table, ["url_key", "scope"], unique=True)
-        _make_partial_index(f"{table}_text_hash", table, ["text_hash"], "status <> 'exact'")
-        columns = ["original_id", "status"]
-        _make_partial_index(f"{table}_original", table, columns, "original_id IS NOT NULL")
+    op.create_table("pages", *_page_columns(original, run), sqlite_autoincrement=True)
+    op.create_index("pages_url_key", "pages", ["url_key", "scope"], unique=True)
+    _make_partial_index("pages_text_hash", "pages", ["text_hash"], "status <> 'exact'")
+    columns = ["original_id", "status"]
+    _make_partial_index("pages_original", "pages", columns, "original_id IS NOT NULL")
     op.create_table(
         "texts",
         sa.Column("page_id", _ID, sa.ForeignKey("pages.id"), primary_key=True, autoincrement=False),
@@ -83,9 +80,7 @@ def _make_pages() -> None:
     _make_partial_index("texts_body_key", "texts", ["body_key"], "body_key IS NOT NULL")
 
 
-def _page_columns(
-    original: list[sa.ForeignKey], run: list[sa.ForeignKey]
-) -> Iterator[sa.Column[Any]]:
+def _page_columns(original: sa.ForeignKey, run: sa.ForeignKey) -> Iterator[sa.Column[Any]]:
     yield sa.Column("id", _ID, primary_key=True)
     yield sa.Column("scope", sa.Text, nullable=False)
     yield sa.Column("url", sa.Text, nullable=False)
@@ -99,12 +94,12 @@ def _page_columns(
     yield sa.Column("simhash", sa.BigInteger, nullable=False)
     yield sa.Column("status", sa.Text, nullable=False)
     yield sa.Column("last_verdict", sa.Text, nullable=False)
-    yield sa.Column("original_id", _ID, *original)
+    yield sa.Column("original_id", _ID, original)
     yield sa.Column("resemblance", sa.Float)
     yield sa.Column("containment", sa.Float)
     yield sa.Column("first_seen", sa.BigInteger, nullable=False)
     yield sa.Column("last_seen", sa.BigInteger, nullable=False)
-    yield sa.Column("run_id", _ID, *run)
+    yield sa.Column("run_id", _ID, run)
     yield sa.Column("source", sa.Text)
     yield sa.Column("fields", sa.LargeBinary)
     yield sa.Column("last_run_id", _ID)
@@ -120,7 +115,7 @@ def _make_partial_index(name: str, table: str, columns: list[str], where: str) -
 
 def _make_index() -> None:
     """Make the tables of the keys that pages are found by."""
-    for table in ("bands", "samples", "next_bands", "next_samples"):
+    for table in ("bands", "samples"):
         op.create_table(
             table,
             sa.Column("key", sa.BigInteger, primary_key=True),
@@ -148,8 +143,7 @@ def _make_index() -> None:
     )
     op.create_table(
         "full_keys",
-        sa.Column("owner", sa.Text, primary_key=True),
-        sa.Column("key", sa.BigInteger, primary_key=True),
+        sa.Column("key", sa.BigInteger, primary_key=True, autoincrement=False),
         sqlite_with_rowid=False,
     )
 

@@ -26,7 +26,6 @@ from shingling.extraction.pool import ExtractionPool
 from shingling.sketch import Signature
 from shingling.store import Page, Store
 from shingling.store.ids import BadRowError, id_of
-from shingling.store.kept import kept_rows
 from shingling.store.model import FIRST_SECOND, LAST_SECOND
 from shingling.store.schema.rows import ORIGINS
 
@@ -114,10 +113,6 @@ def merge(
         for batch in batches(checked(records), _PAGES_PER_TRANSACTION):
             if batch[0].kind == "review":
                 take_reviews(session, batch, settings.rules)
-            elif batch[0].kind in kept_rows():
-                fields = [record.fields for record in batch]
-                merge_kept = partial(kept_rows()[batch[0].kind].merge, records=fields)
-                session.database.write(merge_kept)
             elif batch[0].kind == "page":
                 kept = [record for record in batch if not (anew and _lacks_text(record, problems))]
                 pages = [_page(record, None if anew else header.scheme.id) for record in kept]

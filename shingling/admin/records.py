@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from shingling.errors import RecordError, ShinglingError
 from shingling.sketch import Halves, Scheme
 from shingling.store.index import Index
-from shingling.store.kept import kept_rows
 from shingling.store.schema import checks
 from shingling.store.schema.rows import EXPORTED_FIELDS
 from shingling.store.schema.site_entries import are_entries
@@ -29,8 +28,7 @@ class Record(NamedTuple):
     """One record: the store itself, a run, a review, a page, or others.
 
     Args:
-        kind: `store`, `run`, `review`, `page`, `template`, `end`, or what a room
-            keeps (`kept_rows`).
+        kind: `store`, `run`, `review`, `page`, `template` or `end`.
         fields: by name; `text_hash`, `minima` and `blocks` are bytes, `simhash` has no sign,
             times are seconds since 1970.
         where: its place in a file, such as `line 17`; "" where it is in none.
@@ -225,7 +223,6 @@ _KINDS: dict[str, dict[str, Check]] = {
         "note": checks.or_none(checks.STRING),
         "created": checks.TIME,
     },
-    **{kind: dict(kept.fields) for kind, kept in kept_rows().items()},
     "page": {name: one.check for name, one in EXPORTED_FIELDS.items() if name != "original"},
     "template": {
         "site": checks.STRING,

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from shingling.admin.check import Findings, check_store
-from shingling.admin.rebuild import Plan, Rebuild, abandon, read_plan
+from shingling.admin.rebuild import rebuild_index, redecide
 from shingling.admin.reviews import Answer, find_reviews, review_pairs
 from shingling.admin.thresholds import candidates
 from shingling.store.forgetting import Chosen, forget, note_gone
@@ -24,6 +23,10 @@ if TYPE_CHECKING:
 
     Progress = Callable[[int, int], None]
     Steps = Callable[[str, int], None]
+
+
+def _show_nothing(*_: object) -> None:
+    """Take the place of a progress that nobody is told."""
 
 
 class StoreAdmin:
@@ -128,8 +131,7 @@ class StoreAdmin:
     ) -> IndexShape:
         """Make a new index from the stored minima, SimHashes and texts; no page is decided again.
 
-        What was made before an interruption is used when it is called again. Meanwhile nobody
-        can write.
+        Meanwhile others wait to write.
 
         Args:
             threshold: resemblance that pages are to be found at; None takes that of the rules.
@@ -138,15 +140,11 @@ class StoreAdmin:
 
         Returns:
             The new index.
-
-        Raises:
-            StoreError: another rebuild has not ended.
         """
         rules = rules or self._session.rules
         if threshold is not None:
             rules = replace(rules, threshold=threshold)
-        plan = Plan(False, rules, self._session.scheme)
-        return Rebuild(self._session, plan).run(progress)[0]
+        return rebuild_index(self._session, rules, progress or _show_nothing)
 
     def redecide(
         self,
@@ -158,8 +156,8 @@ class StoreAdmin:
     ) -> Changes:
         """Decide all pages again, in the order in which they were first seen.
 
-        As `rebuild`, it goes on where it was interrupted, and takes effect at the end, all at
-        once. A dry run changes nothing and lets crawls write.
+        It takes effect at the end, all at once. Meanwhile others wait to write, except in a dry
+        run, which changes nothing. Pages and texts that cannot be read are removed.
 
         Args:
             rules: how pages are decided; None takes those that the store was opened with.
@@ -172,44 +170,25 @@ class StoreAdmin:
 
         Raises:
             SchemeError: pages are to be signed again, and not all texts are stored.
-            StoreError: another rebuild has not ended.
         """
-        plan = Plan(True, rules or self._session.rules, scheme or self._session.scheme, dry_run)
-        changes = Rebuild(self._session, plan).run(progress)[1]
-        assert changes is not None
-        return changes
+        return redecide(
+            self._session,
+            rules or self._session.rules,
+            scheme or self._session.scheme,
+            progress or _show_nothing,
+            dry_run=dry_run,
+        )
 
-    def resume_rebuild(
-        self, progress: Progress | None = None
-    ) -> tuple[IndexShape, Changes | None] | None:
-        """Resume a rebuild that was interrupted; return None if there is none."""
-        plan = self._session.database.read(read_plan)
-        if plan is None or plan.dry_run:
-            return None
-        return Rebuild(self._session, plan).run(progress)
-
-    def abandon_rebuild(self) -> bool:
-        """Abandon a rebuild that was interrupted, and return whether there was one."""
-        database = self._session.database
-        return database.write(partial(abandon, database), alone=True)
-
-    def check(self, *, repair: bool = False, progress: Steps | None = None) -> Findings:
-        """Examine the whole store for damage.
-
-        Crawls may go on meanwhile, but not while it is mended.
+    def check(self, progress: Steps | None = None) -> Findings:
+        """Examine the whole store for damage; crawls may go on meanwhile.
 
         Args:
-            repair: put all that can be read in the place of the store. Duplicates of a page that
-                is lost are originals until pages are decided again.
             progress: is told what is being examined, and how many are.
 
-        Returns:
-            What was found, and what is left after the repair.
-
         Raises:
-            StoreError: the database cannot be read, or a rebuild has begun and not ended.
+            StoreError: the database cannot be read.
         """
-        return check_store(self._session, repair=repair, show=progress or (lambda *_: None))
+        return check_store(self._session, progress or _show_nothing)
 
     def vacuum(self) -> tuple[int, int]:
         """Free the space of removed pages; return the bytes before and after."""

@@ -133,7 +133,7 @@ def candidates(session: Session, connection: Connection, seed: int = 84) -> Cand
     """
     stored, duplicates, exact = connection.execute(_COUNTS).one()
     rows = _sampled(session, connection, seed)
-    sound = [row for row in rows if not row.damaged]
+    sound = [row for row in rows if row is not None]
     pairs = []
     changes = np.zeros(len(THRESHOLDS), np.int64)
     for row, dropped, near in _Deciding(session, connection).decide(sound):
@@ -154,21 +154,17 @@ def candidates(session: Session, connection: Connection, seed: int = 84) -> Cand
     )
 
 
-def _sampled(session: Session, connection: Connection, seed: int) -> list[Row]:
+def _sampled(session: Session, connection: Connection, seed: int) -> list[Row | None]:
     """Rows of all pages, or of as many as are sampled, drawn at random."""
     ids = connection.scalars(select(pages.c.id), execution_options={"yield_per": _IDS_READ_AT_ONCE})
     stored = np.sort(np.fromiter(ids, np.int64))
     number = min(len(stored), MAX_PAGES_SAMPLED)
     drawn = np.random.default_rng(seed).choice(stored, number, replace=False).tolist()
-    rows = [
+    return [
         row_from(mapping, session.scheme.shingle_size)
         for part in chunked(drawn)
         for mapping in connection.execute(_BY_ID, {"values": part}).mappings()
     ]
-    for row in rows:
-        if row.damaged:
-            session.database.damage.note(row.id, row.url, "signature")
-    return rows
 
 
 class _Deciding:

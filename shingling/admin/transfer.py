@@ -7,34 +7,19 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, bindparam, case, exists, func, insert, select, text, update
-from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy import and_, bindparam, case, exists, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
 
-from shingling.admin.records import (
-    PAGE_FIELDS,
-    Header,
-    Record,
-    batches,
-    checked,
-    problem_of,
-)
+from shingling.admin.records import PAGE_FIELDS, Header, Record, batches, checked, problem_of
 from shingling.admin.reviews import merge_reviews
 from shingling.errors import RecordError, StoreError
-from shingling.sketch import Scheme, exact_hash, sign
+from shingling.sketch import Scheme
 from shingling.store.backends.base import damage_of
 from shingling.store.decide.texts import unpacked
 from shingling.store.indexing import index_all
-from shingling.store.kept import kept_rows
-from shingling.store.queries import sound_run
+from shingling.store.queries import run_values
 from shingling.store.schema import fields as kinds
-from shingling.store.schema.rows import (
-    COLUMNS,
-    EXPORTED_NAMES,
-    ORIGINS,
-    problems_of,
-    replaced,
-    url_key,
-)
+from shingling.store.schema.rows import COLUMNS, EXPORTED_NAMES, is_readable, url_key
 from shingling.store.schema.site_entries import export_templates
 from shingling.store.schema.statements import insert_rows
 from shingling.store.schema.tables import (
@@ -50,25 +35,13 @@ from shingling.store.session import read_index
 from shingling.text import pack
 
 if TYPE_CHECKING:
-    from collections.abc import (
-        Callable,
-        Collection,
-        Generator,
-        Iterable,
-        Iterator,
-        Mapping,
-        Sequence,
-    )
+    from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
-    from sqlalchemy import BindParameter, Connection, Row, Select
+    from sqlalchemy import BindParameter, Connection, Select
 
     from shingling.store.session import Session
 
-    Note = Callable[[str, str], None]
-
-_PAGES_READ_AT_ONCE, _RECORDS_WRITTEN_AT_ONCE = 256, 1000
-_MAX_FAILED_READS = 100_000  # of a damaged file: about a minute
-_HIGHEST_ID = 1 << 53
+_ROWS_READ_AT_ONCE, _RECORDS_WRITTEN_AT_ONCE = 256, 1000
 _EXPORTED_COLUMNS = {
     name: exported
     for name in COLUMNS
@@ -77,33 +50,21 @@ _EXPORTED_COLUMNS = {
 
 _original = pages.alias("original")
 _PAGES = (
-    select(
-        *pages.c,
-        _original.c.url.label("original_url"),
-        _original.c.original_id.label("head_of_original"),
-        _original.c.scope.label("scope_of_original"),
+    select(*pages.c, _original.c.url.label("original"), texts.c.zlib)
+    .select_from(
+        pages.outerjoin(_original, pages.c.original_id == _original.c.id).outerjoin(
+            texts, pages.c.id == texts.c.page_id
+        )
     )
-    .join_from(pages, _original, pages.c.original_id == _original.c.id, isouter=True)
-    .where(pages.c.id.between(bindparam("low"), bindparam("high")))
     .order_by(pages.c.id)
-    .limit(_PAGES_READ_AT_ONCE)
 )
 _REVIEWS = select(
     reviews.c.a_url.label("a"),
     reviews.c.b_url.label("b"),
     *(reviews.c.same, reviews.c.note, reviews.c.created),
 ).order_by(reviews.c.a_key, reviews.c.b_key)
-_TEXTS = (
-    select(texts.c.page_id.label("id"), texts.c.zlib)
-    .where(texts.c.page_id.between(bindparam("low"), bindparam("high")))
-    .order_by(texts.c.page_id)
-    .limit(_PAGES_READ_AT_ONCE)
-)
-_DAMAGE = {"run": "run", "review": "review", "template": "site"}
-_LAST_ID = text("SELECT seq FROM sqlite_sequence WHERE name = 'pages'")
 
-# Pages that follow none, or none that they may follow.
-_LOST = and_(
+FOLLOWS_NONE = and_(
     pages.c.original_id.is_not(None),
     ~exists().where(
         _original.c.id == pages.c.original_id,
@@ -111,276 +72,93 @@ _LOST = and_(
         _original.c.scope == pages.c.scope,
     ),
 )
-_AS_ORIGINAL: dict[Any, Any] = {
-    **dict.fromkeys(("original_id", "resemblance", "containment", "compared_id")),
-    "status": case((pages.c.status == "skipped", "skipped"), else_="new"),
-}
-# Exact copies whose text no other page of their group has are not found by it.
-_FIND_COPIES = text(
-    "UPDATE pages SET status = 'near' WHERE status = 'exact' AND NOT EXISTS (SELECT 1 FROM pages"
-    " AS own WHERE own.text_hash = pages.text_hash AND own.status <> 'exact'"
-    " AND (own.id = pages.original_id OR own.original_id = pages.original_id))"
-)
+"""Condition on pages that follow no page, or none that they may follow."""
 
 
 def export(session: Session, *, with_texts: bool = True) -> Generator[Record]:
-    """Yield a store as it is at this moment, as records: see `export_records` and `restore`."""
-    with session.reading() as connection:
-        yield from export_records(connection, with_texts=with_texts)
-        if session.database.damage.number:
-            connection.rollback()  # SQLite refuses to commit what has met damage
+    """Yield a store as it is at this moment, as records, of which `restore` makes an equal store.
 
-
-def export_records(
-    connection: Connection,
-    *,
-    with_texts: bool = True,
-    note: Note | None = None,
-    verify: bool = False,
-) -> Iterator[Record]:
-    """Yield a store as records, of which `restore` makes an equal store.
-
-    The header comes first, then runs, reviews, what rooms keep, pages by their ids, the templates
-    of their sites, and the end. The transaction must see one state of the store throughout.
-
-    What is damaged is mended or left out: a signature is made again of its text; a page without
-    both, or without its URL, is left out, and so is what SQLite cannot read.
+    The header comes first, then runs, reviews, pages by their ids, the templates of their sites,
+    and the end. Rows that cannot be read are left out.
 
     Args:
-        connection: within a transaction that reads.
+        session: the store.
         with_texts: whether pages have their main texts.
-        note: is told of damage, by one of the kinds of `check`, and what it is of; None tells the
-            store of it.
-        verify: whether texts are compared with their exact hashes as well.
     """
-    if note is None:
-        damage = damage_of(connection)
-
-        def note(_: str, name: str) -> None:
-            damage.number += 1
-            if damage.tell is not None:
-                damage.tell(f"{name} is damaged; run `scrapy dedup check`")
-
-    header = _header(connection, with_texts)
-    names, number = PAGE_FIELDS if with_texts else PAGE_FIELDS[:-1], 0
-    yield header.record()
-    known_runs: set[int | None] = {None}
-    for record in _readable(connection, "run", _exported_runs(connection, note), note):
-        known_runs.add(record.fields["id"])
-        yield record
-    yield from _readable(connection, "review", _rows(connection, _REVIEWS), note)
-    for kind, kept in kept_rows().items():
-        yield from _readable(connection, kind, kept.read(connection), note)
-    for row, packed in _page_rows(connection, note):
-        fields = _page_fields(row, packed, header.scheme, known_runs, note, verify=verify)
-        if fields is not None:
+    with session.reading() as connection:
+        header = _header(connection, with_texts)
+        yield header.record()
+        known_runs, number = set[int](), 0
+        for record in _sound(connection, "run", _exported_runs(connection)):
+            known_runs.add(record.fields["id"])
+            yield record
+        yield from _sound(connection, "review", _rows(connection, _REVIEWS))
+        for page in _sound(connection, "page", _exported_pages(connection, with_texts)):
             number += 1
-            yield Record("page", {name: fields[name] for name in names})
-    if header.texts:
-        yield from _readable(connection, "template", _exported_templates(connection), note)
-    yield Record("end", {"pages": number})
+            run = page.fields["run"]
+            yield page._replace(fields={**page.fields, "run": run if run in known_runs else None})
+        if header.texts:
+            for site, blocks in export_templates(connection):
+                yield Record("template", {"site": site, "blocks": blocks})
+        yield Record("end", {"pages": number})
 
 
 def _header(connection: Connection, with_texts: bool) -> Header:
     row = connection.execute(select(scheme_table)).mappings().one()
-    try:
-        number = connection.scalar(select(func.count()).select_from(pages)) or 0
-        has_texts = bool(connection.scalar(select(exists(select(texts.c.page_id)))))
-    except DBAPIError as error:
-        require_sqlite(connection, error)
-        number, has_texts = 0, True  # the number is for the progress only
     return Header(
         scheme=Scheme.from_json(row["parameters"]),
         index=read_index(connection),
-        packs=_loaded(row["packs"], {}),
-        extractors=_loaded(row["extractors"], []),
-        rules={
-            str(one.id): one.parameters
-            for one in connection.execute(select(rules))
-            if _loaded(one.parameters, None) is not None
-        },
+        packs=json.loads(row["packs"]),
+        extractors=json.loads(row["extractors"]),
+        rules={str(one.id): one.parameters for one in connection.execute(select(rules))},
         created=row["created"],
-        pages=number,
-        texts=with_texts and has_texts,
+        pages=connection.scalar(select(func.count()).select_from(pages)) or 0,
+        texts=with_texts and bool(connection.scalar(select(exists(select(texts.c.page_id))))),
     )
 
 
-def _loaded(raw: str, otherwise: Any) -> Any:
-    """Value of stored JSON, or another one where it is damaged."""
-    try:
-        return json.loads(raw)
-    except (TypeError, ValueError):
-        return otherwise
-
-
 def _rows(connection: Connection, query: Select[Any]) -> Iterator[dict[str, Any]]:
-    streamed = query.execution_options(yield_per=_PAGES_READ_AT_ONCE)
+    streamed = query.execution_options(yield_per=_ROWS_READ_AT_ONCE)
     with connection.execute(streamed) as result:  # closed also where nobody reads to the end
         for row in result.mappings():
             yield dict(row)
 
 
-def _readable(
-    connection: Connection, kind: str, found: Iterable[Mapping[str, Any]], note: Note
+def _sound(
+    connection: Connection, kind: str, found: Iterable[Mapping[str, Any]]
 ) -> Iterator[Record]:
-    """Yield the records of a small table, as far as it can be read and they are sound."""
-    damage = kept_rows()[kind].damage[0] if kind in kept_rows() else _DAMAGE[kind]
-    try:
-        for fields in found:
-            record = Record(kind, fields)
-            if problem_of(record) or (kind == "review" and fields["a"] == fields["b"]):
-                note(damage, f"{kind} {', '.join(map(str, [*fields.values()][:2]))}")
-            else:
-                yield record
-    except DBAPIError as error:
-        require_sqlite(connection, error)
-        note(damage, f"the rest of what there is of the kind {kind}")
+    """Yield the records that an import takes."""
+    for fields in found:
+        record = Record(kind, fields)
+        if problem_of(record):
+            damage_of(connection).note(f"{kind} {next(iter(fields.values()))}")
+        else:
+            yield record
 
 
-def require_sqlite(connection: Connection, error: DBAPIError) -> None:
-    """Raise an error again, unless a transaction can go on after it: in a damaged file."""
-    if connection.dialect.name != "sqlite":
-        raise error
-
-
-def _exported_runs(connection: Connection, note: Note) -> Iterator[Mapping[str, Any]]:
+def _exported_runs(connection: Connection) -> Iterator[Mapping[str, Any]]:
     for row in _rows(connection, select(runs).order_by(runs.c.id)):
-        run = sound_run(row)
-        if run != row:
-            note("run", f"run {row['id']}")
-        yield run | {name: json.loads(run[name]) for name in ("counts", "settings")}
+        values = run_values(row)
+        if values is None:
+            damage_of(connection).note(f"run {row['id']}")
+        else:
+            yield values
 
 
-def _exported_templates(connection: Connection) -> Iterator[Mapping[str, Any]]:
-    for site, blocks in export_templates(connection):
-        yield {"site": site, "blocks": blocks}
-
-
-def _page_rows(connection: Connection, note: Note) -> Iterator[tuple[Row[Any], Any]]:
-    """Yield all pages with their packed texts, by their ids."""
-
-    def no_page(page_id: int) -> None:
-        note("page", f"page {page_id}")
-
-    def no_text(page_id: int) -> None:
-        note("text", f"page {page_id}")
-
-    for found in _rows_by_id(connection, _PAGES, 1, _HIGHEST_ID, no_page):
-        parts = _rows_by_id(connection, _TEXTS, found[0].id, found[-1].id, no_text)
-        packed = {one.id: one.zlib for part in parts for one in part}
-        for row in found:
-            yield row, packed.get(row.id)
-
-
-def _rows_by_id(
-    connection: Connection, query: Select[Any], low: int, high: int, lost: Callable[[int], None]
-) -> Iterator[list[Row[Any]]]:
-    """Yield the rows of a range of ids, some at a time.
-
-    Where SQLite cannot read a range, its halves are read, so that a damaged block of a file costs
-    the rows in it.
-
-    Raises:
-        DBAPIError: very many rows cannot be read, or those of another database.
-    """
-    ranges = [(low, high)]
-    failed = 0
-    while ranges:
-        low, high = ranges.pop()
-        try:
-            found = connection.execute(query, {"low": low, "high": high}).all()
-        except DBAPIError as error:
-            require_sqlite(connection, error)
-            failed += 1
-            if failed > _MAX_FAILED_READS:
-                raise
-            if low == high:
-                lost(low)
-                continue
-            if high == _HIGHEST_ID:
-                high = connection.scalar(_LAST_ID) or low
-            middle = (low + high) // 2
-            ranges += [(middle + 1, high), (low, middle)]
+def _exported_pages(connection: Connection, with_texts: bool) -> Iterator[Mapping[str, Any]]:
+    names = PAGE_FIELDS if with_texts else PAGE_FIELDS[:-1]
+    for row in _rows(connection, _PAGES):
+        if not is_readable([row[name] for name in COLUMNS]):
+            damage_of(connection).note(f"page {row['id']}")
             continue
-        # In a damaged file, rows are not always in order.
-        if rows := [row for row in found if low <= row.id <= high]:
-            yield rows
-            last = max(row.id for row in rows)
-            if len(found) == _PAGES_READ_AT_ONCE and last < high:
-                ranges.append((last + 1, high))
-
-
-def _page_fields(
-    row: Row[Any],
-    packed: Any,
-    scheme: Scheme,
-    known_runs: Collection[int | None],
-    note: Note,
-    *,
-    verify: bool,
-) -> dict[str, Any] | None:
-    """Fields of an exported page; None where nothing is left of it."""
-    *own, original_url, head_of_original, scope_of_original = tuple(row)
-    values = dict(zip(COLUMNS, own, strict=True))
-    name = f"page {values['id']} ({values['url']})"
-    prepared = None if packed is None else unpacked(packed)
-    main_text = None if prepared is None else prepared.text
-    if packed is not None and main_text is None:
-        note("text", name)
-    problems = {*problems_of(own)}
-    if not problems & {"url", "url_key"} and values["url_key"] != url_key(values["url"]):
-        problems.add("url_key")
-    if verify and main_text is not None and "text_hash" not in problems:
-        problems |= {"text_hash"} if exact_hash(main_text) != values["text_hash"] else set()
-    if problems:
-        note("page", name)
-    if problems & {"url", "url_key"}:
-        return None
-    if problems:
-        values = dict(zip(COLUMNS, replaced(own, problems), strict=True))
-    if not problems.isdisjoint(ORIGINS["signature"]):
-        if main_text is None:
-            return None
-        values |= _signed(main_text, scheme)
-    follows = type(original_url) is str and head_of_original is None
-    follows = follows and scope_of_original == values["scope"]
-    standing = _standing(values, follows=follows)
-    # A containment without a resemblance is harmless.
-    if any(values[column] != standing[column] for column in standing.keys() - {"containment"}):
-        note("group", name)
-    values |= standing
-    if values["run_id"] not in known_runs:
-        values["run_id"] = None
-    fields = {name: values[column] for column, name in _EXPORTED_COLUMNS.items()}
-    fields["original"] = original_url if follows else None
-    fields["simhash"] = kinds.SIGNED.read(fields["simhash"])
-    fields["text"] = main_text
-    return fields
-
-
-def _signed(main_text: str, scheme: Scheme) -> dict[str, Any]:
-    """Signature of a text, as the database keeps it."""
-    made = sign(main_text, scheme)
-    return {
-        "words": max(made.words, 1),  # a page without words is not stored
-        "text_hash": made.text_hash,
-        "minima": kinds.LITTLE_ENDIAN.write(made.minima),
-        "simhash": kinds.SIGNED.write(made.simhash),
-    }
-
-
-def _standing(values: Mapping[str, Any], *, follows: bool) -> dict[str, Any]:
-    """Where a page stands, in columns that agree on whether it follows an original."""
-    status, resemblance = values["status"], values["resemblance"]
-    if follows:
-        return {
-            "status": status if status in ("exact", "near") else "near",
-            "resemblance": 0.0 if resemblance is None else resemblance,
-        }
-    standing = {"status": status if status == "skipped" else "new", "original_id": None}
-    if values["compared_id"] is None:
-        standing |= dict.fromkeys(("resemblance", "containment"))
-    return standing
+        fields = {name: row[column] for column, name in _EXPORTED_COLUMNS.items()}
+        fields["original"] = row["original"]
+        fields["simhash"] = kinds.SIGNED.read(row["simhash"])
+        text = None if row["zlib"] is None else unpacked(row["zlib"])
+        if text is None and row["zlib"] is not None:
+            damage_of(connection).note(f"the text of page {row['id']}")
+        fields["text"] = None if text is None else text.text
+        yield {name: fields[name] for name in names}
 
 
 def is_empty(session: Session) -> bool:
@@ -411,63 +189,42 @@ def restore(session: Session, header: Header, records: Iterable[Record]) -> Coun
         RecordError: a record is not what it should be.
     """
     with session.database.writing() as connection:  # records cannot be read a second time
-        return restore_records(session, connection, header, records)
-
-
-def restore_records(
-    session: Session,
-    connection: Connection,
-    header: Header,
-    records: Iterable[Record],
-    *,
-    mend: bool = False,
-) -> Counter[str]:
-    """Do what `restore` does within a transaction that writes alone.
-
-    Args:
-        session: of the store.
-        connection: to it.
-        header: what the first record says.
-        records: those behind it.
-        mend: whether a page whose original is not among them becomes one.
-    """
-    if not _is_empty(connection):
-        raise StoreError("the store is not empty")
-    if header.rules:
-        rows = [{"id": int(number), "parameters": text} for number, text in header.rules.items()]
-        connection.execute(insert(rules), rows)
-    numbers: Counter[str] = Counter()
-    for batch in batches(checked(records), _RECORDS_WRITTEN_AT_ONCE):
-        try:
-            _write(connection, batch)
-        except IntegrityError:
-            raise batch[0].error(
-                f"this {batch[0].kind}, or one of the next {len(batch) - 1:,}, has the id or the"
-                " URL of another one"
-            ) from None
-        numbers[batch[0].kind] += len(batch)
-    if mend:
-        connection.execute(update(pages).where(_LOST).values(_AS_ORIGINAL))
-        connection.execute(_FIND_COPIES)
-    _require_stars(connection)
-    index = header.index
-    if index.sampled and numbers["page"]:
-        # Samples are of texts.
-        index = replace(index, sampled=bool(connection.scalar(select(exists(select(texts))))))
-    connection.execute(
-        update(scheme_table).values(
-            id=header.scheme.id,
-            parameters=header.scheme.to_json(),
-            packs=json.dumps(header.packs),
-            extractors=json.dumps(header.extractors),
-            created=header.created,
-            **index.columns(),
+        if not _is_empty(connection):
+            raise StoreError("the store is not empty")
+        if header.rules:
+            rows = [
+                {"id": int(number), "parameters": text} for number, text in header.rules.items()
+            ]
+            connection.execute(insert(rules), rows)
+        numbers: Counter[str] = Counter()
+        for batch in batches(checked(records), _RECORDS_WRITTEN_AT_ONCE):
+            try:
+                _write(connection, batch)
+            except IntegrityError:
+                raise batch[0].error(
+                    f"this {batch[0].kind}, or one of the next {len(batch) - 1:,}, has the id or"
+                    " the URL of another one"
+                ) from None
+            numbers[batch[0].kind] += len(batch)
+        _require_stars(connection)
+        index = header.index
+        if index.sampled and numbers["page"]:
+            # Samples are of texts.
+            index = replace(index, sampled=bool(connection.scalar(select(exists(select(texts))))))
+        connection.execute(
+            update(scheme_table).values(
+                id=header.scheme.id,
+                parameters=header.scheme.to_json(),
+                packs=json.dumps(header.packs),
+                extractors=json.dumps(header.extractors),
+                created=header.created,
+                **index.columns(),
+            )
         )
-    )
-    session.scheme, session.index = header.scheme, index
-    index_all(session, connection, index)
-    session.database.ids_restored(connection)
-    return numbers
+        session.scheme, session.index = header.scheme, index
+        index_all(session, connection, index)
+        session.database.ids_restored(connection)
+        return numbers
 
 
 def _write(connection: Connection, batch: Sequence[Record]) -> None:
@@ -477,8 +234,6 @@ def _write(connection: Connection, batch: Sequence[Record]) -> None:
         connection.execute(insert(runs), [_run_row(one) for one in fields])
     elif kind == "review":
         merge_reviews(connection, batch)
-    elif kind in kept_rows():
-        kept_rows()[kind].merge(connection, fields)
     elif kind == "template":
         rows = [{"site": one["site"], "entries": one["blocks"]} for one in fields]
         connection.execute(insert(site_blocks), rows)
@@ -504,7 +259,11 @@ def _page_row(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def _require_stars(connection: Connection) -> None:
     """Check that originals are stored, are originals, and of the scope of their duplicates."""
-    query = select(pages.c.id, pages.c.url, pages.c.original_id).where(_LOST).order_by(pages.c.id)
+    query = (
+        select(pages.c.id, pages.c.url, pages.c.original_id)
+        .where(FOLLOWS_NONE)
+        .order_by(pages.c.id)
+    )
     row = connection.execute(query.limit(1)).one_or_none()
     if row is not None:
         raise RecordError(

@@ -115,7 +115,8 @@ def event_groups(
     found.sort(key=len, reverse=True)
     groups = []
     for ids in found[:limit]:
-        leading, *others = stored_pages(connection, ids)
+        shown = stored_pages(connection, ids)
+        leading, *others = (shown[page_id] for page_id in ids if page_id in shown)
         groups.append(Group(leading, tuple(_joined(page, alike) for page in others)))
     return groups
 

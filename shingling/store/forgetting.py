@@ -84,7 +84,7 @@ def forget(session: Session, chosen: Chosen, rules: Rules | None = None) -> int:
         return remove(ids, Batch(session, connection, rules or session.fitting_rules))
 
     def forget_the_rest(connection: Connection) -> None:
-        for kept in kept_rows().values():
+        for kept in kept_rows():
             kept.forget(connection, chosen.urls, site=chosen.site, before=chosen.before)
         if chosen.site is not None and chosen.older_than is None:
             forget_site(connection, chosen.site)

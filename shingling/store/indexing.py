@@ -14,20 +14,18 @@ from shingling.store.index import keys_of_sample
 from shingling.store.schema.rows import row_from
 from shingling.store.schema.tables import (
     LIVE,
-    NEXT,
-    full as full_keys,
     pages,
     runs,
     scheme as scheme_table,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from sqlalchemy import Connection, Table
 
     from shingling.rules.rules import Rules
-    from shingling.store.backends.base import Database, KeysOfPage
+    from shingling.store.backends.base import KeysOfPage
     from shingling.store.index import Index
     from shingling.store.schema.rows import Row
     from shingling.store.session import Session
@@ -129,27 +127,24 @@ def index_all(
     bands = before is None or before.keys_of != index.keys_of
     samples = before is None or before.sampled != index.sampled
     made = [table for table, is_made in ((LIVE.bands, bands), (LIVE.samples, samples)) if is_made]
-    clear_keys(session.database, connection, made)
+    for table in made:
+        session.database.postings(connection, table).clear()
+    if bands:
+        connection.execute(delete(LIVE.full))
     done = 0
     show(done)
     query = select(pages).where(pages.c.original_id.is_(None)).order_by(pages.c.id)
     query = query.execution_options(yield_per=_PAGES_AT_ONCE)
     with connection.execute(query) as streamed:
         for part in streamed.mappings().partitions():
-            originals = [row_from(row, 0) for row in part]
-            index_pages(session, connection, index, originals, made)
-            done += len(originals)
+            read = [row_from(row, 0) for row in part]
+            originals = [row for row in read if row is not None]
+            _index_pages(session, connection, index, originals, made)
+            done += len(part)
             show(done)
 
 
-def clear_keys(database: Database, connection: Connection, tables: Iterable[Table]) -> None:
-    """Remove all entries of tables of keys."""
-    for table in tables:
-        database.postings(connection, table).clear()
-        connection.execute(delete(full_keys).where(full_keys.c.owner == table.name))
-
-
-def index_pages(
+def _index_pages(
     session: Session,
     connection: Connection,
     index: Index,
@@ -161,7 +156,7 @@ def index_pages(
     rows = [row for row in originals if row.words >= scheme.min_comparable_words]
     for table in tables:
         pages: list[KeysOfPage] = []
-        if table in (LIVE.bands, NEXT.bands):
+        if table is LIVE.bands:
             keys = index.keys(rows)
             pages = [(row.id, {*own}) for row, own in zip(rows, keys, strict=True)]
         elif index.sampled:

@@ -11,7 +11,7 @@ from shingling.sketch import Signature
 from shingling.store.decide.texts import unpacked
 from shingling.store.model import Page
 from shingling.store.schema import fields as kinds
-from shingling.store.schema.rows import COLUMNS, ORIGINS, is_damaged, read_minima, url_key
+from shingling.store.schema.rows import COLUMNS, ORIGINS, is_readable, url_key
 from shingling.store.schema.statements import among, chunked
 from shingling.store.schema.tables import pages, texts
 from shingling.store.urls import safe_url
@@ -59,12 +59,12 @@ def page_by_url(session: Session, url: str, scope: str = "") -> Page | None:
 
 
 def _checked_page(row: RowMapping, session: Session) -> Page | None:
-    """Page as it was given to `check`; None where something of it is damaged."""
+    """Page as it was given to `check`; None if it, or its text, cannot be read."""
     text = None if row["zlib"] is None else unpacked(row["zlib"])
-    is_signed = not is_damaged([row[name] for name in COLUMNS])
-    if not is_signed or (text is None and row["zlib"] is not None):
-        what = "text" if is_signed else "signature"
-        session.database.damage.note(row["id"], row["url"], what)
+    is_text_lost = text is None and row["zlib"] is not None
+    if is_text_lost or not is_readable([row[name] for name in COLUMNS]):
+        name = f"the text of page {row['id']}" if is_text_lost else f"page {row['id']}"
+        session.database.damage.note(name)
         return None
     return Page(
         url=row["url"],
@@ -80,13 +80,12 @@ def signature_of(row: RowMapping, scheme: Scheme) -> Signature:
     """Signature in a row of `pages`.
 
     Raises:
-        StoreError: it is damaged.
+        StoreError: it cannot be read.
     """
-    if is_damaged([row[name] for name in COLUMNS]):
-        name = f"page {row['id']} ({row['url']})"
-        raise StoreError(f"{name}: its signature is damaged; run `scrapy dedup check`")
+    if not is_readable([row[name] for name in COLUMNS]):
+        raise StoreError(f"page {row['id']} cannot be read; run `scrapy dedup check`")
     return Signature(
-        minima=read_minima(row["minima"]),
+        minima=kinds.LITTLE_ENDIAN.read(row["minima"]),
         simhash=kinds.SIGNED.read(row["simhash"]),
         text_hash=row["text_hash"],
         words=row["words"],

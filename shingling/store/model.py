@@ -313,7 +313,6 @@ class StoreStatus:
             each kind.
         runs, reviews: how many there are.
         full_keys: keys that more originals share than are looked at.
-        rebuilding: whether a rebuild has begun and not ended.
         scheme: of the signatures.
         index: what the originals are found by.
         extractors: names of those that the texts are by, the last one last; none if not known.
@@ -332,7 +331,6 @@ class StoreStatus:
     runs: int
     reviews: int
     full_keys: int
-    rebuilding: bool
     scheme: Scheme
     index: IndexShape
     extractors: tuple[str, ...]

@@ -21,8 +21,7 @@ from shingling.store.schema.migrate import HEAD
 from shingling.store.schema.rows import (
     COLUMNS,
     EXPORTED_NAMES,
-    problems_of,
-    replaced,
+    is_readable,
     row_from,
 )
 from shingling.store.schema.statements import among, chunked
@@ -32,16 +31,15 @@ from shingling.store.schema.tables import (
     reviews,
     rules,
     runs,
-    scheme as scheme_table,
     skipped_urls,
     url_rules,
 )
 from shingling.store.session import read_extractors
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from sqlalchemy import ColumnElement, Connection, RowMapping, Table
+    from sqlalchemy import ColumnElement, Connection, RowMapping, Select, Table
 
     from shingling.store.schema.checks import Check
     from shingling.store.session import Session
@@ -63,16 +61,14 @@ SHOWN = (
 )
 _BY_ID = select(pages).where(among(pages.c.id))
 
-RUN_CHECKS: dict[str, tuple[Check, Any]] = {
-    "spider": (checks.STRING, ""),
-    "started": (checks.TIME, 0),
-    "finished": (checks.or_none(checks.TIME), None),
-    "outcome": (checks.or_none(checks.STRING), None),
-    "counts": (checks.JSON_OBJECT, "{}"),
-    "settings": (checks.JSON_OBJECT, "{}"),
+_RUN: dict[str, Check] = {
+    "spider": checks.STRING,
+    "started": checks.TIME,
+    "finished": checks.or_none(checks.TIME),
+    "outcome": checks.or_none(checks.STRING),
+    "counts": checks.JSON_OBJECT,
+    "settings": checks.JSON_OBJECT,
 }
-"""What the columns of a run must be, and what stands for something else."""
-
 _COLUMN_OF = {shown: column for column, shown in EXPORTED_NAMES.items()}
 _SHOWN_COLUMNS = {
     one.name: _COLUMN_OF.get(one.name, one.name)
@@ -81,19 +77,24 @@ _SHOWN_COLUMNS = {
 }
 
 
-def stored_page(row: RowMapping, connection: Connection) -> StoredPage:
-    """Page of a row of `SHOWN`; harmless values take the place of impossible ones."""
-    shown: dict[str, Any] = {**row}
-    stored = [row[name] for name in COLUMNS]
-    if problems := problems_of(stored):
-        damage_of(connection).note(row["id"], row["url"], "row")
-        shown |= zip(COLUMNS, replaced(stored, problems), strict=True)
-    values = {name: shown[column] for name, column in _SHOWN_COLUMNS.items()}
+def shown_pages(connection: Connection, query: Select[Any]) -> Iterator[StoredPage]:
+    """Yield the pages of a query like `SHOWN`; those that cannot be read are skipped."""
+    streamed = query.execution_options(yield_per=ROWS_READ_AT_ONCE)
+    with connection.execute(streamed) as result:  # closed also where nobody reads to the end
+        for row in result.mappings():
+            if is_readable([row[name] for name in COLUMNS]):
+                yield _stored_page(row, connection)
+            else:
+                damage_of(connection).note(f"page {row['id']}")
+
+
+def _stored_page(row: RowMapping, connection: Connection) -> StoredPage:
+    values = {name: row[column] for name, column in _SHOWN_COLUMNS.items()}
     for name in ("first_seen", "last_seen"):
         values[name] = from_seconds(values[name])
     decided = None if row["rules"] is None else _rules(row["rules"])
     names: tuple[str, ...] = ()
-    if shown["reason"] == "other_fields" and row["lead_id"] is not None:
+    if row["reason"] == "other_fields" and row["lead_id"] is not None:
         names = fields_of_pair(connection, row["id"], row["lead_id"], decided)
     return StoredPage(**values, fields=names, rules=decided)
 
@@ -126,57 +127,58 @@ def fields_of_pair(
     """
     found = connection.execute(_BY_ID, {"values": [page_id, other_id]}).mappings()
     rows = {row["id"]: row_from(row, 0) for row in found}
-    if page_id not in rows or other_id not in rows:
+    own, other = rows.get(page_id), rows.get(other_id)
+    if own is None or other is None:
         return ()
-    own, other = rows[page_id], rows[other_id]
     if all_of_them:
         return said_otherwise(own.fields, other.fields)
     return differing_fields(own, other, decided or Rules())
 
 
-def stored_pages(connection: Connection, ids: Sequence[int]) -> list[StoredPage]:
-    """Pages of these ids, in this order."""
-    found: dict[int, StoredPage] = {}
-    for part in chunked(ids):
-        for row in connection.execute(SHOWN.where(pages.c.id.in_(part))).mappings():
-            found[row["id"]] = stored_page(row, connection)
-    return [found[page_id] for page_id in ids]
+def stored_pages(connection: Connection, ids: Iterable[int]) -> dict[int, StoredPage]:
+    """Pages by these ids, without those that cannot be read."""
+    return {
+        page.id: page
+        for part in chunked(ids)
+        for page in shown_pages(connection, SHOWN.where(pages.c.id.in_(part)))
+    }
 
 
 def duplicates_of(connection: Connection, page_id: int) -> list[StoredPage]:
     """Duplicates attached to an original, oldest first."""
     query = SHOWN.where(pages.c.original_id == page_id).order_by(pages.c.id)
-    return [stored_page(row, connection) for row in connection.execute(query).mappings()]
+    return [*shown_pages(connection, query)]
 
 
 def list_runs(connection: Connection, limit: int = 10) -> list[RunRecord]:
-    """Last runs, newest first."""
+    """Last runs, newest first, without those that cannot be read."""
     query = select(runs).order_by(runs.c.id.desc()).limit(limit)
-    found = [sound_run(row) for row in connection.execute(query).mappings()]
-    for values in found:
-        for name in ("counts", "settings"):
-            values[name] = json.loads(values[name])
-        for name in ("started", "finished"):
-            values[name] = None if values[name] is None else from_seconds(values[name])
-    return [RunRecord(**values) for values in found]
+    found = map(run_values, connection.execute(query).mappings())
+    return [
+        RunRecord(
+            **{
+                **values,
+                "started": from_seconds(values["started"]),
+                "finished": values["finished"] and from_seconds(values["finished"]),
+            }
+        )
+        for values in found
+        if values is not None
+    ]
 
 
-def sound_run(row: RowMapping | Mapping[str, Any]) -> dict[str, Any]:
-    """Row of a run with harmless values in place of impossible ones."""
-    sound = {
-        name: row[name] if check[0](row[name]) else harmless
-        for name, (check, harmless) in RUN_CHECKS.items()
-    }
-    return {**row, **sound}
+def run_values(row: RowMapping | Mapping[str, Any]) -> dict[str, Any] | None:
+    """Row of a run with its counts and settings as they were; None if it cannot be read."""
+    if not all(check[0](row[name]) for name, check in _RUN.items()):
+        return None
+    return {**row, **{name: json.loads(row[name]) for name in ("counts", "settings")}}
 
 
 def status_of(session: Session, connection: Connection) -> StoreStatus:
     """As `Store.status`."""
-    plan = connection.scalar(select(scheme_table.c.rebuilding))
     return StoreStatus(
         url=session.database.where,
         bytes=session.database.bytes(connection),
-        rebuilding=plan is not None and not json.loads(plan)["dry_run"],
         scheme=session.scheme,
         index=session.index.shape,
         extractors=tuple(read_extractors(connection)),
@@ -203,7 +205,7 @@ def _counts(connection: Connection) -> dict[str, Any]:
         "near": duplicates - exact,
         "runs": count(runs),
         "reviews": count(reviews),
-        "full_keys": count(full, full.c.owner == "bands"),
+        "full_keys": count(full),
         "url_rules": count(url_rules, has_evidence),
         "skipped_urls": count(skipped_urls),
     }

@@ -6,7 +6,6 @@ import json
 import logging
 import time
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from sqlalchemy import insert, select, update
@@ -22,7 +21,6 @@ from shingling.errors import (
 from shingling.rules.rules import Rules
 from shingling.sketch import Scheme
 from shingling.store.backends import database_of, parse_url
-from shingling.store.backends.base import AgainError, Trouble
 from shingling.store.index import Index
 from shingling.store.runs import add_rules, find_rules
 from shingling.store.schema.migrate import HEAD, current_revision, require_known, upgrade
@@ -42,13 +40,11 @@ _T = TypeVar("_T")
 
 logger = logging.getLogger(__name__)
 
-_ALIVE = 30  # seconds after which a rebuild that notes nothing was interrupted
 _INDEX = select(
     scheme_table.c.indexed,
     scheme_table.c.bands,
     scheme_table.c.rows,
     scheme_table.c.sampled,
-    scheme_table.c.rebuilding,
 )
 
 
@@ -160,11 +156,11 @@ class Session:
 
         Raises:
             StoreUnavailableError: the database stayed locked or away.
-            StoreError: it failed, or a rebuild has begun and not ended.
+            StoreError: it failed.
         """
 
         def with_index(connection: Connection) -> _T:
-            self.index = read_index(connection, writing=True)
+            self.index = read_index(connection)
             return action(connection)
 
         return self.database.write(with_index, alone=alone)
@@ -247,44 +243,18 @@ def read_extractors(connection: Connection) -> list[str]:
     return names
 
 
-def read_index(connection: Connection, *, writing: bool = False) -> Index:
+def read_index(connection: Connection) -> Index:
     """Read the index of a store that has one.
 
-    Args:
-        connection: to the store.
-        writing: whether pages are going to be changed.
-
     Raises:
-        StoreError: they must not be, because a rebuild has begun and not ended; or it is damaged.
+        StoreError: it is damaged.
     """
-    *index, rebuilding = connection.execute(_INDEX).one()
-    if writing and rebuilding is not None:
-        refuse(rebuilding)
+    index = tuple(connection.execute(_INDEX).one())
     try:
         return Index.stored(*index)
     except TypeError as error:  # a file that is cut off reads as empty values
-        message = f"damaged (its index is {tuple(index)}): restore a backup"
+        message = f"damaged (its index is {index}): restore a backup"
         raise StoreError(message) from error
-
-
-def refuse(rebuilding: str) -> None:
-    """Have nobody write while a rebuild is under way; a dry run is in nobody's way.
-
-    Raises:
-        AgainError: it is worth waiting for.
-        StoreError: it was interrupted.
-    """
-    try:
-        state = json.loads(rebuilding)
-        if state["dry_run"]:
-            return
-        moment = datetime.fromtimestamp(state["began"], UTC)
-    except (KeyError, TypeError, ValueError) as error:
-        raise StoreError(f"what is noted of a rebuild is damaged: {error}") from error
-    line = f"a rebuild of the store began at {moment:%Y-%m-%d %H:%M} UTC and has not ended"
-    if abs(time.time() - state["noted"]) < _ALIVE:  # clocks may have gone back
-        raise AgainError(line, Trouble.AWAY)
-    raise StoreError(f"{line}: run `scrapy dedup rebuild --resume`, or `--abandon`")
 
 
 def _write_scheme(connection: Connection, scheme: Scheme, index: Index) -> tuple[Scheme, Index]:

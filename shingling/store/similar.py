@@ -14,13 +14,12 @@ from shingling.errors import StoreError
 from shingling.rules import MAX_SIMHASH_DISTANCE, UNIQUENESS
 from shingling.similarity import Counts, distance as simhash_distance, measure_sets, overlap
 from shingling.sketch import Banding, Signature, fingerprint_set
-from shingling.store.decide.texts import estimated_containment, read_text
+from shingling.store.decide.texts import estimated_containment, read_text, unpacked
 from shingling.store.model import Match
 from shingling.store.queries import ROWS_READ_AT_ONCE, stored_pages
 from shingling.store.schema.rows import read_minima
 from shingling.store.schema.statements import chunked
 from shingling.store.schema.tables import LIVE, pages, texts
-from shingling.text import PreparedText
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from shingling.arrays import Fingerprints
     from shingling.similarity import Overlap
     from shingling.sketch import Scheme
+    from shingling.store.model import StoredPage
     from shingling.store.session import Session
 
 _NOT_EXACT_COPIES = select(pages.c.id, pages.c.original_id).where(
@@ -76,7 +76,12 @@ def similar(
     # Measured on the texts, a page may resemble more than its minima say.
     near = [one for one in ranked if one[1] >= threshold / 2][: max(4 * limit, 100)]
     own = None if main_text is None else fingerprint_set(main_text, session.scheme)
-    measured = [_match(connection, *one, signature, own, session.scheme) for one in near]
+    shown = stored_pages(connection, [page_id for page_id, _ in near])
+    measured = [
+        _match(connection, shown[page_id], estimate, signature, own, session.scheme)
+        for page_id, estimate in near
+        if page_id in shown
+    ]
     matches = [match for match in measured if match.resemblance >= threshold]
     matches.sort(key=lambda match: (-match.resemblance, match.page.id))
     return matches[:limit]
@@ -106,9 +111,14 @@ def within(
     own, scheme = None, session.scheme
     if main_text is not None:
         own = fingerprint_set(main_text, scheme)
+    nearest = sorted(found)[:limit]
+    shown = stored_pages(connection, [page_id for _, _, page_id in nearest])
     return [
-        _match(connection, page_id, -opposite, signature, own, scheme)._replace(distance=apart)
-        for apart, opposite, page_id in sorted(found)[:limit]
+        _match(connection, shown[page_id], -opposite, signature, own, scheme)._replace(
+            distance=apart
+        )
+        for apart, opposite, page_id in nearest
+        if page_id in shown
     ]
 
 
@@ -139,15 +149,14 @@ def _with_same_text(connection: Connection, signature: Signature) -> Iterator[in
 
 def _match(
     connection: Connection,
-    page_id: int,
+    page: StoredPage,
     estimate: float,
     signature: Signature,
     own: Fingerprints | None,
     scheme: Scheme,
 ) -> Match:
     """Match measured on the texts, where both are there, or estimated."""
-    [page] = stored_pages(connection, [page_id])
-    stored = None if own is None else read_text(connection, page_id)
+    stored = None if own is None else read_text(connection, page.id)
     if own is None or stored is None:
         size = scheme.shingle_size
         containment = estimated_containment(estimate, signature.words, page.words, size)
@@ -162,7 +171,9 @@ def stored_texts(connection: Connection) -> Iterator[tuple[int, int, str]]:
         _WITH_TEXTS, execution_options={"yield_per": ROWS_READ_AT_ONCE}
     ) as rows:
         for page_id, raw, words in rows:
-            yield page_id, words, PreparedText.unpacked(raw).text
+            stored = unpacked(raw)
+            if stored is not None:
+                yield page_id, words, stored.text
 
 
 def measure_stored(
@@ -218,7 +229,8 @@ def measure_stored(
         raise StoreError(f"the store keeps no texts to measure {measure} on (DEDUP_STORE_TEXT)")
     shown = stored_pages(connection, [-opposite for _, opposite, _ in best])
     matches = [
-        Match(page, both.resemblance, both.containment, True, value=value)
-        for page, (value, _, both) in zip(shown, best, strict=True)
+        Match(shown[-opposite], both.resemblance, both.containment, True, value=value)
+        for value, opposite, both in best
+        if -opposite in shown
     ]
     return matches, float(is_new.mean()) if len(own) else 1.0

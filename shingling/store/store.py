@@ -18,13 +18,13 @@ from shingling.store.events import Measured, event_groups
 from shingling.store.known import key_of, signature_of
 from shingling.store.model import Group, Match, Page, Verdict
 from shingling.store.queries import (
-    ROWS_READ_AT_ONCE,
     SHOWN,
     duplicates_of,
     fields_of_pair,
     list_runs,
+    shown_pages,
     status_of,
-    stored_page,
+    stored_pages,
 )
 from shingling.store.runs import RunRecord, end_run, insert_run
 from shingling.store.schema.tables import pages
@@ -254,7 +254,7 @@ class Store:
         """Find the pages that are stored under a URL, one a scope."""
         with self._session.reading() as connection:
             query = SHOWN.where(pages.c.url_key == key_of(url)).order_by(pages.c.id)
-            return [stored_page(row, connection) for row in connection.execute(query).mappings()]
+            return [*shown_pages(connection, query)]
 
     def differing_fields(self, page: StoredPage, other: StoredPage) -> tuple[str, ...]:
         """Name the own fields in which the item of a page says what another's does not."""
@@ -318,11 +318,8 @@ class Store:
             query = query.where(pages.c.site == site)
         if since is not None:
             query = query.where(pages.c.last_seen >= since)
-        streamed = query.execution_options(yield_per=ROWS_READ_AT_ONCE)
-        # The result is closed also where nobody reads to the end.
-        with self._session.reading() as connection, connection.execute(streamed) as result:
-            for row in result.mappings():
-                yield stored_page(row, connection)
+        with self._session.reading() as connection:
+            yield from shown_pages(connection, query)
 
     def groups(self, limit: int | None = None) -> Iterator[Group]:
         """Yield originals with their duplicates, the largest groups first."""
@@ -336,14 +333,9 @@ class Store:
         )
         with self._session.reading() as connection:
             for original_id, _ in connection.execute(query).all():
-                duplicates = duplicates_of(connection, original_id)
-                of_original = SHOWN.where(pages.c.id == original_id)
-                row = connection.execute(of_original).mappings().one_or_none()
-                if row is not None:
-                    yield Group(stored_page(row, connection), tuple(duplicates))
-                    continue
-                for page in duplicates:
-                    self._session.database.damage.note(page.id, page.url, "original")
+                original = stored_pages(connection, [original_id]).get(original_id)
+                if original is not None:
+                    yield Group(original, tuple(duplicates_of(connection, original_id)))
 
     def events(
         self,

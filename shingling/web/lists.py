@@ -302,7 +302,7 @@ def members(
     )
     rows = connection.execute(query).all()
     found = stored_pages(connection, [row.id for row in rows])
-    return [PairRow(page, row.reviewed) for page, row in zip(found, rows, strict=True)]
+    return [PairRow(found[row.id], row.reviewed) for row in rows if row.id in found]
 
 
 def least_alike(connection: Connection, limit: int) -> list[tuple[StoredPage, StoredPage]]:
@@ -326,9 +326,8 @@ def pages_of(
     connection: Connection, pairs: Sequence[tuple[int, int]]
 ) -> list[tuple[StoredPage, StoredPage]]:
     """Originals and duplicates of these ids."""
-    originals = stored_pages(connection, [original_id for original_id, _ in pairs])
-    duplicates = stored_pages(connection, [duplicate for _, duplicate in pairs])
-    return [*zip(originals, duplicates, strict=True)]
+    found = stored_pages(connection, {page_id for pair in pairs for page_id in pair})
+    return [(found[a], found[b]) for a, b in pairs if a in found and b in found]
 
 
 def show_groups(session: Session, query: Mapping[str, str]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from shingling.store.schema.tables import metadata
 from shingling.store.session import Session
 from tests.support.commands import dedup_command
 from tests.support.invariants import ending, text, verify, words
-from tests.support.stores import execute, is_postgres, rows_of, sqlite_only, url_of
+from tests.support.stores import execute, is_postgres, sqlite_only, url_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,32 +64,35 @@ def fill(file: Path) -> None:
         store.admin.review("https://a0.example/1", "https://a0.example/2", same=False)
 
 
-# Statements, with what they damage.
+# Statements, with what a check names; nothing: it is not looked at, or does no harm.
 BOTH = {
     "a cut text": ("UPDATE texts SET zlib = substr(zlib, 1, 60) WHERE page_id = 7", {"text"}),
     "other texts": ("UPDATE texts SET zlib = substr(zlib, 9, 16) WHERE page_id < 20", {"text"}),
     "cut minima": ("UPDATE pages SET minima = substr(minima, 1, 300) WHERE id < 10", {"page"}),
-    "a hash": ("UPDATE pages SET text_hash = substr(minima, 1, 16) WHERE id < 7", {"page"}),
-    "the key of a URL": ("UPDATE pages SET url_key = substr(minima, 1, 16) WHERE id = 7", {"page"}),
-    "a URL": ("UPDATE pages SET url = 'https://elsewhere.example/' WHERE id = 7", {"page"}),
+    "a cut hash": ("UPDATE pages SET text_hash = substr(minima, 1, 5) WHERE id < 7", {"page"}),
+    "another hash": ("UPDATE pages SET text_hash = substr(minima, 1, 16) WHERE id < 7", set[str]()),
+    "the key of a URL": ("UPDATE pages SET url_key = substr(minima, 1, 9) WHERE id = 7", {"page"}),
+    "a URL": ("UPDATE pages SET url = 'https://elsewhere.example/' WHERE id = 7", set[str]()),
     "a time": ("UPDATE pages SET first_seen = 1000000000000000000 WHERE id = 7", {"page"}),
-    "a status": ("UPDATE pages SET status = 'odd', last_verdict = 'odd' WHERE id = 7", {"page"}),
-    "a status of another kind": ("UPDATE pages SET status = 'new' WHERE id = 8", {"group"}),
-    "an original that is a duplicate": ("UPDATE pages SET original_id = 5 WHERE id = 8", {"group"}),
+    "a status": (
+        "UPDATE pages SET status = 'odd', last_verdict = 'odd' WHERE id = 7",
+        set[str](),
+    ),
+    "a status of another kind": ("UPDATE pages SET status = 'new' WHERE id = 8", set[str]()),
+    "an original that is a duplicate": (
+        "UPDATE pages SET original_id = 5 WHERE id = 8",
+        {"orphan"},
+    ),
     "its own original": (
         "UPDATE pages SET original_id = 4, status = 'near' WHERE id = 4",
-        {"group"},
+        {"orphan"},
     ),
     "originals that follow each other": (
         "UPDATE pages SET original_id = 11 - id, resemblance = 1 WHERE id IN (4, 7)",
-        {"group"},
+        {"orphan"},
     ),
-    "a run": ("UPDATE runs SET counts = 'no', started = -1000000000000000000", {"run"}),
-    "a review": ("UPDATE reviews SET a_key = substr(b_key, 1, 5)", {"review"}),
-    "a review of no page": ("UPDATE reviews SET a_url = ''", {"review"}),
-    "a site": ("UPDATE site_blocks SET entries = substr(entries, 1, 5)", {"site"}),
-    "left-overs of a rebuild": ("INSERT INTO next_bands (key, page_id) VALUES (1, 1)", {"orphan"}),
-    "keys of no page": ("INSERT INTO bands (key, page_id) VALUES (5, 999999)", {"index"}),
+    "a site": ("UPDATE site_blocks SET entries = substr(entries, 1, 5)", set[str]()),
+    "keys of no page": ("INSERT INTO bands (key, page_id) VALUES (5, 999999)", {"orphan"}),
 }
 SQLITE = {
     "a number that is a text": ("UPDATE pages SET words = 'many' WHERE id = 7", {"page"}),
@@ -98,9 +101,9 @@ SQLITE = {
     "a title in no encoding": ("UPDATE pages SET title = CAST(x'41ff' AS TEXT)", set[str]()),
     "a URL that is no text": ("UPDATE pages SET url = x'00ff' WHERE id = 7", {"page"}),
     "a text that is no bytes": ("UPDATE texts SET zlib = 'x' WHERE page_id = 7", {"text"}),
-    "a deleted original": ("DELETE FROM pages WHERE id = 7", {"group", "orphan"}),
-    "recent keys that are cut off": ("UPDATE recent SET entries = x'0011'", {"index"}),
-    "recent keys that are gone": ("DELETE FROM recent WHERE slice < 20", {"index"}),
+    "a deleted original": ("DELETE FROM pages WHERE id = 7", {"orphan"}),
+    "recent keys that are cut off": ("UPDATE recent SET entries = x'0011'", set[str]()),
+    "recent keys that are gone": ("DELETE FROM recent WHERE slice < 20", set[str]()),
 }
 CASES = [
     *(pytest.param("sqlite", one, id=f"{name}-sqlite") for name, one in (BOTH | SQLITE).items()),
@@ -109,88 +112,85 @@ CASES = [
 
 
 @pytest.mark.parametrize(("file", "case"), CASES, indirect=["file"])
-def test_damage_is_named_and_mended_and_a_crawl_over_it_goes_on(
+def test_a_crawl_goes_on_over_damage_which_is_named_and_gone_after_a_rebuild(
     file: Path, case: tuple[str, set[str]]
 ) -> None:
     statement, kinds = case
     make(file)
     execute(file, statement)
     with Store.open(url_of(file)) as store:
-        assert {kind for kind, number in store.admin.check().found.items() if number} >= kinds
+        assert {*store.admin.check().found} >= kinds
         verdicts = store.check(pages_of("b"))
         assert {verdict.status for verdict in verdicts} <= {"new", "exact", "near"}
         found = [verdict for verdict in verdicts if verdict.status in ("exact", "near")]
         assert len(found) > 2 * PAGES / 3 - 20
         assert len(store.check(pages_of("a"))) == PAGES
-        assert len(store.admin.reviews()) == ("a_url" not in statement)
-        repaired = store.admin.check(repair=True)
-        assert repaired.is_mended, repaired
-        assert store.admin.check().is_sound
-        store.admin.rebuild()  # an index may hold keys that a page had before
+        assert len(store.admin.reviews()) == 1
+        store.admin.redecide()
+        found_after = store.admin.check()
+        assert found_after.is_sound, found_after
     verify(file)
 
 
-def test_a_damaged_page_that_is_decided_before_it_is_met_does_not_look_sound(file: Path) -> None:
+@pytest.mark.parametrize("column", ["minima", "text_hash", "url_key"])
+def test_a_page_whose_row_cannot_be_read_takes_its_place_when_it_is_crawled_again(
+    file: Path, column: str
+) -> None:
     make(file)
-    execute(file, "UPDATE pages SET minima = substr(minima, 1, 300) WHERE id IN (4, 5, 6)")
+    execute(file, f"UPDATE pages SET {column} = substr({column}, 1, 5) WHERE id IN (4, 6)")
     with Store.open(url_of(file)) as store:
-        store.check(pages_of("a")[3:4])  # its duplicates leave it, and are decided
-        ids = "SELECT id FROM pages WHERE length(minima) <> 336 ORDER BY id"
-        assert rows_of(file, ids) == [(5,), (6,)]
-        store.check(pages_of("a")[4:6])
-        assert rows_of(file, ids) == []
+        assert store.admin.check().found == {"page": 2}
+        assert [page.url for page in store.pages(limit=4)] == [
+            page.url for page in (*pages_of("a")[:3], pages_of("a")[4])
+        ][:3]
+        assert store.find("https://a0.example/1") == []
+        again = store.check(pages_of("a")[3:6])
+        if column != "url_key":  # which nothing finds any more
+            assert [one.page_id for one in again] == [4, 5, 6]
+            assert store.admin.check().is_sound
+            verify(file)
+        store.admin.redecide()
+        assert store.admin.check().is_sound
+        groups = {page.original or page.url for page in store.pages() if page.url.endswith("/1")}
+        assert len(groups) == 1
+    verify(file)
 
 
-def test_duplicates_of_a_damaged_page_are_originals_until_all_is_decided_again(file: Path) -> None:
+def test_a_rebuild_leaves_out_what_cannot_be_read(file: Path) -> None:
     with Store.open(url_of(file)) as store:
         store.check(pages_of("a"))
         execute(file, "UPDATE pages SET minima = substr(minima, 1, 300) WHERE id IN (4, 9)")
-        execute(file, "DELETE FROM texts WHERE page_id IN (4, 9)")
-        found = store.admin.check(repair=True)
-        assert found.found["page"] == 2
-        assert found.is_mended
-        verify(file)
-        assert not [*store.find("https://a0.example/1")]
-        assert store.find("https://a1.example/1")[0].original is None
-        assert store.find("https://a2.example/1")[0].original is None
-        store.admin.redecide()
+        execute(file, "UPDATE texts SET zlib = substr(zlib, 1, 60) WHERE page_id = 13")
+        assert store.admin.redecide().pages == PAGES - 2
+        assert store.admin.check().is_sound
+        assert store.find("https://a0.example/1") == []
         assert store.find("https://a2.example/1")[0].original == "https://a1.example/1"
+        [without] = store.find(pages_of("a")[12].url)
+        assert store.text(without) is None
         [again] = store.check(pages_of("a")[3:4])
         assert again.original == "https://a1.example/1"
     verify(file)
 
 
-def test_an_export_goes_on_over_damaged_rows(file: Path) -> None:
+def test_an_export_leaves_out_what_cannot_be_read_and_one_warning_says_so(
+    file: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     make(file)
-    execute(file, "UPDATE pages SET minima = substr(minima, 1, 300) WHERE id = 4")
+    execute(file, "UPDATE pages SET minima = substr(minima, 1, 300) WHERE id = 6")
     execute(file, "UPDATE texts SET zlib = substr(zlib, 1, 60) WHERE page_id = 7")
+    execute(file, "UPDATE runs SET counts = 'no', started = -1000000000000000000")
     other = file.with_stem("other")
     with Session.open(url_of(file)) as session, Session.open(url_of(other)) as into:
-        told: list[str] = []
-        session.database.damage.tell = told.append
         records = export(session)
         restored = restore(into, Header.of(next(records)), records)
-        assert restored["page"] == PAGES
-        assert len(told) == 2
+        assert (restored["page"], restored["run"], restored["review"]) == (PAGES - 1, 0, 1)
+        assert session.database.damage.number == 3
+    [warning] = [one.getMessage() for one in caplog.records if "cannot be read" in one.getMessage()]
+    assert "run 1 cannot be read and is skipped" in warning
     with Store.open(url_of(other)) as store:
         assert store.admin.check().is_sound
-        pages = store.find("https://a0.example/1")
-        assert store.text(pages[0]) == pages_of("a")[3].text
+        assert store.text(store.find(pages_of("a")[6].url)[0]) is None
     verify(other)
-
-
-def test_a_rebuild_signs_texts_with_a_damaged_signature_again(file: Path) -> None:
-    make(file)
-    for decide in (False, True):
-        execute(file, "UPDATE pages SET minima = substr(minima, 1, 300) WHERE id IN (4, 7, 10)")
-        with Store.open(url_of(file)) as store:
-            assert store.admin.check().found["page"] == 3
-            if decide:
-                store.admin.redecide()
-            else:
-                store.admin.rebuild()
-            assert store.admin.check().is_sound
-        verify(file)
 
 
 COMMANDS = {
@@ -200,16 +200,15 @@ COMMANDS = {
     "list --json": (("list", "--json"), {0}),
     "groups": (("groups",), {0}),
     "events": (("groups", "--by", "event"), {0, 1}),
-    "show": (("show", "https://a0.example/2", "--text"), {0}),
-    "similar": (("similar", "https://a0.example/2"), {0, 2}),
+    "show": (("show", "https://a0.example/2", "--text"), {1}),
+    "similar": (("similar", "https://a0.example/2"), {0, 1, 2}),
     "similar, all": (("similar", "https://a0.example/3", "--threshold", "0.01"), {0}),
     "similar, distance": (("similar", "https://a0.example/3", "--distance", "9"), {0}),
     "compare": (("compare", "https://a0.example/2", "https://a1.example/2"), {0, 2}),
     "export": (("export",), {2}),
     "rebuild": (("rebuild", "--threshold", "0.8"), {0}),
     "rebuild --decide": (("rebuild", "--decide", "--dry-run"), {0}),
-    "forget": (("forget", "https://a0.example/2", "--yes"), {0}),
-    "repair": (("check", "--repair", "--json"), {0}),
+    "forget": (("forget", "https://a1.example/2", "--yes"), {0}),
 }
 
 
@@ -223,7 +222,7 @@ def test_commands_say_in_a_line_what_is_damaged(
         "UPDATE pages SET minima = substr(minima, 1, 300) WHERE id = 7",
         "UPDATE texts SET zlib = substr(zlib, 1, 60) WHERE page_id IN (7, 13)",
         "UPDATE pages SET title = x'ff', first_seen = 'now' WHERE id = 9",
-        "UPDATE pages SET words = 9, simhash = 'x' WHERE id = 13",
+        "UPDATE pages SET words = 9, simhash = 'x' WHERE id = 15",
         "UPDATE runs SET counts = '[', started = 'now'",
         "DELETE FROM pages WHERE id = 16",
     ):
@@ -231,11 +230,12 @@ def test_commands_say_in_a_line_what_is_damaged(
     done = dedup_command(monkeypatch, *arguments, "--store", url_of(file))
     assert done.code in codes, done
     assert "Traceback" not in done.err
-    named = ("page ", "damaged", "is not stored")
+    named = ("cannot be read", "left out", "damaged", "is not stored")
     assert all(any(one in line for one in named) for line in done.err.splitlines()), done.err
     if arguments == ("export",):
-        assert len(done.out.splitlines()) > PAGES
-        assert "page 7 (https://a0.example/2)" in done.err
+        assert len(done.out.splitlines()) > PAGES - 4
+        assert done.err.count("\n") == 2
+        assert "run 1 cannot be read and is skipped" in done.err
 
 
 def test_a_check_prints_what_it_finds(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -247,10 +247,8 @@ def test_a_check_prints_what_it_finds(file: Path, monkeypatch: pytest.MonkeyPatc
     done = dedup_command(monkeypatch, "check", *store)
     assert done.code == 1
     assert "page: page 5 (https://a1.example/1)\n" in done.out
-    assert "run `scrapy dedup check --repair`" in done.out
-    done = dedup_command(monkeypatch, "check", "--repair", *store)
-    assert done.code == 0
-    assert done.out.endswith("all of it is mended\n")
+    assert "restore a backup, or run `scrapy dedup rebuild --decide`" in done.out
+    assert dedup_command(monkeypatch, "rebuild", "--decide", *store).code == 0
     assert dedup_command(monkeypatch, "check", "--json", *store).json()["sound"]
     missing = dedup_command(monkeypatch, "check", "--store", "sqlite:///nowhere/x.db")
     assert missing.code == 2
@@ -266,27 +264,15 @@ def test_a_store_cut_off_tells_the_way_out(file: Path, monkeypatch: pytest.Monke
             os.truncate(file, size)
             with pytest.raises(StoreError, match=r"damaged|disk I/O error"):
                 store.check(pages_of("b"))
-        done = dedup_command(monkeypatch, "check", "--repair", "--store", url_of(file))
-        assert "it cannot be repaired; restore a backup" in done.refusal()
+        done = dedup_command(monkeypatch, "rebuild", "--decide", "--store", url_of(file))
+        assert re.search("restore a backup|disk I/O error", done.refusal())
 
 
-@pytest.mark.parametrize("column", ["parameters", "rebuilding"])
-def test_a_store_whose_scheme_is_damaged_is_refused_in_a_line(file: Path, column: str) -> None:
+def test_a_store_whose_scheme_is_damaged_is_refused_in_a_line(file: Path) -> None:
     make(file)
-    execute(file, f"UPDATE scheme SET {column} = '['")
+    execute(file, "UPDATE scheme SET parameters = '['")
     with pytest.raises(ShinglingError), Store.open(url_of(file)) as store:
         store.check(pages_of("b"))
-
-
-def test_a_check_is_refused_while_a_rebuild_has_not_ended(file: Path) -> None:
-    make(file)
-    state = '{"dry_run": false, "began": 0, "noted": 0, "decide": false, "token": ""}'
-    execute(file, f"UPDATE scheme SET rebuilding = '{state}'")
-    with Store.open(url_of(file)) as store:
-        assert store.admin.check().is_sound
-        with pytest.raises(ShinglingError, match="rebuild --resume"):
-            store.admin.check(repair=True)
-    execute(file, "UPDATE scheme SET rebuilding = NULL")
 
 
 SCHEMAS = 12  # each with one byte that is no UTF-8
@@ -338,12 +324,14 @@ def test_a_column_of_another_name_is_said_to_be_damaged_with_the_way_out(
     assert name in raw
     file.write_bytes(raw.replace(name, f"\t{column[:-1]}_ ".encode()))
     with pytest.raises(StoreError, match="restore a backup"), Store.open(url_of(file)) as store:
-        store.admin.check(repair=True)
+        [*export(store._session), store.check(pages_of("b"))]
 
 
 @pytest.mark.parametrize("seed", range(30))
 @sqlite_only
-def test_a_file_that_is_damaged_at_random_is_mended_or_refused(file: Path, seed: int) -> None:
+def test_a_file_that_is_damaged_at_random_drops_no_page_for_another_one(
+    file: Path, seed: int
+) -> None:
     make(file)
     choice, raw = random.Random(seed), bytearray(file.read_bytes())
     number = choice.choice([1, 10, 50, 512, 8192])
@@ -361,15 +349,16 @@ def test_a_file_that_is_damaged_at_random_is_mended_or_refused(file: Path, seed:
         page.url: number // 3 for site in ("a", "b") for number, page in enumerate(pages_of(site))
     }
     with store:
-        sound = store.admin.check().is_sound
-        repaired = store.admin.check(repair=True)
-        assert (repaired.is_sound, repaired.is_mended) == (sound, True), repaired
-        assert store.admin.check().is_sound
-        for page, verdict in zip(pages_of("b"), store.check(pages_of("b")), strict=True):
-            if verdict.is_duplicate:
-                assert verdict.original is not None
+        found = store.admin.check()
+        try:
+            verdicts = store.check(pages_of("b"))
+            store.admin.redecide()
+        except StoreError as error:
+            assert found.found["database"], error
+            return
+        for page, verdict in zip(pages_of("b"), verdicts, strict=True):
+            if verdict.is_duplicate and verdict.original in group_of:
                 assert group_of[verdict.original] == group_of[page.url], "dropped for another one"
-    verify(file)
 
 
 TABLES = ("pages", "texts", "site_blocks", "recent", "runs", "reviews")
@@ -419,8 +408,6 @@ def test_random_damage_raises_nothing_but_named_errors(tmp_path: Path, seed: int
         store.events(0.1)
         [*export(store._session)]
         store.admin.check()
-        repaired = store.admin.check(repair=True)
-        assert repaired.is_mended, repaired
+        store.admin.redecide()
         found = store.admin.check()
-        assert found.is_sound, found
-    verify(file)
+        assert {*found.found} <= {"database"}, found

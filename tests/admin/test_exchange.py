@@ -12,7 +12,7 @@ import pytest
 from shingling import Page, Rules, Scheme, SimhashFeatures, Store
 from shingling.admin.records import Header, Record
 from shingling.admin.reviews import merge_reviews
-from shingling.admin.transfer import export_records, restore, widen_seen
+from shingling.admin.transfer import export, restore, widen_seen
 from shingling.errors import RecordError, StoreError
 from shingling.sketch import Banding
 from shingling.store import Index
@@ -55,8 +55,7 @@ def records(tmp_path_factory: pytest.TempPathFactory) -> list[Record]:
 
 
 def exported(store: Store, *, with_texts: bool = True) -> list[Record]:
-    with session_of(store).reading() as connection:
-        return list(export_records(connection, with_texts=with_texts))
+    return list(export(session_of(store), with_texts=with_texts))
 
 
 def restored(store: Store, records: Iterable[Record]) -> Counter[str]:
@@ -335,8 +334,7 @@ def test_memory_does_not_grow_with_the_store(target: Path) -> None:
             assert restore(session_of(store), header, source)["page"] == 4_000
             _, restoring = tracemalloc.get_traced_memory()
             tracemalloc.reset_peak()
-            with session_of(store).reading() as connection:
-                assert sum(1 for _ in export_records(connection)) == 4_002
+            assert sum(1 for _ in export(session_of(store))) == 4_002
             _, exporting = tracemalloc.get_traced_memory()
         finally:
             tracemalloc.stop()

@@ -125,7 +125,6 @@ def test_forget_asks_and_promotes_the_oldest_duplicate(dedup: Any) -> None:
         (["review", "a", "b", "--undo", "--note", "x"], "--note goes with"),
         (["review", "a", "a", "--same"], "name two URLs"),
         (["rebuild", "--threshold", "0.6", "--dry-run"], "goes with --decide"),
-        (["rebuild", "--resume", "--decide"], "name --threshold"),
         (["compare", "a", "b", "--measure", "dice"], "--measure goes with --all"),
         (["compare", "a", "b", "--step", "2"], "--step goes with --hash"),
         (["compare", "a", "b", "c"], "two are compared"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import os
@@ -12,24 +11,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from shingling import Page, Rules, Scheme, Store, sign
-from shingling.admin.files import (
-    read_lines,
-    read_parquet,
-    records_in,
-    write_csv,
-    write_jsonl,
-    write_parquet,
-)
+from shingling.admin.files import read_lines, records_in, write_records
 from shingling.admin.records import PAGE_FIELDS, Record
-from shingling.fetching.rows import RuleCounts
-from shingling.fetching.stored_rules import pin_rule, save
-from shingling.store.session import Session
 from tests.support.pages import article
 
 if TYPE_CHECKING:
@@ -47,7 +34,7 @@ PAGES = [
     Page("https://a.example/4", article(4), title="@SUM(1)", fetched=1.3e9),
     Page("https://a.example/1", TEXT, fetched=1.4e9),
 ]
-SUFFIXES = ("jsonl", "csv.gz", "parquet")
+SUFFIXES = ("jsonl", "jsonl.gz")
 
 
 @pytest.fixture(scope="module")
@@ -60,9 +47,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
             store.check([page], run=run, rules=Rules(store_text=number not in (3, 6)))
             store.finish_run(run, "finished")
         store.admin.review("https://a.example/1", "https://a.example/4", same=False, note="=1")
-    with Session.open(f"sqlite:///{file}") as session:
-        save(session, [RuleCounts("a.example", "drop-parameter =1", "a.example", agreed=7)])
-        pin_rule(session, "a.example", "lower-case", "a.example/\\N", pinned=False)
     return file
 
 
@@ -79,7 +63,7 @@ def everything(dedup: Any, url: str) -> str:
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_a_store_moves_without_loss_in_every_format(
+def test_a_store_moves_without_loss(
     dedup: Any, source: str, target: str, tmp_path: Path, suffix: str
 ) -> None:
     file = str(tmp_path / f"store.{suffix}")
@@ -120,23 +104,20 @@ pages = st.fixed_dictionaries(
 runs = st.fixed_dictionaries(
     {"id": st.just(3), "spider": odd, "settings": st.dictionaries(odd, odd)}
 )
-WRITERS = {"jsonl": write_jsonl, "csv": write_csv, "parquet": write_parquet}
 
 
-@pytest.mark.parametrize("form", WRITERS)
 @given(runs, st.lists(pages, max_size=4))
 @settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
-def test_a_file_of_every_format_gives_back_what_was_written(
-    form: str, run: dict[str, Any], pages: list[dict[str, Any]]
+def test_a_file_gives_back_what_was_written(
+    run: dict[str, Any], pages: list[dict[str, Any]]
 ) -> None:
     ordered = ({name: page[name] for name in PAGE_FIELDS} for page in pages)
     records = [Record("run", run), *(Record("page", page) for page in ordered)]
     records.append(Record("end", {"pages": len(pages)}))
     file = io.BytesIO()
-    WRITERS[form](records, file)
+    write_records(records, file)
     file.seek(0)
-    parquet = form == "parquet"
-    found = read_parquet(file) if parquet else records_in(read_lines(file, form), form)
+    found = records_in(read_lines(file))
     assert [record._replace(where="") for record in found] == records
 
 
@@ -223,26 +204,17 @@ def test_a_file_is_replaced_when_told_to_and_whole(dedup: Any, source: str, tmp_
     assert file.read_bytes() == b"precious"
     assert dedup("export", "--store", source, str(file), "--force").code == 0
     before = file.read_bytes()
-    assert before.count(b"\n") == 20
+    assert before.count(b"\n") == 18
     with Store.open(source), full_disk(len(before) // 2):
         done = dedup("export", "--store", source, str(file), "--force")
     assert "File too large" in done.refusal()
     assert file.read_bytes() == before
     assert [path.name for path in folder.iterdir()] == ["store.jsonl"]
     assert dedup("export", "--store", source, str(tmp_path / "none" / "a.jsonl")).code == 2
-    assert dedup("export", "--store", source, os.devnull, "--format", "csv").code == 0
+    assert dedup("export", "--store", source, os.devnull).code == 0
 
 
-def test_the_name_tells_the_format(dedup: Any, source: str, tmp_path: Path) -> None:
-    file = tmp_path / "store.txt"
-    done = dedup("export", "--store", source, str(file))
-    assert (done.code, file.exists()) == (2, False)
-    assert "give --format jsonl, csv, parquet" in done.err
-    assert dedup("export", "--store", source, str(file), "--format", "csv").code == 0
-    assert file.read_bytes().startswith(b"record,data,id,url,")
-    for command in ("export", "import"):
-        for arguments in (["--format", "parquet"], [str(tmp_path / "store.parquet.gz")]):
-            assert dedup(command, "--store", source, *arguments).code == 2
+def test_a_file_that_is_not_there_is_named(dedup: Any, source: str, tmp_path: Path) -> None:
     assert "No such file" in dedup("import", "--store", source, str(tmp_path / "none.jsonl")).err
 
 
@@ -260,7 +232,7 @@ def test_packed_files_are_the_same_each_time_and_known_by_their_content(
 def test_a_json_line_has_all_of_a_page(dedup: Any, source: str) -> None:
     records = [json.loads(line) for line in everything(dedup, source).split("\n")[:-1]]
     kinds = [record.pop("record") for record in records]
-    assert " ".join(kinds) == f"store {'run ' * 8}review {'url_rule ' * 2}{'page ' * 6}template end"
+    assert " ".join(kinds) == f"store {'run ' * 8}review {'page ' * 6}template end"
     assert records[0]["scheme"] == {"shingle_size": 5, "version": 2}
     assert records[0]["index"]["indexed"] == "minima"
     pages = [record for record, kind in zip(records, kinds, strict=True) if kind == "page"]
@@ -270,39 +242,6 @@ def test_a_json_line_has_all_of_a_page(dedup: Any, source: str) -> None:
     signature = sign(EDITED)
     assert duplicate["text_hash"] == signature.text_hash.hex()
     assert int(duplicate["simhash"], 16) == signature.simhash
-
-
-def test_csv_has_the_cells_of_pages_unchanged(dedup: Any, source: str, tmp_path: Path) -> None:
-    file = tmp_path / "store.csv"
-    dedup("export", "--store", source, str(file))
-    with file.open(encoding="utf-8", newline="") as opened:
-        rows = list(csv.DictReader(opened))
-    assert [row["record"] for row in rows].count("page") == 6
-    pages = {row["url"]: row for row in rows if row["record"] == "page"}
-    assert pages["https://a.example/1"]["title"] == '=HYPERLINK("https://evil.example")'
-    assert pages["https://a.example/3"]["title"] == "-1+1"
-    assert pages["https://a.example/4"]["title"] == "@SUM(1)"
-    assert pages["https://a.example/2"]["title"] == "\\", "an empty one"
-    assert pages["https://b.example/6"]["title"] == "", "none"
-    assert json.loads(rows[0]["data"])["format"] == 1
-
-
-def test_parquet_has_typed_columns(dedup: Any, source: str, tmp_path: Path) -> None:
-    file = tmp_path / "store.parquet"
-    dedup("export", "--store", source, str(file))
-    table = pq.read_table(file)
-    assert tuple(table.column_names) == ("record", "data", *PAGE_FIELDS)
-    types = {field.name: str(field.type) for field in table.schema}
-    assert types["first_seen"] == "timestamp[ms, tz=UTC]"
-    assert (types["simhash"], types["minima"]) == ("uint64", "fixed_size_binary[336]")
-    rows = table.to_pylist()
-    row = [one for one in rows if one["record"] == "page"][1]
-    assert row["first_seen"].timestamp() == 1.1e9
-    signature = sign(EDITED)
-    assert np.frombuffer(row["minima"], "<u4").tolist() == signature.minima.tolist()
-    assert row["simhash"] == signature.simhash
-    assert [one["record"] for one in rows].count("run") == 8
-    assert all((one["id"] is None) == (one["record"] != "page") for one in rows)
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -323,10 +262,10 @@ def test_a_file_that_was_cut_off_is_refused_as_a_whole(
 
 
 WRONG = {
-    "base64": ('"minima": "', '"minima": "!', "line 13: minima is not in base64"),
-    "hexadecimal": ('"text_hash": "', '"text_hash": "xx', "line 13: text_hash is not 32 hex"),
-    "simhash": ('"simhash": "', '"simhash": "00', "line 13: simhash is not 16 hexadecimal digits"),
-    "no record": ('{"record": "page", ', "{", "line 13: record is missing"),
+    "base64": ('"minima": "', '"minima": "!', "line 11: minima is not in base64"),
+    "hexadecimal": ('"text_hash": "', '"text_hash": "xx', "line 11: text_hash is not 32 hex"),
+    "simhash": ('"simhash": "', '"simhash": "00', "line 11: simhash is not 16 hexadecimal digits"),
+    "no record": ('{"record": "page", ', "{", "line 11: record is missing"),
     "json": ('{"record": "run"', '{"record" "run"', "line 2: not JSON"),
 }
 
@@ -344,11 +283,10 @@ def test_a_wrong_line_is_named(
         assert everything(dedup, target).count("\n") == 2, "its beginning and its end"
 
 
-@pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet"])
 def test_what_is_no_such_file_is_refused_in_one_line(
-    dedup: Any, target: str, tmp_path: Path, suffix: str
+    dedup: Any, target: str, tmp_path: Path
 ) -> None:
-    file = tmp_path / f"store.{suffix}"
+    file = tmp_path / "store.jsonl"
     odd = b"", b"\n\n", b"PAR1", b"\x1f\x8b\x08\x00", os.urandom(5000), b"[" * 100_000
     for content in (*odd, b'{"record": "store", "format": ' + b"9" * 10_000 + b"}"):
         file.write_bytes(content)
@@ -359,20 +297,8 @@ def test_what_is_no_such_file_is_refused_in_one_line(
     assert not Path(target.removeprefix("sqlite:///")).exists()
 
 
-def test_another_parquet_file_is_refused(dedup: Any, target: str, tmp_path: Path) -> None:
-    import pyarrow as pa
-
-    file = tmp_path / "other.parquet"
-    pq.write_table(pa.table({"url": ["https://a.example/"]}), file)
-    refusal = dedup("import", "--store", target, str(file)).refusal()
-    assert "a Parquet file of something else" in refusal
-    columns = {name: ["store"] for name in ("record", "data", *PAGE_FIELDS)}
-    pq.write_table(pa.table(columns), file)
-    assert dedup("import", "--store", target, str(file)).code == 2
-
-
 def test_progress_is_shown_on_a_terminal(dedup: Any, source: str, tmp_path: Path) -> None:
-    done = dedup("export", "--store", source, str(tmp_path / "store.csv"), stdin=None)
+    done = dedup("export", "--store", source, str(tmp_path / "store.jsonl"), stdin=None)
     assert done.code == 0
     assert "100%" in done.err
     assert "6 pages" in done.err

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,25 +52,6 @@ def test_a_feed_is_decided_as_a_crawl_would(dedup: Any, target: str) -> None:
         (run,) = store.runs()
         assert (run.spider, run.outcome) == ("import", "finished")
         assert run.counts["new"] == 2
-
-
-def test_a_feed_in_csv_is_read_by_its_names(dedup: Any, target: str, tmp_path: Path) -> None:
-    file = tmp_path / "items.csv"
-    with file.open("w", encoding="utf-8-sig", newline="") as opened:
-        rows = csv.writer(opened)
-        rows.writerow(["address", "body", "page", "title"])
-        rows.writerow(["https://a.example/1", TEXT + "\n" * 200_000, "", "=1+1"])
-        rows.writerow(["https://a.example/2", "", html(EDITED), ""])
-        rows.writerow(["https://a.example/3", article(3)])
-        rows.writerow(["", "", "", ""])
-    fields = ("--url-field", "address", "--text-field", "body", "--html-field", "page")
-    done = dedup("import", "--store", target, str(file), *fields, "--json")
-    shown = done.json()
-    names = ("restored", "pages", "new", "near", "wrong")
-    assert [shown[name] for name in names] == [False, 2, 1, 1, 2]
-    assert [one["problem"] for one in shown["problems"]] == ["2 cells, not 4", "no address"]
-    with Store.open(target) as store:
-        assert next(store.pages()).title == "=1+1"
 
 
 def test_wrong_lines_are_named_and_stop_nothing(dedup: Any, target: str) -> None:
@@ -126,19 +106,19 @@ def test_items_without_a_url_are_known_by_their_ids(dedup: Any, target: str) -> 
 
 
 def test_other_encodings_are_not_guessed_at_and_progress_is_told(dedup: Any, target: str) -> None:
-    rows = f"url,text\nhttps://a.example/1,{TEXT}\nhttps://a.example/2,{EDITED} na\xefve\n"
-    arguments = ("import", "--store", target, "--format", "csv", "--every", "1e-9")
-    done = dedup(*arguments, stdin=rows.encode("latin-1"))
+    rows = (
+        f'{{"url": "https://a.example/1", "text": "{TEXT}"}}\n'
+        f'{{"url": "https://a.example/2", "text": "{EDITED} na\xefve"}}\n'
+    )
+    done = dedup("import", "--store", target, "--every", "1e-9", stdin=rows.encode("latin-1"))
     assert done.out == "1 page: 1 new (100.0%); 1 line wrong\n"
     assert done.err.startswith("import: 1 page")
-    assert done.err.endswith("line 3: not UTF-8\n")
+    assert done.err.endswith("line 2: not UTF-8\n")
 
 
 def test_where_nothing_can_be_read_no_store_is_made(dedup: Any, target: str) -> None:
     done = dedup("import", "--store", target, stdin=b"a\nb\n")
     assert (done.code, done.out) == (2, "0 pages: 2 lines wrong\n")
-    done = dedup("import", "--store", target, "--format", "csv", stdin=b"a,b\n1,2\n")
-    assert done.code == 2
     empty = dedup("import", "--store", target).refusal()
     assert empty == "scrapy dedup import: standard input: there is nothing in it\n"
     done = dedup("import", "--store", target, stdin=None)

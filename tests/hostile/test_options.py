@@ -173,17 +173,16 @@ def test_every_help_is_ascii() -> None:
     assert [name for name, one in _parsers().items() if not one.format_help().isascii()] == []
 
 
-@pytest.mark.parametrize("form", ["jsonl", "csv"])
 @pytest.mark.parametrize("broken", [b"\x00\xff", b"{", b"[]", b"null", b'{"record": "stor'])
 def test_an_export_with_a_broken_first_line_is_no_feed(
-    form: str, broken: bytes, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    broken: bytes, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     url = f"sqlite:///{folder / 'dedup.db'}"
-    file = tmp_path / f"store.{form}"
+    file = tmp_path / "store.jsonl"
     assert dedup_command(monkeypatch, "export", str(file), "--store", url).code == 0
-    first, rest = file.read_bytes().split(b"\n", 1)
-    file.write_bytes((broken if form == "jsonl" else b"x" + first) + b"\n" + rest)
+    _, rest = file.read_bytes().split(b"\n", 1)
+    file.write_bytes(broken + b"\n" + rest)
     done = dedup_command(monkeypatch, "import", str(file), "--store", "sqlite:///new.db")
     assert (done.code, done.out) == (2, ""), done
     assert "line " in done.err

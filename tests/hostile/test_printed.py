@@ -136,7 +136,6 @@ _CALLS: list[tuple[str, ...]] = [
     ("import", "{name}.store.jsonl"),
     ("import", "{name}.csv"),
     ("import", "{name}.jsonl.gz"),
-    ("import", "{name}.html", "--format", "parquet"),
     ("import", "{name}.absent.jsonl"),
     ("bulk", "{name}.jsonl", "--out", "{name}.folder", "--workers", "0"),
     ("bulk", "{name}.absent", "--out", "{name}.folder", "--workers", "0"),

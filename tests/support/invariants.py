@@ -81,11 +81,7 @@ def entries_of(path: Path, table: str) -> Counter[tuple[int, int]]:
 
 
 def _entries(run: Run, table: str, on_postgres: bool) -> Counter[tuple[int, int]]:
-    """Return the keys of a table.
-
-    Of what is appended twice the last one counts: a damaged page is written again with all
-    its keys.
-    """
+    """Return the keys of a table; of what is appended twice the last one counts."""
     entries = Counter(run(f"SELECT key, page_id FROM {table}"))
     recent = f"SELECT slice, entries FROM recent WHERE owner = '{table}' ORDER BY batch"
     recent_rows = run(recent)
@@ -109,23 +105,17 @@ _LOST = (
 )
 
 
-def verify(path: Path, *, rebuilding: bool = False) -> None:
-    """Check everything that must be true of a store between two transactions.
-
-    Args:
-        path: of the store.
-        rebuilding: whether a rebuild has begun and not ended.
-    """
-    verify_rows(partial(rows_of, path), is_postgres(path), rebuilding=rebuilding)
+def verify(path: Path) -> None:
+    """Check everything that must be true of a store between two transactions."""
+    verify_rows(partial(rows_of, path), is_postgres(path))
 
 
-def verify_rows(run: Run, on_postgres: bool = True, *, rebuilding: bool = False) -> None:
+def verify_rows(run: Run, on_postgres: bool = True) -> None:
     """Check a store that queries can be run in.
 
     Args:
         run: returns the rows that a query finds.
         on_postgres: whether it is one in PostgreSQL.
-        rebuilding: whether a rebuild has begun and not ended.
     """
     if on_postgres:
         assert run("SELECT conname FROM pg_constraint WHERE NOT convalidated") == []
@@ -133,12 +123,6 @@ def verify_rows(run: Run, on_postgres: bool = True, *, rebuilding: bool = False)
         assert run("PRAGMA integrity_check") == [("ok",)]
     for table, column, other in _REFERENCES:
         assert run(_LOST.format(table=table, column=column, other=other)) == [(0,)]
-    if not rebuilding:
-        assert run("SELECT rebuilding FROM scheme") == [(None,)]
-        assert run("SELECT id FROM next_pages") == []
-        assert run("SELECT key FROM full_keys WHERE owner LIKE 'next%'") == []
-        assert not _entries(run, "next_bands", on_postgres)
-        assert not _entries(run, "next_samples", on_postgres)
     columns = "parameters, indexed, bands, rows, sampled"
     parameters, *stored = run(f"SELECT {columns} FROM scheme")[0]
     scheme, index = Scheme.from_json(parameters), Index.stored(*stored)

@@ -33,7 +33,6 @@ both_empty = pytest.mark.parametrize("empty", [*ENDINGS], indirect=True, scope="
 
 _TABLES = ("texts", "bands", "samples", "pages", "full_keys", "reviews", "runs", "scheme")
 _SITES = ("site_blocks", "url_rules", "skipped_urls")
-_NEXT = ("next_pages", "next_bands", "next_samples")
 
 
 def place_of(request: pytest.FixtureRequest, folder: Path) -> Iterator[Path]:
@@ -156,7 +155,7 @@ def emptied(empty: Path) -> Iterator[Path]:
     if is_postgres(empty):
         execute(
             empty,
-            *(f"DELETE FROM {table}" for table in (*_TABLES, *_SITES, *_NEXT)),
+            *(f"DELETE FROM {table}" for table in (*_TABLES, *_SITES)),
             "INSERT INTO scheme SELECT * FROM scheme_then",
             "SELECT setval(pg_get_serial_sequence(t, 'id'), 1, false)"
             " FROM unnest(ARRAY['pages', 'runs']) AS t",

@@ -41,20 +41,8 @@ def _rebuild(options: CommandOptions) -> int:
     _check(options)
     with open_session(options) as session:
         store = Store(session)
-        if options.abandon:
-            begun = store.admin.abandon_rebuild()
-            line = "the rebuild is abandoned" if begun else "no rebuild was interrupted"
-            return print_result(options, {"abandoned": begun}, line, found=begun)
         changes: Changes | None = None
-        if options.resume:
-            rules = options.settings.rules
-            with _progress("rebuilding") as progress:
-                resumed = store.admin.resume_rebuild(progress)
-            if resumed is None:
-                print_lines("no rebuild was interrupted")
-                return NOT_FOUND
-            index, changes = resumed
-        elif options.decide or options.scheme:
+        if options.decide or options.scheme:
             rules = _rules_to_decide_by(options, threshold)
             scheme = options.settings.scheme if options.scheme else None
             asks = sys.stdin.isatty() and not options.dry_run
@@ -79,12 +67,8 @@ def _rebuild(options: CommandOptions) -> int:
 def _check(options: CommandOptions) -> None:
     decide = options.decide or options.scheme
     given = (options.threshold, options.method, options.containment)
-    anew = decide or any(option is not None for option in given)
-    if sum([anew, options.resume, options.abandon]) != 1:
-        raise UsageError(
-            "name --threshold, --method, --containment, --decide or --scheme; or --resume or"
-            " --abandon",
-        )
+    if not decide and all(option is None for option in given):
+        raise UsageError("name --threshold, --method, --containment, --decide or --scheme")
     if options.dry_run and not decide:
         raise UsageError("--dry-run goes with --decide or --scheme")
 
@@ -209,8 +193,6 @@ COMMANDS = (
                 " decide",
             ),
             *yes_options("what --decide or --scheme would change"),
-            flag("--resume", "continue an interrupted rebuild"),
-            flag("--abandon", "discard what an interrupted rebuild has done"),
         ),
         run=_rebuild,
     ),

@@ -15,7 +15,7 @@ from shingling.console.options import EVERY, flag, option, text
 from shingling.console.output import FAILED, FOUND, counted, print_json, print_lines, print_result
 from shingling.console.progress import progress_bar
 from shingling.console.subcommand import HelpGroup, Subcommand
-from shingling.errors import NoStoreError, RecordError
+from shingling.errors import REPAIR, NoStoreError, RecordError
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -31,11 +31,6 @@ _PAGES_PER_STEP = 256  # of progress
 _LINES_LOOKED_AT = 10  # to tell an exported store, whose first line is broken, from a feed
 
 
-_FORMAT = option(
-    "--format", choices=["jsonl", "csv", "parquet"], help="format, whatever the file is called"
-)
-
-
 def _field(name: str, shown: str) -> Option:
     return option(f"--{name}", metavar="NAME", type=text, help=shown)
 
@@ -43,11 +38,9 @@ def _field(name: str, shown: str) -> Option:
 def _export(options: CommandOptions) -> int:
     from rich.filesize import decimal
 
-    from shingling.admin.files import output, write_csv, write_jsonl, write_parquet
+    from shingling.admin.files import output, write_records
     from shingling.admin.transfer import export
 
-    writers = {"jsonl": write_jsonl, "csv": write_csv, "parquet": write_parquet}
-    write = writers[_usable_format(options)]
     with open_session(options) as session:
         records = closing(export(session, with_texts=not options.no_text))
         with records as found, output(options.file, force=options.force) as file:
@@ -56,11 +49,10 @@ def _export(options: CommandOptions) -> int:
             # A bar would be among the lines where both go to one terminal.
             shown = options.file != "-" or not sys.stdout.isatty()
             with progress_bar("pages", shown=shown) as show:
-                write(_watched(chain([header], found), "export", pages, show), file)
+                write_records(_watched(chain([header], found), "export", pages, show), file)
         damaged = session.database.damage.number
     if damaged:
-        rows = counted(damaged, "damaged row")
-        print_lines(f"{rows}; the export has what is left of them, and all others", error=True)
+        print_lines(f"{counted(damaged, 'row')} left out: {REPAIR}", error=True)
     if options.file != "-":
         size = Path(options.file).stat().st_size
         as_json = {"file": options.file, "pages": pages, "bytes": size, "damaged": damaged}
@@ -82,22 +74,18 @@ def _watched(records: Iterable[Record], phase: str, total: int, show: Show) -> I
 
 
 def _import(options: CommandOptions) -> int:
-    from shingling.admin.files import is_record, opened, read_lines, read_parquet, records_in
+    from shingling.admin.files import is_record, opened, read_lines, records_in
 
-    form = _usable_format(options)
     if options.file == "-" and sys.stdin.isatty():
         raise UsageError("name a file, or send one to standard input")
     try:
-        if form == "parquet":
-            with Path(options.file).open("rb") as raw, closing(read_parquet(raw)) as records:
-                return _import_store(options, records)
-        with opened(options.file) as file, closing(read_lines(file, form)) as lines:
+        with opened(options.file) as file, closing(read_lines(file)) as lines:
             head = list(islice(lines, _LINES_LOOKED_AT))
             if not head:
                 raise RecordError("there is nothing in it")
             everything = chain(head, lines)
             if is_record(head[0]):
-                return _import_store(options, records_in(everything, form))
+                return _import_store(options, records_in(everything))
             if any(map(is_record, head)):
                 problem = head[0].problem or "not the record of a store"
                 raise RecordError(
@@ -107,17 +95,6 @@ def _import(options: CommandOptions) -> int:
     except RecordError as error:
         name = "standard input" if options.file == "-" else options.file
         raise RecordError(f"{name}: {error}") from error
-
-
-def _usable_format(options: CommandOptions) -> str:
-    from shingling.admin.files import format_of, require_parquet
-
-    form = format_of(options.file, options.format)
-    if form == "parquet":
-        if options.file == "-":
-            raise UsageError("Parquet needs a file with a name")
-        require_parquet()
-    return form
 
 
 def _import_store(options: CommandOptions, records: Iterator[Record]) -> int:
@@ -219,9 +196,8 @@ COMMANDS = (
                 metavar="FILE",
                 nargs="?",
                 default="-",
-                help=".jsonl, .csv (also with .gz) or .parquet (default: -, JSON lines on stdout)",
+                help="JSON lines, packed if the name ends in .gz (default: -, stdout)",
             ),
-            _FORMAT,
             flag("--no-text", "leave out the main texts"),
             flag("--force", "replace an existing file"),
         ),
@@ -238,9 +214,8 @@ COMMANDS = (
                 metavar="FILE",
                 nargs="?",
                 default="-",
-                help="what export wrote, or items of a crawl in .jsonl or .csv (default: -, stdin)",
+                help="what export wrote, or items of a crawl, in JSON lines (default: -, stdin)",
             ),
-            _FORMAT,
             _field("url-field", "field of an item (default: DEDUP_URL_FIELD)"),
             _field("text-field", "field of an item (default: DEDUP_TEXT_FIELD)"),
             _field("html-field", "field of an item (default: DEDUP_HTML_FIELD)"),

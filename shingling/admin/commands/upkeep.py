@@ -20,10 +20,9 @@ from shingling.console.output import (
 )
 from shingling.console.progress import progress_bar
 from shingling.console.subcommand import HelpGroup, Subcommand
-from shingling.errors import REPAIR, StoreError
+from shingling.errors import REPAIR
 
 if TYPE_CHECKING:
-    from shingling.admin.check import Findings
     from shingling.console.options import CommandOptions
 
 
@@ -126,57 +125,27 @@ def _vacuum(options: CommandOptions) -> int:
 
 
 def _check(options: CommandOptions) -> int:
-    try:
-        found = _examined(options)
-    except StoreError as error:
-        if options.repair:  # what it says to run is what has failed
-            message = str(error).replace(f"{REPAIR}, or", "it cannot be repaired;")
-            raise StoreError(message) from error
-        raise
-    if options.json:
-        print_json(found.as_dict())
-    else:
-        _print_findings(found, repaired=options.repair)
-    sound = found.is_sound or (options.repair and found.is_mended)
-    return FOUND if sound else NOT_FOUND
-
-
-def _examined(options: CommandOptions) -> Findings:
+    from shingling.admin.check import KINDS
     from shingling.store import Store
 
     with open_session(options) as session, progress_bar("examined") as show:
-        session.database.damage.tell = lambda _: None  # all of it is printed at the end
-        return Store(session).admin.check(
-            repair=options.repair, progress=lambda phase, done: show(phase, done, None)
-        )
-
-
-def _print_findings(found: Findings, *, repaired: bool) -> None:
-    from shingling.admin.check import KINDS
-
-    if found.is_sound:
+        found = Store(session).admin.check(lambda phase, done: show(phase, done, None))
+    if options.json:
+        print_json(found.as_dict())
+    elif found.is_sound:
         print_lines(f"{counted(found.pages, 'page')}: no damage")
-        return
-    print_table(
-        ["damaged", *(["left"] if repaired else []), "what"],
-        [
-            (f"{found.found[kind]:,}", *([f"{found.left[kind]:,}"] if repaired else []), what)
-            for kind, what in KINDS.items()
-            if found.found[kind]
-        ],
-    )
-    for kind in KINDS:
-        for name in found.examples.get(kind, ()):
-            print_lines(f"{kind}: {name}")
-        more = found.found[kind] - len(found.examples.get(kind, ()))
-        if more > 0:
-            print_lines(f"{kind}: … and {more:,} more")
-    if not repaired:
-        print_lines(REPAIR)
-    elif found.is_mended:
-        print_lines("all of it is mended")
     else:
-        print_lines("not all of it can be mended: restore a backup")
+        print_table(
+            ["damaged", "what"],
+            [(f"{found.found[kind]:,}", KINDS[kind]) for kind in KINDS if found.found[kind]],
+        )
+        for kind, names in found.examples.items():
+            for name in names:
+                print_lines(f"{kind}: {name}")
+            if found.found[kind] > len(names):
+                print_lines(f"{kind}: … and {found.found[kind] - len(names):,} more")
+        print_lines(REPAIR)
+    return FOUND if found.is_sound else NOT_FOUND
 
 
 COMMANDS = (
@@ -246,9 +215,8 @@ COMMANDS = (
     Subcommand(
         name="check",
         group=HelpGroup.MAINTAIN,
-        summary="find damage in the store, and mend it",
-        example="--repair",
-        options=(flag("--repair", "keep all that can be read, and make the index again"),),
+        summary="find damage in the store",
+        example="",
         run=_check,
     ),
 )

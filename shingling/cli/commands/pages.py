@@ -91,8 +91,6 @@ def _print_status(status: StoreStatus) -> None:
         if status.skipped_urls:
             fetches += f", {counted(status.skipped_urls, 'skipped request')}"
         rows.append(("fetches", f"{fetches} (`scrapy dedup rules`)"))
-    if status.rebuilding:
-        rows.append(("rebuild", "has begun and not ended: run `scrapy dedup rebuild --resume`"))
     print_table(["", ""], rows, header=False)
 
 

@@ -35,7 +35,7 @@ _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.02, 1.0  # between two attempts
 _WARN_AFTER_SECONDS = 2.0
 MAX_OVERTAKEN = 2  # times, then a transaction writes alone
 
-_MAX_REMEMBERED = 10_000  # damaged rows, so that each is told once
+_MAX_REMEMBERED = 10_000  # rows that cannot be read, so that each is counted once
 _DAMAGE = "shingling_damage"  # where `Connection.info` has the notes of a store
 
 KeysOfPage: TypeAlias = "tuple[int, Collection[int]]"
@@ -86,46 +86,34 @@ class Committed(NamedTuple):
 
 
 class Damage:
-    """Damaged rows that were met since a store was opened.
+    """Rows that cannot be read, and were skipped, since a store was opened.
 
     Args:
         where: the store, as messages name it.
 
     Attributes:
-        number: of the rows.
-        tell: is called with a line for each row; None logs a warning about the first one.
+        tell: is called with a line about the first one.
     """
 
     def __init__(self, where: str) -> None:
-        self.number = 0
-        self.tell: Callable[[str], None] | None = None
+        self.tell: Callable[[str], None] = logger.warning
         self._where = where
-        self._known: set[tuple[int, str]] = set()
+        self._rows: set[str] = set()
 
-    def note(self, page_id: int, url: object, what: str) -> None:
-        """Note that something of a page is damaged, and say so where it is news.
+    @property
+    def number(self) -> int:
+        """How many rows were skipped."""
+        return len(self._rows)
 
-        Args:
-            page_id: of the page.
-            url: its address; None where it is not known.
-            what: its signature, say.
-        """
-        if (page_id, what) in self._known:
-            return
-        if len(self._known) < _MAX_REMEMBERED:
-            self._known.add((page_id, what))
-        self.number += 1
-        name = f"page {page_id}" if url is None else f"page {page_id} ({url})"
-        if self.tell is not None:
-            self.tell(f"{name}: its {what} is damaged; run `scrapy dedup check`")
-        elif self.number == 1:
-            logger.warning(
-                "%s: the %s of %s is damaged and is not compared (no more such rows will be"
-                " shown); run `scrapy dedup check`, which finds all damage",
-                self._where,
-                what,
-                name,
+    def note(self, row: str) -> None:
+        """Note a row, such as `page 7`."""
+        if not self._rows:
+            self.tell(
+                f"{self._where}: {row} cannot be read and is skipped (no more such rows will be"
+                " shown); run `scrapy dedup check`, which finds them all"
             )
+        if len(self._rows) < _MAX_REMEMBERED:
+            self._rows.add(row)
 
 
 def damage_of(connection: Connection) -> Damage:
@@ -186,7 +174,7 @@ def entries_of(pages: Sequence[KeysOfPage]) -> Integers:
 class Database(ABC):
     """A database that holds a store. Used by one thread at a time.
 
-    A subclass sets all attributes up to `reader`, defines every abstract method, and is listed in
+    A subclass sets all attributes up to `trial`, defines every abstract method, and is listed in
     `shingling.store.backends`. One that lacks a method cannot be made.
 
     Args:
@@ -200,8 +188,9 @@ class Database(ABC):
             `committed_since` and `take_commit_turn` need not be defined.
         engine: begins transactions that write.
         reader: begins transactions that see one state of the store throughout.
+        trial: the same, for transactions that fill temporary tables.
         alone: whether the present transaction is the only one that writes.
-        damage: damaged rows that were met; connections have it as well (`damage_of`).
+        damage: rows that cannot be read; connections have it as well (`damage_of`).
     """
 
     dialect: ClassVar[str]
@@ -210,6 +199,7 @@ class Database(ABC):
     several_writers: ClassVar[bool]
     engine: Engine
     reader: Engine
+    trial: Engine
 
     def __init__(self, url: URL) -> None:
         self._secrets = Secrets.of(url)
@@ -327,7 +317,7 @@ class Database(ABC):
         """Why a failed transaction is worth another attempt, or None where it is not."""
 
     def note_damage(self, _connection: object, record: Any) -> None:
-        """Have a new connection know where damaged rows are noted."""
+        """Have a new connection know where rows that cannot be read are noted."""
         record.info[_DAMAGE] = self.damage
 
     def explained(self, message: str) -> str:
@@ -342,6 +332,16 @@ class Database(ABC):
             StoreError: the database failed.
         """
         with self._named_errors(), self.reader.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def trying(self) -> Iterator[Connection]:
+        """Open a transaction like one that reads, which may fill temporary tables; they vanish.
+
+        Raises:
+            StoreError: the database failed.
+        """
+        with self._named_errors(), self.trial.connect() as connection:
             yield connection
 
     @contextmanager

@@ -110,9 +110,8 @@ class PostgresDatabase(Database):
             ) from self._secrets.cause(error)
         event.listen(self.engine, "connect", _set_up)
         event.listen(self.engine, "connect", self.note_damage)
-        self.reader = self.engine.execution_options(
-            isolation_level="REPEATABLE READ", postgresql_readonly=True
-        )
+        self.trial = self.engine.execution_options(isolation_level="REPEATABLE READ")
+        self.reader = self.trial.execution_options(postgresql_readonly=True)
 
     @classmethod
     def check_url(cls, url: URL) -> None:

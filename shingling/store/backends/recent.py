@@ -9,6 +9,7 @@ the large table, where many of its keys share a block (O'Neil et al., The Log-St
 
 from __future__ import annotations
 
+from collections import defaultdict
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -48,11 +49,6 @@ _SLICE = text(
 _APPEND = "INSERT INTO recent (owner, slice, batch, entries) VALUES (?, ?, ?, ?)"
 _DROP_SLICE = text("DELETE FROM recent WHERE owner = :owner AND slice = :slice")
 _CLEAR = text("DELETE FROM recent WHERE owner = :owner")
-_MOVE = text("UPDATE recent SET owner = :owner WHERE owner = :made")
-_CONTINUE_NUMBERS = text(
-    "UPDATE logs SET written = (SELECT max(written) FROM logs WHERE owner IN (:owner, :made))"
-    " WHERE owner = :owner"
-)
 
 
 class Recent:
@@ -126,7 +122,38 @@ class Recent:
         return found
 
 
-class RecentPostings(Postings):
+class SqlitePostings(Postings):
+    """A table of keys in SQLite."""
+
+    def _select(self, keys: Sequence[int], most: int) -> Mapping[int, Collection[int]]:
+        # Bound to the oldest pages by a range of the primary key: no bucket is read further.
+        query = (
+            f"SELECT wanted.value, own.page_id FROM json_each(?) AS wanted"  # noqa: S608 (our table)
+            f" CROSS JOIN {self._table.name} AS own ON own.key = wanted.value AND own.page_id <="
+            f" ifnull((SELECT page_id FROM {self._table.name} WHERE key = wanted.value"
+            " ORDER BY page_id LIMIT 1 OFFSET ?), 9223372036854775807)"
+        )
+        found = defaultdict[int, list[int]](list)
+        listed = f"[{','.join(map(str, keys))}]"
+        for key, page in self._connection.exec_driver_sql(query, (listed, most - 1)):
+            found[key].append(page)
+        return found
+
+    def write(self, gone: Sequence[KeysOfPage], come: Sequence[KeysOfPage]) -> None:
+        """Remove entries, and insert others."""
+        self._change(entries_of(gone), entries_of(come))
+
+    def _change(self, gone: Integers, come: Integers) -> None:
+        table = self._table.name
+        for statement, entries in (
+            (f"DELETE FROM {table} WHERE key = ? AND page_id = ?", gone),  # noqa: S608 (our table)
+            (f"INSERT OR IGNORE INTO {table} (key, page_id) VALUES (?, ?)", come),  # noqa: S608 (our table)
+        ):
+            if entries.size:
+                self._connection.exec_driver_sql(statement, [*map(tuple, entries.T.tolist())])
+
+
+class RecentPostings(SqlitePostings):
     """A table of keys in SQLite, together with its recent entries."""
 
     def __init__(self, connection: Connection, table: Table, recent: Recent) -> None:
@@ -137,16 +164,8 @@ class RecentPostings(Postings):
     def _select(self, keys: Sequence[int], most: int) -> Mapping[int, Collection[int]]:
         recent, gone = self._recent.find(keys, most), self._recent.gone
         more = max((len(gone.get(key, ())) for key in keys), default=0) if gone else 0
-        # Bound to the oldest pages by a range of the primary key: no bucket is read further.
-        query = (
-            f"SELECT wanted.value, own.page_id FROM json_each(?) AS wanted"  # noqa: S608 (our table)
-            f" CROSS JOIN {self._table.name} AS own ON own.key = wanted.value AND own.page_id <="
-            f" ifnull((SELECT page_id FROM {self._table.name} WHERE key = wanted.value"
-            " ORDER BY page_id LIMIT 1 OFFSET ?), 9223372036854775807)"
-        )
-        listed = f"[{','.join(map(str, keys))}]"
-        for key, page in self._connection.exec_driver_sql(query, (listed, most - 1 + more)):
-            recent.setdefault(key, []).append(page)
+        for key, found in super()._select(keys, most + more).items():
+            recent.setdefault(key, []).extend(found)
         return {key: {*pages} - gone.get(key, set()) for key, pages in recent.items()}
 
     def write(self, gone: Sequence[KeysOfPage], come: Sequence[KeysOfPage]) -> None:
@@ -181,14 +200,10 @@ class RecentPostings(Postings):
         """Merge the recent entries of a slice into the large table."""
         bound = {"owner": self._recent.owner, "slice": place}
         entries = _last(_entries(self._connection.execute(_SLICE, bound).all()))
-        table = self._table.name
-        for statement, sign in (
-            (f"DELETE FROM {table} WHERE key = ? AND page_id = -?", -1),  # noqa: S608 (our table)
-            (f"INSERT OR IGNORE INTO {table} (key, page_id) VALUES (?, ?)", 1),  # noqa: S608 (our table)
-        ):
-            chosen = [*map(tuple, entries[:, np.sign(entries[1]) == sign].T.tolist())]
-            if chosen:
-                self._connection.exec_driver_sql(statement, chosen)
+        is_new = entries[1] > 0
+        gone = entries[:, ~is_new]
+        gone[1] *= -1
+        self._change(gone, entries[:, is_new])
         self._connection.execute(_DROP_SLICE, bound)
         self._recent.merged(place)
 
@@ -196,14 +211,6 @@ class RecentPostings(Postings):
         """Remove all entries, the recent ones as well."""
         super().clear()
         self._connection.execute(_CLEAR, {"owner": self._recent.owner})
-        self._restart()
-
-    def take_over(self, made: Table) -> None:
-        """Replace all entries by those of another table of keys, the recent ones as well."""
-        super().take_over(made)
-        bound = {"owner": self._recent.owner, "made": made.name}
-        self._connection.execute(_MOVE, bound)
-        self._connection.execute(_CONTINUE_NUMBERS, bound)  # no number of a batch is used twice
         self._restart()
 
     def _restart(self) -> None:

@@ -14,9 +14,10 @@ from sqlalchemy import create_engine, event, text
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import StaticPool
 
-from shingling.errors import REPAIR, StoreError
+from shingling.errors import StoreError
 from shingling.store.backends.base import MAX_WAIT_SECONDS, Database, Trouble
-from shingling.store.backends.recent import Recent, RecentPostings
+from shingling.store.backends.recent import Recent, RecentPostings, SqlitePostings
+from shingling.store.schema.tables import temporary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -62,7 +63,7 @@ class SqliteDatabase(Database):
             options["poolclass"] = StaticPool
             options["connect_args"]["check_same_thread"] = False
         self.engine = create_engine(url, **options)
-        self.reader = self.engine.execution_options(reading=True)
+        self.reader = self.trial = self.engine.execution_options(reading=True)
         event.listen(self.engine, "connect", _set_up)
         event.listen(self.engine, "connect", self.note_damage)
         if self.path is not None:
@@ -115,7 +116,9 @@ class SqliteDatabase(Database):
         return bool(tables)
 
     def postings(self, connection: Connection, table: Table) -> Postings:
-        """Table of keys, together with its recent entries."""
+        """Table of keys, together with its recent entries if it stays."""
+        if table.metadata is temporary:
+            return SqlitePostings(connection, table)
         recent = self._recent.setdefault(table.name, Recent(table.name))
         return RecentPostings(connection, table, recent)
 
@@ -195,19 +198,6 @@ class SqliteDatabase(Database):
         with self._named_errors():
             retried(once)
 
-    def become(self, other: Database) -> None:
-        """Have the content of another file instead of one's own, all or nothing."""
-
-        def copy() -> None:
-            with self.engine.connect() as own, other.engine.connect() as sound:
-                raw, source = own.connection.driver_connection, sound.connection.driver_connection
-                assert raw is not None
-                assert source is not None
-                source.backup(raw)
-
-        with self._named_errors():
-            retried(copy)
-
     def trouble(self, error: DBAPIError) -> Trouble | None:
         """`AWAY` where another program has locked it."""
         return Trouble.AWAY if "locked" in str(error.orig) else None
@@ -219,7 +209,7 @@ class SqliteDatabase(Database):
         if any(part in message for part in _OF_A_DAMAGED_SCHEMA):  # there is nothing to read it by
             return f"damaged ({message}): restore a backup, or use another DEDUP_STORE_URL"
         if "malformed" in message or "locate column" in message:
-            return f"damaged ({message}): {REPAIR}, or restore a backup"
+            return f"damaged ({message}): restore a backup"
         if message == "unable to open database file":
             return f"{message}: it, or its folder, cannot be written"
         return "not a SQLite database" if message == "file is not a database" else message

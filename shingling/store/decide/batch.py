@@ -39,7 +39,7 @@ _MAX_SAME_TEXT = 64  # pages of one text that are looked at, the oldest of them
 _ALL = (1 << 63) - 1  # members of a group
 
 _in_order = itemgetter(*COLUMNS)
-_ID, _SCOPE = COLUMNS.index("id"), COLUMNS.index("scope")
+_ID, _SCOPE, _URL_KEY = (COLUMNS.index(name) for name in ("id", "scope", "url_key"))
 
 _REVIEWS = select(reviews.c.a_key, reviews.c.b_key, reviews.c.same).where(
     or_(among(reviews.c.a_key), among(reviews.c.b_key))
@@ -148,6 +148,7 @@ class Batch:
         self._referred: set[int] = set()  # originals, and pages that decided
         self._members_read: dict[int, int] = {}  # how many of the newest, by original
         self._new_ids: list[int] = []  # in falling order
+        self._unreadable: dict[tuple[str, bytes], int] = {}  # ids by scope and key of the URL
         self._reviews: dict[bytes, dict[bytes, bool]] = {}  # of pairs of URLs
         columns = ", ".join(f'"{name}"' for name in COLUMNS)
         self._select = f"SELECT {columns} FROM {tables.pages.name} WHERE "  # noqa: S608 (our names)
@@ -247,12 +248,15 @@ class Batch:
         """Take in rows as they were read, unless they are here already."""
         for values in found:
             if values[_ID] not in self.rows and (scopes is None or values[_SCOPE] in scopes):
-                self.admit(row_of(values, self.scheme.min_comparable_words))
+                row = row_of(values, self.scheme.min_comparable_words)
+                if row is None:
+                    self.database.damage.note(f"page {values[_ID]}")
+                    self._unreadable[values[_SCOPE], values[_URL_KEY]] = values[_ID]
+                else:
+                    self.admit(row)
 
     def admit(self, row: Row) -> None:
         """Hold a row, to be found by its URL, its text and its original."""
-        if row.damaged:
-            self.database.damage.note(row.id, row.url, "signature")
         self.rows[row.id] = row
         self._by_url[row.scope, row.url_key] = row.id
         self._by_text.setdefault(row.text_hash, set()).add(row.id)
@@ -320,8 +324,7 @@ class Batch:
         self.load([row.original_id])
         if row.original_id in self.rows:
             return self.rows[row.original_id]
-        self.database.damage.note(row.id, row.url, "original")
-        self.place(row, Decision("new"))
+        self.place(row, Decision("new"))  # its original cannot be read
         return row
 
     def compared_with(self, row: Row) -> Row | None:
@@ -344,7 +347,9 @@ class Batch:
     def as_stored(self, ids: Iterable[int]) -> Iterator[Row]:
         """Read rows as they are in the database now, whatever is held here."""
         for values in select_in(self.connection, f"{self._select}id {{}}", ids):
-            yield row_of(values, self.scheme.min_comparable_words)
+            row = row_of(values, self.scheme.min_comparable_words)
+            if row is not None:
+                yield row
 
     def rows_of(self, ids: Collection[int]) -> list[Row]:
         """Rows of these ids, oldest first."""
@@ -356,9 +361,11 @@ class Batch:
         return self.rows.get(self._by_url.get((page.scope, url_key(page.url)), -1))
 
     def insert(self, page: Page, signature: Signature) -> Row:
-        """Make a row of a page that has none."""
+        """Make a row of a page that has none, or in the place of one that cannot be read."""
         run = None if self.run is None else self.run.id
-        row = Row.of(page, signature, self._new_ids.pop(), run)
+        place = self._unreadable.pop((page.scope, url_key(page.url)), None)
+        row = Row.of(page, signature, self._new_ids.pop() if place is None else place, run)
+        row.stored = place is not None
         self.admit(row)
         self._keep_text(row, page)
         return row

@@ -54,6 +54,8 @@ def decide(page: Page, signature: Signature | None, batch: Batch) -> Verdict:
     led: Sequence[Row] = ()
     if row is None:
         row = batch.insert(page, signature)
+        if row.stored:  # in the place of one that could not be read
+            led = leave(row, batch)
     else:
         is_unchanged = row.text_hash == signature.text_hash
         last_run = batch.see_again(row, page, is_unchanged=is_unchanged)

@@ -7,14 +7,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import bindparam, select
 
 from shingling.similarity import Overlap, overlap, unless_forged
 from shingling.sketch import fingerprint_set, shingle_text
 from shingling.store.backends.base import damage_of
 from shingling.store.index import keys_of_sample
 from shingling.store.schema.statements import select_in
-from shingling.store.schema.tables import pages
 from shingling.text import PreparedText
 
 if TYPE_CHECKING:
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
     from shingling.store.templates import Templates
 
 _TEXTS = "SELECT page_id, zlib FROM texts WHERE page_id {}"
-_URL = select(pages.c.url).where(pages.c.id == bindparam("page_id"))
 
 
 class Alike(NamedTuple):
@@ -58,7 +55,6 @@ class Texts:
     new_body_keys: dict[int, bytes] = field(default_factory=dict)
     _kept: dict[int, PreparedText | None] = field(default_factory=dict)  # in the database, or not
     _samples: dict[tuple[str, str], list[int]] = field(default_factory=dict)
-    _damaged: set[int] = field(default_factory=set)  # pages whose kept text cannot be read
     # By page; with the text, and with the number of its site's template, that they are of.
     _splits: dict[int, tuple[PreparedText, int, SplitText]] = field(default_factory=dict)
     # By page, and whether they are of the whole text; with the text that they are of.
@@ -88,9 +84,9 @@ class Texts:
     def confirm(self, row: Row, main_text: PreparedText | None, body_key: bytes) -> None:
         """Note another body that the kept text of a page was extracted from, if it was."""
         kept = self.of(row)
-        if main_text is None or (kept != main_text and row.id not in self._damaged):
+        if main_text is None or kept != main_text:
             return
-        if row.id in self.new or row.id in self._damaged:
+        if row.id in self.new:
             self.new[row.id] = main_text, body_key
         else:
             self.new_body_keys[row.id] = body_key
@@ -98,7 +94,7 @@ class Texts:
     def load(self, ids: Iterable[int]) -> None:
         """Read the texts of pages together, as far as they are not here."""
         missing = {*ids} - self._kept.keys() - self.new.keys()
-        found = read_texts(self.connection, missing, self._damaged)
+        found = read_texts(self.connection, missing)
         self._kept.update((page_id, found.get(page_id)) for page_id in missing)
 
     def of(self, row: Row) -> PreparedText | None:
@@ -174,36 +170,25 @@ class Texts:
         return self._samples[name]
 
 
-def read_texts(
-    connection: Connection, ids: Iterable[int], damaged: set[int] | None = None
-) -> dict[int, PreparedText]:
-    """Texts that are kept of pages; a damaged one is noted, and left out.
-
-    Args:
-        connection: to the store.
-        ids: of the pages.
-        damaged: ids of pages with a damaged text are added to it.
-    """
+def read_texts(connection: Connection, ids: Iterable[int]) -> dict[int, PreparedText]:
+    """Texts that are kept of pages; those that cannot be read are skipped."""
     found: dict[int, PreparedText] = {}
     for page_id, raw in select_in(connection, _TEXTS, ids):
         text = unpacked(raw)
-        if text is not None:
+        if text is None:
+            damage_of(connection).note(f"the text of page {page_id}")
+        else:
             found[page_id] = text
-            continue
-        url = connection.scalar(_URL, {"page_id": page_id})
-        damage_of(connection).note(page_id, url, "text")
-        if damaged is not None:
-            damaged.add(page_id)
     return found
 
 
 def read_text(connection: Connection, page_id: int) -> PreparedText | None:
-    """Text of a page, or None where it is not kept, or damaged."""
+    """Text of a page, or None if it is not kept, or cannot be read."""
     return read_texts(connection, [page_id]).get(page_id)
 
 
 def unpacked(raw: Any) -> PreparedText | None:
-    """Text as it was packed, or None where it is damaged: a zlib stream ends with a checksum."""
+    """Text as it was packed; None if it cannot be read: a zlib stream ends with a checksum."""
     try:
         text = PreparedText.unpacked(raw)
         text.text  # noqa: B018 (it is unpacked now)

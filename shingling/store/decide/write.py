@@ -10,7 +10,7 @@ from sqlalchemy import bindparam, delete, text, update
 from shingling.store.decide.texts import read_text
 from shingling.store.schema.rows import COLUMNS
 from shingling.store.schema.statements import chunked, insert_rows
-from shingling.store.schema.tables import full as full_keys, texts
+from shingling.store.schema.tables import texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from shingling.store.schema.rows import Row
     from shingling.store.schema.tables import Tables
 
-_NOTE_FULL = text(
-    f"INSERT INTO {full_keys} (owner, key) VALUES (:owner, :key) ON CONFLICT DO NOTHING"  # noqa: S608 (ours)
-)
 _NEW_BODY_KEY = (
     update(texts).where(texts.c.page_id == bindparam("of")).values(body_key=bindparam("key"))
 )
@@ -41,9 +38,8 @@ def write_batch(batch: Batch) -> None:
     if batch.templates is not None:
         batch.templates.write()
     if batch.lookup.full:
-        owner = batch.tables.bands.name
-        full = [{"owner": owner, "key": key} for key in sorted(batch.lookup.full)]
-        batch.connection.execute(_NOTE_FULL, full)
+        full = [{"key": key} for key in sorted(batch.lookup.full)]
+        batch.connection.execute(_note_full(batch.tables), full)
     batch.touched.clear()
 
 
@@ -60,6 +56,11 @@ def delete_rows(batch: Batch, rows: Sequence[Row]) -> None:
 def _update_of(tables: Tables) -> TextClause:
     changed = ", ".join(f'"{name}" = :{name}' for name in COLUMNS[1:] if name != "run_id")
     return text(f"UPDATE {tables.pages.name} SET {changed} WHERE id = :id")  # noqa: S608 (ours)
+
+
+@cache
+def _note_full(tables: Tables) -> TextClause:
+    return text(f"INSERT INTO {tables.full} (key) VALUES (:key) ON CONFLICT DO NOTHING")  # noqa: S608 (ours)
 
 
 def _write_rows(connection: Connection, rows: Sequence[Row], tables: Tables) -> None:

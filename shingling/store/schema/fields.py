@@ -1,4 +1,4 @@
-"""Kinds of values that a stored page has: in SQL, in Python, and in each format of an export."""
+"""Kinds of values that a stored page has: in SQL, in Python, and in an export."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Origin: TypeAlias = Literal["extracted", "signature", "decision", ""]
 
 
 class Letters(NamedTuple):
-    """A value that JSON and CSV have as letters.
+    """A value that JSON has as letters.
 
     Args:
         encode: makes letters of a value.
@@ -59,24 +59,14 @@ class Kind:
     Args:
         sql: type of its column.
         check: what a value of an exported record must be.
-        arrow: its type in a Parquet file: a function of the module pyarrow, and its arguments.
-        letters: how JSON and CSV have it, if not as it is.
+        letters: how JSON has it, if not as it is.
         stored: how the database has it, if not as it is.
     """
 
     sql: TypeEngine[Any]
     check: Check
-    arrow: tuple[Any, ...] = ("string",)
     letters: Letters | None = None
     stored: Stored | None = None
-
-    @property
-    def cell(self) -> Callable[[str], Any] | None:
-        """What makes a value of a cell of CSV; None for a string: it may begin with a backslash."""
-        if self.letters is not None:
-            return str
-        kind: type = self.sql.python_type
-        return None if kind is str else kind
 
 
 @dataclass(frozen=True)
@@ -127,30 +117,28 @@ LITTLE_ENDIAN = Stored(
     lambda raw: np.frombuffer(raw, dtype="<u4"),
 )
 
-FIELDS = Kind(LargeBinary(), checks.OWN_FIELDS, ("binary",), letters=BASE64)
-ID = Kind(ROW_ID, checks.ID, ("int64",))
-RUN = Kind(ROW_ID, checks.COUNT, ("int64",))
+FIELDS = Kind(LargeBinary(), checks.OWN_FIELDS, letters=BASE64)
+ID = Kind(ROW_ID, checks.ID)
+RUN = Kind(ROW_ID, checks.COUNT)
 STRING = Kind(Text(), checks.STRING)
 SCOPE = Kind(Text(), checks.SCOPE)
 URL = Kind(Text(), checks.URL)
 MAIN_TEXT = Kind(Text(), checks.MAIN_TEXT)
-WORDS = Kind(Integer(), checks.whole_number(1, (1 << 31) - 1), ("int32",))
+WORDS = Kind(Integer(), checks.whole_number(1, (1 << 31) - 1))
 STATUS = Kind(Text(), checks.one_of("new", "exact", "near", "skipped"))
 VERDICT = Kind(Text(), checks.one_of(*STATUSES))
-SHARE = Kind(Float(), checks.SHARE, ("float64",))
-TIME = Kind(BigInteger(), checks.TIME, ("timestamp", "ms", "UTC"))
-HASH = Kind(LargeBinary(16), checks.number_of_bytes(16), ("binary", 16), letters=_HEXADECIMAL)
+SHARE = Kind(Float(), checks.SHARE)
+TIME = Kind(BigInteger(), checks.TIME)
+HASH = Kind(LargeBinary(16), checks.number_of_bytes(16), letters=_HEXADECIMAL)
 SIMHASH = Kind(
     BigInteger(),
     checks.whole_number(-(1 << 63), (1 << 64) - 1),  # with a sign in the database only
-    ("uint64",),
     letters=_HEXADECIMAL_NUMBER,
     stored=SIGNED,
 )
 MINIMA = Kind(
     LargeBinary(MINIMA_BYTES),
     checks.number_of_bytes(MINIMA_BYTES),
-    ("binary", MINIMA_BYTES),
     letters=BASE64,
     stored=LITTLE_ENDIAN,
 )

@@ -9,14 +9,13 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from shingling.rules.own_fields import OwnFields
-from shingling.store.model import fetched_at
+from shingling.store.model import FIRST_SECOND, LAST_SECOND, fetched_at
 from shingling.store.schema import fields as kinds
 from shingling.store.schema.fields import HASH_BYTES, MINIMA_BYTES, PageField, column
 from shingling.store.urls import site_of
-from shingling.text import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
     from sqlalchemy import RowMapping
 
@@ -81,8 +80,6 @@ class Row:
     rules_id: int | None = column(kinds.ID, "decision", nullable=True)
     stored: bool = True
     indexed: Keyed | None = None
-    # Whether the database has something else, for which a signature like no other stands here.
-    damaged: bool = False
 
     @classmethod
     def of(cls, page: Page, signature: Signature, page_id: int, run: int | None) -> Self:
@@ -126,27 +123,16 @@ class Row:
         return (self.source or self.url) == (other.source or other.url)
 
     def values(self) -> tuple[object, ...]:
-        """Row as the database keeps it, in the order of `COLUMNS`; a damaged one stays damaged."""
+        """Row as the database keeps it, in the order of `COLUMNS`."""
         values = [*_column_values(self)]
         for place, form in _CONVERTED:
             values[place] = form.write(values[place])
-        if self.damaged:
-            values[_MINIMA] = b""
         return tuple(values)
 
     def take(self, origin: kinds.Origin, other: Page | Signature) -> None:
         """Take over the values that come from a body, or a signature."""
         for name in ORIGINS[origin]:
             setattr(self, name, getattr(other, name))
-        if origin == "signature":
-            self.damaged = False
-
-    def blank(self) -> None:
-        """Have a signature that is like no other, in place of one that is lost."""
-        for name, value in blank_signature(self.id).items():
-            form = PAGE_FIELDS[name].kind.stored
-            setattr(self, name, form.read(value) if form else value)
-        self.damaged = True
 
 
 PAGE_FIELDS: dict[str, PageField] = {
@@ -185,41 +171,48 @@ _column_values = attrgetter(*COLUMNS)
 _CONVERTED = tuple(
     (place, one.kind.stored) for place, one in enumerate(PAGE_FIELDS.values()) if one.kind.stored
 )
-_MINIMA, _TEXT_HASH = COLUMNS.index("minima"), COLUMNS.index("text_hash")
+_LENGTHS = {
+    COLUMNS.index("minima"): MINIMA_BYTES,
+    **{COLUMNS.index(name): HASH_BYTES for name in ("text_hash", "url_key")},
+}
+_TIMES = [COLUMNS.index(name) for name in ("first_seen", "last_seen")]
 _TYPES = tuple((one.kind.sql.python_type, one.nullable) for one in PAGE_FIELDS.values())
 
 extracted = attrgetter(*ORIGINS["extracted"])
 """Values of a page or a row that were extracted from its body."""
 
 
-def row_from(mapping: RowMapping, fewest_words: int) -> Row:
-    """Row as it was read; shorter texts than `fewest_words` are in no index."""
+def row_from(mapping: RowMapping, fewest_words: int) -> Row | None:
+    """Row as it was read; otherwise as `row_of`."""
     return row_of([mapping[name] for name in COLUMNS], fewest_words)
 
 
-def row_of(values: Sequence[Any], fewest_words: int) -> Row:
-    """Row of values as they were read, in the order of `COLUMNS`; otherwise as `row_from`."""
-    damaged = is_damaged(values)
+def row_of(values: Sequence[Any], fewest_words: int) -> Row | None:
+    """Row of values as they were read, in the order of `COLUMNS`; None if it cannot be read.
+
+    Shorter texts than `fewest_words` are in no index.
+    """
+    if not is_readable(values):
+        return None
     read = [*values]
-    if damaged:
-        read = replaced(values, {*problems_of(values), *ORIGINS["signature"]})
     for place, form in _CONVERTED:
         read[place] = form.read(read[place])
     row = Row(*read)
-    row.damaged = damaged
     if row.original_id is None and row.words >= fewest_words:
         row.indexed = Keyed(row.minima, row.simhash, row.status != "skipped")
     return row
 
 
-def is_damaged(values: Sequence[Any]) -> bool:
-    """Whether a row, as it was read, has impossible types, or a signature of another length.
+def is_readable(values: Sequence[Any]) -> bool:
+    """Whether a row, as it was read, has possible types and times, and hashes of their lengths.
 
-    This is asked of every row that a crawl meets; `problems_of` says more.
+    This is asked of every row that is read. Rows that cannot be read are skipped.
     """
-    if not _are_possible(tuple(map(type, values))):
-        return True
-    return len(values[_MINIMA]) != MINIMA_BYTES or len(values[_TEXT_HASH]) != HASH_BYTES
+    return (
+        _are_possible(tuple(map(type, values)))
+        and all(len(values[place]) == length for place, length in _LENGTHS.items())
+        and all(FIRST_SECOND <= values[place] <= LAST_SECOND for place in _TIMES)
+    )
 
 
 @lru_cache(4096)
@@ -230,35 +223,8 @@ def _are_possible(types: tuple[type, ...]) -> bool:
     )
 
 
-def problems_of(values: Sequence[Any]) -> list[str]:
-    """Names of the columns with impossible values."""
-    found = zip(PAGE_FIELDS.items(), values, strict=True)
-    return [name for (name, one), value in found if not one.check[0](value)]
-
-
-def replaced(values: Sequence[Any], names: Collection[str]) -> list[Any]:
-    """Values of a row with harmless ones in some columns: signatures that are like no other."""
-    row = dict(zip(COLUMNS, values, strict=True))
-    if "url" in names:
-        row["url"] = (isinstance(row["url"], str) and clean(row["url"])) or f"damaged:{row['id']}"
-    is_original = row["original_id"] is None or "original_id" in names
-    harmless = {
-        "id": row["id"],
-        "scope": "",
-        "url": row["url"],
-        "url_key": url_key(row["url"]),
-        "site": site_of(row["url"]),
-        "status": "new" if is_original else "near",
-        "last_verdict": "new",
-        "first_seen": 0,
-        "last_seen": 0,
-        **blank_signature(row["id"]),
-    }
-    return [*(row | {name: harmless.get(name) for name in names}).values()]
-
-
 def read_minima(raw: object) -> Minima:
-    """Decode stored minima: uint32[84]; those of a wrong length are like no other."""
+    """Decode stored minima: uint32[84]; those that cannot be read are like no other."""
     whole = type(raw) is bytes and len(raw) == MINIMA_BYTES
     minima: Minima = kinds.LITTLE_ENDIAN.read(raw if whole else b"\xff" * MINIMA_BYTES)
     return minima
@@ -268,14 +234,3 @@ def read_minima(raw: object) -> Minima:
 def url_key(url: str) -> bytes:
     """128-bit key of a URL: URLs may be longer than an index takes."""
     return hashlib.blake2b(url.encode("utf-8", "replace"), digest_size=16).digest()
-
-
-def blank_signature(page_id: int) -> dict[str, Any]:
-    """Columns of a signature that stands for a damaged one: of one word, and like no other."""
-    raw = hashlib.shake_128(b"damaged %d" % page_id).digest(HASH_BYTES + MINIMA_BYTES + 8)
-    return {
-        "words": 1,
-        "text_hash": raw[:HASH_BYTES],
-        "minima": raw[HASH_BYTES:-8],
-        "simhash": int.from_bytes(raw[-8:], "little", signed=True),
-    }

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 metadata = MetaData()
+temporary = MetaData()
+"""Tables of one transaction, in which all pages are decided again: `NEXT`."""
 
 scheme = Table(
     "scheme",
@@ -42,7 +44,6 @@ scheme = Table(
     Column("indexed", Text, nullable=False, server_default="minima"),
     Column("sampled", Boolean, nullable=False, server_default=false()),  # samples are kept
     Column("packs", Text, nullable=False, server_default="{}"),  # JSON: versions of language packs
-    Column("rebuilding", Text),  # JSON: the plan of a rebuild that has not ended
     # JSON: names of the extractors of the texts, the last one last.
     Column("extractors", Text, nullable=False, server_default="[]"),
 )
@@ -59,6 +60,8 @@ runs = Table(
     Column("settings", Text, nullable=False),  # JSON
     sqlite_autoincrement=True,
 )
+
+_TEMPORARY = ["TEMPORARY"]
 
 
 def _page_columns() -> Iterator[Column[Any]]:
@@ -79,7 +82,7 @@ pages = Table(
     ForeignKeyConstraint(["run_id"], ["runs.id"]),
     sqlite_autoincrement=True,
 )
-next_pages = Table("next_pages", metadata, *_page_columns())
+next_pages = Table("next_pages", temporary, *_page_columns(), prefixes=_TEMPORARY)
 
 for _pages in (pages, next_pages):
     Index(f"{_pages}_url_key", _pages.c.url_key, _pages.c.scope, unique=True)
@@ -91,19 +94,19 @@ for _pages in (pages, next_pages):
     )
 
 
-def _postings(name: str) -> Table:
+def _postings(name: str, of: MetaData = metadata) -> Table:
     """Table of keys, each with the ids of the originals that have it."""
     return Table(
         name,
-        metadata,
+        of,
         Column("key", BigInteger, primary_key=True),
         Column("page_id", ROW_ID, primary_key=True),
         sqlite_with_rowid=False,
+        prefixes=_TEMPORARY if of is temporary else [],
     )
 
 
 bands, samples = _postings("bands"), _postings("samples")
-next_bands, next_samples = _postings("next_bands"), _postings("next_samples")
 
 # Recent entries of tables of keys, on SQLite: see `shingling.store.backends.recent`.
 logs = Table(
@@ -132,13 +135,19 @@ commits = Table(
     Column("page_ids", LargeBinary, nullable=False),  # int64, little endian
 )
 
-# Keys with more pages than are looked at.
+# Keys of bands with more pages than are looked at.
 full = Table(
     "full_keys",
     metadata,
-    Column("owner", Text, primary_key=True),
-    Column("key", BigInteger, primary_key=True),
+    Column("key", BigInteger, primary_key=True, autoincrement=False),
     sqlite_with_rowid=False,
+)
+next_full = Table(
+    "next_full_keys",
+    temporary,
+    Column("key", BigInteger, primary_key=True, autoincrement=False),
+    sqlite_with_rowid=False,
+    prefixes=_TEMPORARY,
 )
 
 texts = Table(
@@ -224,7 +233,10 @@ class Tables:
     pages: Table
     bands: Table
     samples: Table
+    full: Table
 
 
-LIVE = Tables(pages, bands, samples)
-NEXT = Tables(next_pages, next_bands, next_samples)
+LIVE = Tables(pages, bands, samples, full)
+NEXT = Tables(
+    next_pages, _postings("next_bands", temporary), _postings("next_samples", temporary), next_full
+)

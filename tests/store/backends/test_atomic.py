@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import resource
 import shutil
+import signal
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,6 @@ import pytest
 import shingling.store.backends.base
 import shingling.store.backends.sqlite
 import shingling.store.decide.check
-import shingling.store.session
 from shingling import Page, Rules, Scheme, Store, Verdict, sign
 from shingling.errors import SchemeError, StoreError, StoreUnavailableError
 from shingling.store.decide.decide import decide
@@ -129,41 +129,76 @@ def test_an_interrupted_forget_removes_nothing(store: Store, file: Path) -> None
     assert all_rows(file) == before
 
 
-@pytest.mark.parametrize("ending", ["resume", "again", "abandon"])
 @pytest.mark.parametrize("decide_again", [False, True])
-def test_a_rebuild_that_fails_at_its_end_can_be_resumed_or_abandoned(
-    store: Store, file: Path, monkeypatch: pytest.MonkeyPatch, ending: str, decide_again: bool
+def test_a_rebuild_that_fails_at_its_end_leaves_the_store_as_it_was(
+    store: Store, file: Path, decide_again: bool
 ) -> None:
-    monkeypatch.setattr(shingling.store.session, "_ALIVE", 0)
     store.check(some_pages(50))
-    before, groups = [rows_of(file, "SELECT * FROM pages ORDER BY 1")], groups_of(file)
+    before, groups = all_rows(file), groups_of(file)
     entries = entries_of(file, "bands")
 
     def rebuild() -> object:
         rules = Rules(threshold=0.95)
         return store.admin.redecide(rules) if decide_again else store.admin.rebuild(rules=rules)
 
-    break_table(file, "BEFORE UPDATE", "scheme", "new.rebuilding IS NULL")
+    break_table(file, "BEFORE UPDATE", "scheme", "new.rows = 14")
     with pytest.raises(StoreError, match=r"no more$"):
         rebuild()
     mend_table(file, "scheme")
-    assert [rows_of(file, "SELECT * FROM pages ORDER BY 1")] == before
+    assert all_rows(file) == before
     assert entries_of(file, "bands") == entries
-    verify(file, rebuilding=True)
-    with pytest.raises(StoreError, match="a rebuild of the store began at"):
-        store.check([Page("late", text(words("late")))])
-    if ending == "abandon":
-        assert store.admin.abandon_rebuild()
-        assert store.admin.resume_rebuild() is None
-        assert groups_of(file) == groups
-        assert entries_of(file, "bands") == entries
-    else:
-        assert rebuild() if ending == "again" else store.admin.resume_rebuild()
-        assert not store.admin.abandon_rebuild()
-        assert store.status().index.rows == 14
-        assert (groups_of(file) == groups) != decide_again
+    verify(file)
+    assert rebuild()
+    assert store.status().index.rows == 14
+    assert (groups_of(file) == groups) != decide_again
     verify(file)
     assert store.check([Page("late", text(words("late")))], 0.95)[0].status == "new"
+
+
+KILLED = """
+import os, signal, sys
+from shingling import Rules, Store
+
+def killed(done, total):
+    if done >= int(sys.argv[2]):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+with Store.open(sys.argv[1]) as store:
+    store.admin.redecide(Rules(threshold=0.95), progress=killed)
+"""
+
+
+@pytest.mark.parametrize("done", [0, 500, 1000])
+def test_a_rebuild_that_is_killed_leaves_the_store_as_it_was_and_nobody_waits(
+    file: Path, done: int
+) -> None:
+    with Store.open(url_of(file)) as store:
+        for start in range(0, 1000, 100):
+            store.check(some_pages(1000)[start : start + 100])
+    before = all_rows(file)
+    assert run_fork(ROOT, "-c", KILLED, url_of(file), str(done)).returncode == -signal.SIGKILL
+    assert all_rows(file) == before
+    verify(file)
+    with Store.open(url_of(file)) as store:
+        assert store.check([Page("late", text(words("late")))])[0].status == "new"
+        assert store.admin.redecide(Rules(threshold=0.95)).to_original
+    verify(file)
+
+
+def test_a_dry_run_lets_others_write_and_changes_nothing(file: Path) -> None:
+    with Store.open(url_of(file)) as store, Store.open(url_of(file)) as crawl:
+        store.check(some_pages(50))
+        before = [rows_of(file, f"SELECT * FROM {name}") for name in ("pages", "rules", "scheme")]
+
+        def check(done: int, _: int) -> None:
+            crawl.check([Page(f"late {done}", text(words(f"late {done}")))])
+
+        made = store.admin.redecide(Rules(threshold=0.95), dry_run=True, progress=check)
+        assert made.to_original
+        after = [rows_of(file, f"SELECT * FROM {name}") for name in ("pages", "rules", "scheme")]
+        assert [*map(len, after)] == [len(before[0]) + 2, *map(len, before[1:])]
+        assert made.pages == len(before[0])
+    verify(file)
 
 
 @sqlite_only

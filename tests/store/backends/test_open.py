@@ -145,11 +145,6 @@ def test_a_clock_that_goes_back_changes_no_verdict_and_waits_for_nobody(
         assert page.first_seen == page.last_seen, "the latest time that it was seen"
         assert store.runs()[0].outcome == "finished"
         assert store.admin.check().is_sound
-        state = f'{{"dry_run": false, "began": {now}, "noted": {now}}}'
-        execute(file, f"UPDATE scheme SET rebuilding = '{state}'")
-        with pytest.raises(StoreError, match="rebuild --resume"):
-            store.check([Page("c", A)])
-        execute(file, "UPDATE scheme SET rebuilding = NULL")
     verify(file)
 
 
