@@ -20,6 +20,7 @@ from shingling.admin.thresholds import LOWEST_THRESHOLD, CandidatePair, Candidat
 from shingling.errors import SchemeError, ShinglingError, TuningError
 from shingling.rules import METHODS
 from shingling.store import Store
+from shingling.tuning.evaluation import THRESHOLDS, curve
 from shingling.tuning.pairs import reviewed_pairs
 from shingling.tuning.report import tune_on
 from shingling.web.requests import read, share, whole_number
@@ -166,7 +167,7 @@ class ThresholdPage:
         if self._advised is None or self._advised[0] != reviews:
             try:
                 labelled = reviewed_pairs(store)
-                advice: Report | str = tune_on(labelled, store.scheme, rules, threshold_only=True)
+                advice: Report | str = tune_on(labelled, store.scheme, rules, sizes=())
             except (SchemeError, TuningError) as error:
                 advice = str(error)
             self._advised = reviews, advice
@@ -224,10 +225,10 @@ def _asked_threshold(query: Mapping[str, str]) -> float | None:
 
 def _quality(advice: Report | None) -> dict[float, tuple[float, float]]:
     """Precision and recall of the reviewed pairs by threshold."""
-    curve = None if advice is None else advice.results[0].curve
-    if curve is None:
+    if advice is None:
         return {}
-    return dict(zip(curve.at, zip(curve.precision, curve.recall, strict=True), strict=True))
+    precision, recall, _ = curve(advice.present.resemblances, advice.same).tolist()
+    return dict(zip(THRESHOLDS.tolist(), zip(precision, recall, strict=True), strict=True))
 
 
 def _index_problem(session: Session, rules: Rules, threshold: float) -> str | None:

@@ -111,7 +111,6 @@ _REFUSED = [
     ("prune", "--older-than", "1e300", "--yes"),
     ("prune", "--older-than=--", "--yes"),
     ("forget", "--site=--", "--yes"),
-    ("tune", "--folds=--"),
     ("status", "--set=--"),
     ("forget", "--site", "\udcff", "--yes"),
     ("forget", "--run", "9" * 30, "--yes"),
@@ -121,7 +120,6 @@ _REFUSED = [
     ("bulk", "rows.jsonl", "--out", "out", "--memory", "1e999G"),
     ("bulk", "rows.jsonl", "--out", "out", "--every", "nan"),
     ("bulk", "rows.jsonl", "--out", "out", "--workers", "9" * 30),
-    ("tune", "--folds", "9" * 30),
     ("status", "--store", "sqlite:///\udcff"),
 ]
 

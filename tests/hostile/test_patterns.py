@@ -79,7 +79,6 @@ _USES: dict[str, Callable[[Any], Any]] = {
     "text.titles._PUNCTUATION": titles._PUNCTUATION.findall,
     "text.titles._ONLY_MARKS": titles._ONLY_MARKS.fullmatch,
     "tuning.pairs._URL": pairs._URL.findall,
-    "tuning.settings._CYRILLIC": re.compile(r"[\u0400-\u04ff]{3}").search,
     "web.reviewing._IDS": reviewing._IDS.fullmatch,
 }
 _MEETS_NOTHING_FOREIGN = {

@@ -143,7 +143,6 @@ _CALLS: list[tuple[str, ...]] = [
     ("bulk", "x\x1b[31m://u", "--out", "out", "--query", HOSTILE[:80]),
     ("tune", "{name}.pairs"),
     ("tune", "--idf", "{name}.idf"),
-    ("tune", "{name}.pairs", "--plot", "{name}.none"),
     ("prune", "--older-than", "1"),
     ("forget", "https://d.example/" + HOSTILE[:200]),
     ("check",),
