@@ -65,7 +65,7 @@ class _Application:
         self._access = access
         self._read_only = read_only
         self._decisions = Decisions()
-        self._threshold = ThresholdPage()
+        self._threshold = ThresholdPage(stores)
         self._templates = environment()
         self._templates.globals.update(
             STATUSES=STATUSES,
@@ -94,6 +94,7 @@ class _Application:
             ),
             Route("/review", self._review, methods=["POST"]),
             Route("/undo", self._undo, methods=["POST"]),
+            Route("/threshold", self._try_threshold, methods=["POST"]),
             Mount("/static", StaticFiles(packages=[("shingling.web", "static")])),
         ]
 
@@ -133,7 +134,7 @@ class _Application:
         asked, at = asked_of(query), query.get("at")
         pair = read_pair(session, needed(query, "a"), needed(query, "b"))
         left, right = pair.left.page, pair.right.page
-        walk = self._threshold.walk(session, asked.guided)
+        walk = self._threshold.asked_walk(session, asked.guided)
         if walk is None:
             following = next_pair(session, left, right, asked, at)
         else:
@@ -154,6 +155,10 @@ class _Application:
         form = await self._form(request)
         number = read(form, "decision", whole_number)
         return await self._decide(form, lambda session: self._decisions.undo(session, number))
+
+    async def _try_threshold(self, request: Request) -> Response:
+        self._threshold.begin(await self._form(request))
+        return RedirectResponse("/threshold", status_code=303)
 
     async def _decide(self, form: _Fields, action: Callable[[Session], Decision]) -> Response:
         """Decide, and send the browser on to a page that tells what was decided."""

@@ -26,8 +26,8 @@ GROUPS_SHOWN = 50
 MEMBERS_SHOWN = 100
 REVIEWS_SHOWN = 200
 MAX_WORDS = 8
-GUIDED_FIELDS = ("sample", "threshold")
-"""Fields that a sample of pairs goes on by, and where it ends."""
+GUIDED_FIELDS = ("threshold",)
+"""Fields that name the dry run whose pairs are gone through."""
 
 _DAY = 24 * 3600
 
@@ -102,7 +102,7 @@ class Asked:
 
     Args:
         values: fields of the filter, as they were given.
-        guided: fields of a sample of pairs, as they were given.
+        guided: fields that name a dry run, as they were given.
         conditions: on the duplicates that are looked for.
         order: of the groups.
     """
@@ -118,7 +118,7 @@ class Asked:
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        """Fields and values, for a link that keeps the filter and the sample of pairs."""
+        """Fields and values, for a link that keeps the filter and the dry run."""
         return [*self.values.items(), *self.guided.items()]
 
 

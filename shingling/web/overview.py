@@ -6,7 +6,6 @@ from collections import Counter
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 from sqlalchemy import distinct, func, select
 
 from shingling.store import Store
@@ -92,7 +91,7 @@ def count_all(session: Session) -> dict[str, Any]:
             "charts": [
                 _over_time(connection),
                 _verdicts(runs[:RUNS_SHOWN]),
-                _resemblances(connection),
+                count_resemblances(connection),
             ],
             "sites": connection.execute(_SITES).all(),
             "runs": runs[:RUNS_SHOWN],
@@ -140,11 +139,15 @@ def _verdicts(runs: Sequence[RunRecord]) -> BarChart:
     return BarChart("Verdicts by run", "Run", ("new", "duplicates"), rows)
 
 
-def _resemblances(connection: Connection) -> BarChart:
-    value = pages.c.resemblance
-    near = select(value).where(pages.c.status == "near", value.is_not(None))
-    counts, edges = np.histogram(np.fromiter(connection.scalars(near), np.float64), BINS, (0, 1))
-    rows = [(f"{edge:.2f}", (int(one),)) for edge, one in zip(edges, counts, strict=False)]
+def count_resemblances(connection: Connection) -> BarChart:
+    """Count the near-duplicates of the store by their resemblance."""
+    value, edges = pages.c.resemblance, [number / BINS for number in range(BINS)]
+    at_least = (func.count().filter(value >= edge) for edge in edges)
+    counts = [*connection.execute(select(*at_least).where(pages.c.status == "near")).one(), 0]
+    rows = [
+        (f"{edge:.2f}", (here - above,))
+        for edge, here, above in zip(edges, counts, counts[1:], strict=False)
+    ]
     return BarChart("Resemblance of near-duplicates", "Resemblance", ("near-duplicates",), rows)
 
 
