@@ -115,7 +115,6 @@ _REFUSED = [
     ("forget", "--site", "\udcff", "--yes"),
     ("forget", "--run", "9" * 30, "--yes"),
     ("list", "--site", "\udcff"),
-    ("groups", "--by", "event", "--days", "nan"),
     ("review", "\udcff", "https://a.example/1", "--same"),
     ("bulk", "rows.jsonl", "--out", "out", "--memory", "1e999G"),
     ("bulk", "rows.jsonl", "--out", "out", "--every", "nan"),

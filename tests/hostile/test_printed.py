@@ -109,7 +109,6 @@ _CALLS: list[tuple[str, ...]] = [
     ("list",),
     ("list", "--site", HOSTILE[:80]),
     ("groups",),
-    ("groups", "--by", "event", "--threshold", "0.01"),
     ("show", "https://b.example/2", "--text", "--explain"),
     ("show", "https://nowhere.example/" + HOSTILE[:200]),
     ("similar", "https://b.example/2", "--threshold", "0"),
