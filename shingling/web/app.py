@@ -12,7 +12,6 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from shingling.errors import ShinglingError, StoreUnavailableError
-from shingling.store import STATUSES
 from shingling.web.guard import Guard, is_equal
 from shingling.web.lists import (
     asked_of,
@@ -24,7 +23,7 @@ from shingling.web.lists import (
 from shingling.web.overview import count_all
 from shingling.web.pairs import read_pair
 from shingling.web.requests import RequestError, fields_of, form_of, needed, read, whole_number
-from shingling.web.reviewing import Decisions, show_many, version
+from shingling.web.reviewing import Decisions, version
 from shingling.web.shown import environment, link
 from shingling.web.store_threads import Kept
 from shingling.web.threshold import ThresholdPage
@@ -68,7 +67,6 @@ class _Application:
         self._threshold = ThresholdPage(stores)
         self._templates = environment()
         self._templates.globals.update(
-            STATUSES=STATUSES,
             form_token=access.form_token,
             read_only=read_only,
             store_name=store_name,
@@ -81,7 +79,6 @@ class _Application:
             "groups": show_groups,
             "group": show_group,
             "pair": self._pair,
-            "many": show_many,
             "reviews": show_reviews,
             "overview": lambda session, _: counted.get(session),
             "threshold": self._threshold.show,
@@ -141,7 +138,7 @@ class _Application:
             following = walk.after(left.url, right.url)
         return {
             "pair": pair,
-            "seen": version([(left.url, right.url)], [pair.review]),
+            "seen": version(left.url, right.url, pair.review),
             "walk": walk,
             "next": following,
             "at": at,

@@ -12,6 +12,7 @@ from shingling.store import Store
 from shingling.store.model import from_seconds
 from shingling.store.queries import list_runs
 from shingling.store.schema.tables import pages, site_blocks, url_rules
+from shingling.web.lists import asked_of, groups, least_alike
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +32,8 @@ MAX_SITES = 20
 MAX_RULES = 50
 MAX_RUNS_COUNTED = 1000
 RUNS_SHOWN = 20
+GROUPS_SHOWN = 20
+PAIRS_SHOWN = 20
 
 _DAY = 24 * 3600
 _SKIPPED = "skipped_"  # what the counts of a run have before a reason
@@ -82,17 +85,15 @@ class BarChart(NamedTuple):
 
 
 def count_all(session: Session) -> dict[str, Any]:
-    """Values of the templates of the overview and of reports. Every page is read, a few times."""
+    """Values of the overview, which reports are as well. Every page is read, a few times."""
     status = Store(session).status()
     with session.reading() as connection:
         runs = list_runs(connection, MAX_RUNS_COUNTED)
         return {
             "status": status,
-            "charts": [
-                _over_time(connection),
-                _verdicts(runs[:RUNS_SHOWN]),
-                count_resemblances(connection),
-            ],
+            "charts": [_over_time(connection), count_resemblances(connection)],
+            "largest": groups(connection, asked_of({}), limit=GROUPS_SHOWN).groups,
+            "pairs": least_alike(connection, PAIRS_SHOWN),
             "sites": connection.execute(_SITES).all(),
             "runs": runs[:RUNS_SHOWN],
             "skipped": _skipped(runs),
@@ -126,17 +127,6 @@ def _days(first: int, number: int) -> str:
     """Name some days, of which the first is that number of days after 1970."""
     begin, end = (from_seconds(day * _DAY).date() for day in (first, first + number - 1))
     return f"{begin}" if number == 1 else f"{begin} to {end}"
-
-
-def _verdicts(runs: Sequence[RunRecord]) -> BarChart:
-    rows = [
-        (
-            f"run {run.id}",
-            (run.counts.get("new", 0), run.counts.get("near", 0) + run.counts.get("exact", 0)),
-        )
-        for run in reversed(runs)
-    ]
-    return BarChart("Verdicts by run", "Run", ("new", "duplicates"), rows)
 
 
 def count_resemblances(connection: Connection) -> BarChart:
