@@ -16,11 +16,6 @@ if TYPE_CHECKING:
     from shingling.admin.check import Findings as Findings
     from shingling.admin.rebuild import Change as Change, Changes as Changes
     from shingling.admin.store_admin import StoreAdmin as StoreAdmin
-    from shingling.admin.thresholds import (
-        CandidatePair as CandidatePair,
-        Candidates as Candidates,
-        DroppedPages as DroppedPages,
-    )
     from shingling.errors import ShinglingError as ShinglingError
     from shingling.extraction.extractors import Extracted as Extracted
     from shingling.extraction.html import extract as extract
@@ -74,13 +69,10 @@ _MODULE_OF = {
     "Addon": "plugin.addon",
     "Canonicaliser": "text",
     "Change": "admin.rebuild",
-    "CandidatePair": "admin.thresholds",
-    "Candidates": "admin.thresholds",
     "Changes": "admin.rebuild",
     "Comparison": "similarity",
     "DedupPipeline": "plugin.pipeline",
     "DocumentFrequencies": "similarity",
-    "DroppedPages": "admin.thresholds",
     "DuplicatePage": "plugin.report",
     "Extracted": "extraction.extractors",
     "FetchMiddleware": "fetching.middleware",

@@ -103,7 +103,7 @@ class BulkError(ShinglingError):
 
 
 class TuningError(ShinglingError, ValueError):
-    """Settings cannot be learned from these labelled pairs, or a plot cannot be drawn."""
+    """Settings cannot be learned from these labelled pairs."""
 
 
 def require(extra: str, what: str, *modules: str, error: type[ShinglingError]) -> None:

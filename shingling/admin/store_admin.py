@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING
 from shingling.admin.check import Findings, check_store
 from shingling.admin.rebuild import rebuild_index, redecide
 from shingling.admin.reviews import Answer, find_reviews, review_pairs
-from shingling.admin.thresholds import candidates
 from shingling.store.forgetting import Chosen, forget, note_gone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from shingling.admin.rebuild import Changes
-    from shingling.admin.thresholds import Candidates
     from shingling.rules.rules import Rules
     from shingling.sketch import Scheme
     from shingling.store.model import IndexShape, Review
@@ -109,18 +107,6 @@ class StoreAdmin:
         """Read the reviews of a URL, or all of them, newest first."""
         with self._session.reading() as connection:
             return list(find_reviews(connection, url))
-
-    def candidates(self, seed: int = 84) -> Candidates:
-        """Find the pairs that a threshold decides on, in a random sample of 1000 pages.
-
-        `shingling.tuning` estimates precision and recall of thresholds by them and their reviews,
-        and says which of them tell most if they are reviewed.
-
-        Args:
-            seed: of the draw.
-        """
-        with self._session.reading() as connection:
-            return candidates(self._session, connection, seed)
 
     def rebuild(
         self,

@@ -14,7 +14,6 @@ from shingling.rules.rules import Rules
 from shingling.store import similar
 from shingling.store.decide.check import check_batch, require_scheme
 from shingling.store.decide.texts import read_text
-from shingling.store.events import Measured, event_groups
 from shingling.store.known import key_of, signature_of
 from shingling.store.model import Group, Match, Page, Verdict
 from shingling.store.queries import (
@@ -336,34 +335,6 @@ class Store:
                 original = stored_pages(connection, [original_id]).get(original_id)
                 if original is not None:
                     yield Group(original, tuple(duplicates_of(connection, original_id)))
-
-    def events(
-        self,
-        threshold: float,
-        *,
-        days: float | None = None,
-        limit: int | None = None,
-        measure: str | None = None,
-    ) -> list[Group]:
-        """Group originals that resemble each other a little, largest groups first.
-
-        Nothing is changed: these are no duplicates, but articles on one event, say. Each
-        original joins the earlier one that it resembles most, if that leads a group, and brings
-        its duplicates along.
-
-        Args:
-            threshold: least resemblance, estimated from the minima, or `measure`; above 0.
-            days: between the first sight of a group's pages and of its first one at most.
-            limit: at most so many groups.
-            measure: "resemblance", "dice", "share" (of words) or "containment", of the texts that
-                are kept; it is told as the `resemblance` of a group's pages. None estimates.
-
-        Raises:
-            StoreError: a text that is to be measured is not kept.
-        """
-        with self._session.reading() as connection:
-            measured = None if measure is None else Measured(connection, self.scheme, measure)
-            return event_groups(connection, threshold, days, limit, measured)
 
     def duplicates(self, page: StoredPage) -> list[StoredPage]:
         """Duplicates of an original, oldest first."""

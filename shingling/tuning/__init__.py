@@ -1,6 +1,5 @@
-"""Settings recommended by labelled pairs of texts.
+"""Threshold and shingle size, recommended by labelled pairs of texts.
 
-`pairs` reads them from a file, or takes those of a store: its reviews, or else its titles.
-`report.tune_on` tries settings on them: `settings` compares the texts of the pairs, `evaluation`
-chooses cutoffs and computes their quality, and `plotting` draws the result.
+`pairs` reads them from a file, or takes the reviews of a store. `report.tune_on` tries shingle
+sizes on them; `evaluation` chooses thresholds, and computes precision and recall.
 """

@@ -1,4 +1,4 @@
-"""The command `tune`: settings measured on labelled pairs, and document frequencies."""
+"""The command `tune`: a threshold and a shingle size by labelled pairs, and word frequencies."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from shingling.console.files import written_whole
 from shingling.console.opening import open_store
-from shingling.console.options import option, whole_number
+from shingling.console.options import option
 from shingling.console.output import FOUND, print_json, print_lines, print_table
 from shingling.console.subcommand import HelpGroup, Subcommand
 from shingling.errors import NoStoreError, TuningError
@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from shingling.rules.rules import Rules
     from shingling.sketch import Scheme
     from shingling.store import Store
-    from shingling.tuning.pairs import LabelledPairs
-    from shingling.tuning.report import Report
-    from shingling.tuning.settings import Result
+    from shingling.tuning.pairs import LabelledPair
+    from shingling.tuning.report import Report, Result
 
 _KEYWORDS = 128  # of a page, that DEDUP_SCHEME has SimHashes made of
 
@@ -42,10 +41,9 @@ def tune(options: CommandOptions, store: Store | None, present: Scheme, rules: R
     """Measure settings on labelled pairs, or learn document frequencies, and print both.
 
     Args:
-        options: `pairs` (a path, `-` or None), `plot` (a path or None), `idf` (a path or
-            None), `folds` and `json`. With `idf` and without `pairs`, only the frequencies
-            are learned.
-        store: pages that pairs name by URL, and the sample where `pairs` is None.
+        options: `pairs` (a path, `-` or None), `idf` (a path or None), and `json`. With `idf` and
+            without `pairs`, only the frequencies are learned.
+        store: pages that pairs name by URL, and the reviews where `pairs` is None.
         present: the scheme in use.
         rules: those in use.
 
@@ -53,31 +51,23 @@ def tune(options: CommandOptions, store: Store | None, present: Scheme, rules: R
         The exit status, 0.
 
     Raises:
-        TuningError: pairs, folds or a picture that cannot be used.
+        TuningError: pairs that cannot be used, or a file that is there already.
         SchemeError: a language pack is not installed.
         OSError: a file cannot be read or written.
     """
-    from shingling.tuning.plotting import plot, require_plot
     from shingling.tuning.report import tune_on
 
     shown: dict[str, Any] = {}
-    measured = options.pairs is not None or options.idf is None
-    if options.plot is not None and measured:
-        require_plot(options.plot)
     if options.idf is not None:
         learned = shown["idf"] = _learn(Path(options.idf), _needed(store))
         counts = f"{learned['words']:,} words of {learned['documents']:,} documents"
         if not options.json:
             print_lines(f"{options.idf}: {counts}; in settings.py:", "", learned["setting"], "")
-    if measured:
-        report = tune_on(_labelled(options.pairs, store), present, rules, folds=options.folds)
+    if options.pairs is not None or options.idf is None:
+        report = tune_on(_labelled(options.pairs, store), present, rules)
         shown.update(report.as_dict())
-        if options.plot is not None:
-            plot(report, options.plot)
         if not options.json:
             _print_report(report)
-            if options.plot is not None:
-                print_lines("", f"the curve is in {options.plot}")
     return print_json(shown) if options.json else FOUND
 
 
@@ -87,17 +77,16 @@ def _needed(store: Store | None) -> Store:
     return store
 
 
-def _labelled(path: str | None, store: Store | None) -> LabelledPairs:
-    """Pairs of a file, of standard input, or of the store: its reviews, or else its titles."""
-    from shingling.tuning.pairs import read_pairs, reviewed_pairs, titled_pairs
+def _labelled(path: str | None, store: Store | None) -> list[LabelledPair]:
+    """Pairs of a file, of standard input, or the reviewed ones of the store."""
+    from shingling.tuning.pairs import read_pairs, reviewed_pairs
 
     def look_up(url: str) -> str | None:
         texts = [] if store is None else (store.text(page) for page in store.find(url))
         return next((text for text in texts if text is not None), None)
 
     if path is None:
-        reviewed = reviewed_pairs(_needed(store))
-        return titled_pairs(_needed(store)) if reviewed.shortage else reviewed
+        return reviewed_pairs(_needed(store))
     if path == "-":
         return read_pairs(sys.stdin.buffer, look_up)
     with Path(path).open("rb") as file:
@@ -107,7 +96,6 @@ def _labelled(path: str | None, store: Store | None) -> LabelledPairs:
 def _learn(path: Path, store: Store) -> dict[str, Any]:
     """Learn document frequencies from the originals of a store, and write them to a file."""
     from shingling.sketch import Idf
-    from shingling.tuning.settings import as_python, changed_scheme
 
     if path.exists():
         raise TuningError(
@@ -120,7 +108,9 @@ def _learn(path: Path, store: Store) -> dict[str, Any]:
     with written_whole(path) as file:
         file.write(idf.to_json().encode())
     whole, folder = path.absolute(), project_folder()
-    scheme = changed_scheme(store.scheme)
+    scheme = store.scheme.as_dict()
+    for name in ("shingle_size", "version"):  # no part of DEDUP_SCHEME
+        del scheme[name]
     scheme["simhash"] = {
         **scheme.get("simhash", {}),
         "features": "words",
@@ -131,43 +121,35 @@ def _learn(path: Path, store: Store) -> dict[str, Any]:
         "file": str(path),
         "documents": idf.documents,
         "words": len(idf),
-        "setting": f"DEDUP_SCHEME = {as_python(scheme)}",
+        "setting": f"DEDUP_SCHEME = {scheme}",
     }
 
 
 def _print_report(report: Report) -> None:
-    different = report.pairs - report.same
-    unlabelled = f", {report.unlabelled:,} without a label" if report.unlabelled else ""
-    print_lines(
-        f"{report.pairs:,} pairs: {report.same:,} the same, {different:,} different{unlabelled};"
-        f" {report.folds}-fold cross-validation",
-        "",
-    )
-    rows = [_row(report.present, report)]
-    rows += [_row(result, report) for result in report.results]
+    number, same = len(report.same), int(report.same.sum())
+    print_lines(f"{number:,} pairs: {same:,} the same, {number - same:,} different", "")
     print_table(
-        ["", "setting", "method", "at", "precision", "recall", "F1", "AUC"],
-        rows,
+        ["", "", "shingle size", "threshold", "precision", "recall", "F1"],
+        [
+            _row(result, report, "present" if result is report.present else "")
+            for result in (report.present, *report.results)
+        ],
     )
-    print_lines("", report.reason, "", *report.lines)
-    for name, lines in (("note", report.warnings), ("left out", report.left_out)):
-        for line in lines:
-            print_lines("", f"{name}: {line}")
+    settings = (f"{name} = {value!r}" for name, value in report.settings.items())
+    print_lines("", report.reason, "", *settings)
+    for warning in report.warnings:
+        print_lines("", f"note: {warning}")
 
 
-def _row(result: Result, report: Report) -> list[str]:
-    rule = [] if result.threshold is None else [f"{result.threshold:.2f}"]
-    if result.distance is not None:
-        rule.append(f"{result.distance} bits")
+def _row(result: Result, report: Report, name: str) -> list[str]:
     return [
         "*" if result is report.recommended else "",
-        result.setting.name,
-        result.setting.method,
-        ", ".join(rule),
-        f"{result.quality.precision:.3f}",
-        f"{result.quality.recall:.3f}",
-        f"{result.quality.f1:.3f} ± {result.error:.3f}",
-        f"{result.auc:.3f}",
+        name,
+        str(result.shingle_size),
+        f"{result.threshold:.2f}",
+        str(result.quality.precision),
+        str(result.quality.recall),
+        f"{result.quality.f1:.3f}",
     ]
 
 
@@ -175,27 +157,20 @@ COMMANDS = (
     Subcommand(
         name="tune",
         group=HelpGroup.DECIDE,
-        summary="measure which settings find near-duplicates best, on labelled pairs",
-        example="pairs.jsonl --plot curve.svg",
+        summary="find the threshold and shingle size that suit labelled pairs best",
+        example="pairs.jsonl",
         options=(
             option(
                 "pairs",
                 metavar="PAIRS",
                 nargs="?",
-                help='JSON lines {"a": ..., "b": ..., "same": true}, - for stdin (default: reviewed'
-                " pairs of the store; where there are few, its pages by their titles)",
+                help='JSON lines {"a": ..., "b": ..., "same": true}, - for stdin (default: the'
+                " reviewed pairs of the store)",
             ),
-            option("--plot", metavar="FILE", help="draw the curve: .svg, .png or .pdf"),
             option(
                 "--idf",
                 metavar="FILE",
                 help="learn document frequencies of words from the store into FILE",
-            ),
-            option(
-                "--folds",
-                type=whole_number(2, 20),
-                default=5,
-                help="folds of the cross-validation (default: 5)",
             ),
         ),
         run=_tune,

@@ -1,161 +1,123 @@
-"""Cutoffs of scores: their precision, recall and F1, the choice of one, and standard errors.
-
-The statistics that `settings` and `report` need.
-"""
+"""Thresholds on labelled pairs: precision and recall of each, and the choice of one."""
 
 from __future__ import annotations
 
-from math import sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from shingling.tuning.pairs import order_hash
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shingling.arrays import Flags, Floats, Integers
-    from shingling.tuning.pairs import LabelledPair
+    from shingling.arrays import Flags, Floats
+
+THRESHOLDS = np.arange(1, 101) / 100
+_FOLDS = 5
+_F1_TOLERANCE = 0.002  # a threshold that loses no more is as good as the best
+_TAIL = 0.025  # probability beyond each end of an interval
+_HALVINGS = 40
 
 
-_F1_TOLERANCE = 0.002  # a cutoff that loses no more is as good as the best
-_BOOTSTRAP_RESAMPLES = 2000
-_SEED = 84
+class Proportion(NamedTuple):
+    """A proportion of pairs, 0 to 1, and the exact binomial interval of 95 % around it."""
+
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, found: int, number: int) -> Proportion:
+        """Compute the proportion of `found` in `number`; of nothing, nothing is known.
+
+        By Clopper and Pearson (1934).
+        """
+        if not number:
+            return cls(0.0, 0.0, 1.0)
+        low, high = _lower_end(found, number), 1 - _lower_end(number - found, number)
+        return cls(found / number, low, high)
+
+    def __str__(self) -> str:
+        """Write the proportion with its interval."""
+        return f"{self.value:.3f} ({self.low:.2f} to {self.high:.2f})"
+
+
+def _lower_end(found: int, number: int) -> float:
+    """Find the chance by which `found` of `number`, or more, are met with probability `_TAIL`."""
+    if not found:
+        return 0.0
+    numbers = np.arange(number + 1)
+    log_factorials = np.log(np.maximum(numbers, 1)).cumsum()
+    log_ways = log_factorials[-1] - log_factorials - log_factorials[::-1]
+    low, high = 0.0, 1.0
+    for _ in range(_HALVINGS):
+        chance = (low + high) / 2
+        logs = log_ways + numbers * np.log(chance) + numbers[::-1] * np.log1p(-chance)
+        if np.exp(logs[found:]).sum() < _TAIL:
+            low = chance
+        else:
+            high = chance
+    return low
 
 
 class Quality(NamedTuple):
-    """Precision, recall and F1 (van Rijsbergen 1979), 0 to 1; 0 if one is not defined."""
+    """Precision and recall of decisions, and their F1 (van Rijsbergen 1979), 0 to 1."""
 
-    precision: float
-    recall: float
+    precision: Proportion
+    recall: Proportion
     f1: float
 
 
-class Scoring(NamedTuple):
-    """A score for every pair, and the cutoffs for it.
-
-    A pair is decided to be the same if its score is at or above the cutoff.
+def quality(decided: Flags, same: Flags) -> Quality:
+    """Compute the quality of decisions on pairs.
 
     Args:
-        scores: the higher, the more similar: float64[n].
-        cutoffs: rising: float64[m].
+        decided: whether each pair is decided to be the same.
+        same: whether it is labelled so.
     """
-
-    scores: Floats
-    cutoffs: Floats
-
-    def curve(self, same: Flags) -> Floats:
-        """Compute precision, recall and F1 at every cutoff: float64[3, m]."""
-        passed = np.searchsorted(self.cutoffs, self.scores, side="right")
-        found, wrong = (
-            np.bincount(passed[flags], minlength=len(self.cutoffs) + 1)[::-1].cumsum()[-2::-1]
-            for flags in (same, ~same)
-        )
-        return _quality(found, wrong, np.int64(same.sum()) - found)
-
-
-class Choice(NamedTuple):
-    """A cutoff of one of several scorings."""
-
-    scoring: int
-    cutoff: float
-
-
-def choose(scorings: Sequence[Scoring], same: Flags) -> Choice:
-    """Choose the cutoff with the highest F1: the middle of the widest stretch of such cutoffs.
-
-    The middle, because scores of unseen pairs may lie on either side. Among scorings the best one
-    is chosen, and among equally good ones that with the widest stretch.
-    """
-    found = []
-    for place, scoring in enumerate(scorings):
-        f1 = scoring.curve(same)[2]
-        middle, width = _widest(f1)
-        found.append((round(float(f1.max()), 9), width, place, middle))
-    _, _, place, middle = max(found)
-    return Choice(place, float(scorings[place].cutoffs[middle]))
-
-
-def _widest(f1: Floats) -> tuple[int, int]:
-    """Middle and width of the widest stretch of cutoffs with the best F1, within the tolerance."""
-    best = f1.max()
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], f1 >= best - _F1_TOLERANCE, [False]])))
-    stretches = [
-        (int(end - start), -int(start))
-        for start, end in edges.reshape(-1, 2)
-        if f1[start:end].max() == best
-    ]
-    width, start = max(stretches)
-    return -start + (width - 1) // 2, width
-
-
-def folds_of(pairs: Sequence[LabelledPair], number: int) -> Integers:
-    """Assign each pair a fold, stratified by label, by a hash of its texts: int64[n]."""
-    folds = np.zeros(len(pairs), dtype=np.int64)
-    for label in (True, False):
-        places = [place for place, pair in enumerate(pairs) if pair.same is label]
-        places.sort(key=lambda place: (order_hash(pairs[place]), place))
-        folds[places] = np.arange(len(places)) % number
-    return folds
-
-
-def cross_validated(scorings: Sequence[Scoring], same: Flags, folds: Integers) -> Flags:
-    """Decide each pair by a cutoff that is chosen on the other folds (Kohavi 1995): bool[n]."""
-    decided = np.zeros(len(same), dtype=np.bool_)
-    for fold in np.unique(folds):
-        out = folds == fold
-        others = [Scoring(one.scores[~out], one.cutoffs) for one in scorings]
-        choice = choose(others, same[~out])
-        decided[out] = scorings[choice.scoring].scores[out] >= choice.cutoff
-    return decided
-
-
-def quality(decided: Flags, same: Flags) -> Quality:
-    """Compute precision, recall and F1 of decisions."""
-    [[precision], [recall], [f1]] = (
-        Scoring(decided.astype(np.float64), np.ones(1)).curve(same).tolist()
+    found, taken, all_same = (int(flags.sum()) for flags in (decided & same, decided, same))
+    return Quality(
+        Proportion.of(found, taken),
+        Proportion.of(found, all_same),
+        2 * found / max(taken + all_same, 1),
     )
-    return Quality(precision, recall, f1)
 
 
-def _quality(found: Integers, wrong: Integers, missed: Integers) -> Floats:
+def curve(resemblances: Floats, same: Flags) -> Floats:
+    """Compute precision, recall and F1 at each of `THRESHOLDS`: float64[3, 100]."""
+    decided = resemblances >= THRESHOLDS[:, None]
+    found, taken, all_same = (decided & same).sum(axis=1), decided.sum(axis=1), same.sum()
     return np.stack(
         [
-            found / np.maximum(found + wrong, 1),
-            found / np.maximum(found + missed, 1),
-            2 * found / np.maximum(2 * found + wrong + missed, 1),
+            found / np.maximum(taken, 1),
+            found / np.maximum(all_same, 1),
+            2 * found / np.maximum(taken + all_same, 1),
         ]
     )
 
 
-def area_under_curve(scores: Floats, same: Flags) -> float:
-    """Compute the probability that a pair which is the same scores above one which is not.
+def choose(resemblances: Floats, same: Flags) -> float:
+    """Choose the threshold with the highest F1, in the middle of those that are equally good.
 
-    Ties count half (Mann and Whitney 1947; Hanley and McNeil 1982). 0.5 if all pairs
-    have one label.
+    The middle, because resemblances of unseen pairs may lie on either side.
     """
-    ranks = np.unique(scores, return_inverse=True)[1]
-    same_at, other_at = (np.bincount(ranks[flags], minlength=len(ranks)) for flags in (same, ~same))
-    below = other_at.cumsum() - other_at
-    number = int(same_at.sum()) * int(other_at.sum())
-    return float((same_at * (below + other_at / 2)).sum() / number) if number else 0.5
+    f1 = curve(resemblances, same)[2]
+    best = THRESHOLDS[f1 >= f1.max() - _F1_TOLERANCE]
+    return float(best[(len(best) - 1) // 2])
 
 
-def gap_error(a: Flags, b: Flags, same: Flags) -> float:
-    """Estimate the standard error of the difference in F1 of two sets of decisions.
+def cross_validated(resemblances: Floats, same: Flags, order: Sequence[bytes]) -> Flags:
+    """Decide each pair by a threshold that is chosen on the other folds (Kohavi 1995): bool[n].
 
-    By the bootstrap (Efron 1979). Pairs are resampled by drawing the counts of their eight kinds,
-    on which alone F1 depends. The error of the F1 of one set is that against no decision.
+    Args:
+        resemblances: of the pairs.
+        same: their labels, of which each fold has its share.
+        order: hashes of the pairs, by which they are given to folds.
     """
-    kinds = np.bincount(4 * same + 2 * a + b, minlength=8)
-    total = int(kinds.sum())
-    draws = np.random.default_rng(_SEED).multinomial(
-        total, kinds / total, size=_BOOTSTRAP_RESAMPLES
-    )
-    by_kind = draws.reshape(-1, 2, 2, 2)  # resample, same, a, b
-    f1 = []
-    for summed in (by_kind.sum(axis=3), by_kind.sum(axis=2)):
-        found, wrong, missed = summed[:, 1, 1], summed[:, 0, 1], summed[:, 1, 0]
-        f1.append(_quality(found, wrong, missed)[2])
-    return sqrt(float(np.var(f1[0] - f1[1])))
+    ranked = sorted(range(len(same)), key=lambda place: (bool(same[place]), order[place]))
+    folds = np.empty(len(same), np.int64)
+    folds[ranked] = np.arange(len(same)) % _FOLDS
+    decided = np.zeros(len(same), np.bool_)
+    for fold in range(_FOLDS):
+        out = folds == fold
+        decided[out] = resemblances[out] >= choose(resemblances[~out], same[~out])
+    return decided

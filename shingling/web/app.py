@@ -12,7 +12,6 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from shingling.errors import ShinglingError, StoreUnavailableError
-from shingling.store import STATUSES
 from shingling.web.guard import Guard, is_equal
 from shingling.web.lists import (
     asked_of,
@@ -24,7 +23,7 @@ from shingling.web.lists import (
 from shingling.web.overview import count_all
 from shingling.web.pairs import read_pair
 from shingling.web.requests import RequestError, fields_of, form_of, needed, read, whole_number
-from shingling.web.reviewing import Decisions, show_many, version
+from shingling.web.reviewing import Decisions, version
 from shingling.web.shown import environment, link
 from shingling.web.store_threads import Kept
 from shingling.web.threshold import ThresholdPage
@@ -65,10 +64,9 @@ class _Application:
         self._access = access
         self._read_only = read_only
         self._decisions = Decisions()
-        self._threshold = ThresholdPage()
+        self._threshold = ThresholdPage(stores)
         self._templates = environment()
         self._templates.globals.update(
-            STATUSES=STATUSES,
             form_token=access.form_token,
             read_only=read_only,
             store_name=store_name,
@@ -81,7 +79,6 @@ class _Application:
             "groups": show_groups,
             "group": show_group,
             "pair": self._pair,
-            "many": show_many,
             "reviews": show_reviews,
             "overview": lambda session, _: counted.get(session),
             "threshold": self._threshold.show,
@@ -94,6 +91,7 @@ class _Application:
             ),
             Route("/review", self._review, methods=["POST"]),
             Route("/undo", self._undo, methods=["POST"]),
+            Route("/threshold", self._try_threshold, methods=["POST"]),
             Mount("/static", StaticFiles(packages=[("shingling.web", "static")])),
         ]
 
@@ -133,14 +131,14 @@ class _Application:
         asked, at = asked_of(query), query.get("at")
         pair = read_pair(session, needed(query, "a"), needed(query, "b"))
         left, right = pair.left.page, pair.right.page
-        walk = self._threshold.walk(session, asked.guided)
+        walk = self._threshold.asked_walk(session, asked.guided)
         if walk is None:
             following = next_pair(session, left, right, asked, at)
         else:
             following = walk.after(left.url, right.url)
         return {
             "pair": pair,
-            "seen": version([(left.url, right.url)], [pair.review]),
+            "seen": version(left.url, right.url, pair.review),
             "walk": walk,
             "next": following,
             "at": at,
@@ -154,6 +152,10 @@ class _Application:
         form = await self._form(request)
         number = read(form, "decision", whole_number)
         return await self._decide(form, lambda session: self._decisions.undo(session, number))
+
+    async def _try_threshold(self, request: Request) -> Response:
+        self._threshold.begin(await self._form(request))
+        return RedirectResponse("/threshold", status_code=303)
 
     async def _decide(self, form: _Fields, action: Callable[[Session], Decision]) -> Response:
         """Decide, and send the browser on to a page that tells what was decided."""

@@ -1,4 +1,4 @@
-"""Groups that fulfil a filter, a page of them at a time, and their pairs."""
+"""Groups that fulfil a filter, a page of them at a time, and their members."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ GROUPS_SHOWN = 50
 MEMBERS_SHOWN = 100
 REVIEWS_SHOWN = 200
 MAX_WORDS = 8
-GUIDED_FIELDS = ("sample", "threshold")
-"""Fields that a sample of pairs goes on by, and where it ends."""
+GUIDED_FIELDS = ("threshold",)
+"""Fields that name the dry run whose pairs are gone through."""
 
 _DAY = 24 * 3600
 
@@ -102,7 +102,7 @@ class Asked:
 
     Args:
         values: fields of the filter, as they were given.
-        guided: fields of a sample of pairs, as they were given.
+        guided: fields that name a dry run, as they were given.
         conditions: on the duplicates that are looked for.
         order: of the groups.
     """
@@ -118,7 +118,7 @@ class Asked:
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        """Fields and values, for a link that keeps the filter and the sample of pairs."""
+        """Fields and values, for a link that keeps the filter and the dry run."""
         return [*self.values.items(), *self.guided.items()]
 
 
@@ -178,20 +178,6 @@ class PairRow(NamedTuple):
 
     page: StoredPage
     reviewed: bool
-
-
-class FirstPairs(NamedTuple):
-    """The first pairs that fulfil a filter.
-
-    Args:
-        pairs: ids of originals and duplicates.
-        groups: that these are of.
-        total: number of pairs that fulfil the filter.
-    """
-
-    pairs: list[tuple[int, int]]
-    groups: int
-    total: int
 
 
 def groups(
@@ -254,32 +240,6 @@ def _place(after: str) -> tuple[float, int]:
     if not 0 <= place[1] < 2**63:
         raise RequestError("the list does not go on there: begin again with its first page")
     return place
-
-
-def first_pairs(
-    connection: Connection, asked: Asked, limit: int, original_id: int | None
-) -> FirstPairs:
-    """Choose the first pairs of the list of groups.
-
-    Args:
-        connection: to the store.
-        asked: the filter and the order.
-        limit: at most so many.
-        original_id: of the group that they are of; None takes all groups.
-    """
-    sign, rank = _RANKS[asked.order]
-    place = sign * rank.over(partition_by=pages.c.original_id)
-    query = (
-        select(pages.c.original_id, pages.c.id, func.count().over().label("total"))
-        .where(*asked.conditions)
-        .order_by(place, pages.c.original_id, pages.c.id)
-        .limit(limit)
-    )
-    if original_id is not None:
-        query = query.where(pages.c.original_id == original_id)
-    rows = connection.execute(query).all()
-    pairs = [(row.original_id, row.id) for row in rows]
-    return FirstPairs(pairs, len({head for head, _ in pairs}), rows[0].total if rows else 0)
 
 
 def members(

@@ -6,13 +6,13 @@ from collections import Counter
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 from sqlalchemy import distinct, func, select
 
 from shingling.store import Store
 from shingling.store.model import from_seconds
 from shingling.store.queries import list_runs
 from shingling.store.schema.tables import pages, site_blocks, url_rules
+from shingling.web.lists import asked_of, groups, least_alike
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,6 +32,8 @@ MAX_SITES = 20
 MAX_RULES = 50
 MAX_RUNS_COUNTED = 1000
 RUNS_SHOWN = 20
+GROUPS_SHOWN = 20
+PAIRS_SHOWN = 20
 
 _DAY = 24 * 3600
 _SKIPPED = "skipped_"  # what the counts of a run have before a reason
@@ -83,17 +85,15 @@ class BarChart(NamedTuple):
 
 
 def count_all(session: Session) -> dict[str, Any]:
-    """Values of the templates of the overview and of reports. Every page is read, a few times."""
+    """Values of the overview, which reports are as well. Every page is read, a few times."""
     status = Store(session).status()
     with session.reading() as connection:
         runs = list_runs(connection, MAX_RUNS_COUNTED)
         return {
             "status": status,
-            "charts": [
-                _over_time(connection),
-                _verdicts(runs[:RUNS_SHOWN]),
-                _resemblances(connection),
-            ],
+            "charts": [_over_time(connection), count_resemblances(connection)],
+            "largest": groups(connection, asked_of({}), limit=GROUPS_SHOWN).groups,
+            "pairs": least_alike(connection, PAIRS_SHOWN),
             "sites": connection.execute(_SITES).all(),
             "runs": runs[:RUNS_SHOWN],
             "skipped": _skipped(runs),
@@ -129,22 +129,15 @@ def _days(first: int, number: int) -> str:
     return f"{begin}" if number == 1 else f"{begin} to {end}"
 
 
-def _verdicts(runs: Sequence[RunRecord]) -> BarChart:
+def count_resemblances(connection: Connection) -> BarChart:
+    """Count the near-duplicates of the store by their resemblance."""
+    value, edges = pages.c.resemblance, [number / BINS for number in range(BINS)]
+    at_least = (func.count().filter(value >= edge) for edge in edges)
+    counts = [*connection.execute(select(*at_least).where(pages.c.status == "near")).one(), 0]
     rows = [
-        (
-            f"run {run.id}",
-            (run.counts.get("new", 0), run.counts.get("near", 0) + run.counts.get("exact", 0)),
-        )
-        for run in reversed(runs)
+        (f"{edge:.2f}", (here - above,))
+        for edge, here, above in zip(edges, counts, counts[1:], strict=False)
     ]
-    return BarChart("Verdicts by run", "Run", ("new", "duplicates"), rows)
-
-
-def _resemblances(connection: Connection) -> BarChart:
-    value = pages.c.resemblance
-    near = select(value).where(pages.c.status == "near", value.is_not(None))
-    counts, edges = np.histogram(np.fromiter(connection.scalars(near), np.float64), BINS, (0, 1))
-    rows = [(f"{edge:.2f}", (int(one),)) for edge, one in zip(edges, counts, strict=False)]
     return BarChart("Resemblance of near-duplicates", "Resemblance", ("near-duplicates",), rows)
 
 

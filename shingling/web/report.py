@@ -1,4 +1,4 @@
-"""A report of a store: one HTML file that needs nothing else, for a mail or an archive."""
+"""A report of a store: its overview as one HTML file that needs nothing else."""
 
 from __future__ import annotations
 
@@ -11,14 +11,9 @@ from markupsafe import Markup
 
 from shingling.console.files import written_whole
 from shingling.errors import ShinglingError
-from shingling.store import STATUSES
 from shingling.store.session import Session
-from shingling.web.lists import asked_of, groups, least_alike
 from shingling.web.overview import count_all
 from shingling.web.shown import environment
-
-GROUPS_SHOWN = 20
-PAIRS_SHOWN = 20
 
 
 def report_page(session: Session) -> str:
@@ -30,21 +25,15 @@ def report_page(session: Session) -> str:
     Raises:
         StoreError: the database failed.
     """
-    counted = count_all(session)
-    with session.reading() as connection:
-        largest = groups(connection, asked_of({}), limit=GROUPS_SHOWN).groups
-        pairs = least_alike(connection, PAIRS_SHOWN)
     style = files("shingling.web").joinpath("static/app.css").read_text(encoding="utf-8")
     digest = hashlib.sha256(style.encode()).digest()
     return (
         environment()
-        .get_template("report.html")
+        .get_template("overview.html")
         .render(
-            counted,
-            STATUSES=STATUSES,
+            count_all(session),
+            layout="file.html",
             store_name=session.database.where,
-            largest=largest,
-            pairs=pairs,
             style=Markup(style),  # noqa: S704 (a file of the package)
             style_hash=f"sha256-{base64.b64encode(digest).decode()}",
         )

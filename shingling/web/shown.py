@@ -8,6 +8,7 @@ from urllib.parse import urlencode, urlsplit
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from shingling.store import STATUSES
 from shingling.store.decided import why
 from shingling.store.model import from_seconds
 
@@ -65,9 +66,9 @@ def measure(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 
-def count(value: int, one: str, many: str | None = None) -> str:
+def count(value: int, noun: str) -> str:
     """Write a number with its noun: `1 pair`, `2,000 pairs`."""
-    return f"{value:,} {one if value == 1 else many or one + 's'}"
+    return f"{value:,} {noun}{'' if value == 1 else 's'}"
 
 
 def link(path: str, values: Iterable[tuple[str, object]]) -> str:
@@ -87,5 +88,10 @@ def environment() -> Environment:
     )
     for shown in (visible, visible_text, cut, web_link, measure, count, why, from_seconds):
         made.filters[shown.__name__] = shown
-    made.globals.update(link=link, MAX_WHOLE_CHARACTERS=MAX_WHOLE_CHARACTERS)
+    made.globals.update(
+        link=link,
+        layout="base.html",
+        MAX_WHOLE_CHARACTERS=MAX_WHOLE_CHARACTERS,
+        STATUSES=STATUSES,
+    )
     return made

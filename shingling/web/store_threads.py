@@ -41,6 +41,10 @@ class StoreThreads:
     _pool: ThreadPoolExecutor = field(
         default_factory=lambda: ThreadPoolExecutor(THREADS, thread_name_prefix="dedup-store")
     )
+    _long: ThreadPoolExecutor = field(
+        default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="dedup-long")
+    )
+    _stopped: threading.Event = field(default_factory=threading.Event)
 
     async def run(self, action: Callable[[Session], _T]) -> _T:
         """Run an action with the open store of a thread.
@@ -49,6 +53,14 @@ class StoreThreads:
             ShinglingError: the action did.
         """
         return await asyncio.get_running_loop().run_in_executor(self._pool, self._act, action)
+
+    def begin(self, action: Callable[[Session, threading.Event], None]) -> None:
+        """Have an action that takes minutes run in a thread of its own, after those begun before.
+
+        Args:
+            action: is told the session, and what is set when it is to end early.
+        """
+        self._long.submit(self._act, lambda session: action(session, self._stopped))
 
     def _act(self, action: Callable[[Session], _T]) -> _T:
         session: Session | None = getattr(self._own, "session", None)
@@ -60,8 +72,10 @@ class StoreThreads:
         return action(session)
 
     def close(self) -> None:
-        """Wait for what is under way, and close the store."""
-        self._pool.shutdown()
+        """Wait for what is under way, which ends early where it takes long, and close the store."""
+        self._stopped.set()
+        for pool in (self._pool, self._long):
+            pool.shutdown(cancel_futures=True)
         for session in self._opened:
             session.close()
 

@@ -1,78 +1,97 @@
-"""Page that shows what thresholds do, and the one that reviews recommend, as `tune` does.
-
-Pairs to review come from a sample of the stored pages. The answers are in the store, and the
-address of a pair has the number of its part of the sample: so a person can go on after a restart,
-while crawls write, and in two browsers at once.
-"""
+"""Page that shows what thresholds do: by what is stored, by a dry run, and by reviews."""
 
 from __future__ import annotations
 
-import random
-from collections import defaultdict
-from dataclasses import replace
+import threading
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shingling.admin.reviews import reviews_of
-from shingling.admin.thresholds import LOWEST_THRESHOLD, CandidatePair, Candidates, DroppedPages
 from shingling.errors import SchemeError, ShinglingError, TuningError
 from shingling.rules import METHODS
 from shingling.store import Store
+from shingling.tuning.evaluation import THRESHOLDS, quality
 from shingling.tuning.pairs import reviewed_pairs
 from shingling.tuning.report import tune_on
-from shingling.web.requests import read, share, whole_number
+from shingling.web.overview import count_resemblances
+from shingling.web.requests import needed, read, share
 from shingling.web.shown import link
 from shingling.web.store_threads import Kept
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from shingling.admin.rebuild import Changes
     from shingling.rules.rules import Rules
     from shingling.store import Review
     from shingling.store.session import Session
     from shingling.tuning.report import Report
+    from shingling.web.overview import BarChart
+    from shingling.web.store_threads import StoreThreads
 
-PAIRS_AT_ONCE = 40
-"""Pairs of a part of the sample."""
-
-EXAMPLES_ON_EACH_SIDE = 5
-_SEED = 84
+_LOWEST = 0.01
+_THRESHOLDS_SHOWN = THRESHOLDS[29::10]  # 0.3, 0.4, ... 1
+_read_threshold = partial(share, lowest=_LOWEST)
 
 
-class Example(NamedTuple):
-    """A pair of a page and the earlier one that is most like it.
+@dataclass
+class DryRun:
+    """What another threshold would change, as far as it is known.
 
     Args:
-        pair: these.
-        reviewed: what a person has said; None: not asked yet.
+        threshold: that all pages are decided by.
+        is_running: whether it has not ended.
+        done: number of pages that are decided.
+        total: number of all pages.
+        changes: at the end; None before, and where it failed.
+        ended: when it did.
+        problem: why it failed.
     """
 
-    pair: CandidatePair
-    reviewed: bool | None
+    threshold: float
+    is_running: bool = True
+    done: int = 0
+    total: int = 0
+    changes: Changes | None = None
+    ended: datetime | None = None
+    problem: str = "the dry run failed"
+
+    def run(self, session: Session, stopped: threading.Event) -> None:
+        """Decide all pages, and keep what would change; end early where it is to stop."""
+
+        def progress(done: int, total: int) -> None:
+            self.done, self.total = done, total
+            if stopped.is_set():
+                raise ShinglingError("the dry run was stopped")
+
+        rules = replace(session.fitting_rules, threshold=self.threshold)
+        try:
+            self.changes = Store(session).admin.redecide(rules, dry_run=True, progress=progress)
+        except ShinglingError as error:
+            self.problem = str(error)
+        finally:
+            self.ended, self.is_running = datetime.now(UTC), False
 
 
 class Walk(NamedTuple):
-    """Pairs that a person goes through, and how far they have come.
+    """Pairs of pages that a dry run would change, to be reviewed one after another.
 
     Args:
-        pairs: in this order.
-        fields: of the query that it goes on by.
+        threshold: of the dry run.
+        pairs: URLs, in this order.
+        reviews: of the pairs.
     """
 
-    pairs: list[Example]
-    fields: dict[str, str]
+    threshold: float
+    pairs: Sequence[tuple[str, str]]
+    reviews: Sequence[Review | None]
 
     @property
     def reviewed(self) -> int:
         """Number of pairs that are reviewed."""
-        return sum(one.reviewed is not None for one in self.pairs)
-
-    @property
-    def end(self) -> str:
-        """Address of the page that it ends on."""
-        return link("/threshold", self.fields.items())
+        return sum(review is not None for review in self.reviews)
 
     @property
     def first(self) -> str | None:
@@ -80,84 +99,78 @@ class Walk(NamedTuple):
         return self._from(0)
 
     def after(self, a: str, b: str) -> str:
-        """Address of the next pair that is not reviewed, or of the end."""
-        urls = [{one.pair.nearest, one.pair.url} for one in self.pairs]
-        return self._from(urls.index({a, b}) + 1 if {a, b} in urls else 0) or self.end
+        """Address of the next pair that is not reviewed, or of the page Threshold."""
+        places = [place for place, pair in enumerate(self.pairs, 1) if {*pair} == {a, b}]
+        return self._from(places[0] if places else 0) or "/threshold"
+
+    def address(self, pair: tuple[str, str]) -> str:
+        """Address of a pair."""
+        return link("/pair", [*zip("ab", pair, strict=True), ("threshold", self.threshold)])
 
     def _from(self, start: int) -> str | None:
-        for pair, reviewed in self.pairs[start:]:
-            if reviewed is None:
-                return link("/pair", [("a", pair.nearest), ("b", pair.url), *self.fields.items()])
+        for pair, review in [*zip(self.pairs, self.reviews, strict=True)][start:]:
+            if review is None:
+                return self.address(pair)
         return None
 
 
 class ThresholdPage:
-    """The page of one store; what takes long to read is kept for a while."""
+    """The page of one store; what takes long to find is kept.
 
-    def __init__(self) -> None:
-        self._sampled = Kept(_read)
+    Args:
+        stores: whose threads decide pages in dry runs, one run after another.
+    """
+
+    def __init__(self, stores: StoreThreads) -> None:
+        self._stores = stores
+        self._counted = Kept(_count)
+        self._dry_run: DryRun | None = None
+        self._starting = threading.Lock()
         self._advised: tuple[list[Review], Report | str] | None = None
 
-    def show(self, session: Session, query: Mapping[str, str]) -> dict[str, Any]:
-        """Show what a threshold drops, and what reviews recommend."""
-        found, at = self._sampled.get(session)
-        examples = _reviewed(session, found)
+    def begin(self, form: Mapping[str, str]) -> None:
+        """Begin a dry run at a threshold, unless one is under way.
+
+        Raises:
+            RequestError: it is no threshold.
+        """
+        needed(form, "threshold")
+        threshold = read(form, "threshold", _read_threshold)
+        assert threshold is not None
+        with self._starting:
+            if self._dry_run is None or not self._dry_run.is_running:
+                self._dry_run = DryRun(threshold)
+                self._stores.begin(self._dry_run.run)
+
+    def show(self, session: Session, _: Mapping[str, str]) -> dict[str, Any]:
+        """Show the page."""
+        # As it is now: it may end while the page is made.
+        dry_run = None if self._dry_run is None else replace(self._dry_run)
         rules = session.fitting_rules
-        now = rules.threshold if METHODS[rules.method].threshold else None
         advice = self._advice(session, rules)
         report = None if isinstance(advice, str) else advice
-        recommended = None if report is None else report.recommended.threshold
-        usual = max(round(recommended or rules.threshold, 2), LOWEST_THRESHOLD)
-        threshold = _asked_threshold(query) or usual
-        # At the present threshold, what the store has is counted.
-        stored = DroppedPages(
-            0.0 if now is None else round(now, 2),
-            found.duplicates,
-            found.duplicates / max(found.stored, 1),
-        )
-        begun = read(query, "sample", whole_number)
-        parts = [
-            Walk(_part(examples, number), {"sample": str(number), "threshold": f"{threshold:g}"})
-            for number in range(1, 2 + len(examples) // PAIRS_AT_ONCE)
-        ]
-        [again] = [one for one in found.dropped if one.threshold == threshold]
+        threshold = rules.threshold if report is None else report.recommended.threshold
+        if dry_run is not None and dry_run.changes is not None:
+            threshold = dry_run.threshold
         return {
-            "at": at,
-            "found": found,
-            "threshold": threshold,
-            "lowest": LOWEST_THRESHOLD,
-            "now": now,
-            "method": rules.method,
-            "stored": stored,
-            "again": again,
-            "chosen": stored if stored.threshold == threshold else again,
-            "advice": report,
-            "recommended": recommended,
-            "quality": _quality(report),
+            **self._counted.get(session),
+            "rules": rules,
+            "asks_for_threshold": METHODS[rules.method].threshold,
+            "dry_run": dry_run,
+            "walk": None if dry_run is None else _walk(session, dry_run),
+            "report": report,
             "missing": advice,
-            "nearest": _nearest(examples, threshold),
-            "begun": next((one for one in parts if one.fields["sample"] == str(begun)), None),
-            "next_part": next((one for one in parts if one.first), None),
+            "qualities": [] if report is None else _qualities(report),
+            "threshold": threshold,
             "index": _index_problem(session, rules, threshold),
         }
 
-    def walk(self, session: Session, fields: dict[str, str]) -> Walk | None:
-        """Pairs that a query asks for: a part of the sample, or those nearest to a threshold.
-
-        Args:
-            session: of the store.
-            fields: `sample` or `threshold`.
-
-        Raises:
-            RequestError: it is none that our pages make.
-        """
-        number, threshold = read(fields, "sample", whole_number), _asked_threshold(fields)
-        if number is None and threshold is None:
+    def asked_walk(self, session: Session, fields: Mapping[str, str]) -> Walk | None:
+        """Pairs that a query goes through, if they are of the last dry run."""
+        threshold, dry_run = read(fields, "threshold", _read_threshold), self._dry_run
+        if dry_run is None or dry_run.threshold != threshold:
             return None
-        examples = _reviewed(session, self._sampled.get(session)[0])
-        if number is not None:
-            return Walk(_part(examples, number), fields)
-        return Walk(_nearest(examples, threshold or LOWEST_THRESHOLD), fields)
+        return _walk(session, dry_run)
 
     def _advice(self, session: Session, rules: Rules) -> Report | str:
         """Ask `tune` for a threshold under the present scheme, or say why there is none."""
@@ -166,68 +179,36 @@ class ThresholdPage:
         if self._advised is None or self._advised[0] != reviews:
             try:
                 labelled = reviewed_pairs(store)
-                advice: Report | str = tune_on(labelled, store.scheme, rules, threshold_only=True)
+                advice: Report | str = tune_on(labelled, store.scheme, rules, sizes=())
             except (SchemeError, TuningError) as error:
                 advice = str(error)
             self._advised = reviews, advice
         return self._advised[1]
 
 
-def _read(session: Session) -> tuple[Candidates, datetime]:
-    return Store(session).admin.candidates(), datetime.now(UTC)
-
-
-def _reviewed(session: Session, found: Candidates) -> list[Example]:
-    """Pairs of the sample with their reviews, in the order asked."""
-    pairs = spread(found.pairs)
+def _count(session: Session) -> dict[str, Any]:
     with session.reading() as connection:
-        reviews = reviews_of(connection, [(pair.nearest, pair.url) for pair in pairs])
-    return [
-        Example(pair, None if review is None else review.same)
-        for pair, review in zip(pairs, reviews, strict=True)
+        chart: BarChart = count_resemblances(connection)
+    return {"chart": chart, "status": Store(session).status()}
+
+
+def _walk(session: Session, dry_run: DryRun) -> Walk | None:
+    """Pairs that a dry run would change; None where it has not come to its end."""
+    if dry_run.changes is None:
+        return None
+    pairs = [
+        (other, url)
+        for url, before, after in dry_run.changes.examples
+        if (other := after or before) is not None and other != url
     ]
+    with session.reading() as connection:
+        return Walk(dry_run.threshold, pairs, reviews_of(connection, pairs))
 
 
-def spread(pairs: Sequence[CandidatePair]) -> list[CandidatePair]:
-    """Draw all pairs, so that all resemblances have their turn.
-
-    Of each tenth of the resemblances comes one pair, then of each another one.
-    """
-    by_tenth = defaultdict(list)
-    ordered = sorted(pairs, key=lambda pair: pair.ids)
-    for pair in random.Random(_SEED).sample(ordered, len(ordered)):  # noqa: S311 (no secret)
-        by_tenth[int(10 * pair.resemblance)].append(pair)
-    turns = zip_longest(*(by_tenth[tenth] for tenth in sorted(by_tenth)))
-    return [pair for turn in turns for pair in turn if pair is not None]
-
-
-def _part(examples: Sequence[Example], number: int) -> list[Example]:
-    return [*examples[max(number - 1, 0) * PAIRS_AT_ONCE :][:PAIRS_AT_ONCE]]
-
-
-def _nearest(examples: Sequence[Example], threshold: float) -> list[Example]:
-    """Pairs just above and just below a threshold, the most alike first."""
-    ordered = sorted(examples, key=lambda one: (-one.pair.resemblance, one.pair.ids))
-    above = [one for one in ordered if one.pair.resemblance >= threshold]
-    below = ordered[len(above) :]
-    return [*above[-EXAMPLES_ON_EACH_SIDE:], *below[:EXAMPLES_ON_EACH_SIDE]]
-
-
-def _asked_threshold(query: Mapping[str, str]) -> float | None:
-    """Threshold that a query asks for, by the slider where that was moved."""
-    name = "threshold"
-    if query.get("slider") and query["slider"] != query.get("shown"):
-        name = "slider"
-    given = read(query, name, partial(share, lowest=LOWEST_THRESHOLD))
-    return None if given is None else round(given, 2)
-
-
-def _quality(advice: Report | None) -> dict[float, tuple[float, float]]:
-    """Precision and recall of the reviewed pairs by threshold."""
-    curve = None if advice is None else advice.results[0].curve
-    if curve is None:
-        return {}
-    return dict(zip(curve.at, zip(curve.precision, curve.recall, strict=True), strict=True))
+def _qualities(report: Report) -> list[tuple[float, Any]]:
+    """Precision and recall of some thresholds, by the reviewed pairs."""
+    resemblances = report.present.resemblances
+    return [(at, quality(resemblances >= at, report.same)) for at in _THRESHOLDS_SHOWN.tolist()]
 
 
 def _index_problem(session: Session, rules: Rules, threshold: float) -> str | None:

@@ -199,7 +199,6 @@ COMMANDS = {
     "list": (("list",), {0}),
     "list --json": (("list", "--json"), {0}),
     "groups": (("groups",), {0}),
-    "events": (("groups", "--by", "event"), {0, 1}),
     "show": (("show", "https://a0.example/2", "--text"), {1}),
     "similar": (("similar", "https://a0.example/2"), {0, 1, 2}),
     "similar, all": (("similar", "https://a0.example/3", "--threshold", "0.01"), {0}),
@@ -405,7 +404,6 @@ def test_random_damage_raises_nothing_but_named_errors(tmp_path: Path, seed: int
         list(store.groups())
         store.runs()
         store.admin.reviews()
-        store.events(0.1)
         [*export(store._session)]
         store.admin.check()
         store.admin.redecide()

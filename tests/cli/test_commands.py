@@ -111,8 +111,6 @@ def test_forget_asks_and_promotes_the_oldest_duplicate(dedup: Any) -> None:
         (["similar", "https://a.example/1", "--distance", "65"], "0 to 64 bits"),
         (["similar", "a", "--distance", "3", "--threshold", "0.5"], "not both"),
         (["list", "--limit", "0"], "above 0"),
-        (["groups", "--threshold", "0.1"], "goes with --by event"),
-        (["groups", "--by", "event", "--days", "0"], "above 0"),
         (["rebuild"], "--threshold, --method, --containment, --decide or --scheme"),
         (["list", "--since", "yesterday"], "2026-11-21"),
         (["forget"], "name URLs"),

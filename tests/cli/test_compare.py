@@ -269,28 +269,11 @@ def test_a_page_is_unique_as_far_as_no_other_has_its_shingles(dedup: Any, tmp_pa
     assert dedup("similar", str(new), "--measure", "dice").code == 1
 
 
-@pytest.mark.usefixtures("stored")
-@pytest.mark.parametrize("measure", SET_MEASURES)
-def test_groups_by_event_measure_the_texts(dedup: Any, measure: str) -> None:
-    value = measured(TEXTS["https://b.example/quarter"], article(1), measure)
-    chosen = ("groups", "--by", "event", "--measure", measure)
-    [group] = dedup(*chosen, "--threshold", str(value), "--json").json()
-    assert group["original"]["url"] == "https://a.example/1"
-    found = {page["url"]: page.get(measure) for page in group["duplicates"]}
-    assert found["https://b.example/quarter"] == pytest.approx(value)
-    above = dedup(*chosen, "--threshold", str(value + 0.001), "--json")
-    assert "quarter" not in above.out
-    assert "~" not in dedup(*chosen, "--threshold", str(value)).out
-
-
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
         (("similar", "-", "--measure", "dice"), "DEDUP_STORE_TEXT"),
         (("similar", "https://a.example/1", "--measure", "uniqueness"), "DEDUP_STORE_TEXT"),
-        (("groups", "--by", "event", "--measure", "dice"), "DEDUP_STORE_TEXT"),
-        (("groups", "--by", "event", "--measure", "uniqueness"), "invalid choice"),
-        (("groups", "--measure", "dice"), "--by event"),
         (("similar", "https://a.example/1", "--measure", "dice", "--distance", "3"), "--distance"),
     ],
 )

@@ -111,17 +111,14 @@ _REFUSED = [
     ("prune", "--older-than", "1e300", "--yes"),
     ("prune", "--older-than=--", "--yes"),
     ("forget", "--site=--", "--yes"),
-    ("tune", "--folds=--"),
     ("status", "--set=--"),
     ("forget", "--site", "\udcff", "--yes"),
     ("forget", "--run", "9" * 30, "--yes"),
     ("list", "--site", "\udcff"),
-    ("groups", "--by", "event", "--days", "nan"),
     ("review", "\udcff", "https://a.example/1", "--same"),
     ("bulk", "rows.jsonl", "--out", "out", "--memory", "1e999G"),
     ("bulk", "rows.jsonl", "--out", "out", "--every", "nan"),
     ("bulk", "rows.jsonl", "--out", "out", "--workers", "9" * 30),
-    ("tune", "--folds", "9" * 30),
     ("status", "--store", "sqlite:///\udcff"),
 ]
 

@@ -22,7 +22,6 @@ from shingling.store import urls
 from shingling.text import canonical, prepared, titles
 from shingling.text.languages import packs
 from shingling.tuning import pairs
-from shingling.web import reviewing
 from tests.hostile.growth import cpu_seconds, is_linear
 
 if TYPE_CHECKING:
@@ -79,8 +78,6 @@ _USES: dict[str, Callable[[Any], Any]] = {
     "text.titles._PUNCTUATION": titles._PUNCTUATION.findall,
     "text.titles._ONLY_MARKS": titles._ONLY_MARKS.fullmatch,
     "tuning.pairs._URL": pairs._URL.findall,
-    "tuning.settings._CYRILLIC": re.compile(r"[\u0400-\u04ff]{3}").search,
-    "web.reviewing._IDS": reviewing._IDS.fullmatch,
 }
 _MEETS_NOTHING_FOREIGN = {
     "plugin.settings._PLAIN_SQLITE": "the URL of the store, a setting",

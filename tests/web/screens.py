@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import tempfile
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,12 +23,11 @@ IMAGES = ROOT / "docs" / "images"
 PAIR = "a=https://city.example/harbour/terminal&b=https://agency.example/news/20418"
 STORES: dict[str, Callable[[str], None]] = {
     "news": fill_with_news,
-    "editions": partial(fill_with_editions, not_reviewed=()),
+    "editions": fill_with_editions,
 }
 SCREENS = {
     "groups": ("news", "/groups?order=resemblance"),
     "group": ("news", "/group?url=https://city.example/harbour/terminal"),
-    "many": ("news", "/many?status=near&order=resemblance"),
     "reviews": ("editions", "/reviews"),
     "pair": ("news", f"/pair?{PAIR}"),
     "threshold": ("editions", "/threshold"),
@@ -56,6 +54,10 @@ def main() -> None:
         tab = context.new_page()
         for name, (store, path) in SCREENS.items():
             tab.goto(served[store] + path)
+            if name == "threshold":
+                tab.fill("[name=threshold]", "0.8")
+                tab.get_by_role("button", name="Try it").click()
+                tab.get_by_text("Duplicates at").wait_for()
             tab.evaluate("document.querySelector('.store').textContent = 'dedup.db'")
             tab.screenshot(path=IMAGES / f"review-{name}.png")
         tab.goto(written.as_uri())

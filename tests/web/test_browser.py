@@ -26,7 +26,6 @@ COAST = "https://coast.example/2026/terminal"
 NEWS_PAGES = (
     "/groups",
     f"/group?url={CITY}",
-    f"/many?url={CITY}",
     f"/pair?a={CITY}&b={AGENCY}",
     "/reviews",
 )

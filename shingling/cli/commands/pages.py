@@ -5,17 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from scrapy.exceptions import UsageError
-
 from shingling.console.opening import open_store
 from shingling.console.options import (
     DEFAULT_LIMIT,
     MAX_WHOLE_NUMBER,
-    days,
     flag,
     limit,
     option,
-    share,
     text,
     time,
 )
@@ -31,7 +27,6 @@ from shingling.console.output import (
     print_table,
 )
 from shingling.console.subcommand import HelpGroup, Subcommand
-from shingling.rules import SET_MEASURES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -42,7 +37,6 @@ if TYPE_CHECKING:
     from shingling.store import Group, RunRecord, SplitText, Store, StoredPage, StoreStatus
 
 _RUNS_SHOWN = 5
-_EVENT_THRESHOLD = 0.1
 
 
 def _status(options: CommandOptions) -> int:
@@ -231,48 +225,26 @@ def _cell(name: str, value: Any) -> str:
 
 
 def _groups(options: CommandOptions) -> int:
-    by_event = options.by == "event"
-    for name in ("threshold", "days", "measure"):
-        if not by_event and getattr(options, name) is not None:
-            raise UsageError(f"--{name} goes with --by event")
-    threshold = _EVENT_THRESHOLD if options.threshold is None else options.threshold
     with open_store(options) as store:
-        found = (
-            store.events(
-                threshold, days=options.days, limit=options.limit + 1, measure=options.measure
-            )
-            if by_event
-            else list(store.groups(options.limit + 1))
-        )
+        found = list(store.groups(options.limit + 1))
     return print_found(
         found,
         options,
         lambda group: {
             "original": group.original.as_dict(),
-            "duplicates": [_shown(page, options.measure) for page in group.duplicates],
+            "duplicates": [page.as_dict() for page in group.duplicates],
         },
-        lambda groups: _print_groups(groups, by_event, is_estimated=options.measure is None),
-        f"no {'originals so alike' if by_event else 'duplicates'} are stored",
+        _print_groups,
+        "no duplicates are stored",
     )
 
 
-def _shown(page: StoredPage, measure: str | None) -> dict[str, Any]:
-    """Page as JSON, with the measure by which it joined its group."""
-    shown = page.as_dict()
-    if measure is None or page.original is not None:
-        return shown
-    return shown | {"resemblance": None, measure: page.resemblance}
-
-
-def _print_groups(groups: Iterable[Group], by_event: bool, *, is_estimated: bool) -> None:
+def _print_groups(groups: Iterable[Group]) -> None:
     for group in groups:
         print_lines(f"{group.original.url}  {group.original.title or ''}")
         for page in group.duplicates:
-            title = f"  {page.title or ''}" if by_event else ""
-            estimated = "~" if by_event and is_estimated and page.original is None else ""
-            measured = f"{estimated}{page.resemblance or 0:.3f} "
             equal = f"  (the text of {page.compared_with})" if page.compared_with else ""
-            print_lines(f"  {measured}{page.status:<5} {page.url}{title}{equal}")
+            print_lines(f"  {page.resemblance or 0:.3f} {page.status:<5} {page.url}{equal}")
 
 
 COMMANDS = (
@@ -330,28 +302,9 @@ COMMANDS = (
     Subcommand(
         name="groups",
         group=HelpGroup.LOOK,
-        summary="list originals with their duplicates, or articles on one event",
-        example="--by event --threshold 0.1 --days 3",
-        options=(
-            limit("groups"),
-            option(
-                "--by",
-                choices=["duplicates", "event"],
-                default="duplicates",
-                help="duplicates as decided (default), or originals that are a little alike",
-            ),
-            option(
-                "--threshold",
-                type=share,
-                help="minimum resemblance, with --by event (default: 0.1)",
-            ),
-            option(
-                "--measure",
-                choices=SET_MEASURES,
-                help="measure the stored texts, with --by event, instead of estimating resemblance",
-            ),
-            option("--days", type=days, help="first seen at most DAYS days apart, with --by event"),
-        ),
+        summary="list originals with their duplicates",
+        example="--limit 5",
+        options=(limit("groups"),),
         run=_groups,
     ),
 )

@@ -31,7 +31,7 @@ TESTS = {
     "bulk": "bulk/test_lines.py",
     "cli": "cli/test_progress.py",
     "fetching": "fetching/test_notes.py",
-    "tuning": "tuning/test_folds.py",
+    "tuning": "tuning/test_evaluation.py",
 }
 """Some quick tests of rooms, which go on without the others."""
 

@@ -367,37 +367,6 @@ def test_pages_within_a_distance_are_found_with_and_without_an_index(file: Path)
             assert len(store.within(signed(0, 0), 5, limit=2)) == 2
 
 
-# Events
-
-
-@both_databases
-def test_events_are_stars_of_originals_with_duplicates_and_change_nothing(store: Store) -> None:
-    story = words("story", 60)
-    day = 86_400
-    store.check(
-        [
-            Page("https://a.example/1", text([*story, *words("a", 100)]), fetched=0),
-            Page("https://a.example/2", text([*words("b", 100), *story]), fetched=day),
-            Page("https://a.example/3", text([*story[:50], *words("c", 50)]), fetched=9 * day),
-            Page("https://a.example/4", text(words("d", 100)), fetched=day),
-            Page("https://a.example/5", text([*story, *words("a", 100)]), fetched=2 * day),
-        ]
-    )
-    before = [page.as_dict() for page in store.pages()]
-    [group] = store.events(0.1)
-    assert group.original.url == "https://a.example/1"
-    assert [page.url[-1] for page in group.duplicates] == ["5", "2", "3"]
-    assert [page.original for page in group.duplicates] == [group.original.url, None, None]
-    assert group.duplicates[0].resemblance == 1
-    [group] = store.events(0.1, days=3)
-    assert [page.url[-1] for page in group.duplicates] == ["5", "2"]
-    [group] = store.events(0.1, days=1)
-    assert [page.url[-1] for page in group.duplicates] == ["2"]
-    [group] = store.events(0.95)
-    assert [page.url[-1] for page in group.duplicates] == ["5"]
-    assert [page.as_dict() for page in store.pages()] == before
-
-
 # What went wrong once
 
 
