@@ -7,7 +7,7 @@ from dataclasses import fields
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, or_, select
+from sqlalchemy import func, select
 
 from shingling.errors import SettingsError
 from shingling.rules.rules import Rules
@@ -32,7 +32,6 @@ from shingling.store.schema.tables import (
     rules,
     runs,
     scheme as scheme_table,
-    skipped_urls,
     url_rules,
 )
 from shingling.store.session import read_extractors
@@ -194,7 +193,6 @@ def _counts(connection: Connection) -> dict[str, Any]:
     follows = pages.c.original_id.is_not(None)
     total, duplicates = count(pages), count(pages, follows)
     exact = count(pages, follows, pages.c.status == "exact")
-    has_evidence = or_(url_rules.c.agreed > 0, url_rules.c.pinned.is_not(None))
     return {
         "pages": total,
         "originals": total - duplicates,
@@ -204,6 +202,5 @@ def _counts(connection: Connection) -> dict[str, Any]:
         "runs": count(runs),
         "reviews": count(reviews),
         "full_keys": count(full, full.c.owner == "bands"),
-        "url_rules": count(url_rules, has_evidence),
-        "skipped_urls": count(skipped_urls),
+        "url_rules": count(url_rules, url_rules.c.agreed > 0),
     }

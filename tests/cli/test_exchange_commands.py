@@ -27,9 +27,6 @@ from shingling.admin.files import (
     write_parquet,
 )
 from shingling.admin.records import PAGE_FIELDS, Record
-from shingling.fetching.rows import RuleCounts
-from shingling.fetching.stored_rules import pin_rule, save
-from shingling.store.session import Session
 from tests.support.pages import article
 
 if TYPE_CHECKING:
@@ -60,9 +57,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
             store.check([page], run=run, rules=Rules(store_text=number not in (3, 6)))
             store.finish_run(run, "finished")
         store.admin.review("https://a.example/1", "https://a.example/4", same=False, note="=1")
-    with Session.open(f"sqlite:///{file}") as session:
-        save(session, [RuleCounts("a.example", "drop-parameter =1", "a.example", agreed=7)])
-        pin_rule(session, "a.example", "lower-case", "a.example/\\N", pinned=False)
     return file
 
 
@@ -260,7 +254,7 @@ def test_packed_files_are_the_same_each_time_and_known_by_their_content(
 def test_a_json_line_has_all_of_a_page(dedup: Any, source: str) -> None:
     records = [json.loads(line) for line in everything(dedup, source).split("\n")[:-1]]
     kinds = [record.pop("record") for record in records]
-    assert " ".join(kinds) == f"store {'run ' * 8}review {'url_rule ' * 2}{'page ' * 6}template end"
+    assert " ".join(kinds) == f"store {'run ' * 8}review {'page ' * 6}template end"
     assert records[0]["scheme"] == {"shingle_size": 5, "version": 2}
     assert records[0]["index"]["indexed"] == "minima"
     pages = [record for record, kind in zip(records, kinds, strict=True) if kind == "page"]

@@ -79,7 +79,6 @@ class UrlRule:
         active: it acts there.
         saved, explored: requests that it has skipped, or that were made all the same; of all
             nodes, at the node `/`.
-        pinned: a person's word, None where there is none.
     """
 
     site: str
@@ -91,4 +90,28 @@ class UrlRule:
     active: bool
     saved: int = 0
     explored: int = 0
-    pinned: bool | None = None
+
+
+class RuleCounts(NamedTuple):
+    """What was counted of a rule, or is to be added to its counts.
+
+    What is added may be negative, because contradictions outweigh what was counted before them; a
+    sum below zero is zero.
+
+    Args:
+        site: host, without `www.`.
+        change: of URLs, in its text form.
+        node: path below which it was counted, `/` or such as `/forum/show.php`.
+        agreed: pages that were the same with and without the change.
+        contradicted: pages that were not.
+        saved: requests that were skipped by it; counted at the node `/` alone.
+        explored: those that it would have skipped, and that were made all the same.
+    """
+
+    site: str
+    change: str
+    node: str
+    agreed: int = 0
+    contradicted: int = 0
+    saved: int = 0
+    explored: int = 0
