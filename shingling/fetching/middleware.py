@@ -62,7 +62,7 @@ class FetchMiddleware:
         self._shared = SharedLearner(crawler, settings, self._site_read)
         self._shared.tell = self._tell
         self._skipped = SkippedRequests(crawler, self._shared.learner, self._counts)
-        # Decisions on requests that are made all the same, by URL.
+        # Decisions on requests that are made anyway, by URL.
         self._decided: OrderedDict[str, Skip] = OrderedDict()
         self._turns = Turns()
         self._notes = PagesNoted()

@@ -44,7 +44,7 @@ class UrlLearner:
 
     Args:
         risk: a request is skipped up to this probability of losing something new.
-        explore_share: share of skipped requests that is fetched all the same.
+        explore_share: share of skipped requests that is fetched anyway.
         salt: of the crawl: decides which ones are.
         never: texts of changes that are never made, whatever is seen.
         max_sites, max_pages: bounds.
@@ -128,7 +128,7 @@ class UrlLearner:
 
         Args:
             page: what was fetched, with status 200.
-            skip: the decision under which it was fetched all the same: explored, or observed.
+            skip: the decision under which it was fetched anyway: explored, or observed.
             counts: it becomes evidence. Without it nothing is learned, and what is returned says
                 only whether `skip` would have lost this page.
 

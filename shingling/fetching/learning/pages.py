@@ -48,7 +48,7 @@ class Skip:
         rules: text forms of the changes that lie between both URLs.
         page: URL of the page that was fetched.
         risk: probability that something new is lost.
-        explore: it is one of those that are fetched all the same, to see whether rules hold.
+        explore: it is one of those that are fetched anyway, to see whether rules hold.
     """
 
     rules: tuple[str, ...]
@@ -77,7 +77,7 @@ class UrlRule:
             halve what was counted before them.
         risk: expected share of pages that it would lose there.
         active: it acts there.
-        saved, explored: requests that it has skipped, or that were made all the same; of all
+        saved, explored: requests that it has skipped, or that were made anyway; of all
             nodes, at the node `/`.
     """
 
@@ -105,7 +105,7 @@ class RuleCounts(NamedTuple):
         agreed: pages that were the same with and without the change.
         contradicted: pages that were not.
         saved: requests that were skipped by it; counted at the node `/` alone.
-        explored: those that it would have skipped, and that were made all the same.
+        explored: those that it would have skipped, and that were made anyway.
     """
 
     site: str

@@ -165,7 +165,7 @@ class SiteUrls:
 
         Args:
             page: what was fetched.
-            skip: the decision under which it was fetched all the same.
+            skip: the decision under which it was fetched anyway.
             counts: it becomes evidence, and a page that others may repeat.
         """
         parts, look = split(page.url), look_of(page)

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 _MAX_VALUES = 500  # that are looked at, of an object that is carried, or of an item
 _MAX_CHARS = 1000  # of a value
-_MIN_CHARS = 3  # of a value that is the same under whatever name
 
 _PLAIN = (
     *(str, bytes, int, float, complex, Decimal, Enum, UUID),
@@ -56,7 +55,7 @@ class Carried:
     """Values that the objects have which a request carries, before the callback runs.
 
     Args:
-        values: keys of them, and identities of the objects; None: they may have any.
+        values: as texts, and identities of the objects; None: they may have any.
     """
 
     def __init__(self, values: set[str | int] | None) -> None:
@@ -69,9 +68,7 @@ class Carried:
         try:
             carried = [*_objects_of(request)]
             made = _made_of_response(crawler, request) if crawler and carried else ()
-            for argument, value in carried:
-                if argument in made:
-                    continue
+            for _, value in (one for one in carried if one[0] not in made):
                 of_value = _values_of(value)
                 if of_value is None:
                     return cls(None)
@@ -117,55 +114,32 @@ def _is_plain(value: Any) -> bool:
 
 
 def _values_of(value: Any) -> set[str | int] | None:
-    """Keys of the values in an object, and identities of it and of the objects in it.
+    """Values in an object as texts, and identities of it and of the objects in it.
 
     None if it has more than are looked at, or is a piece of a page.
     """
     found: set[str | int] = set()
-    left: list[tuple[Any, Any]] = [("", value)]
+    left = [value]
     for _ in range(_MAX_VALUES):
         if not left:
             return found
-        name, one = left.pop()
+        one = left.pop()
         if isinstance(one, _PAGES):
             return None
         if isinstance(one, _PLAIN):
-            if key := _key(one, name):
-                found.add(key)
-        elif type(one) in _LISTS:
-            left += ((name, part) for part in islice(one, _MAX_VALUES))
-        else:
-            whole, parts = _parts(one)
-            if id(whole) not in found:
-                found.add(id(whole))
-                left += islice(parts, _MAX_VALUES)
+            if one and one is not True:  # an empty one, zero, True and False tell nothing
+                found.add(str(one)[:_MAX_CHARS].strip())
+        elif isinstance(one, _LISTS):
+            left += islice(one, _MAX_VALUES)
+        elif id(one) not in found:
+            found.add(id(one))
+            left += islice(_fields_of(one), _MAX_VALUES)
     return None
 
 
-def _key(value: Any, name: Any) -> str | None:
-    """Key of a plain value; None for an empty one, zero, True or False."""
-    if not value or value is True:
-        return None
-    if isinstance(value, bytes):
-        value = value[:_MAX_CHARS].decode("utf-8", "replace")
-    text = str(value[:_MAX_CHARS] if isinstance(value, str) else value).strip()
-    if len(text) >= _MIN_CHARS:
-        return text
-    return f"{name[:_MAX_CHARS]}={text}" if text and isinstance(name, str) else None
-
-
-def _parts(value: Any) -> tuple[Any, Iterable[tuple[Any, Any]]]:
-    """Object that a value stands for, and the named values in it that can be seen.
-
-    Only an item's own methods are called: others may read a file or ask a server.
-    """
-    if isinstance(value, dict):
-        return value, dict.items(value)
-    if isinstance(value, tuple):
-        return value, (("", one) for one in value)
-    if hasattr(type(value), "load_item"):  # an item loader: what it has collected is not yet there
-        return value.item, [*_parts(value.item)[1], *value._values.items()]
+def _fields_of(value: Any) -> Iterable[Any]:
+    """Values in an object that can be seen without a call of its methods, if it is no item."""
     if ItemAdapter.is_item(value):
-        return value, ItemAdapter(value).items()
+        return ItemAdapter(value).values()
     fields = getattr(value, "__dict__", None)
-    return value, fields.items() if isinstance(fields, dict) and not callable(value) else ()
+    return fields.values() if isinstance(fields, dict) else ()
