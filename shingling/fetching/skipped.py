@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy.utils.request import request_from_dict
 
+from shingling.fetching.learning.learner import site_name
+from shingling.fetching.learning.parts import split
 from shingling.plugin.items.extracting import detached_task
-from shingling.store import site_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
     from typing import Any
 
     from scrapy import Request
@@ -68,59 +69,61 @@ class SkippedRequests:
 
     def keep(self, request: Request, skip: Skip) -> None:
         """Keep a request that is skipped."""
-        self._kept[request.url] = Skipped(request, skip.page, skip.rules)
+        self._put(Skipped(request, skip.page, skip.rules))
         if len(self._kept) > MAX_SKIPPED:
             del self._kept[next(iter(self._kept))]
             self._counts.add("not_kept")
 
+    def _put(self, one: Skipped) -> None:
+        self._kept[one.request.url] = one
+
     def site_read(self, site: str) -> None:
-        """Make requests of a job that was paused, if the rules of their site act no more."""
-
-        def is_owed(one: Skipped) -> bool:
-            acting = self._learner.acting(one.request.url) | self._learner.acting(one.page)
-            return not acting.issuperset(one.rules)
-
-        self._make_owed(site, is_owed)
+        """Make requests that a job has skipped before it was paused, if their rules act no more."""
+        self._start(_site_name(f"http://{site}/"), None)
 
     def unlearned(self, gone: Iterable[Contradiction]) -> None:
         """Make requests that were skipped by rules that do not hold any more."""
         for site in {one.site for one in gone}:
-            changes = {one.change for one in gone if one.site == site}
+            self._start(site, {one.change for one in gone if one.site == site})
 
-            def is_owed(one: Skipped, changes: set[str] = changes) -> bool:
-                return not changes.isdisjoint(one.rules) and not self._is_skipped_by_others(one)
-
-            self._make_owed(site, is_owed)
-
-    def _is_skipped_by_others(self, one: Skipped) -> bool:
-        """Whether rules that hold skip a request; these may turn out to be wrong as well."""
-        skip = self._learner.decide(one.request.url, counted=False)
-        if skip is not None:
-            self._kept[one.request.url] = one._replace(page=skip.page, rules=skip.rules)
-        return skip is not None
-
-    def _make_owed(self, site: str, is_owed: Callable[[Skipped], bool]) -> None:
-        kept = [one for one in self._kept.values() if site_of(one.request.url) == site]
-        if kept:
-            task = detached_task(self._make(kept, is_owed))
+    def _start(self, site: str | None, changes: set[str] | None) -> None:
+        if self._kept:
+            task = detached_task(self._make_owed(site, changes))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    async def _make(self, kept: list[Skipped], is_owed: Callable[[Skipped], bool]) -> None:
-        for number, one in enumerate(kept):
+    async def _make_owed(self, site: str | None, changes: set[str] | None) -> None:
+        for number, url in enumerate([*self._kept]):
             if number % _TRIED_AT_ONCE == 0:
                 await asyncio.sleep(0)
-            url, request = one.request.url, one.request
-            if url not in self._kept or not is_owed(self._kept[url]):
+            one = self._kept.get(url)
+            if one is None or _site_name(url) != site or not self._is_owed(one, changes):
                 continue
-            meta = {**request.meta, "dedup_fetch": True}
+            meta = {**one.request.meta, "dedup_fetch": True}
             assert self._crawler.engine is not None
             try:
-                self._crawler.engine.crawl(request.replace(dont_filter=True, meta=meta))
+                self._crawler.engine.crawl(one.request.replace(dont_filter=True, meta=meta))
             except RuntimeError:  # the spider is closed; a job makes it when it goes on
                 return
-            self._kept.pop(url, None)
+            del self._kept[url]
             self._counts.add("made_again")
+
+    def _is_owed(self, one: Skipped, changes: set[str] | None) -> bool:
+        """Whether a request is to be made after all.
+
+        Args:
+            one: the request.
+            changes: that do not hold any more; None: those of the request that do not act.
+        """
+        url = one.request.url
+        if changes is None:
+            return not (self._learner.acting(url) | self._learner.acting(one.page)) >= {*one.rules}
+        if changes.isdisjoint(one.rules):
+            return False
+        skip = self._learner.decide(url, counted=False)
+        if skip is not None:  # by others, which may turn out to be wrong as well
+            self._put(one._replace(page=skip.page, rules=skip.rules))
+        return skip is None
 
     def resume(self) -> None:
         """Take what the job has skipped before it was paused."""
@@ -131,7 +134,7 @@ class SkippedRequests:
             except (AttributeError, ImportError, ValueError):  # its callback or class is gone
                 self._counts.add("not_kept")
                 continue
-            self._kept[request.url] = Skipped(request, page, rules)
+            self._put(Skipped(request, page, rules))
 
     def pause(self) -> None:
         """Leave to the job what it has skipped: such requests as Scrapy's queue can write, too."""
@@ -153,3 +156,9 @@ class SkippedRequests:
         """What Scrapy keeps of the spider in the folder of its job."""
         state = getattr(self._crawler.spider, "state", None) if self._is_job else None
         return state if isinstance(state, dict) else {}
+
+
+def _site_name(url: str) -> str | None:
+    """Site of a URL as the learner names it."""
+    parts = split(url)
+    return parts and site_name(parts)

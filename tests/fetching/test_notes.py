@@ -151,6 +151,16 @@ def test_a_request_that_another_rule_skips_is_made_when_that_one_is_wrong() -> N
     asyncio.run(ask())
 
 
+def test_requests_to_a_mobile_host_belong_to_the_rules_of_its_site() -> None:
+    async def ask() -> None:
+        asked = made(taught())
+        asked.skipped.keep(Request(f"http://m.{SITE}/p?x=1"), skip(X))
+        asked.skipped.unlearned([Contradiction(SITE, X, "/")])
+        assert await asked.urls() == [f"http://m.{SITE}/p?x=1"]
+
+    asyncio.run(ask())
+
+
 def test_the_newest_ten_thousand_skipped_requests_are_kept() -> None:
     async def ask() -> None:
         asked = made(taught())
